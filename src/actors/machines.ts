@@ -1,0 +1,8 @@
+// Every machine of the forum, in the order a reader meets them. The property test and
+// docs/statecharts.md are made from this list.
+
+import { identityMachine } from './identity.ts'
+import { subscriptionMachine } from './subscription.ts'
+import { threadMachine } from './thread.ts'
+
+export const machines = [identityMachine, threadMachine, subscriptionMachine] as const
