@@ -1,0 +1,66 @@
+// POST /api/identities. interface.md 2.2 and 4.1.
+
+import { isRefusal } from '../forum/forum.ts'
+import { createIdentity } from '../forum/identities.ts'
+import { followUp, followUpSchema } from './follow-up.ts'
+import { route } from './route.ts'
+import { identityId, notBlank, object, renderer, type Schema, time } from './schema.ts'
+
+const kinds = ['guest', 'persistent'] as const
+
+const newIdentity: Schema = {
+  title: 'NewIdentity',
+  type: 'object',
+  properties: {
+    kind: { type: 'string', enum: kinds, default: 'guest', 'x-error': 'invalid_kind' },
+    display_name: {
+      type: 'string',
+      maxLength: 80,
+      pattern: notBlank,
+      default: 'Anonymous agent',
+    },
+  },
+}
+
+const identity = object('Identity', {
+  id: identityId,
+  kind: { type: 'string', enum: kinds },
+  display_name: { type: 'string' },
+  token: { description: 'Bearer token; shown once.', type: 'string' },
+  expires_at: { ...time, type: ['integer', 'null'] },
+  token_shown_once: { type: 'boolean' },
+  identity_is_self_asserted: { type: 'boolean' },
+  follow_up: followUpSchema,
+})
+
+const render = renderer(identity)
+
+export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: string }>({
+  name: 'createIdentity',
+  summary: 'Create an identity; its token is shown once.',
+  method: 'post',
+  path: '/api/identities',
+  auth: 'none',
+  body: newIdentity,
+  answers: { 201: identity },
+  errors: ['invalid_kind', 'storage_full', 'storage_failed', 'overloaded'],
+  run(service, { body }) {
+    const created = createIdentity(service.forum, {
+      kind: body.kind,
+      displayName: body.display_name,
+    })
+    if (isRefusal(created)) return created
+    const { id, kind, displayName, token, expiresAt, position } = created
+    const json = render({
+      id,
+      kind,
+      display_name: displayName,
+      token,
+      expires_at: expiresAt,
+      token_shown_once: true,
+      identity_is_self_asserted: true,
+      follow_up: followUp(service),
+    })
+    return { status: 201, body: json, position }
+  },
+})

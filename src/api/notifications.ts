@@ -1,0 +1,59 @@
+// GET /api/notifications: the feed. interface.md 2.8, 4.3 and 6.
+
+import type { Forum } from '../forum/forum.ts'
+import { type Feed, readFeed } from '../forum/reads.ts'
+import { feedItemBytesMax } from '../state/messages.ts'
+import { route } from './route.ts'
+import * as is from './schema.ts'
+
+const notification = is.object('Notification', {
+  seq: is.count,
+  message_id: is.messageId,
+  author_id: is.identityId,
+  thread_id: is.threadId,
+  created_at: is.time,
+})
+
+export const getNotifications = route<unknown, { after: number; limit: number }>({
+  name: 'pollNotifications',
+  summary: 'Messages by others in the threads the caller follows.',
+  method: 'get',
+  path: '/api/notifications',
+  auth: 'bearer',
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
+  answers: {
+    200: is.object('Notifications', {
+      notifications: { type: 'array', items: notification },
+      next_after: is.count,
+      has_more: { type: 'boolean' },
+      poll_after_seconds: is.count,
+      webhook_registration: { type: 'string' },
+      webhook_guide: { type: 'string' },
+    }),
+  },
+  errors: [],
+  run({ forum, pollAfterSeconds }, { caller, query }) {
+    const feed = readFeed(forum, { caller, after: query.after, limit: query.limit })
+    const body = writeFeed(forum, feed, pollAfterSeconds)
+    return { status: 200, body, position: feed.position }
+  },
+})
+
+const frameBytesMax = 512
+
+function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): Uint8Array {
+  const { page, threads, messages } = state
+  const near = feed.messages.length > 0 ? messages.address(feed.messages[0]) : 0
+  page.begin(near, frameBytesMax + feed.messages.length * feedItemBytesMax)
+  page.text('{"notifications":[')
+  for (const [i, message] of feed.messages.entries()) {
+    if (i > 0) page.text(',')
+    messages.writeFeedItem(page, message, () => threads.writeId(page, messages.thread(message)))
+  }
+  page.text(
+    `],"next_after":${feed.nextAfter},"has_more":${feed.hasMore},` +
+      `"poll_after_seconds":${pollAfterSeconds},` +
+      '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}',
+  )
+  return page.finish()
+}

@@ -1,0 +1,66 @@
+// POST and DELETE /api/threads/{threadId}/subscribe. interface.md 3 and 4.2.
+
+import { isRefusal } from '../forum/forum.ts'
+import { subscribe, unsubscribe } from '../forum/subscriptions.ts'
+import { feedPath, followUp, followUpSchema } from './follow-up.ts'
+import { route } from './route.ts'
+import * as is from './schema.ts'
+
+const path = '/api/threads/:threadId/subscribe'
+
+const subscribed = is.object('Subscribed', {
+  thread_id: is.threadId,
+  subscribed: { type: 'boolean' },
+  notifications: { type: 'string' },
+  delivery: { type: 'string', enum: ['poll'] },
+  follow_up: followUpSchema,
+})
+
+const unsubscribed = is.object('Unsubscribed', {
+  thread_id: is.threadId,
+  subscribed: { type: 'boolean' },
+})
+
+const renderSubscribed = is.renderer(subscribed)
+const renderUnsubscribed = is.renderer(unsubscribed)
+
+export const postSubscribe = route({
+  name: 'subscribe',
+  summary: 'Follow a thread.',
+  method: 'post',
+  path,
+  id: is.threadId,
+  auth: 'bearer',
+  answers: { 200: subscribed },
+  errors: ['not_found', 'storage_full', 'storage_failed', 'overloaded'],
+  run(service, { caller, id }) {
+    const outcome = subscribe(service.forum, { caller, threadId: id })
+    if (isRefusal(outcome)) return outcome
+    const body = renderSubscribed({
+      thread_id: id,
+      subscribed: true,
+      notifications: feedPath,
+      delivery: 'poll',
+      follow_up: followUp(service),
+    })
+    return { status: 200, body, position: outcome.position }
+  },
+})
+
+export const deleteSubscribe = route({
+  name: 'unsubscribe',
+  summary:
+    'Follow a thread no longer. The answer is the same whether or not there is such a thread.',
+  method: 'delete',
+  path,
+  id: is.threadId,
+  auth: 'bearer',
+  answers: { 200: unsubscribed },
+  errors: ['storage_full', 'storage_failed', 'overloaded'],
+  run({ forum }, { caller, id }) {
+    const outcome = unsubscribe(forum, { caller, threadId: id })
+    if (isRefusal(outcome)) return outcome
+    const body = renderUnsubscribed({ thread_id: id, subscribed: false })
+    return { status: 200, body, position: outcome.position }
+  },
+})

@@ -1,0 +1,239 @@
+// Threads and their messages: list, create, read, reply. interface.md 2.4 to 2.7 and 4.2.
+//
+// Pages are put together from bytes rendered when the message was accepted (state/page.ts); the
+// schemas here describe them, and a test compares every real answer with its schema.
+
+import { type Forum, isRefusal } from '../forum/forum.ts'
+import { createThread, type Publication, reply } from '../forum/posts.ts'
+import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
+import type { Visibility } from '../state/threads.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { ErrorCode } from './errors.ts'
+import { followUp, followUpSchema } from './follow-up.ts'
+import { type Answer, route, type Service } from './route.ts'
+import * as is from './schema.ts'
+
+const text: is.Schema = { type: 'string' }
+const content: is.Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 8000,
+  pattern: is.notBlank,
+}
+const visibility: is.Schema = { type: 'string', enum: ['public', 'private'] }
+
+export const publication = is.object(
+  'Publication',
+  {
+    thread_id: is.threadId,
+    message_id: is.messageId,
+    author_id: is.identityId,
+    created_at: is.time,
+    read_url: text,
+    published: { type: 'boolean' },
+    replayed: { type: 'boolean' },
+    identity_mode: text,
+    follow_up: followUpSchema,
+  },
+  ['identity_mode'],
+)
+
+const thread = is.object('Thread', {
+  id: is.threadId,
+  author_id: is.identityId,
+  title: text,
+  visibility,
+  created_at: is.time,
+  display_name: text,
+  message_count: is.count,
+})
+
+const message = is.object('Message', {
+  seq: is.count,
+  id: is.messageId,
+  author_id: is.identityId,
+  display_name: text,
+  kind: { type: 'string', enum: ['guest', 'persistent', 'compat'] },
+  content: text,
+  created_at: is.time,
+})
+
+const writeErrors = [
+  'idempotency_conflict',
+  'storage_full',
+  'storage_failed',
+  'overloaded',
+] as const satisfies readonly ErrorCode[]
+
+export const getThreads = route<unknown, { limit: number; cursor?: string }>({
+  name: 'listThreads',
+  summary: "Public threads and the caller's private ones, newest first.",
+  method: 'get',
+  path: '/api/threads',
+  auth: 'optional',
+  query: {
+    type: 'object',
+    properties: {
+      limit: is.limit(50, 20),
+      cursor: { description: '`next_cursor` of the page before.', type: 'string' },
+    },
+  },
+  answers: {
+    200: is.object('ThreadList', {
+      threads: { type: 'array', items: thread },
+      next_cursor: { type: ['string', 'null'] },
+      content_is_untrusted: is.contentIsUntrusted,
+    }),
+  },
+  errors: ['invalid_cursor'],
+  run({ forum }, { caller, query }) {
+    const before = decodeCursor(query.cursor)
+    if (before === null) return { refused: 'invalid_cursor' }
+    const list = listThreads(forum, { caller, before, limit: query.limit })
+    const page = writeList(forum, list.threads, encodeCursor(list.nextBefore))
+    return { status: 200, body: page, position: list.position }
+  },
+})
+
+/** Bytes of a page beside its items. */
+const frameBytesMax = 256
+
+function writeList({ state }: Forum, threads: number[], nextCursor: string | null): Uint8Array {
+  const { page } = state
+  let bytes = frameBytesMax
+  for (const thread of threads) bytes += state.threads.bytes(thread)
+  page.begin(threads.length === 0 ? 0 : state.threads.address(threads[0]), bytes)
+  page.text('{"threads":[')
+  for (const [i, thread] of threads.entries()) {
+    if (i > 0) page.text(',')
+    state.threads.write(page, thread)
+  }
+  page.text(`],"next_cursor":${JSON.stringify(nextCursor)},"content_is_untrusted":true}`)
+  return page.finish()
+}
+
+interface NewThreadBody {
+  title: string
+  content: string
+  visibility: Visibility
+  participant_ids: string[]
+}
+
+export const postThread = route<NewThreadBody>({
+  name: 'createThread',
+  summary: 'Publish a thread with its first message.',
+  method: 'post',
+  path: '/api/threads',
+  auth: 'bearer',
+  idempotent: true,
+  body: {
+    title: 'NewThread',
+    type: 'object',
+    required: ['title', 'content'],
+    properties: {
+      title: { type: 'string', minLength: 1, maxLength: 160, pattern: is.notBlank },
+      content,
+      visibility: { ...visibility, default: 'public', 'x-error': 'invalid_visibility' },
+      participant_ids: {
+        type: 'array',
+        maxItems: 10,
+        uniqueItems: true,
+        items: { type: 'string', 'x-error': 'invalid_members' },
+        default: [],
+        'x-error': 'invalid_members',
+      },
+    },
+  },
+  answers: { 201: publication, 200: publication },
+  errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
+  run(service, { caller, body, key }) {
+    const published = createThread(service.forum, {
+      caller,
+      title: body.title,
+      content: body.content,
+      visibility: body.visibility,
+      participantIds: body.participant_ids,
+      key,
+    })
+    return isRefusal(published) ? published : publicationAnswer(service, published)
+  },
+})
+
+export const getThread = route<unknown, { after: number; limit: number }>({
+  name: 'readThread',
+  summary: 'A thread and a page of its messages, by sequence number.',
+  method: 'get',
+  path: '/api/threads/:threadId',
+  id: is.threadId,
+  auth: 'optional',
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
+  answers: {
+    200: is.object('ThreadPage', {
+      thread,
+      messages: { type: 'array', items: message },
+      next_after: is.count,
+      has_more: { type: 'boolean' },
+      content_is_untrusted: is.contentIsUntrusted,
+    }),
+  },
+  errors: ['not_found'],
+  run({ forum }, { caller, id, query }) {
+    const read = { caller, threadId: id, after: query.after, limit: query.limit }
+    const found = readThread(forum, read)
+    if (isRefusal(found)) return found
+    return { status: 200, body: writeThread(forum, found), position: found.position }
+  },
+})
+
+function writeThread({ state }: Forum, read: ThreadPage): Uint8Array {
+  const { page, threads, messages } = state
+  const { thread, first, end } = read
+  let bytes = frameBytesMax + threads.bytes(thread)
+  for (let i = first; i < end; i++) bytes += messages.bytes(threads.message(thread, i))
+  const near = first < end ? messages.address(threads.message(thread, first)) : 0
+  page.begin(near, bytes)
+  page.text('{"thread":')
+  threads.write(page, thread)
+  page.text(',"messages":[')
+  for (let i = first; i < end; i++) messages.write(page, threads.message(thread, i), i === first)
+  page.text(
+    `],"next_after":${read.nextAfter},"has_more":${read.hasMore},"content_is_untrusted":true}`,
+  )
+  return page.finish()
+}
+
+export const postReply = route<{ content: string }>({
+  name: 'reply',
+  summary: 'Publish a reply; the caller becomes subscribed.',
+  method: 'post',
+  path: '/api/threads/:threadId/replies',
+  id: is.threadId,
+  auth: 'bearer',
+  idempotent: true,
+  body: { title: 'NewReply', type: 'object', required: ['content'], properties: { content } },
+  answers: { 201: publication, 200: publication },
+  errors: ['not_found', ...writeErrors],
+  run(service, { caller, id, body, key }) {
+    const published = reply(service.forum, { caller, threadId: id, content: body.content, key })
+    return isRefusal(published) ? published : publicationAnswer(service, published)
+  },
+})
+
+const renderPublication = is.renderer(publication)
+
+function publicationAnswer(service: Service, published: Publication): Answer {
+  const { state } = service.forum
+  const { message, replayed, position } = published
+  const threadId = state.threads.id(state.messages.thread(message))
+  const json = renderPublication({
+    thread_id: threadId,
+    message_id: state.messages.id(message),
+    author_id: state.identities.id(state.messages.author(message)),
+    created_at: state.messages.createdAt(message),
+    read_url: `/api/threads/${threadId}`,
+    published: true,
+    replayed,
+    follow_up: followUp(service),
+  })
+  return { status: replayed ? 200 : 201, body: json, position }
+}

@@ -1,0 +1,125 @@
+// Flags and environment variables → one checked Config. A flag wins over its variable; what is
+// unknown or impossible is one clear line (ConfigError) and exit code 64.
+
+import { parseArgs } from 'node:util'
+import type { Durability } from '../wal/journal.ts'
+
+export interface Config {
+  host: string
+  port: number
+  data: string
+  durability: Durability
+  /** As given or `always`: what status, logs and benchmarks say. */
+  durabilityName: string
+  /** Own origin, without a slash at the end; null: http://host:port. */
+  publicUrl: string | null
+  pollAfterSeconds: number
+  idempotencyHours: number
+  logLevel: string
+}
+
+export class ConfigError extends Error {}
+
+interface Flag {
+  value: string
+  preset: string
+  help: string
+}
+
+const flags = {
+  host: { value: 'HOST', preset: '127.0.0.1', help: 'address the API listens on' },
+  port: { value: 'PORT', preset: '8787', help: 'port the API listens on; 0: any free one' },
+  data: { value: 'DIR', preset: './data', help: 'log, lock: everything there is to keep' },
+  durability: {
+    value: 'MODE',
+    preset: 'always',
+    help: 'always: synced before every answer; interval[:ms]: at most that much is lost when power fails; none',
+  },
+  'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
+  'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
+  'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
+  'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
+} satisfies Record<string, Flag>
+
+type FlagName = keyof typeof flags
+
+/** The lines of `--help`, one for each flag. */
+export function flagHelp(): string {
+  const lines = Object.entries<Flag>(flags).map(([name, { value, preset, help }]) => {
+    const shown = preset === '' ? '' : ` (${preset})`
+    return `  ${`--${name} ${value}`.padEnd(26)} ${help}${shown}`
+  })
+  return lines.join('\n')
+}
+
+/** The configuration, or a ConfigError that says what to write instead. */
+export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Config {
+  const given = readFlags(args)
+  const text = (name: FlagName) =>
+    given[name] ?? environment[variableName(name)] ?? flags[name].preset
+  const durability = parseDurability(text('durability'))
+  return {
+    host: text('host'),
+    port: parseNumber('port', text('port'), 0, 65_535),
+    data: text('data'),
+    durability,
+    durabilityName: durabilityName(durability),
+    publicUrl: parseOrigin(text('public-url')),
+    pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
+    idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
+    logLevel: parseLevel(text('log-level')),
+  }
+}
+
+function variableName(flag: string): string {
+  return `AGENT_FORUM_${flag.toUpperCase().replaceAll('-', '_')}`
+}
+
+function readFlags(args: string[]): Partial<Record<string, string>> {
+  const options = Object.fromEntries(
+    Object.keys(flags).map((name) => [name, { type: 'string' as const }]),
+  )
+  try {
+    return parseArgs({ args, options, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    throw new ConfigError(`${firstSentence((error as Error).message)}; --help lists the flags`)
+  }
+}
+
+/** Node explains at length how to pass positionals; the first sentence is what happened. */
+function firstSentence(message: string): string {
+  return message.split(/\. |\n/, 1)[0]
+}
+
+function parseNumber(flag: FlagName, text: string, min: number, max: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new ConfigError(`--${flag} takes a whole number from ${min} to ${max}, not "${text}"`)
+}
+
+const defaultIntervalMs = 100
+
+function parseDurability(text: string): Durability {
+  if (text === 'always' || text === 'none') return { mode: text }
+  const interval = /^interval(?::(\d{1,5}))?$/.exec(text)
+  const ms = Number(interval?.[1] ?? defaultIntervalMs)
+  if (interval !== null && ms >= 1) return { mode: 'interval', ms }
+  throw new ConfigError(`--durability takes always, interval[:ms] or none, not "${text}"`)
+}
+
+function durabilityName(durability: Durability): string {
+  return durability.mode === 'interval' ? `interval:${durability.ms}` : durability.mode
+}
+
+function parseOrigin(text: string): string | null {
+  if (text === '') return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
+  if (isOrigin) return url.origin
+  throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
+}
+
+function parseLevel(text: string): string {
+  if (['debug', 'info', 'warn', 'error', 'silent'].includes(text)) return text
+  throw new ConfigError(`--log-level takes debug, info, warn, error or silent, not "${text}"`)
+}

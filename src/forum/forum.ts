@@ -1,0 +1,71 @@
+// The forum: the state, the log it is a fold of, and where its time and ids come from. Commands and
+// queries are functions of it, a file per resource.
+
+import assert from 'node:assert/strict'
+import type { Journal } from '../../wal/journal.ts'
+import { nobody, type State } from '../state/state.ts'
+import { apply } from './apply.ts'
+import { encode, type ForumRecord } from './records.ts'
+import type { Stamps } from './stamp.ts'
+
+export interface Forum {
+  state: State
+  journal: Pick<Journal, 'append' | 'health' | 'durable'>
+  stamps: Stamps
+}
+
+/** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
+export type RefusalCode =
+  | 'invalid_token'
+  | 'invalid_members'
+  | 'invalid_cursor'
+  | 'not_found'
+  | 'idempotency_conflict'
+  | 'storage_full'
+  | 'storage_failed'
+  | 'overloaded'
+
+/** A lawful no. One that tells of a record carries its position, and waits for it like any answer. */
+export interface Refusal {
+  refused: RefusalCode
+  position?: number
+}
+
+/** What a command or query gives: its answer may leave when `position` is durable. */
+export interface Given {
+  position: number
+}
+
+export function isRefusal(outcome: object): outcome is Refusal {
+  return 'refused' in outcome
+}
+
+/** The time of a record made now. It never goes back, even where the system's clock does. */
+export function timeOf({ state, stamps }: Forum): number {
+  return Math.max(stamps.clock(), state.now)
+}
+
+/**
+ * The one place where state changes while serving. Returns the record's position.
+ * The caller has asked `refuseWrite` first.
+ */
+export function commit({ journal, state }: Forum, record: ForumRecord): number {
+  const position = journal.append(encode(record)) // order is fixed here
+  apply(state, position, record) // recovery calls this too; it cannot say no
+  assert(state.position === position, 'state and log advance together')
+  return position
+}
+
+/** Why nothing can be written now, or null. Asked by every command before its record is made. */
+export function refuseWrite({ journal }: Forum): Refusal | null {
+  return journal.health === 'ok' ? null : { refused: journal.health }
+}
+
+/** The number of the identity that holds the token with this SHA-256 (hex), or a refusal. */
+export function authenticate(forum: Forum, tokenDigest: string): number | Refusal {
+  const identity = forum.state.identities.findByToken(tokenDigest)
+  if (identity === nobody || !forum.state.identities.isActive(identity, timeOf(forum))) {
+    return { refused: 'invalid_token' }
+  }
+  return identity
+}

@@ -1,0 +1,61 @@
+// Identities: anyone may create one, and proves it with a token that is shown once.
+// interface.md 2.2 and 4.1; decisions.md "Identities".
+
+import { hash } from 'node:crypto'
+import type { IdentityKind } from '../actors/identity.ts'
+import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+
+const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
+
+export interface NewIdentity {
+  kind: Exclude<IdentityKind, 'compat'>
+  displayName: string
+}
+
+export interface CreatedIdentity extends Given {
+  id: string
+  kind: IdentityKind
+  displayName: string
+  token: string
+  expiresAt: number | null
+}
+
+export function createIdentity(forum: Forum, wish: NewIdentity): CreatedIdentity | Refusal {
+  const refusal = refuseWrite(forum)
+  if (refusal !== null) return refusal
+
+  const at = timeOf(forum)
+  const id = forum.stamps.id()
+  const token = forum.stamps.token()
+  const expiresAt = wish.kind === 'guest' ? at + guestLifetimeMs : 0
+  const position = commit(forum, {
+    type: 'identity.created',
+    at,
+    id,
+    ...wish,
+    tokenDigest: tokenDigest(token),
+    expiresAt,
+  })
+  return { position, id: `agt_${id}`, ...wish, token, expiresAt: expiresAt || null }
+}
+
+/** The SHA-256 of a token, in hex: the only form in which it is kept. */
+export function tokenDigest(token: string): string {
+  return hash('sha256', token, 'hex')
+}
+
+/**
+ * Records which guests have expired; a timer calls it. Guests live equally long, so they expire in
+ * the order of their creation, and one record does for all.
+ */
+export function expireGuests(forum: Forum): void {
+  const { state } = forum
+  const { createdAt } = state.identities.actors.columns
+  const at = timeOf(forum)
+  let before = state.guestsExpired
+  while (before < state.identities.count && createdAt.get(before) + guestLifetimeMs <= at) {
+    before += 1
+  }
+  if (before === state.guestsExpired || refuseWrite(forum) !== null) return
+  commit(forum, { type: 'guests.expired', at, before })
+}

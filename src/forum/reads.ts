@@ -1,0 +1,211 @@
+// Reading: a thread's messages, the list of threads, an identity's feed. A query says which messages
+// and threads to show, by number; api/ writes their bytes.
+//
+// Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so nothing
+//     that was ever shown can be lost (DESIGN.md, rule 3).
+// Q2. Work follows what is shown and, for the feed, the number of threads followed; never the number
+//     of messages there are.
+
+import type { State } from '../state/state.ts'
+import type { Forum, Given, Refusal } from './forum.ts'
+
+export interface ThreadRead {
+  caller: number
+  threadId: string
+  /** Messages with a greater seq. */
+  after: number
+  limit: number
+}
+
+export interface ThreadPage extends Given {
+  thread: number
+  /** The messages with index `first` up to `end` of the thread. */
+  first: number
+  end: number
+  nextAfter: number
+  hasMore: boolean
+}
+
+export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Refusal {
+  const { state } = forum
+  const thread = state.visibleThread(read.caller, read.threadId)
+  if (thread === -1) return { refused: 'not_found' }
+
+  const count = state.threads.messageCount(thread)
+  const first = firstAfter(state, thread, read.after)
+  const end = Math.min(first + read.limit, count)
+  return {
+    position: state.threads.actors.columns.lastPosition.get(thread), // its count is shown too
+    thread,
+    first,
+    end,
+    nextAfter:
+      end > first ? state.messages.seq(state.threads.message(thread, end - 1)) : read.after,
+    hasMore: end < count,
+  }
+}
+
+export interface ListRead {
+  caller: number
+  /** Threads created before this position. */
+  before: number
+  limit: number
+}
+
+export interface ThreadList extends Given {
+  /** Newest first. */
+  threads: number[]
+  /** For the next page, or null when this is the last. */
+  nextBefore: number | null
+}
+
+export function listThreads({ state }: Forum, { caller, before, limit }: ListRead): ThreadList {
+  const { firstPosition, lastPosition } = state.threads.actors.columns
+  const isOlder = (thread: number) => firstPosition.get(thread) < before
+  const publics = state.threads.public
+  const privateCount = caller === -1 ? 0 : state.privateThreads.length(caller)
+
+  // Both lists are in order of creation, and thread numbers are too: merge them from the end.
+  let publicEnd = partition(publics.length, (i) => isOlder(publics.get(i)))
+  let privateEnd = partition(privateCount, (i) => isOlder(state.privateThreads.get(caller, i)))
+  const threads: number[] = []
+  let position = 0
+  while (threads.length < limit && publicEnd + privateEnd > 0) {
+    const newestPublic = publicEnd > 0 ? publics.get(publicEnd - 1) : -1
+    const newestPrivate = privateEnd > 0 ? state.privateThreads.get(caller, privateEnd - 1) : -1
+    const thread = Math.max(newestPublic, newestPrivate)
+    if (thread === newestPublic) publicEnd -= 1
+    else privateEnd -= 1
+    threads.push(thread)
+    position = Math.max(position, lastPosition.get(thread))
+  }
+  const isLast = publicEnd + privateEnd === 0
+  return { position, threads, nextBefore: isLast ? null : firstPosition.get(threads.at(-1)!) }
+}
+
+export interface FeedRead {
+  caller: number
+  after: number
+  limit: number
+}
+
+export interface Feed extends Given {
+  /** Messages by others in threads followed now, oldest first. */
+  messages: number[]
+  nextAfter: number
+  hasMore: boolean
+}
+
+export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): Feed {
+  const heap = new CursorHeap(state, caller)
+  const { lastPosition } = state.threads.actors.columns
+  const followed = state.subscriptions.followed(caller)
+  for (let i = 0; i < followed; i++) {
+    const thread = state.subscriptions.thread(caller, i)
+    if (lastPosition.get(thread) > after) heap.add(thread, firstAfter(state, thread, after))
+  }
+
+  const messages: number[] = []
+  while (messages.length < limit && heap.size > 0) messages.push(heap.take())
+  const last = messages.at(-1)
+  const nextAfter = last === undefined ? after : state.messages.seq(last)
+  // What the caller follows decides what is shown, so a page is not older than the last change of it.
+  const changed = state.identities.actors.columns.followingChanged.get(caller)
+  return {
+    position: last === undefined ? changed : Math.max(nextAfter, changed),
+    messages,
+    nextAfter,
+    hasMore: heap.size > 0,
+  }
+}
+
+/** Merges threads by their next message that the reader did not write: a binary heap of cursors. */
+class CursorHeap {
+  readonly #state: State
+  readonly #reader: number
+  /** By age of the message that the cursor is at. */
+  readonly #cursors: { thread: number; index: number; message: number }[] = []
+
+  constructor(state: State, reader: number) {
+    this.#state = state
+    this.#reader = reader
+  }
+
+  get size(): number {
+    return this.#cursors.length
+  }
+
+  add(thread: number, index: number): void {
+    const cursor = { thread, index, message: 0 }
+    if (!this.#settle(cursor)) return
+    const cursors = this.#cursors
+    let at = cursors.length
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (cursors[parent].message <= cursor.message) break
+      cursors[at] = cursors[parent]
+      at = parent
+    }
+    cursors[at] = cursor
+  }
+
+  /** The oldest message of all; its thread's cursor moves on. */
+  take(): number {
+    const cursors = this.#cursors
+    const cursor = cursors[0]
+    const { message } = cursor
+    cursor.index += 1
+    if (this.#settle(cursor)) this.#sink(cursor)
+    else {
+      const last = cursors.pop()!
+      if (last !== cursor) this.#sink(last)
+    }
+    return message
+  }
+
+  /** Moves the cursor to the next message by another; false when there is none. */
+  #settle(cursor: { thread: number; index: number; message: number }): boolean {
+    const { threads, messages } = this.#state
+    const count = threads.messageCount(cursor.thread)
+    for (; cursor.index < count; cursor.index++) {
+      cursor.message = threads.message(cursor.thread, cursor.index)
+      if (messages.author(cursor.message) !== this.#reader) return true
+    }
+    return false
+  }
+
+  /** Puts the cursor at the top and lets it sink to its place. */
+  #sink(cursor: { thread: number; index: number; message: number }): void {
+    const cursors = this.#cursors
+    const { length } = cursors
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= length) break
+      if (child + 1 < length && cursors[child + 1].message < cursors[child].message) child += 1
+      if (cursors[child].message >= cursor.message) break
+      cursors[at] = cursors[child]
+      at = child
+    }
+    cursors[at] = cursor
+  }
+}
+
+/** Index of the thread's first message with a greater seq than `after`. */
+function firstAfter({ threads, messages }: State, thread: number, after: number): number {
+  const count = threads.messageCount(thread)
+  if (after === 0) return 0
+  return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
+}
+
+/** Length of the leading part of `0..count` for which `isBefore` holds. */
+function partition(count: number, isBefore: (index: number) => boolean): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}

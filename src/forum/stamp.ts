@@ -1,0 +1,40 @@
+// Time and chance enter here and nowhere else. What a record needs of them is in the record, so a
+// replay of the log needs neither.
+
+import { randomBytes, randomFillSync } from 'node:crypto'
+
+export interface Stamps {
+  /** Milliseconds since the epoch, as the system's clock says. It may step back; see `timeOf`. */
+  clock(): number
+  /** A new id: 128 random bits as 32 lowercase hex characters. */
+  id(): string
+  /** A new bearer token: `aic_` and 256 random bits in hex. */
+  token(): string
+}
+
+const idBytes = 16
+const tokenBytes = 32
+const poolBytes = 512 * idBytes
+
+/** The system's clock and random source. A call per id would cost 3 us; a pool is refilled instead. */
+export function systemStamps(): Stamps {
+  const pool = Buffer.alloc(poolBytes)
+  let used = poolBytes
+  return {
+    clock: Date.now,
+    id() {
+      if (used === poolBytes) {
+        randomFillSync(pool)
+        used = 0
+      }
+      used += idBytes
+      return pool.toString('hex', used - idBytes, used)
+    },
+    token: () => `aic_${randomBytes(tokenBytes).toString('hex')}`,
+  }
+}
+
+/** A seed for hashing what callers choose. */
+export function randomSeed(): number {
+  return randomBytes(4).readUInt32LE()
+}

@@ -1,0 +1,169 @@
+// The way of a request through the edge, in the order in which a caller hears a no:
+//
+//   state of the service → path → method → cross-site → token → id in the path → key in the header
+//   → content type → body size → JSON → key in the body → schema → the route's own refusals → gate
+//
+// The routes declare, this runs. No route is named here.
+
+import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
+import type { Answer, Call, Route, Service } from '../api/route.ts'
+import { type Violation, validator } from '../api/schema.ts'
+import { authenticate, isRefusal } from '../forum/forum.ts'
+import { tokenDigest } from '../forum/identities.ts'
+import { nobody } from '../state/state.ts'
+import { type Exchange, tooLarge } from './exchange.ts'
+import type { Gate } from './gate.ts'
+import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
+import { Router } from './router.ts'
+
+/** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
+export const bodyBytesMax = 256 * 1024
+
+const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
+const prefetch = /prefetch|prerender/i
+
+/** What the edge answers with while it is not ready: a code, or null once it is. */
+export interface Availability {
+  refusal: 'starting' | 'shutting_down' | null
+}
+
+/** A route with its schemas compiled. */
+interface Prepared {
+  route: Route
+  idPattern: RegExp | null
+  queryKinds: Map<string, 'number' | 'text'>
+  checkQuery: (value: unknown) => Violation | null
+  checkBody: (value: unknown) => Violation | null
+}
+
+export class Edge {
+  readonly #router = new Router<Prepared>()
+  readonly #availability: Availability
+  #service: Service | null = null
+  #gate: Gate | null = null
+
+  constructor(routes: readonly Route[], availability: Availability) {
+    this.#availability = availability
+    for (const route of routes) this.#router.add(route, prepare(route))
+  }
+
+  /** From now on requests reach the routes. */
+  open(service: Service, gate: Gate): void {
+    this.#service = service
+    this.#gate = gate
+  }
+
+  /** Answers one request. */
+  handle(exchange: Exchange): void {
+    if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
+    const match = this.#router.find(exchange.path)
+    if (match === null) return refuse(exchange, 'not_found')
+    const { method } = exchange
+    if (method === 'options') return exchange.answer(204, `\r\nAllow: ${match.allow}`, null)
+    const prepared = match.methods.get(method === 'head' ? 'get' : method)
+    if (prepared === undefined) {
+      return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
+    }
+    this.#check(exchange, prepared, match.id)
+  }
+
+  #check(exchange: Exchange, prepared: Prepared, id: string): void {
+    const { route, idPattern } = prepared
+    if (route.method !== 'get') {
+      const code = crossSite(exchange, this.#service!.publicUrl)
+      if (code !== null) return refuse(exchange, code)
+    }
+    const caller = this.#authenticate(exchange, route)
+    if (typeof caller === 'string') return refuse(exchange, caller)
+    if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
+
+    const query = parseQuery(exchange.query, prepared.queryKinds)
+    const violation = prepared.checkQuery(query)
+    if (violation !== null) return refuse(exchange, violation.code, violation.detail)
+
+    const key = route.idempotent ? exchange.header('idempotency-key') : ''
+    const call: Call<unknown, unknown> = { caller, id, query, body: null, key }
+    if (route.body === undefined) return this.#run(exchange, route, call)
+
+    if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
+    exchange.collect(bodyBytesMax, (bytes) => {
+      if (bytes === tooLarge) return refuse(exchange, 'too_large')
+      this.#readBody(exchange, prepared, call, bytes)
+    })
+  }
+
+  #readBody(
+    exchange: Exchange,
+    { route, checkBody }: Prepared,
+    call: Call<unknown, unknown>,
+    bytes: Buffer,
+  ): void {
+    const body = parseBody(bytes)
+    if (body === null) return refuse(exchange, 'invalid_json')
+    if (route.idempotent) {
+      const { idempotency_key: property } = body
+      if (call.key === '' && typeof property === 'string') call.key = property
+      if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
+    }
+    const violation = checkBody(body)
+    if (violation !== null) return refuse(exchange, violation.code, violation.detail)
+    call.body = body
+    // The service may have begun to stop while the body came in.
+    if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
+    this.#run(exchange, route, call)
+  }
+
+  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
+    const outcome = route.run(this.#service!, call)
+    const position = outcome.position ?? 0
+    if (position > this.#service!.forum.journal.durable) exchange.hold()
+    if (!isRefusal(outcome)) return this.#gate!.pass(outcome, (answer) => send(exchange, answer))
+    this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
+      refuse(exchange, answer === null ? 'storage_failed' : outcome.refused),
+    )
+  }
+
+  /** The caller's number, or why there is none. */
+  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode {
+    if (auth === 'none') return nobody
+    const header = exchange.header('authorization')
+    if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
+    const token = parseBearer(header)
+    if (token === null) return 'authentication_required'
+    const outcome = authenticate(this.#service!.forum, tokenDigest(token))
+    return typeof outcome === 'number' ? outcome : outcome.refused
+  }
+}
+
+function prepare(route: Route): Prepared {
+  const parameters = Object.entries(route.query?.properties ?? {})
+  return {
+    route,
+    idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
+    queryKinds: new Map(
+      parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
+    ),
+    checkQuery: validator(route.query ?? {}),
+    checkBody: validator(route.body ?? {}),
+  }
+}
+
+/** Why a write may not come from where it comes from, or null. decisions.md, "Cross-site". */
+function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
+  const origin = exchange.header('origin')
+  if (origin !== '' && origin !== ownOrigin) return 'cross_origin'
+  if (exchange.header('sec-fetch-site') === 'cross-site') return 'cross_site'
+  const purpose = exchange.header('purpose') + exchange.header('sec-purpose')
+  return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
+}
+
+function send(exchange: Exchange, answer: Answer | null): void {
+  if (answer === null) return refuse(exchange, 'storage_failed')
+  exchange.answer(answer.status, '', answer.body)
+}
+
+function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
+  const { status, retryAfter }: ErrorKind = errors[code]
+  const retry = retryAfter === undefined ? '' : `\r\nRetry-After: ${retryAfter}`
+  exchange.answer(status, headers + retry, errorBody(code, detail))
+}

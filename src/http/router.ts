@@ -1,0 +1,61 @@
+// Finds the route of a path: exact paths by a map, paths with one parameter by the text around it.
+
+import type { Route } from '../api/route.ts'
+
+/** A route with what is made of it at start-up. */
+export type ByMethod<T> = Map<string, T>
+
+export interface Match<T> {
+  methods: ByMethod<T>
+  /** The parameter in the path, or ''. */
+  id: string
+  /** The value of the Allow header. */
+  allow: string
+}
+
+interface Pattern<T> {
+  before: string
+  after: string
+  methods: ByMethod<T>
+}
+
+export class Router<T> {
+  readonly #exact = new Map<string, ByMethod<T>>()
+  readonly #patterns: Pattern<T>[] = []
+
+  add({ method, path }: Pick<Route, 'method' | 'path'>, target: T): void {
+    const colon = path.indexOf(':')
+    if (colon === -1) {
+      const methods = this.#exact.get(path) ?? new Map<string, T>()
+      this.#exact.set(path, methods.set(method, target))
+      return
+    }
+    const before = path.slice(0, colon)
+    const after = path.slice(colon).replace(/^:[^/]+/, '')
+    let pattern = this.#patterns.find((known) => known.before === before && known.after === after)
+    if (pattern === undefined) {
+      pattern = { before, after, methods: new Map() }
+      this.#patterns.push(pattern)
+    }
+    pattern.methods.set(method, target)
+  }
+
+  /** What answers at this path, or null. */
+  find(path: string): Match<T> | null {
+    const methods = this.#exact.get(path)
+    if (methods !== undefined) return { methods, id: '', allow: allow(methods) }
+    for (const { before, after, methods } of this.#patterns) {
+      if (!path.startsWith(before) || !path.endsWith(after)) continue
+      const id = path.slice(before.length, path.length - after.length)
+      if (id === '' || id.includes('/')) continue
+      return { methods, id, allow: allow(methods) }
+    }
+    return null
+  }
+}
+
+function allow(methods: ByMethod<unknown>): string {
+  const names = [...methods.keys()].map((name) => name.toUpperCase())
+  if (methods.has('get')) names.push('HEAD')
+  return [...names, 'OPTIONS'].join(', ')
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env node
+// The command line: agent-forum serve | swarm | wal. Exit codes are those of decisions.md: 0 clean,
+// 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
+
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pino from 'pino'
+import { JournalError } from '../wal/errors.ts'
+import { ConfigError, flagHelp, parseConfig } from './config.ts'
+import { startNode } from './server.ts'
+
+const packageJson = new URL('../../package.json', import.meta.url)
+const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }
+
+const help = `agent-forum ${version}: a forum for software agents on one fast node.
+
+  agent-forum serve [flags]    run a node (npm start -- [flags])
+  agent-forum swarm [flags]    load and verify a node with a swarm of agents; --help tells more
+
+Flags of serve, each also an environment variable (--poll-after is AGENT_FORUM_POLL_AFTER):
+
+${flagHelp()}
+`
+
+async function main([command, ...args]: string[]): Promise<number> {
+  if (command === '--version' || command === 'version') return say(version)
+  if (command === 'help' || command === '--help' || command === undefined) return say(help)
+  if (command === 'serve') return args.includes('--help') ? say(help) : serve(args)
+  if (command === 'swarm') return (await import('./swarm/swarm.ts')).runSwarm(args)
+  throw new ConfigError(`there is no command "${command}"; try agent-forum help`)
+}
+
+function say(text: string): number {
+  process.stdout.write(`${text.trimEnd()}\n`)
+  return 0
+}
+
+/** Runs a node until a signal asks it to stop. */
+async function serve(args: string[]): Promise<number> {
+  const config = parseConfig(args, process.env)
+  const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 1, sync: true }))
+  const stopped = new Promise<string>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+  })
+  const node = await startNode(config, version, log)
+  log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
+  const signal = await Promise.race([stopped, node.failed])
+  log.info({ signal }, 'stopping')
+  await node.stop()
+  log.info('stopped')
+  return 0
+}
+
+function fail(error: unknown): number {
+  const [code, sentence] =
+    error instanceof ConfigError
+      ? [64, error.message]
+      : error instanceof JournalError
+        ? [error.exitCode, error.message]
+        : [70, `a bug: ${(error as Error)?.stack ?? error}`]
+  process.stderr.write(`agent-forum: ${sentence}\n`)
+  return code
+}
+
+const code = await main(process.argv.slice(2)).catch(fail)
+// Connections that callers keep open must not keep the process.
+await sleep(0)
+process.exit(code)

@@ -1,0 +1,79 @@
+// A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: who asks
+// compares the thing behind a number, which lies in columns.
+//
+// H1. 256 shards by the hash's top byte, each a linear-probing table that doubles on its own: growth
+//     is many small steps (at ten million entries one step moves 40,000), never one large one.
+// H2. A slot is two words, hash and number + 1; a zero in the second is empty.
+// H3. A removal closes its gap, so there are no tombstones and a probe ends at the first empty slot.
+
+const shardCount = 256
+const firstSlots = 16
+const loadMax = 0.7
+
+interface Shard {
+  /** hash, number + 1, hash, number + 1, … */
+  words: Uint32Array
+  used: number
+}
+
+export class HashIndex {
+  readonly #shards: Shard[] = Array.from({ length: shardCount }, () => ({
+    words: new Uint32Array(firstSlots * 2),
+    used: 0,
+  }))
+
+  add(hash: number, number: number): void {
+    const shard = this.#shards[hash >>> 24]
+    if (shard.used + 1 > (shard.words.length / 2) * loadMax) grow(shard)
+    place(shard.words, hash, number + 1)
+    shard.used += 1
+  }
+
+  /** The number under `hash` for which `isIt` holds, or -1. */
+  find(hash: number, isIt: (number: number) => boolean): number {
+    const { words } = this.#shards[hash >>> 24]
+    const mask = words.length - 1
+    for (let at = (hash * 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {
+      if (words[at] === hash && isIt(words[at + 1] - 1)) return words[at + 1] - 1
+    }
+    return -1
+  }
+
+  /** Removes `number`, which was added under `hash`. */
+  remove(hash: number, number: number): void {
+    const shard = this.#shards[hash >>> 24]
+    const { words } = shard
+    const mask = words.length - 1
+    let gap = (hash * 2) & mask
+    while (words[gap + 1] !== number + 1 || words[gap] !== hash) gap = (gap + 2) & mask
+
+    // Move back every later entry of the run that may not stand behind the gap.
+    for (let at = (gap + 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {
+      const home = (words[at] * 2) & mask
+      const reachesGap = ((at - home) & mask) >= ((at - gap) & mask)
+      if (!reachesGap) continue
+      words[gap] = words[at]
+      words[gap + 1] = words[at + 1]
+      gap = at
+    }
+    words[gap] = 0
+    words[gap + 1] = 0
+    shard.used -= 1
+  }
+}
+
+function grow(shard: Shard): void {
+  const old = shard.words
+  shard.words = new Uint32Array(old.length * 2)
+  for (let at = 0; at < old.length; at += 2) {
+    if (old[at + 1] !== 0) place(shard.words, old[at], old[at + 1])
+  }
+}
+
+function place(words: Uint32Array, hash: number, value: number): void {
+  const mask = words.length - 1
+  let at = (hash * 2) & mask
+  while (words[at + 1] !== 0) at = (at + 2) & mask
+  words[at] = hash
+  words[at + 1] = value
+}

@@ -1,0 +1,61 @@
+// Ids of 128 random bits and the dense numbers they stand for: agt_…, thr_…, and the first half of a
+// token's SHA-256. Numbers are given in order of arrival.
+//
+// An id is kept as four u32 columns. Ids come from the system's random source, so the first word is a
+// good hash, and nobody outside can choose it.
+
+import { Uint32Column } from './column.ts'
+import { HashIndex } from './hash-index.ts'
+
+/** Lowercase hex characters of an id, without its prefix. */
+export const idHexLength = 32
+
+export class IdTable {
+  readonly #words = [new Uint32Column(), new Uint32Column(), new Uint32Column(), new Uint32Column()]
+  readonly #index = new HashIndex()
+
+  get count(): number {
+    return this.#words[0].length
+  }
+
+  /** Adds the id written at `from` in `text` and returns its number. */
+  add(text: string, from = 0): number {
+    const number = this.count
+    for (let i = 0; i < 4; i++) this.#words[i].push(wordAt(text, from + i * 8))
+    this.#index.add(this.#words[0].get(number), number)
+    return number
+  }
+
+  /** The number of the id written in lowercase hex at `from` in `text`, or -1. */
+  find(text: string, from = 0): number {
+    const first = wordAt(text, from)
+    const second = wordAt(text, from + 8)
+    const third = wordAt(text, from + 16)
+    const fourth = wordAt(text, from + 24)
+    const [, seconds, thirds, fourths] = this.#words
+    return this.#index.find(
+      first,
+      (number) =>
+        seconds.get(number) === second &&
+        thirds.get(number) === third &&
+        fourths.get(number) === fourth,
+    )
+  }
+
+  /** The id in hex. */
+  hex(number: number): string {
+    let text = ''
+    for (const word of this.#words) text += word.get(number).toString(16).padStart(8, '0')
+    return text
+  }
+}
+
+/** Eight hex characters as a number. */
+function wordAt(text: string, from: number): number {
+  let word = 0
+  for (let i = from; i < from + 8; i++) {
+    const code = text.charCodeAt(i)
+    word = (word << 4) | (code <= 57 ? code - 48 : code - 87)
+  }
+  return word >>> 0
+}

@@ -1,0 +1,85 @@
+// Identities: their ids, token digests, names, and the actor of each (actors/identity.ts).
+//
+// An identity's *signature* is the piece of JSON that every message of its author repeats:
+//
+//   "author_id":"agt_…","display_name":"…","kind":"guest"
+//
+// It is rendered once, into the arena.
+
+import { ActorTable } from '../actors/actor-table.ts'
+import { compile } from '../actors/compile.ts'
+import type { IdentityContext, IdentityEvent, IdentityKind } from '../actors/identity.ts'
+import { identityLayout, identityMachine } from '../actors/identity.ts'
+import type { Arena } from './arena.ts'
+import { Uint16Column, Uint32Column } from './column.ts'
+import { IdTable } from './id-table.ts'
+
+const machine = compile<IdentityContext, IdentityEvent>(identityMachine)
+const expired = machine.stateNumber('expired')
+
+export class Identities {
+  readonly #arena: Arena
+  readonly #ids = new IdTable()
+  readonly #tokens = new IdTable()
+  readonly #signatures = new Uint32Column()
+  readonly #signatureBytes = new Uint16Column()
+  readonly #nameStarts = new Uint16Column()
+  readonly actors = new ActorTable(machine, identityLayout)
+
+  constructor(arena: Arena) {
+    this.#arena = arena
+  }
+
+  get count(): number {
+    return this.#ids.count
+  }
+
+  /** `id` and `tokenDigest` in hex. Returns the new identity's number. */
+  add(id: string, tokenDigest: string, kind: IdentityKind, displayName: string): number {
+    const author = `"author_id":"agt_${id}","display_name":`
+    const signature = `${author}${JSON.stringify(displayName)},"kind":"${kind}"`
+    this.#signatures.push(this.#arena.append(signature))
+    this.#signatureBytes.push(this.#arena.written)
+    this.#nameStarts.push(author.length)
+    this.#tokens.add(tokenDigest)
+    this.actors.add()
+    return this.#ids.add(id)
+  }
+
+  /** The number of the identity with this id (hex), or -1. */
+  find(id: string): number {
+    return this.#ids.find(id)
+  }
+
+  /** The number of the identity whose token has this SHA-256 (hex), or -1. */
+  findByToken(digest: string): number {
+    return this.#tokens.find(digest)
+  }
+
+  /** Whether the identity may still act at this time. */
+  isActive(identity: number, at: number): boolean {
+    if (this.actors.state(identity) === expired) return false
+    const expiresAt = this.actors.columns.expiresAt.get(identity)
+    return expiresAt === 0 || at < expiresAt
+  }
+
+  /** The state of its actor: its kind, or `expired`. */
+  kind(identity: number): IdentityKind | 'expired' {
+    return machine.states[this.actors.state(identity)] as IdentityKind | 'expired'
+  }
+
+  id(identity: number): string {
+    return `agt_${this.#ids.hex(identity)}`
+  }
+
+  /** The piece of JSON that says who wrote a message. */
+  signature(identity: number): string {
+    return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
+  }
+
+  /** The display name as a JSON string, with its quotes. */
+  nameJson(identity: number): string {
+    const signature = this.signature(identity)
+    return signature.slice(this.#nameStarts.get(identity), signature.lastIndexOf(',"kind":"'))
+  }
+}

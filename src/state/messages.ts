@@ -1,0 +1,129 @@
+// Messages: bytes in the arena, and a row of numbers each.
+//
+//   arena   ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
+//           "content":"…","created_at":…}
+//   row     seq, author, thread, address, bytes, time
+//
+// M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
+// M2. The rendered bytes are what every reader gets; nothing renders or parses a message again.
+//
+// A feed item is cut from the same bytes: `id":"msg_…","author_id":"agt_…"` stands in both.
+
+import type { Arena } from './arena.ts'
+import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
+import { idHexLength } from './id-table.ts'
+import type { Page } from './page.ts'
+
+const seqStart = ',{"seq":'.length
+/** From the end of the seq to the word `id` in `,"id":"msg_…"`. */
+const toIdWord = ',"'.length
+const idWordBytes =
+  'id":"msg_'.length + idHexLength + '","author_id":"agt_'.length + idHexLength + '"'.length
+const idBytes = 'msg_'.length + idHexLength
+const toId = ',"id":"'.length
+const contentMark = ',"content":'
+/** An upper bound of one feed item's bytes. */
+export const feedItemBytesMax = 256
+
+export interface NewMessage {
+  /** In hex. */
+  id: string
+  seq: number
+  author: number
+  /** The author's signature, see identities.ts. */
+  signature: string
+  thread: number
+  content: string
+  at: number
+}
+
+export class Messages {
+  readonly #arena: Arena
+  readonly #addresses = new Uint32Column()
+  readonly #bytes = new Uint16Column()
+  readonly #seqs = new Float64Column()
+  readonly #authors = new Uint32Column()
+  readonly #threads = new Uint32Column()
+  readonly #times = new Float64Column()
+
+  constructor(arena: Arena) {
+    this.#arena = arena
+  }
+
+  get count(): number {
+    return this.#seqs.length
+  }
+
+  /** Renders and adds a message; returns its number. */
+  add({ id, seq, author, signature, thread, content, at }: NewMessage): number {
+    const json =
+      `,{"seq":${seq},"id":"msg_${id}",${signature}` +
+      `${contentMark}${JSON.stringify(content)},"created_at":${at}}`
+    this.#addresses.push(this.#arena.append(json))
+    this.#bytes.push(this.#arena.written)
+    this.#authors.push(author)
+    this.#threads.push(thread)
+    this.#times.push(at)
+    return this.#seqs.push(seq)
+  }
+
+  seq(message: number): number {
+    return this.#seqs.get(message)
+  }
+
+  author(message: number): number {
+    return this.#authors.get(message)
+  }
+
+  thread(message: number): number {
+    return this.#threads.get(message)
+  }
+
+  createdAt(message: number): number {
+    return this.#times.get(message)
+  }
+
+  id(message: number): string {
+    const from = this.#seqEnd(message) + toId
+    return this.#arena.text(this.#addresses.get(message), from, from + idBytes)
+  }
+
+  address(message: number): number {
+    return this.#addresses.get(message)
+  }
+
+  /** Bytes of the message's JSON, with the comma before it. */
+  bytes(message: number): number {
+    return this.#bytes.get(message)
+  }
+
+  /** Whether the message says exactly this. */
+  hasContent(message: number, content: string, signature: string): boolean {
+    const from = this.#seqEnd(message) + toId + idBytes + '",'.length + Buffer.byteLength(signature)
+    const wanted = `${contentMark}${JSON.stringify(content)},"created_at":`
+    const to = from + Buffer.byteLength(wanted)
+    if (to > this.bytes(message)) return false
+    return this.#arena.text(this.#addresses.get(message), from, to) === wanted
+  }
+
+  /** Adds the message's JSON to a page, with a comma before all but the first. */
+  write(page: Page, message: number, isFirst: boolean): void {
+    page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
+  }
+
+  /** Adds the notification's JSON up to its thread id's quote. */
+  writeFeedItem(page: Page, message: number, writeThreadId: () => void): void {
+    const seqEnd = this.#seqEnd(message)
+    const address = this.#addresses.get(message)
+    page.entry(address, 1, seqEnd)
+    page.text(',"message_')
+    page.entry(address, seqEnd + toIdWord, seqEnd + toIdWord + idWordBytes)
+    page.text(',"thread_id":"')
+    writeThreadId()
+    page.text(`","created_at":${this.#times.get(message)}}`)
+  }
+
+  #seqEnd(message: number): number {
+    return seqStart + String(this.#seqs.get(message)).length
+  }
+}

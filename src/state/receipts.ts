@@ -1,0 +1,131 @@
+// Receipts: which identity used which idempotency key for what. They make a retry harmless.
+//
+//   receipts, oldest first:   oldest → … → newest      linked by `next`; numbers are used again
+//
+// R1. At most one receipt per identity and key. One key space for all operations (decisions.md).
+// R2. Evicted oldest first, and only when it is both older than the retention and not among the
+//     newest million. Time is the record's time, so a replay of the log evicts alike.
+// R3. A key is kept as 64 bits made with a seed of this store. The identity is compared exactly, so
+//     two keys that fall together (one chance in 2^64) are of one caller, who gets a 409.
+
+import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
+import { HashIndex } from './hash-index.ts'
+
+/** What a key was used for. The numbers are written nowhere. */
+export const operations = ['thread', 'reply'] as const
+export type Operation = (typeof operations)[number]
+
+const newestKept = 1_000_000
+const none = 0xffffffff
+
+export interface KeyHash {
+  first: number
+  second: number
+}
+
+export class Receipts {
+  readonly #identities = new Uint32Column()
+  readonly #firsts = new Uint32Column()
+  readonly #seconds = new Uint32Column()
+  readonly #operations = new Uint8Column()
+  readonly #subjects = new Uint32Column()
+  readonly #times = new Float64Column()
+  readonly #next = new Uint32Column()
+  readonly #index = new HashIndex()
+  readonly #retentionMs: number
+  readonly #seed: number
+  #oldest = none
+  #newest = none
+  #spare = none
+  #count = 0
+
+  constructor(retentionMs: number, seed: number) {
+    this.#retentionMs = retentionMs
+    this.#seed = seed >>> 0
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** The receipt's number, or -1. */
+  find(identity: number, key: string): number {
+    const { first, second } = hashKey(this.#seed, identity, key)
+    return this.#index.find(
+      first,
+      (receipt) =>
+        this.#identities.get(receipt) === identity && this.#seconds.get(receipt) === second,
+    )
+  }
+
+  operation(receipt: number): Operation {
+    return operations[this.#operations.get(receipt)]
+  }
+
+  /** What came of it: the number of the message (thread, reply). */
+  subject(receipt: number): number {
+    return this.#subjects.get(receipt)
+  }
+
+  /** Adds the receipt of a key that `find` does not know, at the record's time. */
+  add(identity: number, key: string, operation: Operation, subject: number, at: number): void {
+    this.#evict(at)
+    const { first, second } = hashKey(this.#seed, identity, key)
+    const receipt = this.#takeNumber()
+    this.#identities.set(receipt, identity)
+    this.#firsts.set(receipt, first)
+    this.#seconds.set(receipt, second)
+    this.#operations.set(receipt, operations.indexOf(operation))
+    this.#subjects.set(receipt, subject)
+    this.#times.set(receipt, at)
+    this.#next.set(receipt, none)
+    if (this.#newest === none) this.#oldest = receipt
+    else this.#next.set(this.#newest, receipt)
+    this.#newest = receipt
+    this.#count += 1
+    this.#index.add(first, receipt)
+  }
+
+  #evict(at: number): void {
+    while (this.#count >= newestKept && this.#times.get(this.#oldest) < at - this.#retentionMs) {
+      const receipt = this.#oldest
+      this.#index.remove(this.#firsts.get(receipt), receipt)
+      this.#oldest = this.#next.get(receipt)
+      this.#next.set(receipt, this.#spare)
+      this.#spare = receipt
+      this.#count -= 1
+      if (this.#count === 0) this.#newest = none
+    }
+  }
+
+  #takeNumber(): number {
+    const receipt = this.#spare
+    if (receipt !== none) {
+      this.#spare = this.#next.get(receipt)
+      return receipt
+    }
+    this.#identities.push(0)
+    this.#firsts.push(0)
+    this.#seconds.push(0)
+    this.#operations.push(0)
+    this.#subjects.push(0)
+    this.#times.push(0)
+    return this.#next.push(none)
+  }
+}
+
+/** Two 32-bit FNV-1a hashes (offset basis from the seed) that differ in their start and multiplier. */
+function hashKey(seed: number, identity: number, key: string): KeyHash {
+  let first = (0x811c9dc5 ^ seed) | 0
+  let second = Math.imul(seed ^ identity, 0x9e3779b1)
+  first = Math.imul(first ^ identity, 0x01000193)
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i)
+    first = Math.imul(first ^ code, 0x01000193)
+    second = Math.imul(second ^ code, 0x85ebca6b) ^ (second >>> 15)
+  }
+  // FNV leaves its top bits thin, and the index picks its shard by them.
+  first = Math.imul(first ^ (first >>> 16), 0xc2b2ae35)
+  first ^= first >>> 13
+  return { first: first >>> 0, second: second >>> 0 }
+}

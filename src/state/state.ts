@@ -1,0 +1,57 @@
+// The state of the forum: what the log folds to. forum/apply.ts is the only code that changes it.
+//
+// F1. `position` is the position of the last record applied; `now` is that record's time.
+// F2. Times never go back: a record's time is at least the time of the one before it.
+
+import { Arena } from './arena.ts'
+import { Identities } from './identities.ts'
+import { Lists } from './lists.ts'
+import { Messages } from './messages.ts'
+import { Page } from './page.ts'
+import { Receipts } from './receipts.ts'
+import { Subscriptions } from './subscriptions.ts'
+import { Threads } from './threads.ts'
+
+export interface StateOptions {
+  /** How long receipts are kept at least. */
+  retentionMs: number
+  /** For hashing keys that callers choose. */
+  seed: number
+}
+
+/** An identity that nobody is: the anonymous caller. */
+export const nobody = -1
+
+export class State {
+  position = 0
+  now = 0
+  readonly arena = new Arena()
+  readonly page = new Page(this.arena)
+  readonly identities = new Identities(this.arena)
+  readonly threads = new Threads(this.arena)
+  readonly messages = new Messages(this.arena)
+  readonly subscriptions = new Subscriptions()
+  /** For each identity the private threads it may see, oldest first. */
+  readonly privateThreads = new Lists()
+  readonly receipts: Receipts
+  /** Guests are younger than this number are not yet expired: they expire in order of creation. */
+  guestsExpired = 0
+
+  constructor({ retentionMs, seed }: StateOptions) {
+    this.receipts = new Receipts(retentionMs, seed)
+  }
+
+  /** The number of the thread with this id, `thr_…`, or -1 when there is none the caller may see. */
+  visibleThread(caller: number, threadId: string): number {
+    const thread = this.threads.find(threadId, 'thr_'.length)
+    return thread !== -1 && this.maySee(caller, thread) ? thread : -1
+  }
+
+  maySee(caller: number, thread: number): boolean {
+    if (this.threads.isPublic(thread)) return true
+    return (
+      this.threads.actors.columns.author.get(thread) === caller ||
+      this.threads.isParticipant(thread, caller)
+    )
+  }
+}

@@ -1,0 +1,143 @@
+// Threads: ids, titles, who may see them, their messages, and the actor of each (actors/thread.ts).
+//
+// A thread's *entry* is rendered once, up to the one number in it that changes:
+//
+//   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
+//    "display_name":"…","message_count":                                  then `12}` at each read
+
+import { ActorTable } from '../actors/actor-table.ts'
+import { compile } from '../actors/compile.ts'
+import type { ThreadContext, ThreadEvent } from '../actors/thread.ts'
+import { threadLayout, threadMachine } from '../actors/thread.ts'
+import type { Arena } from './arena.ts'
+import { Uint16Column, Uint32Column } from './column.ts'
+import { IdTable, idHexLength } from './id-table.ts'
+import { Lists } from './lists.ts'
+import type { Page } from './page.ts'
+
+export type Visibility = 'public' | 'private'
+
+const machine = compile<ThreadContext, ThreadEvent>(threadMachine)
+const publicState = machine.stateNumber('public')
+const idStart = '{"id":"'.length
+const idEnd = idStart + 'thr_'.length + idHexLength
+/** The most bytes that follow an entry: its count, a brace and a comma. */
+const tailBytesMax = 20
+
+export class Threads {
+  readonly #arena: Arena
+  readonly #ids = new IdTable()
+  readonly #entries = new Uint32Column()
+  readonly #entryBytes = new Uint16Column()
+  readonly #messages = new Lists()
+  /** Named at creation, in the order they were named. */
+  readonly #participants = new Lists()
+  readonly #public = new Uint32Column()
+  readonly actors = new ActorTable(machine, threadLayout)
+
+  constructor(arena: Arena) {
+    this.#arena = arena
+  }
+
+  get count(): number {
+    return this.#ids.count
+  }
+
+  /** Numbers of the public threads, oldest first. */
+  get public(): { readonly length: number; get(index: number): number } {
+    return this.#public
+  }
+
+  /** `id` in hex; `entry` rendered by `renderEntry`. Returns the new thread's number. */
+  add(id: string, entry: string, visibility: Visibility, participants: readonly number[]): number {
+    this.#entries.push(this.#arena.append(entry))
+    this.#entryBytes.push(this.#arena.written)
+    this.#messages.add()
+    const list = this.#participants.add()
+    for (const participant of participants) this.#participants.push(list, participant)
+    if (visibility === 'public') this.#public.push(this.count)
+    this.actors.add()
+    return this.#ids.add(id)
+  }
+
+  addMessage(thread: number, message: number): void {
+    this.#messages.push(thread, message)
+  }
+
+  /** The number of the thread with this id (hex, read from `from` on), or -1. */
+  find(id: string, from = 0): number {
+    return this.#ids.find(id, from)
+  }
+
+  id(thread: number): string {
+    return `thr_${this.#ids.hex(thread)}`
+  }
+
+  isPublic(thread: number): boolean {
+    return this.actors.state(thread) === publicState
+  }
+
+  isParticipant(thread: number, identity: number): boolean {
+    return this.#participants.includes(thread, identity)
+  }
+
+  /** Whether these were named at creation, in this order. */
+  hasParticipants(thread: number, participants: readonly number[]): boolean {
+    return (
+      this.#participants.length(thread) === participants.length &&
+      participants.every((identity, i) => this.#participants.get(thread, i) === identity)
+    )
+  }
+
+  messageCount(thread: number): number {
+    return this.#messages.length(thread)
+  }
+
+  /** The number of the thread's `index`-th message. */
+  message(thread: number, index: number): number {
+    return this.#messages.get(thread, index)
+  }
+
+  /** Whether the thread was created with this rendered entry. */
+  hasEntry(thread: number, entry: string): boolean {
+    return this.#arena.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry
+  }
+
+  /** Where the entry lies: what is near it is cheap to put on one page. */
+  address(thread: number): number {
+    return this.#entries.get(thread)
+  }
+
+  /** The most bytes that `write` adds. */
+  bytes(thread: number): number {
+    return this.#entryBytes.get(thread) + tailBytesMax
+  }
+
+  /** Adds the thread's JSON to a page. */
+  write(page: Page, thread: number): void {
+    page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
+    page.text(`${this.actors.columns.messageCount.get(thread)}}`)
+  }
+
+  /** Adds the thread's id, without quotes. */
+  writeId(page: Page, thread: number): void {
+    page.entry(this.#entries.get(thread), idStart, idEnd)
+  }
+}
+
+/** What a thread's entry says. `id` in hex; `author` and `nameJson` as identities.ts gives them. */
+export interface ThreadEntry {
+  id: string
+  author: string
+  nameJson: string
+  title: string
+  visibility: Visibility
+  at: number
+}
+
+export function renderEntry({ id, author, nameJson, title, visibility, at }: ThreadEntry): string {
+  return (
+    `{"id":"thr_${id}","author_id":"${author}","title":${JSON.stringify(title)},` +
+    `"visibility":"${visibility}","created_at":${at},"display_name":${nameJson},"message_count":`
+  )
+}
