@@ -1,0 +1,70 @@
+// The open batch: records wait here, encoded, until their frame is written. One buffer serves all
+// batches, because a frame is in the page cache when the write returns.
+
+import assert from 'node:assert/strict'
+import { Packr } from 'msgpackr'
+import { finishFrame, frameHeaderBytes, recordHeaderBytes, wholeSectors } from './format.ts'
+
+const firstBufferBytes = 256 * 1024
+// msgpackr's REUSE_BUFFER_MODE | RESET_BUFFER_MODE: encode at the start of one buffer, always, and
+// return that buffer with the range as `start` and `end`.
+const encodeInPlace = 512 | 1024
+
+export class Batch {
+  readonly #packr = new Packr({ useRecords: false })
+  readonly #recordBytesMax: number
+  #bytes = Buffer.allocUnsafeSlow(firstBufferBytes)
+  #length = frameHeaderBytes
+  #count = 0
+
+  constructor(recordBytesMax: number) {
+    this.#recordBytesMax = recordBytesMax
+    this.#packr.useBuffer(Buffer.allocUnsafeSlow(firstBufferBytes))
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Bytes of the frame so far, its header included. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** Encodes a record behind the others. */
+  add(record: unknown): void {
+    const packed = this.#packr.pack(record, encodeInPlace) as Buffer & {
+      start: number
+      end: number
+    }
+    const { start, end } = packed
+    assert(end - start <= this.#recordBytesMax, 'a record is longer than a record may be')
+    const length = this.#length + recordHeaderBytes + end - start
+    if (wholeSectors(length) > this.#bytes.length) this.#grow(wholeSectors(length))
+    this.#bytes.writeUInt32LE(end - start, this.#length)
+    packed.copy(this.#bytes, this.#length + recordHeaderBytes, start, end)
+    this.#length = length
+    this.#count++
+  }
+
+  /**
+   * Completes the frame and begins the next batch. The bytes are whole sectors and stay as they are
+   * until the next `add`.
+   */
+  finish(
+    frame: { firstPosition: number; watermark: number; link: number },
+    seed: number,
+  ): { bytes: Buffer; crc: number } {
+    const length = this.#length
+    const crc = finishFrame(this.#bytes, { ...frame, length, count: this.#count }, seed)
+    this.#length = frameHeaderBytes
+    this.#count = 0
+    return { bytes: this.#bytes.subarray(0, wholeSectors(length)), crc }
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}

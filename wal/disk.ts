@@ -1,0 +1,100 @@
+// The only way from the journal to a file system, small enough for a test to imitate in memory.
+// Calls that end in `Later` run in the background and call `done` once, never before they return;
+// all others block, and throw what the system said (`error.code`).
+
+import fs from 'node:fs'
+
+/** `create` fails with EEXIST when the path exists; `read` opens directories as well. */
+export type OpenHow = 'read' | 'write' | 'create'
+
+export interface Disk {
+  /** One level, mode 0700; not an error when it is there already. */
+  makeDirectory(path: string): void
+  list(path: string): string[]
+  open(path: string, how: OpenHow): number
+  close(file: number): void
+  size(file: number): number
+  /** Fills `into` from byte `at` of the file. Returns the bytes read: fewer at the end, or 0. */
+  read(file: number, into: Uint8Array, at: number): number
+  /** Returns the bytes written, which may be fewer than given: a full disk looks like that. */
+  write(file: number, bytes: Uint8Array, at: number): number
+  truncate(file: number, size: number): void
+  /** Content, size and, for a directory, its names. */
+  sync(file: number): void
+  rename(from: string, to: string): void
+  /** A second name for a file; EEXIST when the name is taken. */
+  link(existing: string, path: string): void
+  remove(path: string): void
+
+  writeLater(
+    file: number,
+    bytes: Uint8Array,
+    at: number,
+    done: (error: Error | null, written: number) => void,
+  ): void
+  syncLater(file: number, done: (error: Error | null) => void): void
+  /** Makes durable what was written before the call. The hot path. */
+  dataSyncLater(file: number, done: (error: Error | null) => void): void
+}
+
+const flags = { read: 'r', write: 'r+', create: 'wx+' }
+
+export const realDisk: Disk = {
+  makeDirectory(path) {
+    try {
+      fs.mkdirSync(path, { mode: 0o700 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  },
+  list: (path) => fs.readdirSync(path),
+  open: (path, how) => fs.openSync(path, flags[how], 0o600),
+  close: (file) => fs.closeSync(file),
+  size: (file) => fs.fstatSync(file).size,
+  read: (file, into, at) => fs.readSync(file, into, 0, into.length, at),
+  write: (file, bytes, at) => fs.writeSync(file, bytes, 0, bytes.length, at),
+  truncate: (file, size) => fs.ftruncateSync(file, size),
+  sync: (file) => fs.fsyncSync(file),
+  rename: (from, to) => fs.renameSync(from, to),
+  link: (existing, path) => fs.linkSync(existing, path),
+  remove: (path) => fs.unlinkSync(path),
+  writeLater: (file, bytes, at, done) => fs.write(file, bytes, 0, bytes.length, at, done),
+  syncLater: (file, done) => fs.fsync(file, done),
+  dataSyncLater: (file, done) => fs.fdatasync(file, done),
+}
+
+/** Writes all of `bytes`, however short the single writes come up. */
+export function writeAll(disk: Disk, file: number, bytes: Uint8Array, at: number): void {
+  let written = 0
+  while (written < bytes.length) {
+    const count = disk.write(file, bytes.subarray(written), at + written)
+    if (count === 0) throw noSpace()
+    written += count
+  }
+}
+
+/** Reads until `into` is full or the file ends; returns the bytes read. */
+export function readFully(disk: Disk, file: number, into: Uint8Array, at: number): number {
+  let read = 0
+  while (read < into.length) {
+    const count = disk.read(file, into.subarray(read), at + read)
+    if (count === 0) break
+    read += count
+  }
+  return read
+}
+
+/** Makes names made, renamed and removed in `dir` durable. */
+export function syncDirectory(disk: Disk, dir: string): void {
+  const file = disk.open(dir, 'read')
+  try {
+    disk.sync(file)
+  } finally {
+    disk.close(file)
+  }
+}
+
+// A write of nothing, without an error, is how a full disk may look.
+export function noSpace(): Error {
+  return Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+}

@@ -1,0 +1,236 @@
+// The bytes of the journal. Numbers are little endian; everything starts at a multiple of 512.
+//
+//   0000000001.wal                    0000000002.wal                   0000000003.wal
+//   ┌────────┬───────┬──────┬─────┐   ┌────────┬───────┬───────────┐   ┌──────────────────┐
+//   │ header │ frame │ seal │ 0…0 │ ─▶│ header │ frame │ 0…        │   │ 0… (spare)       │
+//   └────────┴───────┴──────┴─────┘   └────────┴───────┴───────────┘   └──────────────────┘
+//
+// Segment header, one sector:
+//    0  8  magic 89 'W' 'A' 'L' 0d 0a 1a 0a
+//    8  4  format version          (these two and the crc keep their place in every version)
+//   12 16  store id, random, the same in all segments of a store
+//   28  8  segment number, as in the file name
+//   36  8  first position: that of the first record here
+//   44  8  watermark, as in a frame
+//   52  4  link, as in a frame
+//   56  4  1 when it was written whole, by `settle`, before it got its name; else 0
+//  508  4  crc32 of bytes 0..508
+//
+// Frame, one group commit, padded with zeros to a whole number of sectors:
+//    0  4  magic ff 'F' 'R' 'M'    (ff never occurs in UTF-8: no text can imitate a frame)
+//    4  4  crc32 of bytes 8..length, started with the crc32 of the store id
+//    8  4  length: header and payload without padding, 36..frameBytesMax
+//   12  4  count of records; a frame without records is a seal
+//   16  8  first position: that of the first record, or of the next one to come
+//   24  8  watermark: the last position known to be synced when this frame was written
+//   32  4  link: crc of the last frame before it that holds records; 0 at the very start
+//   36     payload: each record as 4 bytes length and a msgpack value
+//
+// J1. Positions start at 1, have no gaps and never repeat.
+// J2. A watermark is true: what it covers had been synced before the frame was written.
+// J3. A synced sector is never written again, save a seal's. A torn write spoils nothing older.
+// J4. The durable position never passes what finished syncs cover (mode `always`).
+// J5. After a failed write or sync the journal is dead: nothing becomes durable any more.
+// J6. Bytes that no watermark covers are a torn tail: put aside, and said so. Bytes that one
+//     covers and that are not as written are damage: refused, and nothing is changed.
+// J7. No length is believed before it is bounded.
+// J8. A segment's header says where the one before ends; what still follows there is not the log's.
+
+import assert from 'node:assert/strict'
+import { crc32 } from 'node:zlib'
+
+export const formatVersion = 1
+export const sectorBytes = 512
+export const segmentHeaderBytes = sectorBytes
+export const frameHeaderBytes = 36
+export const recordHeaderBytes = 4
+export const recordBytesMax = 1024 * 1024
+export const frameBytesMax = 16 * 1024 * 1024
+export const segmentBytesMax = 1024 * 1024 * 1024
+export const storeIdBytes = 16
+
+const segmentMagic = Buffer.from('8957414c0d0a1a0a', 'hex')
+const frameMagic = Buffer.from('ff46524d', 'hex').readUInt32LE(0)
+const headerCrcAt = sectorBytes - 4
+
+// A record of the largest size always fits in a frame of its own.
+assert(frameHeaderBytes + recordHeaderBytes + recordBytesMax <= frameBytesMax)
+
+export interface SegmentHeader {
+  storeId: string
+  number: number
+  firstPosition: number
+  watermark: number
+  link: number
+  settled: boolean
+}
+
+export type ReadHeader =
+  | { kind: 'good'; header: SegmentHeader }
+  | { kind: 'newer'; version: number }
+  | { kind: 'zero' | 'bad' }
+
+export interface Frame {
+  /** Offset of its first byte in the segment. */
+  at: number
+  /** Offset of the first byte after it and its padding. */
+  end: number
+  length: number
+  count: number
+  firstPosition: number
+  /** The last record's position; that of the record before it for a seal. */
+  lastPosition: number
+  watermark: number
+  link: number
+  crc: number
+}
+
+/** The next multiple of a sector. */
+export function wholeSectors(bytes: number): number {
+  return Math.ceil(bytes / sectorBytes) * sectorBytes
+}
+
+/** What the frames of a store start their crc with, so that no other store's frame is taken. */
+export function crcSeed(storeId: string): number {
+  return crc32(Buffer.from(storeId, 'hex'))
+}
+
+export function encodeSegmentHeader(header: SegmentHeader): Buffer {
+  const bytes = Buffer.alloc(segmentHeaderBytes)
+  segmentMagic.copy(bytes)
+  bytes.writeUInt32LE(formatVersion, 8)
+  bytes.write(header.storeId, 12, storeIdBytes, 'hex')
+  writePosition(bytes, header.number, 28)
+  writePosition(bytes, header.firstPosition, 36)
+  writePosition(bytes, header.watermark, 44)
+  bytes.writeUInt32LE(header.link, 52)
+  bytes.writeUInt32LE(header.settled ? 1 : 0, 56)
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, headerCrcAt)), headerCrcAt)
+  return bytes
+}
+
+/** Reads the first sector of a segment; a file shorter than that is padded with zeros. */
+export function decodeSegmentHeader(bytes: Buffer): ReadHeader {
+  assert(bytes.length === segmentHeaderBytes)
+  if (lastNonZero(bytes, 0) === 0) return { kind: 'zero' }
+  const whole = crc32(bytes.subarray(0, headerCrcAt)) === bytes.readUInt32LE(headerCrcAt)
+  if (!whole || bytes.compare(segmentMagic, 0, 8, 0, 8) !== 0) return { kind: 'bad' }
+  const version = bytes.readUInt32LE(8)
+  if (version > formatVersion) return { kind: 'newer', version }
+  if (version < formatVersion) return { kind: 'bad' }
+  const header = {
+    storeId: bytes.toString('hex', 12, 12 + storeIdBytes),
+    number: readPosition(bytes, 28),
+    firstPosition: readPosition(bytes, 36),
+    watermark: readPosition(bytes, 44),
+    link: bytes.readUInt32LE(52),
+    settled: bytes.readUInt32LE(56) === 1,
+  }
+  return { kind: 'good', header }
+}
+
+/**
+ * Completes a frame in place: its payload stands from byte 36 to `length`, and `bytes` has room for
+ * the padding. Returns the frame's crc, which is the next frame's link.
+ */
+export function finishFrame(
+  bytes: Buffer,
+  frame: Pick<Frame, 'length' | 'count' | 'firstPosition' | 'watermark' | 'link'>,
+  seed: number,
+): number {
+  assert(frame.watermark < frame.firstPosition)
+  bytes.writeUInt32LE(frameMagic, 0)
+  bytes.writeUInt32LE(frame.length, 8)
+  bytes.writeUInt32LE(frame.count, 12)
+  writePosition(bytes, frame.firstPosition, 16)
+  writePosition(bytes, frame.watermark, 24)
+  bytes.writeUInt32LE(frame.link, 32)
+  const crc = crc32(bytes.subarray(8, frame.length), seed)
+  bytes.writeUInt32LE(crc, 4)
+  bytes.fill(0, frame.length, wholeSectors(frame.length))
+  return crc
+}
+
+/** The frame that starts at `at`, or null when no whole and unspoilt one does. */
+export function readFrame(bytes: Buffer, at: number, seed: number): Frame | null {
+  if (at + frameHeaderBytes > bytes.length || bytes.readUInt32LE(at) !== frameMagic) return null
+  const length = bytes.readUInt32LE(at + 8)
+  const bounded = length >= frameHeaderBytes && length <= frameBytesMax
+  if (!bounded || at + length > bytes.length) return null
+  const crc = bytes.readUInt32LE(at + 4)
+  if (crc32(bytes.subarray(at + 8, at + length), seed) !== crc) return null
+  const count = bytes.readUInt32LE(at + 12)
+  const firstPosition = readPosition(bytes, at + 16)
+  return {
+    at,
+    end: Math.min(wholeSectors(at + length), bytes.length),
+    length,
+    count,
+    firstPosition,
+    lastPosition: firstPosition + count - 1,
+    watermark: readPosition(bytes, at + 24),
+    link: bytes.readUInt32LE(at + 32),
+    crc,
+  }
+}
+
+/** What is wrong with the bytes at `at`, for a message: two crcs where there are two. */
+export function describeBadFrame(bytes: Buffer, at: number, seed: number): string {
+  if (at + frameHeaderBytes > bytes.length) return 'the file ends here'
+  if (bytes.readUInt32LE(at) !== frameMagic) return 'no frame starts here'
+  const length = bytes.readUInt32LE(at + 8)
+  const bounded = length >= frameHeaderBytes && length <= frameBytesMax
+  if (!bounded || at + length > bytes.length) return `a length of ${length} cannot be`
+  const found = crc32(bytes.subarray(at + 8, at + length), seed)
+  const expected = bytes.readUInt32LE(at + 4)
+  if (found === expected) return 'the frame does not follow the one before it'
+  return `the crc is ${hex(found)} and should be ${hex(expected)}`
+}
+
+/**
+ * Calls `visit` with the range of each record in a frame's payload. Returns false when the records
+ * do not fill the payload exactly, which a valid crc makes all but impossible.
+ */
+export function eachRecord(
+  bytes: Buffer,
+  frame: Frame,
+  visit: (position: number, start: number, end: number) => void,
+): boolean {
+  const end = frame.at + frame.length
+  let at = frame.at + frameHeaderBytes
+  for (let index = 0; index < frame.count; index++) {
+    if (at + recordHeaderBytes > end) return false
+    const length = bytes.readUInt32LE(at)
+    at += recordHeaderBytes
+    if (length > end - at) return false
+    visit(frame.firstPosition + index, at, at + length)
+    at += length
+  }
+  return at === end
+}
+
+const zeros = Buffer.alloc(64 * 1024)
+
+/** The offset after the last byte at or behind `from` that is not zero; `from` when all are. */
+export function lastNonZero(bytes: Buffer, from: number): number {
+  let end = bytes.length
+  while (end > from) {
+    const start = Math.max(from, end - zeros.length)
+    if (bytes.compare(zeros, 0, end - start, start, end) !== 0) break
+    end = start
+  }
+  while (end > from && bytes[end - 1] === 0) end--
+  return end
+}
+
+function writePosition(bytes: Buffer, position: number, at: number): void {
+  bytes.writeBigUInt64LE(BigInt(position), at)
+}
+
+function readPosition(bytes: Buffer, at: number): number {
+  return Number(bytes.readBigUInt64LE(at))
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, '0')
+}

@@ -1,0 +1,106 @@
+// The journal: an append-only log of records that survive the loss of power.
+//
+//   openJournal: lock ─▶ scan (replay) ─▶ settle ─▶ Writer
+//   append ─▶ open batch ─▶ frame written ─▶ sync in flight ─▶ durable ─▶ onDurable
+//
+// The bytes and the invariants J1..J8 are in format.ts, the rest of a journal's life in writer.ts.
+
+import { type Disk, realDisk } from './disk.ts'
+import { type JournalError, storageError } from './errors.ts'
+import { limitsOf } from './limits.ts'
+import { lockDirectory } from './lock.ts'
+import { scanLog } from './scan.ts'
+import { settle } from './settle.ts'
+import type { SyncStats } from './sync-queue.ts'
+import { Writer } from './writer.ts'
+
+/**
+ * `always`: durable means synced. `interval`: durable means written, and synced within `ms`; a loss
+ * of power takes no more than that. `none`: written, and synced when the system likes.
+ */
+export type Durability = { mode: 'always' } | { mode: 'interval'; ms: number } | { mode: 'none' }
+export type Health = 'ok' | 'storage_full' | 'overloaded' | 'storage_failed'
+export type Notice = { event: string; [field: string]: unknown }
+
+export interface JournalOptions {
+  /** Made when it is missing, one level. */
+  dir: string
+  disk?: Disk
+  /** A whole number of sectors, from 16 KiB to 1 GiB; default 64 MiB. */
+  segmentBytes?: number
+  durability?: Durability
+  /** Records after this position are replayed; default 0, all. */
+  from?: number
+  onRecord: (position: number, record: unknown) => void
+  /** Bytes of the log that have been read, and all there are. */
+  onProgress?: (done: number, total: number) => void
+  /** What an operator may want to find in a log, by `event`. */
+  onNotice?: (notice: Notice) => void
+}
+
+export interface JournalStats {
+  batches: number
+  records: number
+  /** Bytes written, padding included. */
+  bytes: number
+  syncs: SyncStats
+  /** Number of the segment that is written to. */
+  segment: number
+}
+
+export interface Journal {
+  /** 32 hex digits, the same as long as the directory lives. */
+  readonly storeId: string
+  /** Of the record appended last; 0 in an empty journal. */
+  readonly position: number
+  /** Up to here records are as durable as the mode promises. */
+  readonly durable: number
+  /** Ask before every record: anything but `ok` means that it must not be appended. */
+  readonly health: Health
+  /** Returns the record's position. Never waits. Throws on our own bugs only. */
+  append(record: unknown): number
+  /** Called whenever `durable` has moved. One listener. */
+  onDurable: (durable: number) => void
+  /** Called once, when a write or a sync failed: nothing becomes durable any more. */
+  onFailed: (error: JournalError) => void
+  stats(): JournalStats
+  /** Makes durable what was appended, seals, and gives the directory back. Never rejects. */
+  close(): Promise<void>
+}
+
+const segmentBytesDefault = 64 * 1024 * 1024
+
+/**
+ * Locks the directory, replays its records in order, and returns the journal that goes on from
+ * there. The event loop keeps running meanwhile. Rejects with a JournalError: 74 storage, 75 in
+ * use, 76 written by a newer version, 77 damage; and with what `onRecord` throws.
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { dir, disk = realDisk, durability = { mode: 'always' }, from = 0 } = options
+  const { onRecord, onProgress, onNotice = () => {} } = options
+  const limits = limitsOf(options.segmentBytes ?? segmentBytesDefault)
+  makeDirectory(disk, dir)
+  const unlock = lockDirectory(disk, dir)
+  try {
+    const end = await scanLog({ disk, dir, from, onRecord, onProgress })
+    const settled = guarded(`prepare ${dir}`, () =>
+      settle(end, { disk, dir, segmentBytes: limits.segmentBytes, onNotice }),
+    )
+    return new Writer(settled, { disk, dir, limits, durability, onNotice, unlock })
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+function makeDirectory(disk: Disk, dir: string): void {
+  guarded(`make ${dir}`, () => disk.makeDirectory(dir))
+}
+
+function guarded<T>(doing: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw storageError(doing, error)
+  }
+}

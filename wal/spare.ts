@@ -1,0 +1,96 @@
+// The next segment, made in the background while the current one fills.
+//
+//   making ──made──▶ ready ──take──▶ making (the one after)
+//     │ ▲
+//     │ └─ a second later ─┐
+//     └──── no space ──▶ no_space
+
+import assert from 'node:assert/strict'
+import type { Disk } from './disk.ts'
+import { isLackOfSpace } from './errors.ts'
+import type { Notice } from './journal.ts'
+import { makeSpare, segmentName, segmentPath } from './segments.ts'
+
+const retryMs = 1000
+
+export interface SpareOptions {
+  disk: Disk
+  dir: string
+  segmentBytes: number
+  onNotice: (notice: Notice) => void
+  /** The disk failed in a way that does not go away. */
+  onFailed: (error: unknown) => void
+}
+
+export class Spare {
+  readonly #options: SpareOptions
+  #state: 'making' | 'ready' | 'no_space' = 'making'
+  #file = -1
+  #stopped = false
+  #making: Promise<void> = Promise.resolve()
+  #retry: NodeJS.Timeout | null = null
+
+  /** `found`: the segment is there already, filled with zeros. */
+  constructor(number: number, found: boolean, options: SpareOptions) {
+    this.#options = options
+    if (found) {
+      this.#file = options.disk.open(segmentPath(options.dir, number), 'write')
+      this.#state = 'ready'
+    } else {
+      this.#make(number)
+    }
+  }
+
+  get state(): 'making' | 'ready' | 'no_space' {
+    return this.#state
+  }
+
+  /** Hands over the open file, and begins to make segment `next`. */
+  take(next: number): number {
+    assert(this.#state === 'ready')
+    const file = this.#file
+    this.#file = -1
+    this.#state = 'making'
+    this.#make(next)
+    return file
+  }
+
+  /** Resolves when nothing is written any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    await this.#making
+    if (this.#file >= 0) this.#options.disk.close(this.#file)
+    this.#file = -1
+  }
+
+  #make(number: number): void {
+    const { disk, dir, segmentBytes } = this.#options
+    this.#making = makeSpare(disk, dir, number, segmentBytes, () => this.#stopped).then(
+      (file) => this.#made(number, file),
+      (error) => this.#notMade(number, error),
+    )
+  }
+
+  #made(number: number, file: number | null): void {
+    if (file === null) return
+    if (this.#state === 'no_space') this.#notice('storage_available', number)
+    this.#file = file
+    this.#state = 'ready'
+  }
+
+  #notMade(number: number, error: unknown): void {
+    if (this.#stopped) return
+    if (!isLackOfSpace(error)) {
+      this.#options.onFailed(error)
+      return
+    }
+    if (this.#state === 'making') this.#notice('storage_full', number, String(error))
+    this.#state = 'no_space'
+    this.#retry = setTimeout(() => this.#make(number), retryMs).unref()
+  }
+
+  #notice(event: string, number: number, why?: string): void {
+    this.#options.onNotice({ event, segment: segmentName(number), why })
+  }
+}

@@ -1,0 +1,47 @@
+// What to do with the end of a log. The rule is a table; the code runs it.
+//
+//   … frame │ frame │ last good frame │ what follows
+//           ▲ base                    ▲ end
+//           everything before it      more bytes than zeros? does a good frame or header among
+//           is known to be synced     them say that bytes from `end` on had been synced?
+//
+// A crash can reach one segment beyond the base, never two: less than half a segment is ever
+// written beyond what a frame calls synced (see `limitsOf`).
+
+import assert from 'node:assert/strict'
+
+export interface Tail {
+  /** Other bytes than zeros follow the last good frame. */
+  follows: boolean
+  /** A good frame or header further on has a watermark above the last good position. */
+  promised: boolean
+  /** Some of the bytes lie more than one segment beyond the base. */
+  far: boolean
+  /** The last good frame is a seal: all records are known to be synced. */
+  sealed: boolean
+}
+
+export type TailVerdict = 'continue' | 'settle' | 'cut' | 'damage'
+
+const _ = null
+type Row = { why: string; when: [boolean | null, boolean | null, boolean | null, boolean | null] }
+
+// biome-ignore format: a table
+export const tailRule: readonly (Row & { do: TailVerdict })[] = [
+  //                                                   follows promised far    sealed
+  { why: 'closed, or idle when it died',         when: [false, _,       _,     true ], do: 'continue' },
+  { why: 'died before the seal',                 when: [false, _,       _,     false], do: 'settle' },
+  { why: 'a torn tail',                          when: [true,  false,   false, _    ], do: 'cut' },
+  { why: 'bytes that had been synced changed',   when: [true,  true,    _,     _    ], do: 'damage' },
+  { why: 'bytes where no crash could leave any', when: [true,  false,   true,  _    ], do: 'damage' },
+]
+
+/** The one row that fits. */
+export function judgeTail(tail: Tail): (typeof tailRule)[number] {
+  const facts = [tail.follows, tail.promised, tail.far, tail.sealed]
+  const rows = tailRule.filter((row) =>
+    row.when.every((want, i) => want === _ || want === facts[i]),
+  )
+  assert(rows.length === 1)
+  return rows[0]!
+}

@@ -1,0 +1,293 @@
+// The living journal: takes records, writes frames, keeps count of what is durable.
+//
+//   positions   appended >= written >= synced; between frames, appended = written
+//   segment     │ header │ frame │ frame │ … │ 0…        │ one sector kept for a seal │
+//                                            ▲ at                                    ▲ size
+//
+// Nothing here waits: a batch goes out at the end of the turn of the event loop while fewer than
+// `syncsInFlightMax` syncs are in flight, else when one of them comes back.
+
+import assert from 'node:assert/strict'
+import { Batch } from './batch.ts'
+import { type Disk, writeAll } from './disk.ts'
+import { type JournalError, storageError } from './errors.ts'
+import {
+  encodeSegmentHeader,
+  recordHeaderBytes,
+  sectorBytes,
+  segmentHeaderBytes,
+  wholeSectors,
+} from './format.ts'
+import type { Durability, Health, Journal, JournalStats, Notice } from './journal.ts'
+import type { Limits } from './limits.ts'
+import { segmentName, segmentPath } from './segments.ts'
+import { encodeSeal, type Settled } from './settle.ts'
+import { Spare } from './spare.ts'
+import { SyncQueue } from './sync-queue.ts'
+
+// Measured by bench/group-commit.ts.
+const syncsInFlightMax = 3
+const idleBeforeSealMs = 200
+
+export interface WriterOptions {
+  disk: Disk
+  dir: string
+  limits: Limits
+  durability: Durability
+  onNotice: (notice: Notice) => void
+  unlock: () => void
+}
+
+export class Writer implements Journal {
+  onDurable: (durable: number) => void = () => {}
+  onFailed: (error: JournalError) => void = () => {}
+  readonly storeId: string
+  readonly #options: WriterOptions
+  readonly #always: boolean
+  readonly #seed: number
+  readonly #batch: Batch
+  readonly #syncs: SyncQueue
+  readonly #spare: Spare
+  #file: number
+  #number: number
+  #size: number
+  #at: number
+  #position: number
+  #written: number
+  #synced: number
+  #link: number
+  #sealed = true
+  // Bytes that are written and not synced; those of them that no sync in flight covers.
+  #unsyncedBytes = 0
+  #uncoveredBytes = 0
+  #frames = 0
+  #records = 0
+  #bytes = 0
+  #flushPlanned = false
+  #idle: NodeJS.Timeout | null = null
+  #interval: NodeJS.Timeout | null = null
+  #state: 'open' | 'closing' | 'failed' = 'open'
+  #closed: Promise<void> | null = null
+  #finish: () => void = () => {}
+
+  constructor(settled: Settled, options: WriterOptions) {
+    const { disk, dir, limits, durability, onNotice } = options
+    this.#options = options
+    this.#always = durability.mode === 'always'
+    this.storeId = settled.storeId
+    this.#seed = settled.seed
+    this.#file = settled.file
+    this.#number = settled.place.number
+    this.#size = settled.size
+    this.#at = settled.place.at
+    this.#position = this.#written = this.#synced = settled.place.position
+    this.#link = settled.place.link
+    this.#batch = new Batch(limits.recordBytesMax)
+    this.#syncs = new SyncQueue(
+      disk,
+      (position, bytes) => this.#onSynced(position, bytes),
+      (error) => this.#fail('sync', error),
+    )
+    const { segmentBytes } = limits
+    const onSpareFailed = (error: unknown) => this.#fail('make the segment after', error)
+    const spareOptions = { disk, dir, segmentBytes, onNotice, onFailed: onSpareFailed }
+    this.#spare = new Spare(this.#number + 1, settled.spare, spareOptions)
+    if (durability.mode === 'interval') {
+      this.#interval = setInterval(() => this.#syncByTime(), durability.ms).unref()
+    }
+  }
+
+  get position(): number {
+    return this.#position
+  }
+
+  get durable(): number {
+    return this.#always ? this.#synced : this.#written
+  }
+
+  get health(): Health {
+    if (this.#state === 'failed') return 'storage_failed'
+    const { recordBytesMax, unsyncedBytesMax } = this.#options.limits
+    const next = wholeSectors(this.#batch.length + recordHeaderBytes + recordBytesMax)
+    if (this.#unsyncedBytes + next > unsyncedBytesMax) return 'overloaded'
+    if (this.#spare.state === 'ready' || this.#fits(next)) return 'ok'
+    return this.#spare.state === 'no_space' ? 'storage_full' : 'overloaded'
+  }
+
+  append(record: unknown): number {
+    assert(this.#state === 'open', 'the journal takes records')
+    this.#batch.add(record)
+    if (!this.#flushPlanned && this.#mayFlush()) {
+      this.#flushPlanned = true
+      setImmediate(() => {
+        this.#flushPlanned = false
+        this.#flush()
+      })
+    }
+    return ++this.#position
+  }
+
+  stats(): JournalStats {
+    return {
+      batches: this.#frames,
+      records: this.#records,
+      bytes: this.#bytes,
+      syncs: this.#syncs.stats(),
+      segment: this.#number,
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    if (this.#state === 'open') {
+      this.#stopTimers()
+      await new Promise<void>((resolve) => {
+        this.#finish = resolve
+        if (this.#batch.count > 0) this.#writeBatch()
+        if (this.#state === 'open') this.#state = 'closing'
+        this.#closeStep()
+      })
+    }
+    await this.#spare.stop()
+    if (this.#state !== 'failed') this.#options.disk.close(this.#file)
+    this.#options.unlock()
+  }
+
+  // Sync what is written, then seal it, then sync the seal.
+  #closeStep(): void {
+    if (this.#state !== 'closing') return
+    if (this.#syncs.length > 0) return
+    if (this.#uncoveredBytes === 0 && !this.#sealed) this.#writeSeal()
+    if (this.#uncoveredBytes > 0) this.#startSync()
+    else this.#finish()
+  }
+
+  #mayFlush(): boolean {
+    return !this.#always || this.#syncs.length < syncsInFlightMax
+  }
+
+  #flush(): void {
+    if (this.#state !== 'open' || this.#batch.count === 0 || !this.#mayFlush()) return
+    this.#writeBatch()
+    const soon = this.#uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
+    if (this.#always || soon) this.#startSync()
+    if (!this.#always && this.#state === 'open') this.onDurable(this.#written)
+  }
+
+  #writeBatch(): void {
+    if (!this.#fits(wholeSectors(this.#batch.length))) this.#roll()
+    const records = this.#batch.count
+    const firstPosition = this.#written + 1
+    const place = { firstPosition, watermark: this.#synced, link: this.#link }
+    const { bytes, crc } = this.#batch.finish(place, this.#seed)
+    if (!this.#write(bytes)) return
+    this.#link = crc
+    this.#written += records
+    this.#sealed = false
+    this.#frames++
+    this.#records += records
+    assert(this.#written === this.#position)
+  }
+
+  // J2: a seal says that all records are synced, so it is written when they are.
+  #writeSeal(): void {
+    assert(this.#synced === this.#written)
+    this.#sealed = this.#write(encodeSeal(this.#written, this.#link, this.#seed))
+  }
+
+  #write(bytes: Buffer, at = this.#at): boolean {
+    if (this.#state === 'failed') return false
+    try {
+      writeAll(this.#options.disk, this.#file, bytes, at)
+    } catch (error) {
+      this.#fail('write', error)
+      return false
+    }
+    this.#at = at + bytes.length
+    this.#bytes += bytes.length
+    this.#unsyncedBytes += bytes.length
+    this.#uncoveredBytes += bytes.length
+    return true
+  }
+
+  // A sector is kept for the seal.
+  #fits(bytes: number): boolean {
+    return this.#at + bytes + sectorBytes <= this.#size
+  }
+
+  #roll(): void {
+    this.#startSync()
+    this.#syncs.retire(this.#file)
+    this.#number++
+    this.#file = this.#spare.take(this.#number + 1)
+    this.#size = this.#options.limits.segmentBytes
+    const header = {
+      storeId: this.storeId,
+      number: this.#number,
+      firstPosition: this.#written + 1,
+      watermark: this.#synced,
+      link: this.#link,
+      settled: false,
+    }
+    this.#write(encodeSegmentHeader(header), 0)
+    assert(this.#at === segmentHeaderBytes || this.#state === 'failed')
+    this.#options.onNotice({ event: 'segment_begun', segment: segmentName(this.#number) })
+  }
+
+  #syncByTime(): void {
+    if (this.#syncs.length < syncsInFlightMax) this.#startSync()
+  }
+
+  #startSync(): void {
+    if (this.#uncoveredBytes === 0 || this.#state === 'failed') return
+    const bytes = this.#uncoveredBytes
+    this.#uncoveredBytes = 0
+    this.#syncs.start(this.#file, this.#written, bytes)
+  }
+
+  #onSynced(position: number, bytes: number): void {
+    if (this.#state === 'failed') return
+    const moved = position > this.#synced
+    assert(position >= this.#synced)
+    this.#synced = position
+    this.#unsyncedBytes -= bytes
+    if (moved && this.#always) this.onDurable(position)
+    this.#flush()
+    this.#sealWhenIdle()
+    this.#closeStep()
+  }
+
+  // Damage in the last frame can be told from a torn tail only when a later frame vouches for it.
+  #sealWhenIdle(): void {
+    if (this.#idle !== null || this.#sealed || this.#state !== 'open') return
+    const frames = this.#frames
+    this.#idle = setTimeout(() => {
+      this.#idle = null
+      const quiet = frames === this.#frames && this.#synced === this.#position
+      if (quiet) {
+        this.#writeSeal()
+        this.#startSync()
+      } else {
+        this.#sealWhenIdle()
+      }
+    }, idleBeforeSealMs).unref()
+  }
+
+  #stopTimers(): void {
+    if (this.#idle !== null) clearTimeout(this.#idle)
+    if (this.#interval !== null) clearInterval(this.#interval)
+  }
+
+  #fail(doing: string, cause: unknown): void {
+    if (this.#state === 'failed') return
+    this.#state = 'failed'
+    this.#stopTimers()
+    const file = segmentPath(this.#options.dir, this.#number)
+    this.onFailed(storageError(`${doing} ${file}`, cause))
+    this.#finish()
+  }
+}
