@@ -3,7 +3,6 @@
 // 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
 
 import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { JournalError } from '../wal/errors.ts'
 import { ConfigError, flagHelp, parseConfig } from './config.ts'
@@ -62,7 +61,6 @@ function fail(error: unknown): number {
   return code
 }
 
-const code = await main(process.argv.slice(2)).catch(fail)
+process.on('uncaughtException', (error) => process.exit(fail(error)))
 // Connections that callers keep open must not keep the process.
-await sleep(0)
-process.exit(code)
+process.exit(await main(process.argv.slice(2)).catch(fail))

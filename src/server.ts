@@ -4,7 +4,7 @@
 // N2. Stopping: no new connections, 503 for new requests, what is in flight is finished and synced.
 // N3. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { JournalError } from '../wal/errors.ts'
 import { type Journal, openJournal } from '../wal/journal.ts'
@@ -35,55 +35,59 @@ export interface Node {
   failed: Promise<never>
 }
 
-/** Starts a node; resolves when it serves. Rejects with a JournalError that says what to do. */
+/** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError: what to do. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
   const availability: Availability = { refusal: 'starting' }
   const edge = new Edge(routes, availability)
-  const listener = await listenOrFail(config, edge)
-  const url = `http://${config.host}:${listener.port}`
   const startedAt = performance.now()
-  try {
-    const state = new State({
-      retentionMs: config.idempotencyHours * 3_600_000,
-      seed: randomSeed(),
-    })
-    const journal = await recover(config, state, log)
-    const forum: Forum = { state, journal, stamps: systemStamps() }
-    const gate = new Gate(journal)
-    const service: Service = {
-      forum,
-      publicUrl: config.publicUrl ?? url,
-      pollAfterSeconds: config.pollAfterSeconds,
-      durability: config.durabilityName,
-      version,
-      uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
-    }
-    const failed = watch(journal, gate)
-    edge.open(service, gate)
-    availability.refusal = null
-    const expiry = setInterval(() => expireGuests(forum), expiryCheckMs)
-    expireGuests(forum)
-    return {
-      url,
-      failed,
-      async stop() {
-        clearInterval(expiry)
-        availability.refusal = 'shutting_down'
-        listener.stop()
-        await journal.close()
-        await sleep(lingerMs)
-      },
-    }
-  } catch (error) {
-    listener.stop()
-    throw error
+  const state = new State({
+    retentionMs: config.idempotencyHours * 3_600_000,
+    seed: randomSeed(),
+  })
+  // This takes the directory at once, so a second start hears of it before it hears of the port.
+  const recovering = recover(config, state, log)
+  await Promise.race([recovering, nextTurn()])
+  const listener = await listenOrFail(config, edge, recovering)
+  const url = `http://${config.host}:${listener.port}`
+  const journal = await recovering
+  const forum: Forum = { state, journal, stamps: systemStamps() }
+  const gate = new Gate(journal)
+  const service: Service = {
+    forum,
+    publicUrl: config.publicUrl ?? url,
+    pollAfterSeconds: config.pollAfterSeconds,
+    durability: config.durabilityName,
+    version,
+    uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
+  }
+  const failed = watch(journal, gate)
+  edge.open(service, gate)
+  availability.refusal = null
+  expireGuests(forum)
+  const expiry = setInterval(() => expireGuests(forum), expiryCheckMs)
+  return {
+    url,
+    failed,
+    async stop() {
+      clearInterval(expiry)
+      availability.refusal = 'shutting_down'
+      listener.stop()
+      await journal.close()
+      await sleep(lingerMs)
+    },
   }
 }
 
-async function listenOrFail({ host, port }: Config, edge: Edge): Promise<Listener> {
+async function listenOrFail(
+  { host, port }: Config,
+  edge: Edge,
+  recovering: Promise<Journal>,
+): Promise<Listener> {
   try {
     return await listen(host, port, (exchange) => edge.handle(exchange))
   } catch (error) {
+    const journal = await recovering
+    await journal.close()
     throw new ConfigError(`${(error as Error).message}; choose another --port`)
   }
 }
