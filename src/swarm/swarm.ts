@@ -1,3 +1,0 @@
-export async function runSwarm(_: string[]): Promise<number> {
-  return 0
-}
