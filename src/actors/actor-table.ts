@@ -55,7 +55,7 @@ export class ActorTable<C extends Record<string, number>, E extends { type: stri
     return this.states.push(this.#machine.initialState)
   }
 
-  /** Runs one event on actor `n`; true when a row was taken. RangeError when there is no such actor. */
+  /** Runs one event on actor `n`; true when a row was taken. RangeError when it is not there. */
   step(n: number, event: E): boolean {
     const window = this.#window
     const before = this.states.get(n)

@@ -15,7 +15,13 @@ const lampMachine = setup({
     off: {
       on: {
         lit: { target: 'on', actions: assign({ by: ({ event }) => event.by }) },
-        counted: { actions: assign(({ context }) => ({ ...context, lit: context.lit + 1 })) },
+        counted: {
+          actions: assign(({ context }) => {
+            const next = { ...context }
+            next.lit += 1
+            return next
+          }),
+        },
       },
     },
     on: {},
@@ -48,7 +54,7 @@ t.test('A1: three actors: one is stepped: its row changes, the others do not', a
   )
 })
 
-t.test('A1: an assign that spreads its context: stepped: it spreads the whole row', async (t) => {
+t.test('A1: an assign that copies its context: stepped: it copies the whole row', async (t) => {
   const table = newTable()
   table.add()
   table.step(0, { type: 'counted' })
