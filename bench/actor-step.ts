@@ -120,7 +120,7 @@ function drive(subjects: readonly Subject[], steps: number): void {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const steps = Number(process.argv[2] ?? 300_000)
+  const steps = Number(process.argv[2] ?? 500_000)
   const results = measure(steps)
   for (const { way, nsPerStep } of results) {
     console.log(`${way.padEnd(14)} ${nsPerStep.toFixed(0).padStart(8)} ns/step`)

@@ -1,7 +1,7 @@
 // Draws the machines as docs/statecharts.md. The page is made from the definitions that run, so it
 // cannot say anything else than they do.
 //
-// Neighbours: machines.ts lists what is drawn; test/actors/statecharts.test.ts holds the page to it.
+// Neighbours: machines.ts lists what is drawn; statecharts.test.ts holds the page on disk to it.
 
 import type { AnyStateMachine } from 'xstate'
 

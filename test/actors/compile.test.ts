@@ -7,7 +7,7 @@ import { compile } from '../../src/actors/compile.ts'
 import { runEveryWay } from './every-way.ts'
 import { generatedMachine } from './generated-machine.ts'
 
-// A machine of two states, `a` and `b`; `state` is the definition of `a`, `parts` go to the machine.
+// A machine of two states, `a` and `b`: `state` defines `a`, `parts` go to the machine.
 function machineWith(state: object, parts: object = {}, implementations: object = {}) {
   const config = { id: 'm', context: { x: 1, y: 2 }, initial: 'a', ...parts }
   const states = { a: state, b: {}, ...('states' in parts ? (parts.states as object) : {}) }

@@ -1,5 +1,5 @@
-// Runs one machine every way at once and demands that all ways agree after every event: xstate's own
-// interpreter (the reference), the compiled table on a plain object, and an ActorTable.
+// Runs one machine every way at once and demands that all ways agree after every event: xstate's
+// own interpreter (the reference), the compiled table on a plain object, and an ActorTable.
 
 import assert from 'node:assert/strict'
 import type { AnyStateMachine, EventObject } from 'xstate'
