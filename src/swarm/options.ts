@@ -39,7 +39,7 @@ Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that 
 74 the server cannot be reached.
 `
 
-// Returns null when help is asked for. Throws UsageError: one line that names the flag.
+/** Returns null when help is asked for. Throws UsageError: one line that names the flag. */
 export function parseOptions(args: string[]): Options | null {
   const values = parseFlags(args)
   if (values.help) return null
@@ -64,7 +64,7 @@ export function parseOptions(args: string[]): Options | null {
   }
 }
 
-// The origin of a server, without a path. Throws UsageError; `what` names where it was given.
+/** The origin of a server, without a path. Throws UsageError; `what` names where it was given. */
 export function origin(what: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const whole = url !== null && `${url.protocol}//${url.host}/` === url.href

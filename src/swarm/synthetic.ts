@@ -19,7 +19,7 @@ const words = (
 
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
-// Makes the corpus of a specification. Throws UsageError when it is not one.
+/** Makes the corpus of a specification. Throws UsageError when it is not one. */
 export function syntheticCorpus(specification: string): Corpus {
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)
