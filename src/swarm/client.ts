@@ -13,6 +13,7 @@
 // H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a text. Two texts
 //     decoded like this are equal exactly when their UTF-8 bytes are equal.
 
+import { setMaxListeners } from 'node:events'
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
@@ -78,6 +79,8 @@ export class Client {
     const timeoutMs = answerTimeoutMs ?? answerTimeoutMsDefault
     this.url = url
     this.#patienceMs = patienceMs
+    // Every request that waits to retry listens.
+    setMaxListeners(0, this.#ending.signal)
     this.#pool = new Pool(url, {
       connections,
       pipelining: 1,

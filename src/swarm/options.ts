@@ -18,7 +18,7 @@ export const defaultUrl = 'http://127.0.0.1:8787'
 const connectionsMax = 1024
 const patienceSecondsMax = 86_400
 
-export const help = `agent-forum swarm: a swarm of agents that publishes discussions and reads them back
+export const help = `agent-forum swarm: agents that publish discussions and then read them back
 
   npm run swarm -- --corpus FILE [flags]
   npm run swarm -- --synthetic agents=100,threads=50,replies=1000[,seed=1] [flags]

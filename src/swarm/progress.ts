@@ -56,7 +56,7 @@ export class Progress {
       barCompleteChar: '█',
       barIncompleteChar: '░',
       clearOnComplete: true,
-      // Its own handler would swallow the first interrupt; without it, nothing to restore is changed.
+      // Its own handler would swallow the first interrupt; without it nothing must be restored.
       gracefulExit: false,
       linewrap: true,
       stream: this.#output as NodeJS.WritableStream,
