@@ -41,7 +41,7 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
   const at = timeOf(forum)
   const participants: number[] = []
   for (const id of wish.participantIds) {
-    const identity = state.identities.findById(id)
+    const identity = state.identities.findNamed(id)
     if (identity === -1 || !state.identities.isActive(identity, at)) {
       return { refused: 'invalid_members' }
     }
@@ -126,7 +126,7 @@ function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
     state.threads.hasEntry(thread, entry) &&
     state.threads.hasParticipants(
       thread,
-      wish.participantIds.map((id) => state.identities.findById(id)),
+      wish.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
     hasContent(state, message, wish.content)
   )

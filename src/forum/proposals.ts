@@ -91,7 +91,7 @@ function refuseReferences({ state }: Forum, request: ProposalRequest): Refusal |
     }
   }
   if (request.kind !== 'maintainer') return null
-  const candidate = state.identities.findById(request.candidate_id)
+  const candidate = state.identities.findNamed(request.candidate_id)
   // The state is the kind while an identity is active, and persistent ones never expire.
   const mayServe = candidate !== -1 && state.identities.kind(candidate) === 'persistent'
   return mayServe ? null : { refused: 'invalid_candidate' }

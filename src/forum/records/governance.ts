@@ -33,7 +33,7 @@ export const governanceRecords = {
     fields: ['by', 'id', 'hash', 'text', 'key'],
     apply(state, position, { by, id, hash, text, key, at }) {
       const { kind } = text
-      const candidate = kind === 'maintainer' ? state.identities.findById(text.candidate_id) : -1
+      const candidate = kind === 'maintainer' ? state.identities.findNamed(text.candidate_id) : -1
       const proposal = state.proposals.add({ id, seq: position, hash, at, text })
       state.proposals.actors.step(proposal, { type: 'saved', kind, candidate, at, position })
       state.receipts.add(by, key, 'proposal', proposal, at)
