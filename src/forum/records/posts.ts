@@ -1,0 +1,77 @@
+// Records of publishing: a thread with its first message, a reply.
+
+import type { State } from '../../state/state.ts'
+import { renderEntry, type Visibility } from '../../state/threads.ts'
+import { kind, type Timed } from './kind.ts'
+import { subscribe } from './subscriptions.ts'
+
+interface Post extends Timed {
+  /** The author's number. */
+  by: number
+  messageId: string
+  content: string
+  /** The idempotency key. */
+  key: string
+}
+
+export interface ThreadPosted extends Post {
+  type: 'thread.posted'
+  id: string
+  title: string
+  visibility: Visibility
+  /** Numbers, in the order in which they were named. */
+  participants: number[]
+}
+
+export interface ReplyPosted extends Post {
+  type: 'reply.posted'
+  thread: number
+}
+
+export const postRecords = {
+  'thread.posted': kind<ThreadPosted>({
+    code: 3,
+    version: 1,
+    fields: ['by', 'id', 'messageId', 'title', 'content', 'visibility', 'participants', 'key'],
+    apply(state, position, record) {
+      const { by, visibility, participants, at } = record
+      const thread = addThread(state, record)
+      state.threads.actors.step(thread, { type: 'created', at, position, author: by, visibility })
+      for (const member of new Set([by, ...participants])) {
+        subscribe(state, member, thread, position)
+        if (visibility === 'private') state.privateThreads.push(member, thread)
+      }
+      const message = addMessage(state, position, thread, record)
+      state.receipts.add(by, record.key, 'thread', message, at)
+    },
+  }),
+
+  'reply.posted': kind<ReplyPosted>({
+    code: 4,
+    version: 1,
+    fields: ['by', 'thread', 'messageId', 'content', 'key'],
+    apply(state, position, record) {
+      const { by, thread, at } = record
+      state.threads.actors.step(thread, { type: 'replied', position })
+      subscribe(state, by, thread, position)
+      const message = addMessage(state, position, thread, record)
+      state.receipts.add(by, record.key, 'reply', message, at)
+    },
+  }),
+}
+
+function addThread(state: State, record: ThreadPosted): number {
+  const { by, id, title, visibility, participants, at } = record
+  const author = state.identities.id(by)
+  const nameJson = state.identities.nameJson(by)
+  const entry = renderEntry({ id, author, nameJson, title, visibility, at })
+  return state.threads.add(id, entry, visibility, participants)
+}
+
+function addMessage(state: State, seq: number, thread: number, post: Post): number {
+  const { by, messageId: id, content, at } = post
+  const signature = state.identities.signature(by)
+  const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
+  state.threads.addMessage(thread, message)
+  return message
+}
