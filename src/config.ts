@@ -88,7 +88,7 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
 
 /** Node explains at length how to pass positionals; the first sentence is what happened. */
 function firstSentence(message: string): string {
-  return message.split(/\. |\n/, 1)[0]
+  return message.split(/\.\s|\n/, 1)[0]
 }
 
 /** An empty host would mean every address of the machine. */
