@@ -17,13 +17,15 @@ import type { Disk, OpenHow } from '../../wal/disk.ts'
 import { Inode, type SyncCopy, seededRandom } from './simulated-inode.ts'
 
 type Change = Map<string, Inode | null>
-type Operation = 'create' | 'write' | 'sync' | 'link' | 'rename' | 'remove'
+type Operation = 'create' | 'write' | 'truncate' | 'sync' | 'link' | 'rename' | 'remove'
 
 export class SimulatedDisk implements Disk {
   /** Background work waits for `completeOne`. */
   manual = false
   /** Writes come up short, at random. */
   shortWrites = false
+  /** Attempts to change something, so far. */
+  changesMade = 0
   capacityBytes = Number.POSITIVE_INFINITY
   readonly #random: () => number
   readonly #boot: number
@@ -37,6 +39,7 @@ export class SimulatedDisk implements Disk {
   #syncsBeforeFailure = Number.POSITIVE_INFINITY
   readonly #refused = new Map<Operation, string>()
   #dead = false
+  #changesLeft = Number.POSITIVE_INFINITY
 
   constructor(seed: number, boot = 1, life = 1) {
     this.#random = seededRandom(seed)
@@ -85,13 +88,22 @@ export class SimulatedDisk implements Disk {
 
   /** Completes one piece of background work, picked at random. */
   completeOne(): void {
-    const index = Math.floor(this.#random() * this.#pending.length)
+    this.complete(Math.floor(this.#random() * this.#pending.length))
+  }
+
+  /** Completes one piece of background work: 0 is the oldest. */
+  complete(index: number): void {
     this.#pending.splice(index, 1)[0]?.()
   }
 
   /** The n-th sync from now on fails, of a file or a directory; later ones succeed. */
   failSync(nth: number): void {
     this.#syncsBeforeFailure = nth - 1
+  }
+
+  /** The process can change the disk `count` times more; then each attempt fails. */
+  freezeAfter(count: number): void {
+    this.#changesLeft = count
   }
 
   /** From now on an operation fails with this code; null: no longer. */
@@ -174,6 +186,7 @@ export class SimulatedDisk implements Disk {
   }
 
   truncate(file: number, size: number): void {
+    this.#check('truncate')
     this.#inode(file).resize(size)
   }
 
@@ -244,12 +257,7 @@ export class SimulatedDisk implements Disk {
       done(null, result)
     }
     this.#pending.push(complete)
-    if (!this.manual) setImmediate(() => this.#pending.length > 0 && this.#completeFirst(complete))
-  }
-
-  #completeFirst(complete: () => void): void {
-    const index = this.#pending.indexOf(complete)
-    if (index >= 0) this.#pending.splice(index, 1)[0]!()
+    if (!this.manual) setImmediate(() => this.complete(this.#pending.indexOf(complete)))
   }
 
   // A directory's sync keeps the names that were seen when it started. There is one directory of
@@ -313,6 +321,8 @@ export class SimulatedDisk implements Disk {
 
   #check(operation: Operation): void {
     this.#alive()
+    this.changesMade++
+    if (this.#changesLeft-- <= 0) throw failure('ESHUTDOWN', 'this process is frozen')
     const code = this.#refused.get(operation)
     if (code !== undefined) throw failure(code, operation)
   }

@@ -44,6 +44,7 @@ export class Inode {
     const resized = Buffer.alloc(size)
     this.cache.copy(resized)
     this.cache = resized
+    for (const index of this.#dirty) if (index * sectorBytes >= size) this.#dirty.delete(index)
   }
 
   copyForSync(): SyncCopy {
