@@ -48,7 +48,8 @@ export async function startNode(config: Config, version: string, log: Logger): P
   const recovering = recover(config, state, log)
   await Promise.race([recovering, nextTurn()])
   const listener = await listenOrFail(config, edge, recovering)
-  const url = `http://${config.host}:${listener.port}`
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  const url = `http://${host}:${listener.port}`
   const journal = await recovering
   const forum: Forum = { state, journal, stamps: systemStamps() }
   const gate = new Gate(journal)
