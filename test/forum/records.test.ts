@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import t from 'tap'
-import { decode, encode, type ForumRecord, layouts, NewerRecord } from '../../src/forum/records.ts'
+import { decode, encode, type ForumRecord, kindOf, NewerRecord } from '../../src/forum/records.ts'
 
 const packr = new Packr({ useRecords: false })
 const throughLog = (row: unknown) => packr.unpack(packr.pack(row))
@@ -59,7 +59,7 @@ t.test('record: any of any type: through the log and back: the same', async (t) 
     if (before !== after) throw new Error(`${after} is not ${before}`)
   })
   fc.assert(property, { numRuns: 500 })
-  t.same([...types].sort(), Object.keys(layouts).sort(), 'every type was tried')
+  t.same([...types].sort(), Object.keys(kindOf).sort(), 'every type was tried')
 })
 
 // Rows as version 1 wrote them. They stay as they are: a row that must change is another version.
@@ -112,7 +112,7 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
 t.test('R2: rows of version 1: decoded: the records that they have always been', async (t) => {
   for (const { row, record } of rowsOfVersion1) t.strictSame(decode(row), record)
   const codes = rowsOfVersion1.map(({ row }) => row[0])
-  const known = Object.values(layouts).map(({ code }) => code)
+  const known = Object.values(kindOf).map(({ code }) => code)
   t.same(known.toSorted(), codes.toSorted(), 'every type has its row here')
 })
 
