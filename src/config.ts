@@ -14,6 +14,7 @@ export interface Config {
   /** Own origin, without a slash at the end; null: http://host:port. */
   publicUrl: string | null
   pollAfterSeconds: number
+  trustProxy: boolean
   idempotencyHours: number
   logLevel: string
 }
@@ -21,7 +22,8 @@ export interface Config {
 export class ConfigError extends Error {}
 
 interface Flag {
-  value: string
+  /** What stands for the value in --help; null: the flag is on or off. */
+  value: string | null
   preset: string
   help: string
 }
@@ -37,6 +39,11 @@ const flags = {
   },
   'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
   'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
+  'trust-proxy': {
+    value: null,
+    preset: 'off',
+    help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
+  },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -47,7 +54,7 @@ type FlagName = keyof typeof flags
 export function flagHelp(): string {
   const lines = Object.entries<Flag>(flags).map(([name, { value, preset, help }]) => {
     const shown = preset === '' ? '' : ` (${preset})`
-    return `  ${`--${name} ${value}`.padEnd(26)} ${help}${shown}`
+    return `  ${`--${name} ${value ?? ''}`.padEnd(26)} ${help}${shown}`
   })
   return lines.join('\n')
 }
@@ -66,6 +73,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     durabilityName: durabilityName(durability),
     publicUrl: parseOrigin(text('public-url')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
+    trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }
@@ -75,12 +83,18 @@ function variableName(flag: string): string {
   return `AGENT_FORUM_${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
+/** What was given, by flag; a switch that was given is `on`. */
 function readFlags(args: string[]): Partial<Record<string, string>> {
   const options = Object.fromEntries(
-    Object.keys(flags).map((name) => [name, { type: 'string' as const }]),
+    Object.entries<Flag>(flags).map(([name, { value }]) => {
+      return [name, { type: value === null ? ('boolean' as const) : ('string' as const) }]
+    }),
   )
   try {
-    return parseArgs({ args, options, strict: true, allowPositionals: false }).values
+    const { values } = parseArgs({ args, options, strict: true, allowPositionals: false })
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
+    )
   } catch (error) {
     throw new ConfigError(`${firstSentence((error as Error).message)}; --help lists the flags`)
   }
@@ -95,6 +109,12 @@ function parseNumber(flag: FlagName, text: string, min: number, max: number): nu
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
   throw new ConfigError(`--${flag} takes a whole number from ${min} to ${max}, not "${text}"`)
+}
+
+function parseSwitch(flag: FlagName, text: string): boolean {
+  if (['on', 'true', '1'].includes(text)) return true
+  if (['off', 'false', '0', ''].includes(text)) return false
+  throw new ConfigError(`${variableName(flag)} is on or off, not "${text}"`)
 }
 
 const defaultIntervalMs = 100

@@ -38,7 +38,7 @@ export interface Node {
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError: what to do. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routes, availability)
+  const edge = new Edge(routes, availability, config)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,

@@ -13,6 +13,10 @@ export interface Exchange {
   readonly query: string
   /** A request header by its lower-case name, or ''. Only until the handler returns. */
   header(name: string): string
+  /** Every value of a header that may come more than once, in order, between commas. Likewise. */
+  allOf(name: string): string
+  /** The address at the other end of the connection, in any spelling. Likewise. */
+  readonly remoteAddress: string
   /**
    * Collects the body and calls `done` once; never when the client hangs up before its end. A body
    * over `bytesMax` is read to its end and dropped, so that the connection stays usable.

@@ -11,6 +11,7 @@ import { type Violation, validator } from '../api/schema.ts'
 import { authenticate, isRefusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
+import { clientAddress } from './client-address.ts'
 import { type Exchange, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
@@ -27,6 +28,11 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
+export interface EdgeOptions {
+  /** Whether forwarding headers are believed. */
+  trustProxy: boolean
+}
+
 /** A route with its schemas compiled. */
 interface Prepared {
   route: Route
@@ -39,11 +45,17 @@ interface Prepared {
 export class Edge {
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
+  readonly #trustProxy: boolean
   #service: Service | null = null
   #gate: Gate | null = null
 
-  constructor(routes: readonly Route[], availability: Availability) {
+  constructor(
+    routes: readonly Route[],
+    availability: Availability,
+    { trustProxy }: EdgeOptions = { trustProxy: false },
+  ) {
     this.#availability = availability
+    this.#trustProxy = trustProxy
     for (const route of routes) this.#router.add(route, prepare(route))
   }
 
@@ -82,7 +94,8 @@ export class Edge {
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const call: Call<unknown, unknown> = { caller, id, query, body: null, key }
+    const client = route.needsClient ? clientAddress(exchange, this.#trustProxy) : ''
+    const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
     if (route.body === undefined) return this.#run(exchange, route, call)
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')

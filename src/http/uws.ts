@@ -69,6 +69,18 @@ class UwsExchange implements Exchange {
     return this.#request.getHeader(name)
   }
 
+  allOf(name: string): string {
+    const values: string[] = []
+    this.#request.forEach((key, value) => {
+      if (key === name) values.push(value)
+    })
+    return values.join(',')
+  }
+
+  get remoteAddress(): string {
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString()
+  }
+
   hold(): void {
     if (this.#isHeld) return
     this.#isHeld = true
