@@ -13,6 +13,8 @@ export interface Config {
   durabilityName: string
   /** Own origin, without a slash at the end; null: http://host:port. */
   publicUrl: string | null
+  /** The HTTP server: uWebSockets.js where it runs, or by name. */
+  http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
   trustProxy: boolean
   idempotencyHours: number
@@ -38,6 +40,11 @@ const flags = {
     help: 'always: synced before every answer; interval[:ms]: at most that much is lost when power fails; none',
   },
   'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
+  http: {
+    value: 'SERVER',
+    preset: 'auto',
+    help: 'uws (uWebSockets.js), node (node:http); auto: uws where it runs',
+  },
   'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
   'trust-proxy': {
     value: null,
@@ -72,6 +79,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     durability,
     durabilityName: durabilityName(durability),
     publicUrl: parseOrigin(text('public-url')),
+    http: parseHttp(text('http')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
     trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
@@ -137,6 +145,11 @@ function parseOrigin(text: string): string | null {
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
   if (isOrigin) return url.origin
   throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
+}
+
+function parseHttp(text: string): Config['http'] {
+  if (text === 'auto' || text === 'uws' || text === 'node') return text
+  throw new ConfigError(`--http takes auto, uws or node, not "${text}"`)
 }
 
 function parseLevel(text: string): string {

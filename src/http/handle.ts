@@ -12,7 +12,7 @@ import { authenticate, isRefusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
-import { type Exchange, tooLarge } from './exchange.ts'
+import { type Exchange, jsonType, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { Router } from './router.ts'
@@ -71,7 +71,8 @@ export class Edge {
     const match = this.#router.find(exchange.path)
     if (match === null) return refuse(exchange, 'not_found')
     const { method } = exchange
-    if (method === 'options') return exchange.answer(204, `\r\nAllow: ${match.allow}`, null)
+    if (method === 'options')
+      return exchange.answer(204, jsonType, `\r\nAllow: ${match.allow}`, null)
     const prepared = match.methods.get(method === 'head' ? 'get' : method)
     if (prepared === undefined) {
       return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
@@ -172,11 +173,11 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
 
 function send(exchange: Exchange, answer: Answer | null): void {
   if (answer === null) return refuse(exchange, 'storage_failed')
-  exchange.answer(answer.status, '', answer.body)
+  exchange.answer(answer.status, jsonType, '', answer.body)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
   const retry = retryAfter === undefined ? '' : `\r\nRetry-After: ${retryAfter}`
-  exchange.answer(status, headers + retry, errorBody(code, detail))
+  exchange.answer(status, jsonType, headers + retry, errorBody(code, detail))
 }
