@@ -15,8 +15,6 @@ export const standardHeaders =
 
 /** How much of a body that is too large is read and dropped before the connection is given up. */
 export const dropBytesMax = 16 << 20
-/** The longest request line and headers that are read; what is longer ends the connection. */
-export const headBytesMax = 64 << 10
 /** How long a connection may say nothing before it is closed. */
 export const idleSeconds = 10
 

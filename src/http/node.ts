@@ -7,7 +7,6 @@ import {
   dropBytesMax,
   type Exchange,
   type Handler,
-  headBytesMax,
   idleSeconds,
   inUse,
   type Listener,
@@ -15,6 +14,9 @@ import {
   standardHeaders,
   tooLarge,
 } from './exchange.ts'
+
+/** The longest request line and headers: enough for a URL that is too long to hear so from us. */
+const headBytesMax = 64 << 10
 
 class NodeExchange implements Exchange {
   readonly method: string

@@ -3,7 +3,9 @@
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
 // U2. An answer that leaves later must be corked, or each of its parts is a system call of its own.
-// U3. Body chunks are views of the library's memory: copied unless used before the callback returns.
+// U3. A request line and headers over 4 KiB are read only when they arrive in one piece, as they do from a
+//     proxy; otherwise the library closes the connection. This build cannot be told otherwise.
+// U4. Body chunks are views of the library's memory: copied unless used before the callback returns.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
@@ -11,7 +13,6 @@ import {
   dropBytesMax,
   type Exchange,
   type Handler,
-  headBytesMax,
   inUse,
   type Listen,
   type Listener,
@@ -123,8 +124,6 @@ class UwsExchange implements Exchange {
 export function loadUws(): Listen | null {
   const { platform, arch, versions } = process
   const binding = `uWebSockets.js/binaries/uws_${platform}_${arch}_${versions.modules}.node`
-  // Read when the binding loads. Its own limit, 4 KiB, is below the longest URL that may be published.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE = `${headBytesMax}`
   try {
     const uws = createRequire(import.meta.url)(binding) as typeof Uws
     return (host, port, handler) => listen(uws, host, port, handler)
