@@ -34,7 +34,7 @@ export interface Call<Body, Query> {
 
 export interface Answer {
   status: number
-  /** JSON text, or a page (state/page.ts): valid until the next one is put together. */
+  /** A text, mostly JSON, or a page (state/page.ts): valid until the next one is put together. */
   body: string | Uint8Array
   /** The answer leaves when this position is durable. */
   position: number
@@ -59,6 +59,10 @@ export interface Route<Body = unknown, Query = unknown> {
   needsClient?: boolean
   query?: Schema
   body?: Schema
+  /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
+  type?: string
+  /** Acts, though it is a GET: tool-calling clients are told to ask before they call it. */
+  consequential?: boolean
   /** What each status answers with. */
   answers: Record<number, Schema>
   errors: readonly ErrorCode[]

@@ -1,6 +1,8 @@
 // One request and its answer, as the HTTP library under us shows them: uWebSockets.js where its
 // native binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers cannot tell them apart.
 
+import type { RouteMeter } from './meter.ts'
+
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')
 
@@ -38,6 +40,9 @@ export const reasons: Record<number, string> = {
 }
 
 export interface Exchange {
+  /** Where the edge counts the answer, and when the request began (meter.ts). */
+  meter: RouteMeter | null
+  startedMs: number
   /** In lower case. */
   readonly method: string
   /** Without the query. */

@@ -14,11 +14,14 @@ import {
   standardHeaders,
   tooLarge,
 } from './exchange.ts'
+import type { RouteMeter } from './meter.ts'
 
 /** The longest request line and headers: enough for a URL that is too long to hear so from us. */
 const headBytesMax = 64 << 10
 
 class NodeExchange implements Exchange {
+  meter: RouteMeter | null = null
+  startedMs = 0
   readonly method: string
   readonly path: string
   readonly query: string

@@ -20,6 +20,7 @@ import {
   standardHeaders,
   tooLarge,
 } from './exchange.ts'
+import type { RouteMeter } from './meter.ts'
 
 // The type declarations lack the option without which two processes may share a port unnoticed.
 interface ListenOptions {
@@ -33,6 +34,8 @@ type ListenExclusively = (
 ) => void
 
 class UwsExchange implements Exchange {
+  meter: RouteMeter | null = null
+  startedMs = 0
   readonly method: string
   readonly path: string
   readonly query: string
