@@ -27,8 +27,8 @@ export class Gate {
   pass(answer: Answer, send: (answer: Answer | null) => void): void {
     const { status, body, position } = answer
     if (position <= this.#journal.durable) return send(answer)
-    // A page lies in memory that the next request uses.
-    const kept = typeof body === 'string' ? body : body.slice()
+    // A page lies in memory that the next request uses. (A Buffer's own `slice` would not copy it.)
+    const kept = typeof body === 'string' ? body : Buffer.from(body)
     this.#waiting.push({ status, body: kept, position, send })
   }
 

@@ -1,3 +1,136 @@
-export async function runSwarm(_: string[]): Promise<number> {
-  return 0
+// `agent-forum swarm`: a swarm of agents that uses a forum over HTTP and then checks every byte.
+//
+//   corpus ─▶ identities ─▶ publish, subscribe, poll ─▶ drain feeds ─▶ [save] ─▶ verify ─▶ report
+//
+//   corpus.ts synthetic.ts   what is said        client.ts  HTTP: retries, latencies
+//   plan.ts saved.ts         who says it where   calls.ts   the requests, and what they must answer
+//   publish.ts feeds.ts      the agents at work  verify*.ts what must be there afterwards
+//
+// Nothing is sent before flags, corpus and files to be written are known to be usable.
+
+import { randomBytes } from 'node:crypto'
+import { open, writeFile } from 'node:fs/promises'
+import { readStatus } from './calls.ts'
+import { Client } from './client.ts'
+import { type Corpus, readCorpus } from './corpus.ts'
+import { Unreachable, UsageError, WrongAnswer } from './failures.ts'
+import { Feeds } from './feeds.ts'
+import { inLanes } from './lanes.ts'
+import { defaultUrl, help, type Options, origin, parseOptions } from './options.ts'
+import { type Plan, planOf } from './plan.ts'
+import { grouped, type Output, Progress } from './progress.ts'
+import { introduce, type Publishing, publishThread } from './publish.ts'
+import { reportOf, summary } from './report.ts'
+import { loadRun, saveRun } from './saved.ts'
+import { syntheticCorpus } from './synthetic.ts'
+import { verify } from './verify.ts'
+
+/** Where a run writes: the report to stdout, progress and complaints to stderr. */
+export type Outputs = { stdout: Output; stderr: Output }
+
+/** Runs the swarm and returns the exit code: see --help. */
+export async function runSwarm(args: string[], outputs: Outputs = process): Promise<number> {
+  const progress = new Progress(outputs.stderr)
+  try {
+    const options = parseOptions(args)
+    if (options === null) {
+      outputs.stdout.write(help)
+      return 0
+    }
+    return await run(options, outputs, progress)
+  } catch (error) {
+    progress.stop()
+    const code = exitCodeOf(error)
+    if (code === null) throw error
+    progress.say(`swarm: ${(error as Error).message}`)
+    return code
+  }
+}
+
+async function run(options: Options, outputs: Outputs, progress: Progress): Promise<number> {
+  const { corpus, url, plan } = await prepare(options)
+  for (const file of [options.save, options.json]) if (file !== null) await mustBeWritable(file)
+  progress.say(
+    `corpus: ${grouped(plan.messageCount)} messages in ${grouped(plan.threads.length)} threads ` +
+      `by ${grouped(plan.agents.length)} agents (${corpus.fingerprint})`,
+  )
+  const { connections, patienceMs, replayAll } = options
+  const client = new Client({ url, connections, patienceMs })
+  try {
+    const status = await readStatus(client)
+    const published = options.verify === null ? await act(client, plan, options, progress) : null
+    const inboxes = published?.feeds.inboxes ?? null
+    const verification = await verify({ client, plan, inboxes, connections, replayAll, progress })
+    const secondsPerPhase = progress.seconds
+    const ran = { client, status, connections, plan, published, secondsPerPhase, verification }
+    const report = reportOf(ran)
+    if (options.json !== null) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
+    outputs.stdout.write(summary(report))
+    return verification.differences.count === 0 ? 0 : 1
+  } finally {
+    await client.close()
+  }
+}
+
+async function prepare(options: Options): Promise<{ corpus: Corpus; url: string; plan: Plan }> {
+  const { source } = options
+  const corpus =
+    'corpus' in source ? await readCorpus(source.corpus) : syntheticCorpus(source.synthetic)
+  if (options.verify === null) {
+    const plan = planOf(corpus, randomBytes(8).toString('hex'))
+    return { corpus, url: options.url ?? defaultUrl, plan }
+  }
+  const saved = await loadRun(options.verify, corpus)
+  return { corpus, url: options.url ?? origin(options.verify, saved.url), plan: saved.plan }
+}
+
+// A report that cannot be written should be known before the work, not after it.
+async function mustBeWritable(file: string): Promise<void> {
+  try {
+    await (await open(file, 'a', 0o600)).close()
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be written: ${(error as Error).message}`)
+  }
+}
+
+async function act(
+  client: Client,
+  plan: Plan,
+  { connections, save }: Options,
+  progress: Progress,
+): Promise<Publishing> {
+  const feeds = new Feeds(client, plan.agents)
+  const publishing: Publishing = { client, plan, feeds, replayedAnswers: 0 }
+
+  const identities = progress.phase('identities', plan.agents.length)
+  await inLanes(connections, plan.agents, async (agent) => {
+    await introduce(client, agent)
+    identities.tick()
+  })
+  identities.end()
+
+  const messages = progress.phase('publish', plan.messageCount)
+  await inLanes(connections, plan.threads, (thread) =>
+    publishThread(publishing, thread, messages.tick),
+  )
+  messages.end()
+
+  const drained = progress.phase('poll to the end', feeds.inboxes.length)
+  await inLanes(connections, feeds.inboxes, async (inbox) => {
+    await feeds.drain(inbox)
+    drained.tick()
+  })
+  drained.end()
+
+  if (save !== null) {
+    await saveRun(save, client.url, plan)
+    progress.say(`saved: ${save}, with the agents' tokens, readable by its owner only`)
+  }
+  return publishing
+}
+
+function exitCodeOf(error: unknown): number | null {
+  if (error instanceof UsageError) return 64
+  if (error instanceof Unreachable) return 74
+  return error instanceof WrongAnswer ? 1 : null
 }

@@ -1,0 +1,242 @@
+// What an agent says to the forum, one function a sentence, and what it demands of the answers.
+// Every answer is checked against the interface before anybody believes it; an answer of another
+// status or shape throws WrongAnswer, which says what was asked and what came back.
+
+import { Ajv, type ValidateFunction } from 'ajv'
+import { type Answer, type Client, errorOf, type Operation, type Request } from './client.ts'
+import { WrongAnswer } from './failures.ts'
+
+/** Items on a page: the most that the interface gives. */
+export const pageLimit = 100
+
+export type Kind = 'guest' | 'persistent'
+export type Identity = { id: string; kind: Kind; token: string; display_name: string }
+export type Publication = {
+  thread_id: string
+  message_id: string
+  author_id: string
+  published: boolean
+  replayed: boolean
+}
+export type Message = {
+  seq: number
+  id: string
+  author_id: string
+  display_name: string
+  kind: string
+  content: string
+  created_at: number
+}
+export type Thread = {
+  id: string
+  author_id: string
+  title: string
+  visibility: string
+  message_count: number
+}
+export type Notification = {
+  seq: number
+  message_id: string
+  thread_id: string
+  author_id: string
+  created_at: number
+}
+type Paged = { next_after: number; has_more: boolean }
+export type ThreadPage = Paged & { thread: Thread; messages: Message[] }
+export type FeedPage = Paged & { notifications: Notification[] }
+
+type Schema = Record<string, unknown>
+
+const ajv = new Ajv()
+const string = { type: 'string' }
+const boolean = { type: 'boolean' }
+const integer = { type: 'integer', minimum: 0 }
+const object = (properties: Record<string, Schema>): Schema => ({
+  type: 'object',
+  required: Object.keys(properties),
+  properties,
+})
+const list = (items: Schema): Schema => ({ type: 'array', maxItems: pageLimit, items })
+const paged = { next_after: integer, has_more: boolean }
+
+const isStatus = ajv.compile<Record<string, unknown>>({ type: 'object' })
+const isIdentity = ajv.compile<Identity>(
+  object({ id: string, kind: string, token: string, display_name: string }),
+)
+const isPublication = ajv.compile<Publication>(
+  object({
+    thread_id: string,
+    message_id: string,
+    author_id: string,
+    published: boolean,
+    replayed: boolean,
+  }),
+)
+const isSubscription = ajv.compile<{ thread_id: string; subscribed: true }>(
+  object({ thread_id: string, subscribed: { const: true } }),
+)
+const isThreadPage = ajv.compile<ThreadPage>(
+  object({
+    ...paged,
+    thread: object({
+      id: string,
+      author_id: string,
+      title: string,
+      visibility: string,
+      message_count: integer,
+    }),
+    messages: list(
+      object({
+        seq: integer,
+        id: string,
+        author_id: string,
+        display_name: string,
+        kind: string,
+        content: string,
+        created_at: integer,
+      }),
+    ),
+  }),
+)
+const isFeedPage = ajv.compile<FeedPage>(
+  object({
+    ...paged,
+    notifications: list(
+      object({
+        seq: integer,
+        message_id: string,
+        thread_id: string,
+        author_id: string,
+        created_at: integer,
+      }),
+    ),
+  }),
+)
+
+/** What the server says of itself, for the head of the summary. */
+export async function readStatus(client: Client): Promise<Record<string, unknown>> {
+  const request: Request = { operation: null, method: 'GET', path: '/api/status' }
+  return believe(request, await client.send(request), [200], isStatus)
+}
+
+/**
+ * Makes an identity. The request is not idempotent: when its answer is lost, the retry leaves one
+ * behind that nobody uses.
+ */
+export async function createIdentity(client: Client, kind: Kind, name: string): Promise<Identity> {
+  const request: Request = {
+    operation: 'create identity',
+    method: 'POST',
+    path: '/api/identities',
+    body: { kind, display_name: name },
+  }
+  return believe(request, await client.send(request), [201], isIdentity)
+}
+
+/** `threadId` null opens a thread. `replay`: the key has been used for this very message. */
+export type Publish = {
+  token: string
+  key: string
+  threadId: string | null
+  body: { title?: string; content: string }
+  replay: boolean
+}
+
+/**
+ * Publishes a message. A replay must be answered 200; a first time 201, and 200 only when an answer
+ * was lost on the way: then an earlier try was the one that published.
+ */
+export async function publish(client: Client, wish: Publish): Promise<Publication> {
+  const { threadId, token, key, body, replay } = wish
+  const first: Operation = threadId === null ? 'create thread' : 'reply'
+  const request: Request = {
+    operation: replay ? 'replay' : first,
+    method: 'POST',
+    path: threadId === null ? '/api/threads' : `/api/threads/${threadId}/replies`,
+    token,
+    key,
+    body,
+  }
+  const answer = await client.send(request)
+  const statuses = replay ? [200] : answer.tries === 1 ? [201] : [200, 201]
+  const publication = believe(request, answer, statuses, isPublication)
+  if (publication.replayed !== (answer.status === 200) || !publication.published) {
+    throw wrong(request, answer, 'but says otherwise in its body')
+  }
+  return publication
+}
+
+/** Subscribes; the same again changes nothing. */
+export async function subscribe(client: Client, token: string, threadId: string): Promise<void> {
+  const path = `/api/threads/${threadId}/subscribe`
+  const request: Request = { operation: 'subscribe', method: 'POST', path, token }
+  const answer = await client.send(request)
+  const subscription = believe(request, answer, [200], isSubscription)
+  if (subscription.thread_id !== threadId) throw wrong(request, answer, 'for another thread')
+}
+
+/** One page of a thread as anybody sees it, after a position. */
+export async function readThread(
+  client: Client,
+  threadId: string,
+  after: number,
+): Promise<ThreadPage> {
+  const path = `/api/threads/${threadId}?limit=${pageLimit}&after=${after}`
+  const request: Request = { operation: 'read thread', method: 'GET', path }
+  const answer = await client.send(request)
+  const page = believe(request, answer, [200], isThreadPage)
+  checkCursor(request, answer, after, page, page.messages.at(-1)?.seq)
+  return page
+}
+
+/** One page of an agent's feed, after a position. */
+export async function readFeed(
+  client: Client,
+  token: string,
+  after: number,
+  operation: 'poll feed' | 'read feed',
+): Promise<FeedPage> {
+  const path = `/api/notifications?limit=${pageLimit}&after=${after}`
+  const request: Request = { operation, method: 'GET', path, token }
+  const answer = await client.send(request)
+  const page = believe(request, answer, [200], isFeedPage)
+  checkCursor(request, answer, after, page, page.notifications.at(-1)?.seq)
+  return page
+}
+
+// Following `next_after` must neither skip anything nor go round in circles.
+function checkCursor(
+  request: Request,
+  answer: Answer,
+  after: number,
+  { next_after, has_more }: Paged,
+  lastSeq: number | undefined,
+): void {
+  if (next_after !== (lastSeq ?? after)) {
+    throw wrong(request, answer, `with next_after ${next_after}, not the last item's seq`)
+  }
+  if (has_more && next_after <= after) {
+    throw wrong(request, answer, 'and says there is more, but its cursor does not advance')
+  }
+}
+
+function believe<T>(
+  request: Request,
+  answer: Answer,
+  statuses: number[],
+  isRight: ValidateFunction<T>,
+): T {
+  if (!statuses.includes(answer.status)) {
+    const due = `(due: ${statuses.join(' or ')})`
+    throw wrong(request, answer, `${errorOf(answer.body)} ${due}`.trim())
+  }
+  if (answer.body === undefined) throw wrong(request, answer, 'with a body that is not UTF-8 JSON')
+  if (isRight(answer.body)) return answer.body
+  const [first] = isRight.errors ?? []
+  throw wrong(request, answer, `but its body ${first?.instancePath ?? ''} ${first?.message}`)
+}
+
+function wrong({ method, path, key }: Request, { status }: Answer, what: string): WrongAnswer {
+  const withKey = key === undefined ? '' : ` with key ${key}`
+  return new WrongAnswer(`${method} ${path}${withKey} answered ${status} ${what}`)
+}

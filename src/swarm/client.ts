@@ -1,0 +1,194 @@
+// One HTTP client for the whole swarm: a pool of connections, retries, and how long things took.
+//
+//   send ──▶ answer 2xx, 4xx ─────────────────────────────▶ returned
+//     ▲        lost: no connection, no answer in time, 503, 429
+//     └── wait ◀┘   (Retry-After, or a growing pause with jitter; until the patience is used up)
+//
+// H1. A lost answer says nothing about what the server did. So the same request is sent again,
+//     byte for byte, with the same idempotency key; only that makes retrying a publication safe.
+// H2. A request ends: with an answer, or with Unreachable when its patience is used up.
+// H3. The time of a request runs from its first try to its answer, lost tries and pauses included:
+//     it is what an agent waited. This process's own work is in it too: with many connections
+//     against a fast server, the swarm is what is measured.
+// H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a text. Two texts
+//     decoded like this are equal exactly when their UTF-8 bytes are equal.
+
+import { setMaxListeners } from 'node:events'
+import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { Unreachable } from './failures.ts'
+
+export const operations = [
+  'create identity',
+  'create thread',
+  'reply',
+  'subscribe',
+  'poll feed',
+  'replay',
+  'read thread',
+  'read feed',
+] as const
+
+/** `null`: not part of the summary. */
+export type Operation = (typeof operations)[number] | null
+
+export type Request = {
+  operation: Operation
+  method: 'GET' | 'POST'
+  path: string
+  token?: string
+  key?: string
+  body?: object
+}
+
+/** `tries` is 1 when no answer was lost. A body that is not JSON is `undefined`. */
+export type Answer = { status: number; body: unknown; tries: number }
+
+/** Latencies in microseconds; `from` and `to` are milliseconds of performance.now(). */
+export type Timing = { latency: RecordableHistogram; from: number; to: number }
+
+type Loss = 'connection' | 'timeout' | 'unavailable' | 'quota'
+type Lost = { lost: Loss; why: string; waitMs: number }
+
+export type ClientOptions = {
+  url: string
+  connections: number
+  patienceMs: number
+  answerTimeoutMs?: number
+}
+
+const answerTimeoutMsDefault = 10_000
+const pauseMsFirst = 50
+const pauseMsMax = 2_000
+
+// A page of 100 messages of 8000 characters, each written as a twelve-byte pair of escapes.
+const answerBytesMax = 100 * 8000 * 12 + 1024 * 1024
+
+/** See H1 to H4. `answerTimeoutMs`: silence after which an answer counts as lost. */
+export class Client {
+  readonly retries: Record<Loss, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
+  readonly timings = new Map<Operation, Timing>()
+  readonly url: string
+  readonly #pool: Pool
+  readonly #patienceMs: number
+  readonly #ending = new AbortController()
+  #answeredOnce = false
+
+  constructor({ url, connections, patienceMs, answerTimeoutMs }: ClientOptions) {
+    const timeoutMs = answerTimeoutMs ?? answerTimeoutMsDefault
+    this.url = url
+    this.#patienceMs = patienceMs
+    // Every request that waits to retry listens.
+    setMaxListeners(0, this.#ending.signal)
+    this.#pool = new Pool(url, {
+      connections,
+      pipelining: 1,
+      connectTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      maxResponseSize: answerBytesMax,
+    })
+  }
+
+  // Sends until answered. Throws Unreachable: patience used up, or nobody ever answered here.
+  async send(request: Request): Promise<Answer> {
+    const startedAt = performance.now()
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.#attempt(request)
+      if (!('lost' in outcome)) {
+        this.#took(request.operation, startedAt)
+        return { ...outcome, tries }
+      }
+      // A wrong address should be told at once; a server that was there may come back.
+      if (!this.#answeredOnce) throw new Unreachable(`no server at ${this.url}: ${outcome.why}`)
+      const waitMs = Math.max(outcome.waitMs, pauseMs(tries))
+      if (performance.now() - startedAt + waitMs > this.#patienceMs) {
+        throw new Unreachable(
+          `${request.method} ${request.path}: gave up after ${tries} tries: ${outcome.why}`,
+        )
+      }
+      this.retries[outcome.lost]++
+      await sleep(waitMs, undefined, { signal: this.#ending.signal })
+    }
+  }
+
+  // Closes every connection; requests still under way fail.
+  async close(): Promise<void> {
+    this.#ending.abort()
+    await this.#pool.destroy()
+  }
+
+  async #attempt(request: Request): Promise<Omit<Answer, 'tries'> | Lost> {
+    try {
+      const response = await this.#pool.request({
+        method: request.method,
+        path: request.path,
+        headers: headersOf(request),
+        body: request.body === undefined ? null : JSON.stringify(request.body),
+      })
+      const bytes = await response.body.arrayBuffer()
+      this.#answeredOnce = true
+      const status = response.statusCode
+      const body = parse(bytes)
+      if (status !== 503 && status !== 429) return { status, body }
+      const seconds = Number(response.headers['retry-after'] ?? 0)
+      return {
+        lost: status === 503 ? 'unavailable' : 'quota',
+        why: `answered ${status} ${errorOf(body)}`,
+        waitMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
+      }
+    } catch (error) {
+      return lostBy(error)
+    }
+  }
+
+  #took(operation: Operation, startedAt: number): void {
+    const now = performance.now()
+    let timing = this.timings.get(operation)
+    if (timing === undefined) {
+      timing = { latency: createHistogram(), from: startedAt, to: now }
+      this.timings.set(operation, timing)
+    }
+    timing.latency.record(Math.max(1, Math.round((now - startedAt) * 1000)))
+    timing.to = now
+  }
+}
+
+/** The `error` and `message` of an answer, for a sentence about it. */
+export function errorOf(body: unknown): string {
+  const { error, message } = (body ?? {}) as { error?: unknown; message?: unknown }
+  return [error, message].filter((part) => typeof part === 'string').join(': ')
+}
+
+function headersOf({ token, key, body }: Request): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (token !== undefined) headers.authorization = `Bearer ${token}`
+  if (key !== undefined) headers['idempotency-key'] = key
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  return headers
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parse(bytes: ArrayBuffer): unknown {
+  try {
+    return JSON.parse(strictUtf8.decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+// Network errors carry a code; an error without one, or about our own arguments, is our bug.
+function lostBy(error: unknown): Lost {
+  const { code, message } = error as { code?: unknown; message: string }
+  if (typeof code !== 'string' || code === 'UND_ERR_INVALID_ARG') throw error
+  const lost = code.endsWith('_TIMEOUT') ? 'timeout' : 'connection'
+  return { lost, why: message || code, waitMs: 0 }
+}
+
+// Doubles from try to try. The jitter keeps a crowd that failed together from returning together.
+function pauseMs(tries: number): number {
+  const fullMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** (tries - 1))
+  return fullMs * (0.5 + Math.random() / 2)
+}

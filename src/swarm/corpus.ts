@@ -1,0 +1,97 @@
+// A corpus: the discussions that a swarm replays, one JSON object a line, plain or gzip.
+//
+//   {"thread": 17, "title": "…", "messages": [{"author": "ana", "at": 1394148585000, "text": "…"}]}
+//
+// C1. Messages are in the order in which they are to be published; `at` is not used.
+// C2. Every text can be published as it is: what the interface forbids is refused here, with the
+//     number of its line, before anything is sent.
+// C3. Every text has a UTF-8 form. An unpaired surrogate has none; it becomes U+FFFD here, as it
+//     would on the server.
+
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { gunzipSync } from 'node:zlib'
+import { Ajv } from 'ajv'
+import { UsageError } from './failures.ts'
+
+export type Discussion = {
+  thread: number | string
+  title: string
+  messages: { author: string; text: string }[]
+}
+
+/** `fingerprint` tells one corpus from another, so that a saved run is verified against its own. */
+export type Corpus = { fingerprint: string; discussions: Discussion[] }
+
+const text = (maxLength: number) => ({ type: 'string', maxLength, pattern: '\\S' })
+
+const isDiscussion = new Ajv({ allowUnionTypes: true }).compile<Discussion>({
+  type: 'object',
+  required: ['thread', 'title', 'messages'],
+  properties: {
+    thread: { type: ['integer', 'string'] },
+    title: text(160),
+    messages: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        required: ['author', 'text'],
+        properties: { author: text(80), text: text(8000) },
+      },
+    },
+  },
+})
+
+/**
+ * Reads a corpus file. Throws UsageError: unreadable, empty, or a line that is not a discussion.
+ */
+export async function readCorpus(file: string): Promise<Corpus> {
+  const bytes = await readPlain(file)
+  const lines = decode(file, bytes).split('\n')
+  const discussions: Discussion[] = []
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() !== '') discussions.push(readLine(`${file}, line ${index + 1}`, line))
+  }
+  if (discussions.length === 0) throw new UsageError(`${file}: holds no discussion`)
+  return { fingerprint: `sha256 ${createHash('sha256').update(bytes).digest('hex')}`, discussions }
+}
+
+// Gzip is known by its first two bytes, whatever the file is called.
+async function readPlain(file: string): Promise<Uint8Array> {
+  try {
+    const bytes = await readFile(file)
+    return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function decode(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new UsageError(`${file}: is not UTF-8`)
+  }
+}
+
+function readLine(where: string, line: string): Discussion {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch (error) {
+    throw new UsageError(`${where}: is not JSON: ${(error as Error).message}`)
+  }
+  if (!isDiscussion(value)) {
+    const [first] = isDiscussion.errors ?? []
+    throw new UsageError(`${where}: ${first?.instancePath || 'the object'} ${first?.message}`)
+  }
+  return {
+    thread: value.thread,
+    title: value.title.toWellFormed(),
+    messages: value.messages.map(({ author, text }) => ({
+      author: author.toWellFormed(),
+      text: text.toWellFormed(),
+    })),
+  }
+}

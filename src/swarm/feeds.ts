@@ -1,0 +1,125 @@
+// Agents follow their feeds while the swarm publishes, each from where it stopped reading.
+//
+// F1. A feed is ordered by `seq`, and a poll asks for what comes after the last item seen. So a
+//     message that was published before its reader subscribed, and lies before the reader's cursor,
+//     is not in any later poll: it is read in the thread, or by polling from 0 again.
+// F2. An agent's polls and its subscriptions never overlap. So the cursor at which it joined a
+//     thread is known, and with it exactly which messages its polls must bring: those after it.
+// F3. Polls are a bounded share of the traffic: one after `requestsPerPoll` other requests.
+
+import { type Notification, readFeed, subscribe } from './calls.ts'
+import type { Client } from './client.ts'
+import type { Agent, PlannedThread } from './plan.ts'
+
+const requestsPerPoll = 7
+
+/**
+ * `joinedAt`: the cursor when the agent subscribed; threads it opened itself are not in it, as
+ * nobody can have written there before it followed them.
+ */
+export type Inbox = {
+  agent: Agent
+  cursor: number
+  gathered: Notification[]
+  joinedAt: Map<PlannedThread, number>
+  joining: number
+  followed: boolean
+  polling: Promise<boolean> | null
+}
+
+/** The inboxes of all agents, by `agent.index`, and whose turn it is to poll. */
+export class Feeds {
+  readonly inboxes: Inbox[]
+  subscriptions = 0
+  readonly #client: Client
+  readonly #following: Inbox[] = []
+  readonly #known = new Map<string, Notification>()
+  #requests = 0
+  #turn = 0
+
+  constructor(client: Client, agents: Agent[]) {
+    this.#client = client
+    this.inboxes = agents.map((agent) => ({
+      agent,
+      cursor: 0,
+      gathered: [],
+      joinedAt: new Map(),
+      joining: 0,
+      followed: false,
+      polling: null,
+    }))
+  }
+
+  // The agent opened a thread, or has subscribed to one: from now on its feed is worth polling.
+  follow(agent: Agent): void {
+    const inbox = this.inboxes[agent.index]
+    if (inbox.followed) return
+    inbox.followed = true
+    this.#following.push(inbox)
+  }
+
+  // Subscribes an agent to a thread of another: see F2.
+  async join(agent: Agent, thread: PlannedThread): Promise<void> {
+    const inbox = this.inboxes[agent.index]
+    while (inbox.polling !== null) await inbox.polling
+    inbox.joining++
+    inbox.joinedAt.set(thread, inbox.cursor)
+    await subscribe(this.#client, agent.token, thread.id)
+    inbox.joining--
+    this.subscriptions++
+    this.follow(agent)
+  }
+
+  // To be called after each request: see F3. Agents take turns; one that is busy misses its turn.
+  async pollSometimes(): Promise<void> {
+    if (++this.#requests % requestsPerPoll !== 0) return
+    for (let tried = 0; tried < this.#following.length; tried++) {
+      const inbox = this.#following[this.#turn++ % this.#following.length]
+      if (inbox.joining === 0 && inbox.polling === null) {
+        await this.#poll(inbox)
+        return
+      }
+    }
+  }
+
+  // Reads on until there is nothing more. Once all is published, the feed is then complete.
+  async drain(inbox: Inbox): Promise<void> {
+    while (await this.#poll(inbox));
+  }
+
+  // Reads one page; says whether there is another.
+  async #poll(inbox: Inbox): Promise<boolean> {
+    inbox.polling = this.#readPage(inbox)
+    try {
+      return await inbox.polling
+    } finally {
+      inbox.polling = null
+    }
+  }
+
+  async #readPage(inbox: Inbox): Promise<boolean> {
+    const { agent, cursor } = inbox
+    const page = await readFeed(this.#client, agent.token, cursor, 'poll feed')
+    for (const item of page.notifications) inbox.gathered.push(this.#shared(item))
+    inbox.cursor = page.next_after
+    return page.has_more
+  }
+
+  // The same message is in many feeds. Keeping it once keeps a large swarm small.
+  #shared(item: Notification): Notification {
+    const known = this.#known.get(item.message_id)
+    if (known === undefined) {
+      this.#known.set(item.message_id, item)
+      return item
+    }
+    return sameNotification(known, item) ? known : item
+  }
+}
+
+/** Equal in all that the interface promises. */
+export const sameNotification = (a: Notification, b: Notification): boolean =>
+  a.seq === b.seq &&
+  a.message_id === b.message_id &&
+  a.thread_id === b.thread_id &&
+  a.author_id === b.author_id &&
+  a.created_at === b.created_at

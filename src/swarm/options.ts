@@ -1,0 +1,105 @@
+// The swarm's flags, checked before anything else happens.
+
+import { parseArgs } from 'node:util'
+import { UsageError } from './failures.ts'
+
+export type Options = {
+  source: { corpus: string } | { synthetic: string }
+  url: string | null
+  connections: number
+  patienceMs: number
+  replayAll: boolean
+  save: string | null
+  verify: string | null
+  json: string | null
+}
+
+export const defaultUrl = 'http://127.0.0.1:8787'
+const connectionsMax = 1024
+const patienceSecondsMax = 86_400
+
+export const help = `agent-forum swarm: agents that publish discussions and then read them back
+
+  npm run swarm -- --corpus FILE [flags]
+  npm run swarm -- --synthetic agents=100,threads=50,replies=1000[,seed=1] [flags]
+
+  --corpus FILE      discussions, one JSON object a line, gzip or plain:
+                     {"thread", "title", "messages": [{"author", "at", "text"}]}
+  --synthetic SPEC   discussions made up from a seed; the numbers are totals
+  --url URL          the server; default ${defaultUrl}, or that of the saved run
+  --connections N    requests in flight, 1 to ${connectionsMax}; default 64
+  --patience SECONDS how long to retry one request; default 60; 0: never retry
+  --replay-all       send every message a second time with its key, not only a sample
+  --save FILE        keep what a later --verify needs; holds the agents' tokens, mode 0600
+  --verify FILE      publish nothing: verify a saved run, with the --corpus or --synthetic it had
+  --json FILE        write the report as JSON too
+  --help
+
+Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that cannot be used,
+74 the server cannot be reached.
+`
+
+/** Returns null when help is asked for. Throws UsageError: one line that names the flag. */
+export function parseOptions(args: string[]): Options | null {
+  const values = parseFlags(args)
+  if (values.help) return null
+  if ((values.corpus === undefined) === (values.synthetic === undefined)) {
+    throw new UsageError('give either --corpus FILE or --synthetic SPEC')
+  }
+  if (values.save !== undefined && values.verify !== undefined) {
+    throw new UsageError('--save keeps a new run, --verify reads an old one: give one of them')
+  }
+  return {
+    source:
+      values.corpus === undefined
+        ? { synthetic: values.synthetic as string }
+        : { corpus: values.corpus },
+    url: values.url === undefined ? null : origin('--url', values.url),
+    connections: integer('--connections', values.connections ?? '64', 1, connectionsMax),
+    patienceMs: integer('--patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
+    replayAll: values['replay-all'] ?? false,
+    save: values.save ?? null,
+    verify: values.verify ?? null,
+    json: values.json ?? null,
+  }
+}
+
+/** The origin of a server, without a path. Throws UsageError; `what` names where it was given. */
+export function origin(what: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const whole = url !== null && `${url.protocol}//${url.host}/` === url.href
+  if (!whole || !['http:', 'https:'].includes(url.protocol)) {
+    throw new UsageError(`${what}: "${text}" is not like ${defaultUrl}`)
+  }
+  return url.origin
+}
+
+function parseFlags(args: string[]) {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  try {
+    return parseArgs({
+      args,
+      options: {
+        corpus: text,
+        synthetic: text,
+        url: text,
+        connections: text,
+        patience: text,
+        'replay-all': flag,
+        save: text,
+        verify: text,
+        json: text,
+        help: flag,
+      },
+    }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('\n')[0])
+  }
+}
+
+function integer(name: string, text: string, min: number, max: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new UsageError(`${name}: "${text}" is not an integer from ${min} to ${max}`)
+}

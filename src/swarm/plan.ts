@@ -1,0 +1,80 @@
+// What the swarm is to do, made from a corpus, and filled in with what the server answered:
+// identities, thread ids, message ids. Publishing fills it; a saved run brings it back; verifying
+// only reads it.
+//
+// P1. A message's idempotency key follows from the run, its thread and its index: the same message
+//     has the same key in every try, and in a verification days later.
+// P2. An agent is a name in the corpus. Its feed is to hold every message by others in the threads
+//     in which it writes.
+
+import type { Kind } from './calls.ts'
+import type { Corpus } from './corpus.ts'
+
+/** `id` and `token` are empty until the server has given them. */
+export type Agent = {
+  index: number
+  name: string
+  kind: Kind
+  id: string
+  token: string
+  threads: PlannedThread[]
+}
+
+/** `label` is the thread's name in the corpus. `others` are its authors but for the first. */
+export type PlannedThread = {
+  index: number
+  label: string
+  title: string
+  id: string
+  messages: PlannedMessage[]
+  others: Agent[]
+}
+
+export type PlannedMessage = { author: Agent; text: string; id: string }
+
+export type Plan = {
+  runId: string
+  fingerprint: string
+  agents: Agent[]
+  threads: PlannedThread[]
+  messageCount: number
+}
+
+/** Lays out the run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
+export function planOf(corpus: Corpus, runId: string): Plan {
+  const agents = new Map<string, Agent>()
+  const threads = corpus.discussions.map(({ thread, title, messages }, index): PlannedThread => {
+    const planned = messages.map(({ author, text }) => ({
+      author: agentNamed(agents, author),
+      text,
+      id: '',
+    }))
+    const authors = new Set(planned.map(({ author }) => author))
+    const others = [...authors].slice(1)
+    const made = { index, label: String(thread), title, id: '', messages: planned, others }
+    for (const author of authors) author.threads.push(made)
+    return made
+  })
+  return {
+    runId,
+    fingerprint: corpus.fingerprint,
+    agents: [...agents.values()],
+    threads,
+    messageCount: threads.reduce((sum, { messages }) => sum + messages.length, 0),
+  }
+}
+
+/** The key of a message: see P1. */
+export const keyOf = ({ runId }: Plan, thread: PlannedThread, messageIndex: number): string =>
+  `swarm:${runId}:${thread.index}:${messageIndex}`
+
+// Every other agent is a guest, so that both kinds are at work.
+function agentNamed(agents: Map<string, Agent>, name: string): Agent {
+  const known = agents.get(name)
+  if (known !== undefined) return known
+  const index = agents.size
+  const kind = index % 2 === 0 ? 'persistent' : 'guest'
+  const agent: Agent = { index, name, kind, id: '', token: '', threads: [] }
+  agents.set(name, agent)
+  return agent
+}

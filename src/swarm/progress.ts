@@ -1,0 +1,74 @@
+// Shows how far a run is: a bar on a terminal, else a plain line every few seconds. Each phase
+// leaves one line behind, so that a log of a run reads like its story.
+
+import { performance } from 'node:perf_hooks'
+import cliProgress from 'cli-progress'
+
+const plainLineMs = 5000
+
+export type Phase = { tick: () => void; end: () => void }
+
+/** The part of a stream that progress needs; process.stderr is one. */
+export type Output = { write: (text: string) => unknown; isTTY?: boolean }
+
+export const grouped = (count: number): string => count.toLocaleString('en-US')
+
+/** `seconds`: how long each finished phase took. */
+export class Progress {
+  readonly seconds: Record<string, number> = {}
+  readonly #output: Output
+  #stop: () => void = () => {}
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  say(line: string): void {
+    this.#output.write(`${line}\n`)
+  }
+
+  // Begins a phase of `total` steps; the caller ends it before the next one.
+  phase(name: string, total: number): Phase {
+    const startedAt = performance.now()
+    let done = 0
+    const sayWhere = () => this.say(`${name}: ${grouped(done)} of ${grouped(total)}`)
+    const moved = this.#output.isTTY ? this.#bar(name, total) : this.#plain(sayWhere)
+    return {
+      tick: () => moved(++done),
+      end: () => {
+        this.stop()
+        const seconds = (performance.now() - startedAt) / 1000
+        this.seconds[name] = seconds
+        this.say(`${name}: ${grouped(done)} in ${seconds.toFixed(1)} s`)
+      },
+    }
+  }
+
+  // Ends what is shown, also in the middle of a phase.
+  stop(): void {
+    this.#stop()
+    this.#stop = () => {}
+  }
+
+  #bar(name: string, total: number): (done: number) => void {
+    const bar = new cliProgress.SingleBar({
+      format: `${name} {bar} {percentage}% {value}/{total} {duration_formatted}`,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      clearOnComplete: true,
+      // Its own handler would swallow the first interrupt; without it nothing must be restored.
+      gracefulExit: false,
+      linewrap: true,
+      stream: this.#output as NodeJS.WritableStream,
+    })
+    bar.start(total, 0)
+    this.#stop = () => bar.stop()
+    return (done) => bar.update(done)
+  }
+
+  #plain(sayWhere: () => void): () => void {
+    const timer = setInterval(sayWhere, plainLineMs)
+    this.#stop = () => clearInterval(timer)
+    return () => {}
+  }
+}

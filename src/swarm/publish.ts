@@ -1,0 +1,86 @@
+// Writes the whole plan to the forum: threads side by side, each thread in order.
+//
+//   thread:  opened by its first author ─▶ every other author subscribes ─▶ reply ─▶ reply ─▶ …
+//                     (a feed is polled now and then, between the requests)
+//
+// A thread's requests follow each other, so each lane has one request in flight. A reply is sent
+// when the one before it was answered: that alone fixes the order of a thread.
+
+import { createIdentity, publish } from './calls.ts'
+import type { Client } from './client.ts'
+import { WrongAnswer } from './failures.ts'
+import type { Feeds } from './feeds.ts'
+import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
+
+/** What an answer is checked against, and how many of them were replays of a lost answer. */
+export type Publishing = { client: Client; plan: Plan; feeds: Feeds; replayedAnswers: number }
+
+/** Makes an identity for an agent, and fills it in. */
+export async function introduce(client: Client, agent: Agent): Promise<void> {
+  const identity = await createIdentity(client, agent.kind, agent.name)
+  if (identity.kind !== agent.kind || identity.display_name !== agent.name) {
+    const asked = `${agent.kind} "${agent.name}"`
+    throw new WrongAnswer(
+      `POST /api/identities for ${asked} made a ${identity.kind} "${identity.display_name}"`,
+    )
+  }
+  agent.id = identity.id
+  agent.token = identity.token
+}
+
+/** Publishes one thread and fills in its ids. `published` is called after each message. */
+export async function publishThread(
+  publishing: Publishing,
+  thread: PlannedThread,
+  published: () => void,
+): Promise<void> {
+  const { feeds } = publishing
+  await publishMessage(publishing, thread, 0)
+  published()
+  feeds.follow(thread.messages[0].author)
+  await feeds.pollSometimes()
+  for (const agent of thread.others) {
+    await feeds.join(agent, thread)
+    await feeds.pollSometimes()
+  }
+  for (let index = 1; index < thread.messages.length; index++) {
+    await publishMessage(publishing, thread, index)
+    published()
+    await feeds.pollSometimes()
+  }
+}
+
+async function publishMessage(
+  publishing: Publishing,
+  thread: PlannedThread,
+  index: number,
+): Promise<void> {
+  const { client, plan } = publishing
+  const message = thread.messages[index]
+  const publication = await publish(client, {
+    ...wishFor(plan, thread, index),
+    replay: false,
+  })
+  const rightAuthor = publication.author_id === message.author.id
+  const rightThread = index === 0 || publication.thread_id === thread.id
+  if (!rightAuthor || !rightThread) {
+    throw new WrongAnswer(
+      `thread ${thread.label} message ${index + 1} was published in ${publication.thread_id} by ` +
+        `${publication.author_id}, not in ${thread.id} by ${message.author.id}`,
+    )
+  }
+  thread.id = publication.thread_id
+  message.id = publication.message_id
+  if (publication.replayed) publishing.replayedAnswers++
+}
+
+/** The request that publishes a message: the same every time, see P1 in plan.ts. */
+export function wishFor(plan: Plan, thread: PlannedThread, index: number) {
+  const { author, text } = thread.messages[index]
+  return {
+    token: author.token,
+    key: keyOf(plan, thread, index),
+    threadId: index === 0 ? null : thread.id,
+    body: index === 0 ? { title: thread.title, content: text } : { content: text },
+  }
+}

@@ -1,0 +1,89 @@
+// What a feed must hold, and whether it does.
+//
+// What is due follows from the plan and from the threads as they were read, never from the feed:
+// every message by others in the threads where the agent writes, by `seq`, each once, with the
+// thread, author and time that the thread shows.
+
+import { type Notification, readFeed } from './calls.ts'
+import type { Client } from './client.ts'
+import type { Differences } from './differences.ts'
+import { type Inbox, sameNotification } from './feeds.ts'
+import type { Agent } from './plan.ts'
+
+// One message that is due, and the cursor at which the agent joined its thread: see F1 in feeds.ts.
+type Due = { item: Notification; joinedAt: number }
+
+/**
+ * Everything an agent's feed holds once all is published. A message that could not be read back is
+ * left out: its thread was reported.
+ */
+export function dueFeed(
+  agent: Agent,
+  shown: Map<string, Notification>,
+  inbox: Inbox | null,
+): Due[] {
+  const due: Due[] = []
+  for (const thread of agent.threads) {
+    const joinedAt = inbox?.joinedAt.get(thread) ?? 0
+    for (const { author, id } of thread.messages) {
+      const item = shown.get(id)
+      if (author !== agent && item !== undefined) due.push({ item, joinedAt })
+    }
+  }
+  return due.sort((a, b) => a.item.seq - b.item.seq)
+}
+
+/** The feed as the agent polled it while all was being published. */
+export function verifyGathered(differences: Differences, inbox: Inbox, due: Due[]): boolean {
+  const wanted = due.filter(({ item, joinedAt }) => item.seq > joinedAt)
+  const name = `the feed that ${inbox.agent.name} gathered`
+  const { gathered } = inbox
+  const same = compareItems(differences, name, 0, gathered, wanted)
+  return same && endsHere(differences, name, gathered.length, wanted)
+}
+
+/** The feed as it is now, read from its beginning. Throws WrongAnswer. */
+export async function verifyFresh(
+  client: Client,
+  differences: Differences,
+  agent: Agent,
+  due: Due[],
+): Promise<boolean> {
+  const name = `the feed of ${agent.name}`
+  let count = 0
+  let after = 0
+  for (let more = true; more; ) {
+    const page = await readFeed(client, agent.token, after, 'read feed')
+    if (!compareItems(differences, name, count, page.notifications, due)) return false
+    count += page.notifications.length
+    after = page.next_after
+    more = page.has_more
+  }
+  return endsHere(differences, name, count, due)
+}
+
+// Reports the first item that is not the one due in its place.
+function compareItems(
+  differences: Differences,
+  name: string,
+  offset: number,
+  got: Notification[],
+  due: Due[],
+): boolean {
+  for (const [index, item] of got.entries()) {
+    const wanted = due[offset + index]?.item
+    if (wanted === undefined || !sameNotification(item, wanted)) {
+      const say = wanted === undefined ? 'nothing' : JSON.stringify(wanted)
+      differences.add(`${name}, item ${offset + index + 1}: ${JSON.stringify(item)}, due: ${say}`)
+      return false
+    }
+  }
+  return true
+}
+
+function endsHere(differences: Differences, name: string, count: number, due: Due[]): boolean {
+  if (count === due.length) return true
+  const next = JSON.stringify(due[count].item)
+  differences.add(`${name} ends after ${count} of ${due.length} items, due: ${next}`)
+  return false
+}

@@ -1,0 +1,112 @@
+// One thread read back, page by page, and held against the plan.
+//
+// A thread is compared in step with the plan up to the first message that is not the one due there:
+// lost, doubled and swapped messages all show as that. What follows would differ too, and says
+// nothing new.
+
+import { type Message, type Notification, readThread, type Thread } from './calls.ts'
+import type { Client } from './client.ts'
+import { type Differences, parting } from './differences.ts'
+import type { PlannedThread } from './plan.ts'
+
+/** `shown` gathers, by message id, what a notification about each message has to say. */
+export type Reading = {
+  client: Client
+  differences: Differences
+  shown: Map<string, Notification>
+}
+
+/**
+ * Returns how many messages are identical and in their place, and whether that is all there is to
+ * the thread. Throws WrongAnswer.
+ */
+export async function verifyThread(
+  reading: Reading,
+  planned: PlannedThread,
+): Promise<{ identical: number; exact: boolean }> {
+  const { client, differences } = reading
+  const due = planned.messages
+  let read = 0
+  let identical = 0
+  let after = 0
+  let headExact = true
+  for (let more = true; more; ) {
+    const page = await readThread(client, planned.id, after)
+    if (after === 0) headExact = compareHead(differences, planned, page.thread)
+    for (const message of page.messages) {
+      if (message.id !== due[read]?.id) {
+        differences.add(`${placeOf(planned, read)} is ${message.id}, due: ${dueAt(planned, read)}`)
+        return { identical, exact: false }
+      }
+      if (reading.shown.has(message.id)) {
+        differences.add(`${placeOf(planned, read)} has the id of another message, ${message.id}`)
+        return { identical, exact: false }
+      }
+      if (compareMessage(differences, planned, read, message, after)) identical++
+      reading.shown.set(message.id, notificationOf(planned, message))
+      after = message.seq
+      read++
+    }
+    more = page.has_more
+  }
+  if (read < due.length) {
+    differences.add(`${placeOf(planned, read)} is missing, due: ${dueAt(planned, read)}`)
+  }
+  return { identical, exact: headExact && identical === due.length }
+}
+
+/** The words for a message, counted from one. */
+export const placeOf = ({ label, messages }: PlannedThread, index: number): string =>
+  `thread ${label}, message ${index + 1} of ${messages.length}`
+
+const dueAt = ({ messages }: PlannedThread, index: number): string =>
+  messages[index] === undefined
+    ? 'nothing'
+    : `${messages[index].id} by ${messages[index].author.name}`
+
+function compareHead(differences: Differences, planned: PlannedThread, got: Thread): boolean {
+  const countBefore = differences.count
+  const differs = (what: string, is: unknown, due: unknown) => {
+    if (is !== due) differences.add(`thread ${planned.label}: ${what} is ${is}, due: ${due}`)
+  }
+  differs('its id', got.id, planned.id)
+  differs('its author', got.author_id, planned.messages[0].author.id)
+  differs('its visibility', got.visibility, 'public')
+  differs('its message_count', got.message_count, planned.messages.length)
+  if (got.title !== planned.title) {
+    differences.add(
+      `thread ${planned.label}: its title differs ${parting(got.title, planned.title)}`,
+    )
+  }
+  return differences.count === countBefore
+}
+
+function compareMessage(
+  differences: Differences,
+  planned: PlannedThread,
+  index: number,
+  got: Message,
+  seqBefore: number,
+): boolean {
+  const { author, text } = planned.messages[index]
+  const countBefore = differences.count
+  const differs = (what: string, is: unknown, due: unknown) => {
+    if (is !== due) differences.add(`${placeOf(planned, index)}: ${what} is ${is}, due: ${due}`)
+  }
+  differs('its author', got.author_id, author.id)
+  differs('the display_name', got.display_name, author.name)
+  differs('the kind', got.kind, author.kind)
+  if (got.seq <= seqBefore) differs('its seq', got.seq, `more than ${seqBefore}`)
+  if (got.content !== text) {
+    differences.add(`${placeOf(planned, index)}: its content differs ${parting(got.content, text)}`)
+  }
+  return differences.count === countBefore
+}
+
+const notificationOf = (planned: PlannedThread, message: Message): Notification => ({
+  seq: message.seq,
+  message_id: message.id,
+  thread_id: planned.id,
+  author_id: message.author_id,
+  created_at: message.created_at,
+})
