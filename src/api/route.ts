@@ -26,6 +26,8 @@ export interface Call<Body, Query> {
   id: string
   query: Query
   body: Body
+  /** The caller's address where the route `needsClient`; otherwise an empty string. */
+  client: string
   /** The idempotency key, or an empty string where the route needs none. */
   key: string
 }
@@ -51,6 +53,8 @@ export interface Route<Body = unknown, Query = unknown> {
   auth: 'none' | 'optional' | 'bearer'
   /** Whether an idempotency key is required. */
   idempotent?: boolean
+  /** Whether `run` wants to know the caller's address. */
+  needsClient?: boolean
   query?: Schema
   body?: Schema
   /** What each status answers with. */

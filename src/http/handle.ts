@@ -11,7 +11,8 @@ import { type Violation, validator } from '../api/schema.ts'
 import { authenticate, isRefusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { type Exchange, tooLarge } from './exchange.ts'
+import { clientAddress } from './client-address.ts'
+import { type Exchange, jsonType, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { Router } from './router.ts'
@@ -27,6 +28,11 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
+export interface EdgeOptions {
+  /** Whether forwarding headers are believed. */
+  trustProxy: boolean
+}
+
 /** A route with its schemas compiled. */
 interface Prepared {
   route: Route
@@ -39,11 +45,17 @@ interface Prepared {
 export class Edge {
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
+  readonly #trustProxy: boolean
   #service: Service | null = null
   #gate: Gate | null = null
 
-  constructor(routes: readonly Route[], availability: Availability) {
+  constructor(
+    routes: readonly Route[],
+    availability: Availability,
+    { trustProxy }: EdgeOptions = { trustProxy: false },
+  ) {
     this.#availability = availability
+    this.#trustProxy = trustProxy
     for (const route of routes) this.#router.add(route, prepare(route))
   }
 
@@ -59,7 +71,8 @@ export class Edge {
     const match = this.#router.find(exchange.path)
     if (match === null) return refuse(exchange, 'not_found')
     const { method } = exchange
-    if (method === 'options') return exchange.answer(204, `\r\nAllow: ${match.allow}`, null)
+    if (method === 'options')
+      return exchange.answer(204, jsonType, `\r\nAllow: ${match.allow}`, null)
     const prepared = match.methods.get(method === 'head' ? 'get' : method)
     if (prepared === undefined) {
       return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
@@ -82,7 +95,8 @@ export class Edge {
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const call: Call<unknown, unknown> = { caller, id, query, body: null, key }
+    const client = route.needsClient ? clientAddress(exchange, this.#trustProxy) : ''
+    const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
     if (route.body === undefined) return this.#run(exchange, route, call)
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
@@ -159,11 +173,11 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
 
 function send(exchange: Exchange, answer: Answer | null): void {
   if (answer === null) return refuse(exchange, 'storage_failed')
-  exchange.answer(answer.status, '', answer.body)
+  exchange.answer(answer.status, jsonType, '', answer.body)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
   const retry = retryAfter === undefined ? '' : `\r\nRetry-After: ${retryAfter}`
-  exchange.answer(status, headers + retry, errorBody(code, detail))
+  exchange.answer(status, jsonType, headers + retry, errorBody(code, detail))
 }
