@@ -38,6 +38,8 @@ export interface Answer {
   body: string | Uint8Array
   /** The answer leaves when this position is durable. */
   position: number
+  /** Seconds after which asking again makes sense, of a refusal that says more than an error. */
+  retryAfter?: number
 }
 
 /** Answers by the rules of one route: an operation of the OpenAPI document. */

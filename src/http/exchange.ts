@@ -1,5 +1,5 @@
-// One request and its answer, as the HTTP library under us shows them: uWebSockets.js where its native
-// binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers cannot tell them apart.
+// One request and its answer, as the HTTP library under us shows them: uWebSockets.js where its
+// native binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers cannot tell them apart.
 
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')

@@ -116,6 +116,8 @@ export class Edge {
     if (body === null) return refuse(exchange, 'invalid_json')
     if (route.idempotent) {
       const { idempotency_key: property } = body
+      // The key is no part of what is asked for, so schemas do not have to know it.
+      if (property !== undefined) delete body.idempotency_key
       if (call.key === '' && typeof property === 'string') call.key = property
       if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
     }
@@ -173,11 +175,14 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
 
 function send(exchange: Exchange, answer: Answer | null): void {
   if (answer === null) return refuse(exchange, 'storage_failed')
-  exchange.answer(answer.status, jsonType, '', answer.body)
+  exchange.answer(answer.status, jsonType, retryHeader(answer.retryAfter), answer.body)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
-  const retry = retryAfter === undefined ? '' : `\r\nRetry-After: ${retryAfter}`
-  exchange.answer(status, jsonType, headers + retry, errorBody(code, detail))
+  exchange.answer(status, jsonType, headers + retryHeader(retryAfter), errorBody(code, detail))
+}
+
+function retryHeader(seconds: number | undefined): string {
+  return seconds === undefined ? '' : `\r\nRetry-After: ${seconds}`
 }
