@@ -6,9 +6,14 @@
 // H2. A slot is two words, hash and number + 1; a zero in the second is empty.
 // H3. A removal closes its gap, so there are no tombstones and a probe ends at the first empty slot.
 
+import assert from 'node:assert/strict'
+
 const shardCount = 256
 const firstSlots = 16
 const loadMax = 0.7
+
+/** The words of every shard that nothing was added to: one empty slot, never written. */
+const noWords = new Uint32Array(2)
 
 interface Shard {
   /** hash, number + 1, hash, number + 1, … */
@@ -18,7 +23,7 @@ interface Shard {
 
 export class HashIndex {
   readonly #shards: Shard[] = Array.from({ length: shardCount }, () => ({
-    words: new Uint32Array(firstSlots * 2),
+    words: noWords,
     used: 0,
   }))
 
@@ -45,7 +50,10 @@ export class HashIndex {
     const { words } = shard
     const mask = words.length - 1
     let gap = (hash * 2) & mask
-    while (words[gap + 1] !== number + 1 || words[gap] !== hash) gap = (gap + 2) & mask
+    while (words[gap + 1] !== number + 1 || words[gap] !== hash) {
+      assert(words[gap + 1] !== 0, 'what is removed was added')
+      gap = (gap + 2) & mask
+    }
 
     // Move back every later entry of the run that may not stand behind the gap.
     for (let at = (gap + 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {
@@ -64,7 +72,7 @@ export class HashIndex {
 
 function grow(shard: Shard): void {
   const old = shard.words
-  shard.words = new Uint32Array(old.length * 2)
+  shard.words = new Uint32Array(Math.max(firstSlots, old.length) * 2)
   for (let at = 0; at < old.length; at += 2) {
     if (old[at + 1] !== 0) place(shard.words, old[at], old[at + 1])
   }

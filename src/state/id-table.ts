@@ -10,6 +10,9 @@ import { HashIndex } from './hash-index.ts'
 /** Lowercase hex characters of an id, without its prefix. */
 export const idHexLength = 32
 
+/** Where an id is put together before it is written as text. */
+const scratch = Buffer.alloc(idHexLength / 2)
+
 export class IdTable {
   readonly #words = [new Uint32Column(), new Uint32Column(), new Uint32Column(), new Uint32Column()]
   readonly #index = new HashIndex()
@@ -44,9 +47,8 @@ export class IdTable {
 
   /** The id in hex. */
   hex(number: number): string {
-    let text = ''
-    for (const word of this.#words) text += word.get(number).toString(16).padStart(8, '0')
-    return text
+    for (let i = 0; i < 4; i++) scratch.writeUInt32BE(this.#words[i].get(number), i * 4)
+    return scratch.toString('hex')
   }
 }
 
