@@ -3,20 +3,22 @@
 import t from 'tap'
 import { type Config, ConfigError, flagHelp, parseConfig } from '../src/config.ts'
 
-const presets: Config = {
+const presets: Partial<Config> = {
   host: '127.0.0.1',
   port: 8787,
   data: './data',
   durability: { mode: 'always' },
   durabilityName: 'always',
   publicUrl: null,
+  http: 'auto',
   pollAfterSeconds: 60,
+  trustProxy: false,
   idempotencyHours: 24,
   logLevel: 'info',
 }
 
 t.test('config: nothing given: the presets', async (t) => {
-  t.same(parseConfig([], {}), presets)
+  t.match(parseConfig([], {}), presets)
 })
 
 const possible: [string, string, Partial<Config>][] = [
@@ -38,6 +40,8 @@ const possible: [string, string, Partial<Config>][] = [
   ['public-url', 'https://forum.example', { publicUrl: 'https://forum.example' }],
   ['public-url', 'HTTP://Forum.Example:80/', { publicUrl: 'http://forum.example' }],
   ['public-url', 'http://[::1]:8080', { publicUrl: 'http://[::1]:8080' }],
+  ['http', 'uws', { http: 'uws' }],
+  ['http', 'node', { http: 'node' }],
   ['poll-after', '0', { pollAfterSeconds: 0 }],
   ['poll-after', '86400', { pollAfterSeconds: 86_400 }],
   ['idempotency-hours', '1', { idempotencyHours: 1 }],
@@ -51,13 +55,11 @@ const possible: [string, string, Partial<Config>][] = [
 for (const [flag, value, expected] of possible) {
   t.test(`config: --${flag} ${value}: taken, as flag and as variable`, async (t) => {
     const variable = `AGENT_FORUM_${flag.toUpperCase().replace('-', '_')}`
-    t.same(parseConfig([`--${flag}`, value], {}), { ...presets, ...expected })
-    t.same(parseConfig([`--${flag}=${value}`], {}), { ...presets, ...expected })
-    t.same(parseConfig([], { [variable]: value }), { ...presets, ...expected })
-    t.same(parseConfig([`--${flag}`, value], { [variable]: 'impossible' }), {
-      ...presets,
-      ...expected,
-    })
+    const whole = { ...parseConfig([], {}), ...expected }
+    t.same(parseConfig([`--${flag}`, value], {}), whole)
+    t.same(parseConfig([`--${flag}=${value}`], {}), whole)
+    t.same(parseConfig([], { [variable]: value }), whole)
+    t.same(parseConfig([`--${flag}`, value], { [variable]: 'impossible' }), whole)
   })
 }
 
@@ -78,6 +80,7 @@ const impossible: Record<string, string[]> = {
     'ftp://forum.example',
     ...['', 'a/path', 'u:p@a', 'a?b', 'a#b', 'a:x'].map((rest) => `https://${rest}`),
   ],
+  http: ['', 'apache', 'Node'],
   'poll-after': ['', '-1', '1.5', 'minute', '86401'],
   'idempotency-hours': ['', '0', '-1', '0.5', '8761'],
   'log-level': ['', 'loud', 'INFO', 'trace'],
@@ -123,12 +126,26 @@ t.test('config: a flag given twice: the last counts', async (t) => {
   t.equal(parseConfig(['--port', '1', '--port', '2'], {}).port, 2)
 })
 
+t.test('config: a switch: on as a flag, on or off as a variable', async (t) => {
+  t.equal(parseConfig(['--trust-proxy'], {}).trustProxy, true)
+  const variable = (text: string) => () => parseConfig([], { AGENT_FORUM_TRUST_PROXY: text })
+  for (const text of ['on', 'true', '1']) t.equal(variable(text)().trustProxy, true)
+  for (const text of ['off', 'false', '0', '']) t.equal(variable(text)().trustProxy, false)
+  for (const text of ['yes', 'On', '2']) {
+    t.match(refusal(variable(text)), /^AGENT_FORUM_TRUST_PROXY is on or off, not ".+"$/)
+  }
+  t.match(
+    refusal(() => parseConfig(['--trust-proxy=on'], {})),
+    /; --help lists the flags$/,
+  )
+})
+
 t.test('config: help: every flag with its preset, one line each', async (t) => {
   const lines = flagHelp().split('\n')
-  t.strictSame(
-    lines.map((line) => /^ {2}--(\S+) [A-Z]+ +\S/.exec(line)?.[1]),
-    Object.keys(impossible),
-  )
+  for (const line of lines) t.match(line, /^ {2}--[a-z-]+ ([A-Z]+)? +\S/)
+  for (const flag of [...Object.keys(impossible), 'trust-proxy']) {
+    t.equal(lines.filter((line) => line.startsWith(`  --${flag} `)).length, 1, flag)
+  }
 })
 
 function refusal(parse: () => Config): string {
