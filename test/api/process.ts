@@ -71,7 +71,7 @@ export class Program {
       .map((line) => JSON.parse(line))
   }
 
-  /** The log line with this message, as soon as it is there. Rejects when the process ends first. */
+  /** The log line with this message, as soon as it is there. Rejects when the process ends. */
   async logged(message: string): Promise<LogLine> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
