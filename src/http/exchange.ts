@@ -21,8 +21,8 @@ export interface Exchange {
   /** Says that the answer comes after the handler returned. */
   hold(): void
   /**
-   * Answers, once. `headers` are further header lines, each after a CRLF. A client that hung up gets
-   * nothing. `body` null: no content.
+   * Answers, once. `headers` are further header lines, each after a CRLF. A client that hung up
+   * gets nothing. `body` null: no content.
    */
   answer(status: number, headers: string, body: string | Uint8Array | null): void
 }

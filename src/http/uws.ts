@@ -2,7 +2,8 @@
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
 // U2. An answer that leaves later must be corked, or each of its parts is a system call of its own.
-// U3. Body chunks are views of the library's memory: copied unless used before the callback returns.
+// U3. Body chunks are views of the library's memory: copied unless used before the callback
+//     returns.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
 import { type Exchange, type Handler, type Listener, tooLarge } from './exchange.ts'

@@ -1,4 +1,4 @@
-// Request bodies: type, size, syntax. decisions.md "Common", "Body limit" and "Unknown body fields".
+// Request bodies: type, size, syntax. decisions.md "Common", "Body limit", "Unknown body fields".
 
 import t from 'tap'
 import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'

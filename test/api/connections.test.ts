@@ -183,7 +183,8 @@ t.test('bytes that are no HTTP: the connection is closed, the server lives', asy
     `GET /api/status HTTP/1.1\n${host.replace('\r', '')}\n`,
     `POST ${path} HTTP/1.1\r\n${host}Content-Length: x\r\n\r\n`,
     `POST ${path} HTTP/1.1\r\n${host}Content-Length: -1\r\n\r\n`,
-    `POST ${path} HTTP/1.1\r\n${host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\n${host}Content-Length: 5\r\n` +
+      'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03, 0x0d, 0x0a]),
   ]
   for (const bytes of wrong) {

@@ -1,5 +1,5 @@
 // The compiled server as a process of its own: started on a free port over a new data directory,
-// stopped by its id. What it says on stdout is kept, and shown when it does not do what is expected.
+// stopped by its id. What it says on stdout is kept, and shown when it does not as expected.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -71,7 +71,7 @@ export class Program {
       .map((line) => JSON.parse(line))
   }
 
-  /** The log line with this message, as soon as it is there. Rejects when the process ends first. */
+  /** The log line with this message, when it is there. Rejects when the process ends first. */
   async logged(message: string): Promise<LogLine> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
