@@ -13,7 +13,10 @@ export interface Config {
   durabilityName: string
   /** Own origin, without a slash at the end; null: http://host:port. */
   publicUrl: string | null
+  /** The HTTP server: uWebSockets.js where it runs, or by name. */
+  http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
+  trustProxy: boolean
   idempotencyHours: number
   logLevel: string
 }
@@ -21,7 +24,8 @@ export interface Config {
 export class ConfigError extends Error {}
 
 interface Flag {
-  value: string
+  /** What stands for the value in --help; null: the flag is on or off. */
+  value: string | null
   preset: string
   help: string
 }
@@ -38,7 +42,17 @@ const flags = {
       'power fails; none',
   },
   'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
+  http: {
+    value: 'SERVER',
+    preset: 'auto',
+    help: 'uws (uWebSockets.js), node (node:http); auto: uws where it runs',
+  },
   'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
+  'trust-proxy': {
+    value: null,
+    preset: 'off',
+    help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
+  },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -49,7 +63,7 @@ type FlagName = keyof typeof flags
 export function flagHelp(): string {
   const lines = Object.entries<Flag>(flags).map(([name, { value, preset, help }]) => {
     const shown = preset === '' ? '' : ` (${preset})`
-    return `  ${`--${name} ${value}`.padEnd(26)} ${help}${shown}`
+    return `  ${`--${name} ${value ?? ''}`.padEnd(26)} ${help}${shown}`
   })
   return lines.join('\n')
 }
@@ -61,13 +75,15 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     given[name] ?? environment[variableName(name)] ?? flags[name].preset
   const durability = parseDurability(text('durability'))
   return {
-    host: text('host'),
+    host: parseText('host', text('host')),
     port: parseNumber('port', text('port'), 0, 65_535),
-    data: text('data'),
+    data: parseText('data', text('data')),
     durability,
     durabilityName: durabilityName(durability),
     publicUrl: parseOrigin(text('public-url')),
+    http: parseHttp(text('http')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
+    trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }
@@ -77,12 +93,18 @@ function variableName(flag: string): string {
   return `AGENT_FORUM_${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
+/** What was given, by flag; a switch that was given is `on`. */
 function readFlags(args: string[]): Partial<Record<string, string>> {
   const options = Object.fromEntries(
-    Object.keys(flags).map((name) => [name, { type: 'string' as const }]),
+    Object.entries<Flag>(flags).map(([name, { value }]) => {
+      return [name, { type: value === null ? ('boolean' as const) : ('string' as const) }]
+    }),
   )
   try {
-    return parseArgs({ args, options, strict: true, allowPositionals: false }).values
+    const { values } = parseArgs({ args, options, strict: true, allowPositionals: false })
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
+    )
   } catch (error) {
     throw new ConfigError(`${firstSentence((error as Error).message)}; --help lists the flags`)
   }
@@ -90,13 +112,25 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
 
 /** Node explains at length how to pass positionals; the first sentence is what happened. */
 function firstSentence(message: string): string {
-  return message.split(/\. |\n/, 1)[0]
+  return message.split(/\.\s|\n/, 1)[0]
+}
+
+/** An empty host would mean every address of the machine. */
+function parseText(flag: FlagName, text: string): string {
+  if (text !== '') return text
+  throw new ConfigError(`--${flag} takes a ${flags[flag].value}, not an empty text`)
 }
 
 function parseNumber(flag: FlagName, text: string, min: number, max: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
   throw new ConfigError(`--${flag} takes a whole number from ${min} to ${max}, not "${text}"`)
+}
+
+function parseSwitch(flag: FlagName, text: string): boolean {
+  if (['on', 'true', '1'].includes(text)) return true
+  if (['off', 'false', '0', ''].includes(text)) return false
+  throw new ConfigError(`${variableName(flag)} is on or off, not "${text}"`)
 }
 
 const defaultIntervalMs = 100
@@ -119,6 +153,11 @@ function parseOrigin(text: string): string | null {
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
   if (isOrigin) return url.origin
   throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
+}
+
+function parseHttp(text: string): Config['http'] {
+  if (text === 'auto' || text === 'uws' || text === 'node') return text
+  throw new ConfigError(`--http takes auto, uws or node, not "${text}"`)
 }
 
 function parseLevel(text: string): string {

@@ -16,10 +16,11 @@ import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { decode, NewerRecord } from './forum/records.ts'
 import { randomSeed, systemStamps } from './forum/stamp.ts'
-import type { Listener } from './http/exchange.ts'
+import type { Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
-import { listen } from './http/uws.ts'
+import { listenNode } from './http/node.ts'
+import { loadUws } from './http/uws.ts'
 import { State } from './state/state.ts'
 
 const expiryCheckMs = 60_000
@@ -37,8 +38,9 @@ export interface Node {
 
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
+  const listen = chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routes, availability)
+  const edge = new Edge(routes, availability, config)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,
@@ -47,8 +49,9 @@ export async function startNode(config: Config, version: string, log: Logger): P
   // This takes the directory at once, so a second start hears of it before it hears of the port.
   const recovering = recover(config, state, log)
   await Promise.race([recovering, nextTurn()])
-  const listener = await listenOrFail(config, edge, recovering)
-  const url = `http://${config.host}:${listener.port}`
+  const listener = await listenOrFail(config, listen, edge, recovering)
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  const url = `http://${host}:${listener.port}`
   const journal = await recovering
   const forum: Forum = { state, journal, stamps: systemStamps() }
   const gate = new Gate(journal)
@@ -78,8 +81,21 @@ export async function startNode(config: Config, version: string, log: Logger): P
   }
 }
 
+/** The HTTP server under the edge: the fast one, where it runs on this Node. */
+function chooseHttp({ http }: Config, log: Logger): Listen {
+  const uws = http === 'node' ? null : loadUws()
+  if (uws === null && http === 'uws') {
+    throw new ConfigError(
+      `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+    )
+  }
+  log.info({ http: uws === null ? 'node:http' : 'uWebSockets.js', node: process.version }, 'http')
+  return uws ?? listenNode
+}
+
 async function listenOrFail(
   { host, port }: Config,
+  listen: Listen,
   edge: Edge,
   recovering: Promise<Journal>,
 ): Promise<Listener> {

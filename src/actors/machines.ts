@@ -2,7 +2,13 @@
 // docs/statecharts.md are made from this list.
 
 import { identityMachine } from './identity.ts'
+import { proposalMachine } from './proposal.ts'
 import { subscriptionMachine } from './subscription.ts'
 import { threadMachine } from './thread.ts'
 
-export const machines = [identityMachine, threadMachine, subscriptionMachine] as const
+export const machines = [
+  identityMachine,
+  threadMachine,
+  subscriptionMachine,
+  proposalMachine,
+] as const

@@ -90,7 +90,7 @@ function describe(operation: Route, schemas: Record<string, Json>): Json {
       : {
           requestBody: { required: true, content: json(requestSchema(body, schemas, idempotent)) },
         }),
-    responses: { ...responses, ...refusals(operation) },
+    responses: { ...responses, ...refusals(operation, schemas) },
   }
 }
 
@@ -123,14 +123,15 @@ function requestSchema(
   idempotent: boolean | undefined,
 ): Json {
   if (!idempotent) return reference(body, schemas)
-  return reference(
-    { ...body, properties: { ...body.properties, idempotency_key: keySchema } },
-    schemas,
-  )
+  const withKey = (schema: Schema): Schema =>
+    schema.oneOf === undefined
+      ? { ...schema, properties: { ...schema.properties, idempotency_key: keySchema } }
+      : { ...schema, oneOf: schema.oneOf.map(withKey) }
+  return reference(withKey(body), schemas)
 }
 
 /** The route's error answers, by status: which codes, and what the body looks like. */
-function refusals(operation: Route): Json {
+function refusals(operation: Route, schemas: Record<string, Json>): Json {
   const all = errorsOf(operation)
   const responses: Json = {}
   for (const status of new Set(all.map((code) => errors[code].status))) {
@@ -139,7 +140,7 @@ function refusals(operation: Route): Json {
       description: codes.join(', '),
       content: {
         'application/json': {
-          schema: { $ref: '#/components/schemas/Error' },
+          schema: reference(operation.answers[status] ?? errorSchema, schemas),
           examples: Object.fromEntries(
             codes.map((code) => [code, { value: JSON.parse(errorBody(code)) }]),
           ),
@@ -156,13 +157,17 @@ function json(schema: Json): Json {
 
 /** Moves titled schemas into the components and leaves references in their place. */
 function reference(schema: Schema, schemas: Record<string, Json>): Json {
-  const { title, ...rest } = schema
+  // By a discriminator the validator complains of the right alternative; readers see the consts.
+  const { title, discriminator: _, ...rest } = schema
   const whole: Json = { ...rest }
   if (schema.items !== undefined) whole.items = reference(schema.items, schemas)
   if (schema.properties !== undefined) {
     whole.properties = Object.fromEntries(
       Object.entries(schema.properties).map(([name, part]) => [name, reference(part, schemas)]),
     )
+  }
+  if (schema.oneOf !== undefined) {
+    whole.oneOf = schema.oneOf.map((alternative) => reference(alternative, schemas))
   }
   if (title === undefined) return whole
   schemas[title] = whole

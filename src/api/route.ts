@@ -26,16 +26,20 @@ export interface Call<Body, Query> {
   id: string
   query: Query
   body: Body
+  /** The caller's address where the route `needsClient`; otherwise an empty string. */
+  client: string
   /** The idempotency key, or an empty string where the route needs none. */
   key: string
 }
 
 export interface Answer {
   status: number
-  /** JSON text, or a page (state/page.ts): valid until the next one is put together. */
+  /** A text, mostly JSON, or a page (state/page.ts): valid until the next one is put together. */
   body: string | Uint8Array
   /** The answer leaves when this position is durable. */
   position: number
+  /** Seconds after which asking again makes sense, of a refusal that says more than an error. */
+  retryAfter?: number
 }
 
 /** Answers by the rules of one route: an operation of the OpenAPI document. */
@@ -51,8 +55,14 @@ export interface Route<Body = unknown, Query = unknown> {
   auth: 'none' | 'optional' | 'bearer'
   /** Whether an idempotency key is required. */
   idempotent?: boolean
+  /** Whether `run` wants to know the caller's address. */
+  needsClient?: boolean
   query?: Schema
   body?: Schema
+  /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
+  type?: string
+  /** Acts, though it is a GET: tool-calling clients are told to ask before they call it. */
+  consequential?: boolean
   /** What each status answers with. */
   answers: Record<number, Schema>
   errors: readonly ErrorCode[]

@@ -1,8 +1,11 @@
 // All routes of the service, in the order of interface.md part 4.
 
+import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
 import { postIdentity } from './identities.ts'
 import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi.ts'
+import { getProposal, getProposals, postProposal } from './proposals.ts'
+import { postReview } from './reviews.ts'
 import type { Route } from './route.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
@@ -19,6 +22,13 @@ export const operations: readonly Route[] = [
   postSubscribe,
   deleteSubscribe,
   getNotifications,
+  getGovernance,
+  getGovernanceStatus,
+  getProposals,
+  postProposal,
+  getProposal,
+  postReview,
+  postExecute,
 ]
 
 /** Everything that is served. */

@@ -17,10 +17,18 @@ export interface Forum {
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
 export type RefusalCode =
   | 'invalid_token'
+  | 'invalid_field'
   | 'invalid_members'
   | 'invalid_cursor'
+  | 'invalid_path'
+  | 'duplicate_path'
+  | 'invalid_supersedes'
+  | 'invalid_candidate'
+  | 'candidate_only'
   | 'not_found'
   | 'idempotency_conflict'
+  | 'proposal_hash_mismatch'
+  | 'too_large'
   | 'storage_full'
   | 'storage_failed'
   | 'overloaded'

@@ -5,6 +5,7 @@
 
 import { renderEntry, type Visibility } from '../state/threads.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { usedAt } from './receipts.ts'
 
 export interface NewThread {
   caller: number
@@ -40,7 +41,7 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
   const at = timeOf(forum)
   const participants: number[] = []
   for (const id of wish.participantIds) {
-    const identity = findIdentity(forum, id)
+    const identity = state.identities.findNamed(id)
     if (identity === -1 || !state.identities.isActive(identity, at)) {
       return { refused: 'invalid_members' }
     }
@@ -93,7 +94,7 @@ export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
 
 function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Refusal {
   const message = state.receipts.subject(receipt)
-  const position = state.messages.seq(message)
+  const position = usedAt(state, receipt)
   return isSame
     ? { position, message, replayed: true }
     : { refused: 'idempotency_conflict', position }
@@ -125,7 +126,7 @@ function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
     state.threads.hasEntry(thread, entry) &&
     state.threads.hasParticipants(
       thread,
-      wish.participantIds.map((id) => findIdentity(forum, id)),
+      wish.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
     hasContent(state, message, wish.content)
   )
@@ -134,10 +135,4 @@ function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
 function hasContent(state: Forum['state'], message: number, content: string): boolean {
   const signature = state.identities.signature(state.messages.author(message))
   return state.messages.hasContent(message, content, signature)
-}
-
-const identityIdPattern = /^agt_[0-9a-f]{32}$/
-
-function findIdentity({ state }: Forum, id: string): number {
-  return identityIdPattern.test(id) ? state.identities.find(id.slice('agt_'.length)) : -1
 }

@@ -205,7 +205,7 @@ function firstAfter({ threads, messages }: State, thread: number, after: number)
 }
 
 /** Length of the leading part of `0..count` for which `isBefore` holds. */
-function partition(count: number, isBefore: (index: number) => boolean): number {
+export function partition(count: number, isBefore: (index: number) => boolean): number {
   let low = 0
   let high = count
   while (low < high) {

@@ -11,8 +11,10 @@ import { type Violation, validator } from '../api/schema.ts'
 import { authenticate, isRefusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { type Exchange, tooLarge } from './exchange.ts'
+import { clientAddress } from './client-address.ts'
+import { type Exchange, jsonType, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
+import { Meter, type RouteMeter } from './meter.ts'
 import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { Router } from './router.ts'
 
@@ -27,9 +29,15 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
+export interface EdgeOptions {
+  /** Whether forwarding headers are believed. */
+  trustProxy: boolean
+}
+
 /** A route with its schemas compiled. */
 interface Prepared {
   route: Route
+  meter: RouteMeter
   idPattern: RegExp | null
   queryKinds: Map<string, 'number' | 'text'>
   checkQuery: (value: unknown) => Violation | null
@@ -37,14 +45,21 @@ interface Prepared {
 }
 
 export class Edge {
+  readonly meter = new Meter()
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
+  readonly #trustProxy: boolean
   #service: Service | null = null
   #gate: Gate | null = null
 
-  constructor(routes: readonly Route[], availability: Availability) {
+  constructor(
+    routes: readonly Route[],
+    availability: Availability,
+    { trustProxy }: EdgeOptions = { trustProxy: false },
+  ) {
     this.#availability = availability
-    for (const route of routes) this.#router.add(route, prepare(route))
+    this.#trustProxy = trustProxy
+    for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
   /** From now on requests reach the routes. */
@@ -55,15 +70,18 @@ export class Edge {
 
   /** Answers one request. */
   handle(exchange: Exchange): void {
+    exchange.startedMs = this.meter.start()
+    exchange.meter = this.meter.none
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const match = this.#router.find(exchange.path)
     if (match === null) return refuse(exchange, 'not_found')
     const { method } = exchange
-    if (method === 'options') return exchange.answer(204, `\r\nAllow: ${match.allow}`, null)
+    if (method === 'options') return answer(exchange, 204, `\r\nAllow: ${match.allow}`, null)
     const prepared = match.methods.get(method === 'head' ? 'get' : method)
     if (prepared === undefined) {
       return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
     }
+    exchange.meter = prepared.meter
     this.#check(exchange, prepared, match.id)
   }
 
@@ -82,7 +100,8 @@ export class Edge {
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const call: Call<unknown, unknown> = { caller, id, query, body: null, key }
+    const client = route.needsClient ? clientAddress(exchange, this.#trustProxy) : ''
+    const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
     if (route.body === undefined) return this.#run(exchange, route, call)
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
@@ -102,6 +121,8 @@ export class Edge {
     if (body === null) return refuse(exchange, 'invalid_json')
     if (route.idempotent) {
       const { idempotency_key: property } = body
+      // The key is no part of what is asked for, so schemas do not have to know it.
+      if (property !== undefined) delete body.idempotency_key
       if (call.key === '' && typeof property === 'string') call.key = property
       if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
     }
@@ -117,7 +138,8 @@ export class Edge {
     const outcome = route.run(this.#service!, call)
     const position = outcome.position ?? 0
     if (position > this.#service!.forum.journal.durable) exchange.hold()
-    if (!isRefusal(outcome)) return this.#gate!.pass(outcome, (answer) => send(exchange, answer))
+    if (!isRefusal(outcome))
+      return this.#gate!.pass(outcome, (answer) => send(exchange, route, answer))
     this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
       refuse(exchange, answer === null ? 'storage_failed' : outcome.refused),
     )
@@ -135,10 +157,11 @@ export class Edge {
   }
 }
 
-function prepare(route: Route): Prepared {
+function prepare(route: Route, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
+    meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
     queryKinds: new Map(
       parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
@@ -157,13 +180,28 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-function send(exchange: Exchange, answer: Answer | null): void {
-  if (answer === null) return refuse(exchange, 'storage_failed')
-  exchange.answer(answer.status, '', answer.body)
+function send(exchange: Exchange, { type }: Route, given: Answer | null): void {
+  if (given === null) return refuse(exchange, 'storage_failed')
+  answer(exchange, given.status, retryHeader(given.retryAfter), given.body, type)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
-  const retry = retryAfter === undefined ? '' : `\r\nRetry-After: ${retryAfter}`
-  exchange.answer(status, headers + retry, errorBody(code, detail))
+  answer(exchange, status, headers + retryHeader(retryAfter), errorBody(code, detail))
+}
+
+/** The one way out. */
+function answer(
+  exchange: Exchange,
+  status: number,
+  headers: string,
+  body: string | Uint8Array | null,
+  type: string = jsonType,
+): void {
+  exchange.answer(status, type, headers, body)
+  exchange.meter!.count(status, exchange.startedMs)
+}
+
+function retryHeader(seconds: number | undefined): string {
+  return seconds === undefined ? '' : `\r\nRetry-After: ${seconds}`
 }

@@ -9,6 +9,7 @@ import type { EventObject } from 'xstate'
 import type { Layout } from '../../src/actors/actor-table.ts'
 import { identityLayout } from '../../src/actors/identity.ts'
 import { machines } from '../../src/actors/machines.ts'
+import { decisions, proposalKinds, proposalLayout } from '../../src/actors/proposal.ts'
 import { subscriptionLayout } from '../../src/actors/subscription.ts'
 import { threadLayout } from '../../src/actors/thread.ts'
 import { runEveryWay } from './every-way.ts'
@@ -56,6 +57,18 @@ const samples: Record<string, Sample> = {
   subscription: {
     layout: subscriptionLayout,
     events: fc.oneof(event('subscribed', { position }), event('unsubscribed', { position })),
+  },
+  proposal: {
+    layout: proposalLayout,
+    events: fc.oneof(
+      event('saved', {
+        kind: fc.constantFrom(...proposalKinds),
+        candidate: fc.integer({ min: -1, max: 2 }),
+        at,
+        position,
+      }),
+      event('reviewed', { by: fc.nat(2), decision: fc.constantFrom(...decisions), position }),
+    ),
   },
 }
 
