@@ -24,6 +24,7 @@ const linesMax = 300
 /** Files that may be longer, and why. */
 const longFiles = new Map([
   ['wal/scan.ts', 'one pass over the log, whose steps share the place they are at'],
+  ['test/wal/simulated-disk.ts', 'one disk: what is seen, what is durable, what a crash leaves'],
 ])
 
 // http → api → forum → state → actors → wal, never back; a room may leave out the next one. State
