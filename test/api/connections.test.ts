@@ -121,15 +121,20 @@ t.test('pipelined reads: answered in order, each once', async (t) => {
   t.equal(connection.rest, '')
 })
 
-// The HTTP library has one request of a connection in flight, and closes on one that comes before
-// the answer. What the caller cannot know then, its key finds out.
+// uWebSockets.js has one request of a connection in flight, and closes on one that comes before the
+// answer; Node's own server answers both. What the caller cannot know, its key finds out.
 t.test(
-  'a request behind a write that waits: closed, nothing mixed up, retry is safe',
+  'a request behind a write that waits: closed or answered, nothing mixed up, retry is safe',
   async (t) => {
     const text = write('not alone in line')
     const connection = await wire(t, forum.port)
     await connection.write([text, requestText('GET', '/api/threads')].join(''))
-    await connection.closed()
+    if (forum.log.includes('node:http')) {
+      t.equal((await connection.answer()).status, 201)
+      t.match((await connection.answer()).text, '"threads":[')
+    } else {
+      await connection.closed()
+    }
     t.equal(connection.rest, '')
     const retry = await wire(t, forum.port)
     await retry.write(text)
