@@ -17,6 +17,8 @@ export interface Config {
   http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
   trustProxy: boolean
+  /** 0: no port for operators. */
+  opsPort: number
   idempotencyHours: number
   logLevel: string
 }
@@ -51,6 +53,11 @@ const flags = {
     preset: 'off',
     help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
   },
+  'ops-port': {
+    value: 'PORT',
+    preset: '0',
+    help: '/livez, /readyz and /metrics on the loopback interface; 0: off',
+  },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -82,6 +89,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     http: parseHttp(text('http')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
     trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
+    opsPort: parseNumber('ops-port', text('ops-port'), 0, 65_535),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }

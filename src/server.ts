@@ -15,12 +15,14 @@ import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { decode, NewerRecord } from './forum/records.ts'
-import { randomSeed, systemStamps } from './forum/stamp.ts'
-import type { Listen, Listener } from './http/exchange.ts'
+import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
+import type { Exchange, Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
+import { serveOperators } from './ops/serve.ts'
+import { newVitals, type Vitals } from './ops/vitals.ts'
 import { State } from './state/state.ts'
 
 const expiryCheckMs = 60_000
@@ -38,7 +40,7 @@ export interface Node {
 
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError: what to do. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
-  const listen = chooseHttp(config, log)
+  const http = chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
   const edge = new Edge(routes, availability, config)
   const startedAt = performance.now()
@@ -46,14 +48,24 @@ export async function startNode(config: Config, version: string, log: Logger): P
     retentionMs: config.idempotencyHours * 3_600_000,
     seed: randomSeed(),
   })
+  const about = { version, http: http.name, durability: config.durabilityName }
+  const vitals = newVitals({ ...about, availability, meter: edge.meter, state })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
-  const recovering = recover(config, state, log)
+  const recovering = recover(config, vitals, log)
   await Promise.race([recovering, nextTurn()])
-  const listener = await listenOrFail(config, listen, edge, recovering)
-  const url = `http://${config.host}:${listener.port}`
+  const onRequest = (exchange: Exchange) => edge.handle(exchange)
+  const { host, port, opsPort } = config
+  const ops =
+    opsPort === 0
+      ? null
+      : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
+  const listener = await orClose(recovering, '--port', () => http.listen(host, port, onRequest))
+  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
-  const forum: Forum = { state, journal, stamps: systemStamps() }
+  const forum: Forum = { state, journal, stamps: stamps(vitals, log) }
   const gate = new Gate(journal)
+  vitals.gateLength = () => gate.length
   const service: Service = {
     forum,
     publicUrl: config.publicUrl ?? url,
@@ -76,43 +88,53 @@ export async function startNode(config: Config, version: string, log: Logger): P
       listener.stop()
       await journal.close()
       await sleep(lingerMs)
+      ops?.stop()
     },
   }
 }
 
 /** The HTTP server under the edge: the fast one, where it runs on this Node. */
-function chooseHttp({ http }: Config, log: Logger): Listen {
+function chooseHttp({ http }: Config): { name: string; listen: Listen } {
   const uws = http === 'node' ? null : loadUws()
-  if (uws === null && http === 'uws') {
-    throw new ConfigError(
-      `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
-    )
-  }
-  log.info({ http: uws === null ? 'node:http' : 'uWebSockets.js', node: process.version }, 'http')
-  return uws ?? listenNode
+  if (uws !== null) return { name: 'uWebSockets.js', listen: uws }
+  if (http !== 'uws') return { name: 'node:http', listen: listenNode }
+  throw new ConfigError(
+    `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+  )
 }
 
-async function listenOrFail(
-  { host, port }: Config,
-  listen: Listen,
-  edge: Edge,
+/** Listens; where that cannot be, gives the data directory back and says which flag to change. */
+async function orClose(
   recovering: Promise<Journal>,
+  flag: string,
+  listen: () => Promise<Listener>,
 ): Promise<Listener> {
   try {
-    return await listen(host, port, (exchange) => edge.handle(exchange))
+    return await listen()
   } catch (error) {
     const journal = await recovering
     await journal.close()
-    throw new ConfigError(`${(error as Error).message}; choose another --port`)
+    throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
   }
 }
 
-async function recover(config: Config, state: State, log: Logger): Promise<Journal> {
+function stamps(vitals: Vitals, log: Logger): Stamps {
+  return systemStamps((ms) => {
+    vitals.clockStepsBack += 1
+    log.warn({ ms }, 'clock_stepped_back')
+  })
+}
+
+async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Journal> {
+  const { state } = vitals
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,
     durability: config.durability,
     onRecord: (position, row) => applyRow(state, position, row),
+    onProgress: (bytes, ofBytes) => {
+      vitals.replayed = { bytes, ofBytes }
+    },
     onNotice: ({ event, ...fields }) => log.info(fields, event),
   })
   const recovered = {
@@ -123,6 +145,7 @@ async function recover(config: Config, state: State, log: Logger): Promise<Journ
     seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
   }
   log.info(recovered, 'recovered')
+  vitals.journal = journal
   return journal
 }
 

@@ -16,12 +16,21 @@ const idBytes = 16
 const tokenBytes = 32
 const poolBytes = 512 * idBytes
 
-/** The system's clock and random source. A call per id would cost 3 us; a pool is refilled instead. */
-export function systemStamps(): Stamps {
+/**
+ * The system's clock and random source. A call per id would cost 3 us; a pool is refilled instead.
+ * `onStepBack` hears by how much the clock has stepped back, in milliseconds.
+ */
+export function systemStamps(onStepBack: (ms: number) => void = () => {}): Stamps {
+  let latest = 0
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes
   return {
-    clock: Date.now,
+    clock() {
+      const now = Date.now()
+      if (now < latest) onStepBack(latest - now)
+      latest = now
+      return now
+    },
     id() {
       if (used === poolBytes) {
         randomFillSync(pool)
