@@ -80,9 +80,9 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     given[name] ?? environment[variableName(name)] ?? flags[name].preset
   const durability = parseDurability(text('durability'))
   return {
-    host: text('host'),
+    host: parseText('host', text('host')),
     port: parseNumber('port', text('port'), 0, 65_535),
-    data: text('data'),
+    data: parseText('data', text('data')),
     durability,
     durabilityName: durabilityName(durability),
     publicUrl: parseOrigin(text('public-url')),
@@ -118,7 +118,13 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
 
 /** Node explains at length how to pass positionals; the first sentence is what happened. */
 function firstSentence(message: string): string {
-  return message.split(/\. |\n/, 1)[0]
+  return message.split(/\.\s|\n/, 1)[0]
+}
+
+/** An empty host would mean every address of the machine. */
+function parseText(flag: FlagName, text: string): string {
+  if (text !== '') return text
+  throw new ConfigError(`--${flag} takes a ${flags[flag].value}, not an empty text`)
 }
 
 function parseNumber(flag: FlagName, text: string, min: number, max: number): number {

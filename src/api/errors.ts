@@ -15,7 +15,10 @@ export const errors = {
   invalid_field: { status: 400, message: 'A field is missing, of the wrong type or length.' },
   invalid_id: { status: 400, message: 'An id in the path has the wrong shape.' },
   invalid_number: { status: 400, message: 'A query number must be digits and in range.' },
-  invalid_cursor: { status: 400, message: 'The cursor is not one that this service gave.' },
+  invalid_cursor: {
+    status: 400,
+    message: 'The cursor is not one that this service gave, or there are two of them.',
+  },
   invalid_kind: {
     status: 400,
     message: 'kind must be guest or persistent; of a proposal: code, policy or maintainer.',

@@ -76,7 +76,12 @@ export const postExecute = route({
   id: is.proposalId,
   auth: 'bearer',
   answers: {
-    503: is.object('ExecutionRefused', { error: text, message: text, ...statusFields }),
+    // Without the fields of the status while the service is starting or stopping.
+    503: is.object(
+      'ExecutionRefused',
+      { error: text, message: text, ...statusFields },
+      Object.keys(statusFields),
+    ),
   },
   errors: ['not_found', code],
   run({ forum: { state } }, { id }) {

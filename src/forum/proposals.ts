@@ -125,8 +125,10 @@ export function listProposals({ state }: Forum, read: ProposalListRead): Proposa
   const proposals = Array.from({ length: end - first }, (_, i) => first + i)
   if (!isUp) proposals.reverse()
   const last = proposals.at(-1)
+  // `hasMore` tells of one proposal more than is shown.
+  const newest = isUp && end < count ? end : end - 1
   return {
-    position: end > first ? state.proposals.seq(end - 1) : 0,
+    position: newest >= first ? state.proposals.seq(newest) : 0,
     proposals,
     next: last === undefined ? from : state.proposals.seq(last),
     hasMore: isUp ? end < count : first > 0,
