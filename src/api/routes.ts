@@ -1,5 +1,6 @@
 // All routes of the service, in the order of interface.md part 4.
 
+import { documents } from './documents.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
 import { postIdentity } from './identities.ts'
 import { getNotifications } from './notifications.ts'
@@ -31,5 +32,7 @@ export const operations: readonly Route[] = [
   postExecute,
 ]
 
+const described = [...operations, ...documents]
+
 /** Everything that is served. */
-export const routes: readonly Route[] = [...operations, openApiRoute(operations)]
+export const routes: readonly Route[] = [...described, openApiRoute(described)]
