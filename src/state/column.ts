@@ -48,7 +48,7 @@ export abstract class Column {
     throw noRoom(value, this)
   }
 
-  /** Adds a row at the end and returns its number; throws RangeError when it cannot hold `value`. */
+  /** Adds a row and returns its number; throws RangeError when the column cannot hold `value`. */
   push(value: number): number {
     const i = this.#length
     if (i >>> 16 === this.#chunks.length) this.#chunks.push(this.newChunk())

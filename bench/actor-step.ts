@@ -1,0 +1,130 @@
+// Question:   what does one event cost an actor, by the way its machine is run?
+// Compares:   a step on a plain object (floor), a step in an ActorTable, xstate's actor.send(),
+//             xstate's transition().
+// Fixed:      what replies and subscriptions tell actors: thread, identity and subscription in
+//             turn, as in the server, so that no call site sees only one machine.
+// Reports:    ns/step; the contexts read back, which must be the same every way.
+// Leaves out: the journal, the arena, finding the actor among many.
+// Smoke:      300 steps in test/actors/actor-step.test.ts, so it cannot rot.
+//
+// Run:        node dist/bench/actor-step.js [steps]
+
+import { pathToFileURL } from 'node:url'
+import type { AnyStateMachine, EventObject } from 'xstate'
+import { createActor, initialTransition, transition } from 'xstate'
+
+import type { Layout } from '../src/actors/actor-table.ts'
+import { ActorTable } from '../src/actors/actor-table.ts'
+import { compile } from '../src/actors/compile.ts'
+import { identityLayout, identityMachine } from '../src/actors/identity.ts'
+import { subscriptionLayout, subscriptionMachine } from '../src/actors/subscription.ts'
+import { threadLayout, threadMachine } from '../src/actors/thread.ts'
+
+type Context = Record<string, number>
+type Tell = (event: EventObject) => void
+
+interface Role {
+  machine: AnyStateMachine
+  layout: Layout<Context>
+  first: EventObject[]
+  later: { type: string; position: number }[]
+}
+
+// One actor run one way: how to tell it an event, and its context in the end.
+interface Subject {
+  tell: Tell
+  context: () => Context
+}
+
+export interface Result {
+  way: string
+  nsPerStep: number
+  contexts: Context[]
+}
+
+const created = { type: 'created', at: 1_753_000_000_000, expiresAt: 0, position: 1 }
+const roles: readonly Role[] = [
+  {
+    machine: threadMachine,
+    layout: threadLayout,
+    first: [{ ...created, author: 7, visibility: 'public' } as EventObject],
+    later: [{ type: 'replied', position: 0 }],
+  },
+  {
+    machine: identityMachine,
+    layout: identityLayout,
+    first: [{ ...created, kind: 'persistent' } as EventObject],
+    later: [
+      { type: 'followed', position: 0 },
+      { type: 'unfollowed', position: 0 },
+    ],
+  },
+  {
+    machine: subscriptionMachine,
+    layout: subscriptionLayout,
+    first: [],
+    later: [
+      { type: 'subscribed', position: 0 },
+      { type: 'unsubscribed', position: 0 },
+    ],
+  },
+]
+
+const ways: Record<string, (role: Role) => Subject> = {
+  'plain object': ({ machine }) => {
+    const compiled = compile<Context, EventObject>(machine)
+    const actor = { state: compiled.initialState, context: compiled.initialContext() }
+    return { tell: (event) => compiled.step(actor, event), context: () => actor.context }
+  },
+  ActorTable: ({ machine, layout }) => {
+    const table = new ActorTable(compile<Context, EventObject>(machine), layout)
+    const n = table.add()
+    const context = () =>
+      Object.fromEntries(Object.keys(layout).map((field) => [field, table.get(n, field)]))
+    return { tell: (event) => table.step(n, event), context }
+  },
+  'actor.send()': ({ machine }) => {
+    const actor = createActor(machine).start()
+    return { tell: (event) => actor.send(event), context: () => actor.getSnapshot().context }
+  },
+  'transition()': ({ machine }) => {
+    let [snapshot] = initialTransition(machine)
+    const tell = (event: EventObject) => {
+      snapshot = transition(machine, snapshot, event)[0]
+    }
+    return { tell, context: () => snapshot.context }
+  },
+}
+
+/** Takes `steps` steps each way, after a tenth as many to warm up. */
+export function measure(steps: number): Result[] {
+  return Object.entries(ways).map(([way, start]) => {
+    drive(roles.map(start), Math.ceil(steps / 10))
+    const subjects = roles.map(start)
+    const before = process.hrtime.bigint()
+    drive(subjects, steps)
+    const ns = Number(process.hrtime.bigint() - before)
+    return { way, nsPerStep: ns / steps, contexts: subjects.map(({ context }) => context()) }
+  })
+}
+
+function drive(subjects: readonly Subject[], steps: number): void {
+  roles.forEach(({ first }, i) => void first.forEach((event) => void subjects[i].tell(event)))
+  for (let step = 0; step < steps; step++) {
+    const which = step % roles.length
+    const { later } = roles[which]
+    const event = later[Math.floor(step / roles.length) % later.length]
+    event.position = step + 2
+    subjects[which].tell(event)
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const steps = Number(process.argv[2] ?? 500_000)
+  const results = measure(steps)
+  for (const { way, nsPerStep } of results) {
+    console.log(`${way.padEnd(14)} ${nsPerStep.toFixed(0).padStart(8)} ns/step`)
+  }
+  const readBack = new Set(results.map(({ contexts }) => JSON.stringify(contexts)))
+  console.log(`${steps} steps each; read back: ${[...readBack].join(' DIFFERS FROM ')}`)
+}
