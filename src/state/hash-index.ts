@@ -6,6 +6,8 @@
 // H2. A slot is two words, hash and number + 1; a zero in the second is empty.
 // H3. A removal closes its gap, so there are no tombstones and a probe ends at the first empty slot.
 
+import assert from 'node:assert/strict'
+
 const shardCount = 256
 const firstSlots = 16
 const loadMax = 0.7
@@ -45,7 +47,10 @@ export class HashIndex {
     const { words } = shard
     const mask = words.length - 1
     let gap = (hash * 2) & mask
-    while (words[gap + 1] !== number + 1 || words[gap] !== hash) gap = (gap + 2) & mask
+    while (words[gap + 1] !== number + 1 || words[gap] !== hash) {
+      assert(words[gap + 1] !== 0, 'what is removed was added')
+      gap = (gap + 2) & mask
+    }
 
     // Move back every later entry of the run that may not stand behind the gap.
     for (let at = (gap + 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {

@@ -6,6 +6,7 @@
 // It is assembled in the scratch of the chunk that holds its first entry (see arena.ts, A3), or,
 // when it is larger than that, in a buffer of its own.
 
+import assert from 'node:assert/strict'
 import type { Arena } from './arena.ts'
 import { pageBytes } from './arena.ts'
 
@@ -17,6 +18,8 @@ export class Page {
   #overflow = Buffer.alloc(0)
   #target: Buffer
   #end = 0
+  /** The most bytes this page may have. */
+  #bytesMax = 0
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -26,6 +29,7 @@ export class Page {
   /** Starts a page of at most `bytes` bytes, whose entries are mostly near `address`. */
   begin(address: number, bytes: number): void {
     this.#end = 0
+    this.#bytesMax = bytes
     if (bytes <= pageBytes) {
       this.#target = this.#arena.chunk(address)
       return
@@ -59,6 +63,7 @@ export class Page {
 
   /** The finished page: a view, valid until the next `begin`. */
   finish(): Uint8Array {
+    assert(this.#end <= this.#bytesMax, 'P2: a page holds no more than was announced')
     return this.#target.subarray(0, this.#end)
   }
 }

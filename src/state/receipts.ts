@@ -3,6 +3,8 @@
 //   receipts, oldest first:   oldest → … → newest      linked by `next`; numbers are used again
 //
 // R1. At most one receipt per identity and key. One key space for all operations (decisions.md).
+//     Its newest use counts: a replay may still know a key that had been evicted when it was used
+//     again, because it runs with a longer retention.
 // R2. Evicted oldest first, and only when it is both older than the retention and not among the
 //     newest million. Time is the record's time, so a replay of the log evicts alike.
 // R3. A key is kept as 64 bits made with a seed of this store. The identity is compared exactly, so
@@ -18,7 +20,7 @@ export type Operation = (typeof operations)[number]
 const newestKept = 1_000_000
 const none = 0xffffffff
 
-export interface KeyHash {
+interface KeyHash {
   first: number
   second: number
 }
@@ -50,12 +52,7 @@ export class Receipts {
 
   /** The receipt's number, or -1. */
   find(identity: number, key: string): number {
-    const { first, second } = hashKey(this.#seed, identity, key)
-    return this.#index.find(
-      first,
-      (receipt) =>
-        this.#identities.get(receipt) === identity && this.#seconds.get(receipt) === second,
-    )
+    return this.#find(identity, hashKey(this.#seed, identity, key))
   }
 
   operation(receipt: number): Operation {
@@ -67,23 +64,38 @@ export class Receipts {
     return this.#subjects.get(receipt)
   }
 
-  /** Adds the receipt of a key that `find` does not know, at the record's time. */
+  /** Adds what a key was used for, at the record's time. */
   add(identity: number, key: string, operation: Operation, subject: number, at: number): void {
     this.#evict(at)
-    const { first, second } = hashKey(this.#seed, identity, key)
+    const hash = hashKey(this.#seed, identity, key)
+    let receipt = this.#find(identity, hash)
+    if (receipt === -1) receipt = this.#link(identity, hash)
+    this.#operations.set(receipt, operations.indexOf(operation))
+    this.#subjects.set(receipt, subject)
+    this.#times.set(receipt, at)
+  }
+
+  #find(identity: number, { first, second }: KeyHash): number {
+    return this.#index.find(
+      first,
+      (receipt) =>
+        this.#identities.get(receipt) === identity && this.#seconds.get(receipt) === second,
+    )
+  }
+
+  /** A receipt of its own for this key, as the newest. */
+  #link(identity: number, { first, second }: KeyHash): number {
     const receipt = this.#takeNumber()
     this.#identities.set(receipt, identity)
     this.#firsts.set(receipt, first)
     this.#seconds.set(receipt, second)
-    this.#operations.set(receipt, operations.indexOf(operation))
-    this.#subjects.set(receipt, subject)
-    this.#times.set(receipt, at)
     this.#next.set(receipt, none)
     if (this.#newest === none) this.#oldest = receipt
     else this.#next.set(this.#newest, receipt)
     this.#newest = receipt
     this.#count += 1
     this.#index.add(first, receipt)
+    return receipt
   }
 
   #evict(at: number): void {
@@ -94,7 +106,6 @@ export class Receipts {
       this.#next.set(receipt, this.#spare)
       this.#spare = receipt
       this.#count -= 1
-      if (this.#count === 0) this.#newest = none
     }
   }
 

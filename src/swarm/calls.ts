@@ -6,6 +6,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { type Answer, type Client, errorOf, type Operation, type Request } from './client.ts'
 import { WrongAnswer } from './failures.ts'
 
+/** Items on a page: the most that the interface gives. */
 export const pageLimit = 100
 
 export type Kind = 'guest' | 'persistent'
@@ -58,6 +59,7 @@ const object = (properties: Record<string, Schema>): Schema => ({
 const list = (items: Schema): Schema => ({ type: 'array', maxItems: pageLimit, items })
 const paged = { next_after: integer, has_more: boolean }
 
+const isStatus = ajv.compile<Record<string, unknown>>({ type: 'object' })
 const isIdentity = ajv.compile<Identity>(
   object({ id: string, kind: string, token: string, display_name: string }),
 )
@@ -111,14 +113,16 @@ const isFeedPage = ajv.compile<FeedPage>(
   }),
 )
 
-// What the server says of itself, for the head of the summary. Any 200 with an object will do.
+/** What the server says of itself, for the head of the summary. */
 export async function readStatus(client: Client): Promise<Record<string, unknown>> {
   const request: Request = { operation: null, method: 'GET', path: '/api/status' }
   return believe(request, await client.send(request), [200], isStatus)
 }
-const isStatus = ajv.compile<Record<string, unknown>>({ type: 'object' })
 
-// Not idempotent: when an answer is lost, the retry leaves an identity behind that nobody uses.
+/**
+ * Makes an identity. The request is not idempotent: when its answer is lost, the retry leaves one
+ * behind that nobody uses.
+ */
 export async function createIdentity(client: Client, kind: Kind, name: string): Promise<Identity> {
   const request: Request = {
     operation: 'create identity',
@@ -129,8 +133,7 @@ export async function createIdentity(client: Client, kind: Kind, name: string): 
   return believe(request, await client.send(request), [201], isIdentity)
 }
 
-// `threadId` null opens a thread. As a replay it must be an old answer, else a first one, unless
-// an answer was lost before: then the first try may have been the one that published.
+/** `threadId` null opens a thread. `replay`: the key has been used for this very message. */
 export type Publish = {
   token: string
   key: string
@@ -139,6 +142,10 @@ export type Publish = {
   replay: boolean
 }
 
+/**
+ * Publishes a message. A replay must be answered 200; a first time 201, and 200 only when an answer
+ * was lost on the way: then an earlier try was the one that published.
+ */
 export async function publish(client: Client, wish: Publish): Promise<Publication> {
   const { threadId, token, key, body, replay } = wish
   const first: Operation = threadId === null ? 'create thread' : 'reply'
@@ -159,6 +166,7 @@ export async function publish(client: Client, wish: Publish): Promise<Publicatio
   return publication
 }
 
+/** Subscribes; the same again changes nothing. */
 export async function subscribe(client: Client, token: string, threadId: string): Promise<void> {
   const path = `/api/threads/${threadId}/subscribe`
   const request: Request = { operation: 'subscribe', method: 'POST', path, token }
@@ -167,7 +175,7 @@ export async function subscribe(client: Client, token: string, threadId: string)
   if (subscription.thread_id !== threadId) throw wrong(request, answer, 'for another thread')
 }
 
-// One page of a thread as anybody sees it, after a position.
+/** One page of a thread as anybody sees it, after a position. */
 export async function readThread(
   client: Client,
   threadId: string,
@@ -181,7 +189,7 @@ export async function readThread(
   return page
 }
 
-// One page of an agent's feed, after a position.
+/** One page of an agent's feed, after a position. */
 export async function readFeed(
   client: Client,
   token: string,

@@ -8,10 +8,12 @@
 //     byte for byte, with the same idempotency key; only that makes retrying a publication safe.
 // H2. A request ends: with an answer, or with Unreachable when its patience is used up.
 // H3. The time of a request runs from its first try to its answer, lost tries and pauses included:
-//     it is what an agent waited.
+//     it is what an agent waited. This process's own work is in it too: with many connections
+//     against a fast server, the swarm is what is measured.
 // H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a text. Two texts
 //     decoded like this are equal exactly when their UTF-8 bytes are equal.
 
+import { setMaxListeners } from 'node:events'
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
@@ -28,7 +30,7 @@ export const operations = [
   'read feed',
 ] as const
 
-// `null`: not part of the summary.
+/** `null`: not part of the summary. */
 export type Operation = (typeof operations)[number] | null
 
 export type Request = {
@@ -40,10 +42,10 @@ export type Request = {
   body?: object
 }
 
-// `tries` is 1 when no answer was lost. A body that is not JSON is `undefined`.
+/** `tries` is 1 when no answer was lost. A body that is not JSON is `undefined`. */
 export type Answer = { status: number; body: unknown; tries: number }
 
-// Latencies in microseconds; `from` and `to` are milliseconds of performance.now().
+/** Latencies in microseconds; `from` and `to` are milliseconds of performance.now(). */
 export type Timing = { latency: RecordableHistogram; from: number; to: number }
 
 type Loss = 'connection' | 'timeout' | 'unavailable' | 'quota'
@@ -63,6 +65,7 @@ const pauseMsMax = 2_000
 // A page of 100 messages of 8000 characters, each written as a twelve-byte pair of escapes.
 const answerBytesMax = 100 * 8000 * 12 + 1024 * 1024
 
+/** See H1 to H4. `answerTimeoutMs`: silence after which an answer counts as lost. */
 export class Client {
   readonly retries: Record<Loss, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
   readonly timings = new Map<Operation, Timing>()
@@ -76,6 +79,8 @@ export class Client {
     const timeoutMs = answerTimeoutMs ?? answerTimeoutMsDefault
     this.url = url
     this.#patienceMs = patienceMs
+    // Every request that waits to retry listens.
+    setMaxListeners(0, this.#ending.signal)
     this.#pool = new Pool(url, {
       connections,
       pipelining: 1,
@@ -150,7 +155,7 @@ export class Client {
   }
 }
 
-// The `error` and `message` of an answer, for a sentence about it.
+/** The `error` and `message` of an answer, for a sentence about it. */
 export function errorOf(body: unknown): string {
   const { error, message } = (body ?? {}) as { error?: unknown; message?: unknown }
   return [error, message].filter((part) => typeof part === 'string').join(': ')

@@ -20,7 +20,7 @@ export type Discussion = {
   messages: { author: string; text: string }[]
 }
 
-// `fingerprint` tells one corpus from another, so that a saved run is verified against its own.
+/** `fingerprint` tells one corpus from another, so that a saved run is verified against its own. */
 export type Corpus = { fingerprint: string; discussions: Discussion[] }
 
 const text = (maxLength: number) => ({ type: 'string', maxLength, pattern: '\\S' })
@@ -43,7 +43,9 @@ const isDiscussion = new Ajv({ allowUnionTypes: true }).compile<Discussion>({
   },
 })
 
-// Reads a corpus file. Throws UsageError: unreadable, empty, or a line that is not a discussion.
+/**
+ * Reads a corpus file. Throws UsageError: unreadable, empty, or a line that is not a discussion.
+ */
 export async function readCorpus(file: string): Promise<Corpus> {
   const bytes = await readPlain(file)
   const lines = decode(file, bytes).split('\n')

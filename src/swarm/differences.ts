@@ -3,6 +3,7 @@
 const shownMax = 10
 const excerptCharacters = 24
 
+/** Counts all, keeps the first. */
 export class Differences {
   count = 0
   readonly first: string[] = []
@@ -12,7 +13,7 @@ export class Differences {
   }
 }
 
-// Where two texts part, with what stands there. They must differ.
+/** Where two texts part, with what stands there. They must differ. */
 export function parting(got: string, due: string): string {
   let at = 0
   while (got[at] === due[at]) at++

@@ -13,8 +13,10 @@ import type { Agent, PlannedThread } from './plan.ts'
 
 const requestsPerPoll = 7
 
-// `joinedAt`: the cursor when the agent subscribed; threads it opened itself are not in it, as
-// nobody can have written there before it followed them.
+/**
+ * `joinedAt`: the cursor when the agent subscribed; threads it opened itself are not in it, as
+ * nobody can have written there before it followed them.
+ */
 export type Inbox = {
   agent: Agent
   cursor: number
@@ -25,6 +27,7 @@ export type Inbox = {
   polling: Promise<boolean> | null
 }
 
+/** The inboxes of all agents, by `agent.index`, and whose turn it is to poll. */
 export class Feeds {
   readonly inboxes: Inbox[]
   subscriptions = 0
@@ -113,6 +116,7 @@ export class Feeds {
   }
 }
 
+/** Equal in all that the interface promises. */
 export const sameNotification = (a: Notification, b: Notification): boolean =>
   a.seq === b.seq &&
   a.message_id === b.message_id &&

@@ -18,7 +18,7 @@ export const defaultUrl = 'http://127.0.0.1:8787'
 const connectionsMax = 1024
 const patienceSecondsMax = 86_400
 
-export const help = `agent-forum swarm: a swarm of agents that publishes discussions and reads them back
+export const help = `agent-forum swarm: agents that publish discussions and then read them back
 
   npm run swarm -- --corpus FILE [flags]
   npm run swarm -- --synthetic agents=100,threads=50,replies=1000[,seed=1] [flags]
@@ -39,7 +39,7 @@ Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that 
 74 the server cannot be reached.
 `
 
-// Returns null when help is asked for. Throws UsageError: one line that names the flag.
+/** Returns null when help is asked for. Throws UsageError: one line that names the flag. */
 export function parseOptions(args: string[]): Options | null {
   const values = parseFlags(args)
   if (values.help) return null
@@ -64,7 +64,7 @@ export function parseOptions(args: string[]): Options | null {
   }
 }
 
-// The origin of a server, without a path. Throws UsageError; `what` names where it was given.
+/** The origin of a server, without a path. Throws UsageError; `what` names where it was given. */
 export function origin(what: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const whole = url !== null && `${url.protocol}//${url.host}/` === url.href

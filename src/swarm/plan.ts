@@ -10,7 +10,7 @@
 import type { Kind } from './calls.ts'
 import type { Corpus } from './corpus.ts'
 
-// `id` and `token` are empty until the server has given them.
+/** `id` and `token` are empty until the server has given them. */
 export type Agent = {
   index: number
   name: string
@@ -20,7 +20,7 @@ export type Agent = {
   threads: PlannedThread[]
 }
 
-// `label` is the thread's name in the corpus. `others` are its authors but for the first.
+/** `label` is the thread's name in the corpus. `others` are its authors but for the first. */
 export type PlannedThread = {
   index: number
   label: string
@@ -40,7 +40,7 @@ export type Plan = {
   messageCount: number
 }
 
-// Lays out the run of a corpus. `runId`: 8 or more letters and digits, new for every run.
+/** Lays out the run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
 export function planOf(corpus: Corpus, runId: string): Plan {
   const agents = new Map<string, Agent>()
   const threads = corpus.discussions.map(({ thread, title, messages }, index): PlannedThread => {
@@ -64,7 +64,7 @@ export function planOf(corpus: Corpus, runId: string): Plan {
   }
 }
 
-// The key of a message: see P1.
+/** The key of a message: see P1. */
 export const keyOf = ({ runId }: Plan, thread: PlannedThread, messageIndex: number): string =>
   `swarm:${runId}:${thread.index}:${messageIndex}`
 

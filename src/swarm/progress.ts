@@ -8,11 +8,12 @@ const plainLineMs = 5000
 
 export type Phase = { tick: () => void; end: () => void }
 
-// The part of a stream that progress needs; process.stderr is one.
+/** The part of a stream that progress needs; process.stderr is one. */
 export type Output = { write: (text: string) => unknown; isTTY?: boolean }
 
 export const grouped = (count: number): string => count.toLocaleString('en-US')
 
+/** `seconds`: how long each finished phase took. */
 export class Progress {
   readonly seconds: Record<string, number> = {}
   readonly #output: Output
@@ -55,6 +56,9 @@ export class Progress {
       barCompleteChar: '█',
       barIncompleteChar: '░',
       clearOnComplete: true,
+      // Its own handler would swallow the first interrupt; without it nothing must be restored.
+      gracefulExit: false,
+      linewrap: true,
       stream: this.#output as NodeJS.WritableStream,
     })
     bar.start(total, 0)

@@ -12,10 +12,10 @@ import { WrongAnswer } from './failures.ts'
 import type { Feeds } from './feeds.ts'
 import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
 
-// What an answer is checked against, and how many of them were replays of a lost answer.
+/** What an answer is checked against, and how many of them were replays of a lost answer. */
 export type Publishing = { client: Client; plan: Plan; feeds: Feeds; replayedAnswers: number }
 
-// Makes an identity for an agent, and fills it in.
+/** Makes an identity for an agent, and fills it in. */
 export async function introduce(client: Client, agent: Agent): Promise<void> {
   const identity = await createIdentity(client, agent.kind, agent.name)
   if (identity.kind !== agent.kind || identity.display_name !== agent.name) {
@@ -28,7 +28,7 @@ export async function introduce(client: Client, agent: Agent): Promise<void> {
   agent.token = identity.token
 }
 
-// Publishes one thread and fills in its ids. `published` is called after each message.
+/** Publishes one thread and fills in its ids. `published` is called after each message. */
 export async function publishThread(
   publishing: Publishing,
   thread: PlannedThread,
@@ -74,7 +74,7 @@ async function publishMessage(
   if (publication.replayed) publishing.replayedAnswers++
 }
 
-// The request that publishes a message: the same every time, see P1 in plan.ts.
+/** The request that publishes a message: the same every time, see P1 in plan.ts. */
 export function wishFor(plan: Plan, thread: PlannedThread, index: number) {
   const { author, text } = thread.messages[index]
   return {

@@ -6,8 +6,10 @@ import type { Plan } from './plan.ts'
 import { grouped } from './progress.ts'
 import type { FeedTally, Verification } from './verify.ts'
 
-// Latencies in milliseconds, from the first try to the answer; `rate` per second, from the first
-// request of its kind to the last answer.
+/**
+ * Latencies in milliseconds, from the first try to the answer; `rate` per second, from the first
+ * request of its kind to the last answer.
+ */
 export type OperationReport = {
   operation: string
   count: number
@@ -19,7 +21,7 @@ export type OperationReport = {
   max: number
 }
 
-// What is null was not done: verifying a saved run publishes nothing.
+/** What is null was not done: verifying a saved run publishes nothing. */
 export type Report = {
   url: string
   server: { name: string; version: string; durability: string }
@@ -45,6 +47,7 @@ export type Ran = {
   verification: Verification
 }
 
+/** Everything a run found out, ready to be written as JSON. */
 export function reportOf(ran: Ran): Report {
   const { client, status, plan, published } = ran
   const say = (name: string) => (typeof status[name] === 'string' ? status[name] : 'unknown')
@@ -88,7 +91,7 @@ function operationReports(client: Client): OperationReport[] {
   return reports
 }
 
-// The report as text. Every count of a comparison says out of how many.
+/** The report as text. Every count of a comparison says out of how many. */
 export function summary(report: Report): string {
   const { server, retries, verification, published } = report
   const lost = Object.values(retries).reduce((sum, count) => sum + count, 0)

@@ -41,7 +41,7 @@ const isSaved = new Ajv().compile<Saved>({
   },
 })
 
-// Writes a finished run, mode 0600 also when the file was there before.
+/** Writes a finished run, mode 0600 also when the file was there before. */
 export async function saveRun(file: string, url: string, plan: Plan): Promise<void> {
   const saved: Saved = {
     format,
@@ -61,7 +61,7 @@ export async function saveRun(file: string, url: string, plan: Plan): Promise<vo
   }
 }
 
-// The plan of a saved run, filled in. Throws UsageError: not a saved run, or of another corpus.
+/** The plan of a saved run, filled in. Throws UsageError: not a saved run, or of another corpus. */
 export async function loadRun(file: string, corpus: Corpus): Promise<{ url: string; plan: Plan }> {
   const saved = await readSaved(file)
   if (saved.fingerprint !== corpus.fingerprint) {

@@ -25,10 +25,10 @@ import { loadRun, saveRun } from './saved.ts'
 import { syntheticCorpus } from './synthetic.ts'
 import { verify } from './verify.ts'
 
-// Where a run writes: the report to stdout, progress and complaints to stderr.
+/** Where a run writes: the report to stdout, progress and complaints to stderr. */
 export type Outputs = { stdout: Output; stderr: Output }
 
-// Runs the swarm and returns the exit code: see --help.
+/** Runs the swarm and returns the exit code: see --help. */
 export async function runSwarm(args: string[], outputs: Outputs = process): Promise<number> {
   const progress = new Progress(outputs.stderr)
   try {

@@ -12,14 +12,15 @@ import { UsageError } from './failures.ts'
 const contentCharactersMax = 8000
 
 const words = (
-  'the log forum agent thread reply reads writes twice never durable order cursor page feed before ' +
-  'after while server answer 返信 讨论 ответ świat naïve ação 한국어 مرحبا 👍 🧵 👩‍👩‍👧‍👦 𝔸𝔹 "quoted" \\back\\ ' +
+  'the log forum agent thread reply reads writes twice never durable order cursor page ' +
+  'feed before after while server answer 返信 讨论 ответ świat naïve ação ' +
+  '한국어 مرحبا 👍 🧵 👩‍👩‍👧‍👦 𝔸𝔹 "quoted" \\back\\ ' +
   '</b> &amp; {"json":1} \u2028 \u0001 \u007f a\u0301 %00 \t- \n\n> \n```\ncode()\n```\n'
 ).split(' ')
 
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
-// Makes the corpus of a specification. Throws UsageError when it is not one.
+/** Makes the corpus of a specification. Throws UsageError when it is not one. */
 export function syntheticCorpus(specification: string): Corpus {
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)

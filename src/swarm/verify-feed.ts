@@ -13,8 +13,10 @@ import type { Agent } from './plan.ts'
 // One message that is due, and the cursor at which the agent joined its thread: see F1 in feeds.ts.
 type Due = { item: Notification; joinedAt: number }
 
-// Everything an agent's feed holds once all is published. A message that could not be read back is
-// left out: its thread was reported.
+/**
+ * Everything an agent's feed holds once all is published. A message that could not be read back is
+ * left out: its thread was reported.
+ */
 export function dueFeed(
   agent: Agent,
   shown: Map<string, Notification>,
@@ -31,7 +33,7 @@ export function dueFeed(
   return due.sort((a, b) => a.item.seq - b.item.seq)
 }
 
-// The feed as the agent polled it while all was being published.
+/** The feed as the agent polled it while all was being published. */
 export function verifyGathered(differences: Differences, inbox: Inbox, due: Due[]): boolean {
   const wanted = due.filter(({ item, joinedAt }) => item.seq > joinedAt)
   const name = `the feed that ${inbox.agent.name} gathered`
@@ -40,7 +42,7 @@ export function verifyGathered(differences: Differences, inbox: Inbox, due: Due[
   return same && endsHere(differences, name, gathered.length, wanted)
 }
 
-// The feed as it is now, read from its beginning. Throws WrongAnswer.
+/** The feed as it is now, read from its beginning. Throws WrongAnswer. */
 export async function verifyFresh(
   client: Client,
   differences: Differences,

@@ -9,15 +9,17 @@ import type { Client } from './client.ts'
 import { type Differences, parting } from './differences.ts'
 import type { PlannedThread } from './plan.ts'
 
-// `shown` gathers, by message id, what a notification about each message has to say.
+/** `shown` gathers, by message id, what a notification about each message has to say. */
 export type Reading = {
   client: Client
   differences: Differences
   shown: Map<string, Notification>
 }
 
-// Returns how many messages are identical and in their place, and whether that is all there is to
-// the thread. Throws WrongAnswer.
+/**
+ * Returns how many messages are identical and in their place, and whether that is all there is to
+ * the thread. Throws WrongAnswer.
+ */
 export async function verifyThread(
   reading: Reading,
   planned: PlannedThread,
@@ -32,8 +34,12 @@ export async function verifyThread(
     const page = await readThread(client, planned.id, after)
     if (after === 0) headExact = compareHead(differences, planned, page.thread)
     for (const message of page.messages) {
-      if (message.id !== due[read]?.id || reading.shown.has(message.id)) {
+      if (message.id !== due[read]?.id) {
         differences.add(`${placeOf(planned, read)} is ${message.id}, due: ${dueAt(planned, read)}`)
+        return { identical, exact: false }
+      }
+      if (reading.shown.has(message.id)) {
+        differences.add(`${placeOf(planned, read)} has the id of another message, ${message.id}`)
         return { identical, exact: false }
       }
       if (compareMessage(differences, planned, read, message, after)) identical++
@@ -49,7 +55,7 @@ export async function verifyThread(
   return { identical, exact: headExact && identical === due.length }
 }
 
-// The words for a message, counted from one.
+/** The words for a message, counted from one. */
 export const placeOf = ({ label, messages }: PlannedThread, index: number): string =>
   `thread ${label}, message ${index + 1} of ${messages.length}`
 

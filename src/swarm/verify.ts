@@ -22,10 +22,10 @@ const replaySampleMax = 1000
 
 export type Tally = { compared: number; exact: number }
 
-// `items`: the notifications in all of these feeds.
+/** `items`: the notifications in all of these feeds. */
 export type FeedTally = Tally & { items: number }
 
-// `gatheredFeeds` null: a saved run, whose feeds were gathered by another process.
+/** `gatheredFeeds` null: a saved run, whose feeds were gathered by another process. */
 export type Verification = {
   replays: Tally
   threads: Tally
@@ -46,7 +46,7 @@ export type Verify = {
 
 type Key = { thread: PlannedThread; index: number }
 
-// Compares all there is; what differs is in the result. Throws Unreachable.
+/** Compares all there is; what differs is in the result. Throws Unreachable. */
 export async function verify(wish: Verify): Promise<Verification> {
   const { client, plan, inboxes } = wish
   const differences = new Differences()
@@ -120,8 +120,8 @@ async function compareEach<Item>(
   return tally
 }
 
-// All keys, or a sample spread evenly over the run.
-function keysToReplay(plan: Plan, all: boolean): Key[] {
+/** All keys, or a sample of at most 1000 spread evenly over the run. */
+export function keysToReplay(plan: Plan, all: boolean): Key[] {
   const keys = plan.threads.flatMap((thread) =>
     thread.messages.map((_, index): Key => ({ thread, index })),
   )

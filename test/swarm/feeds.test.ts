@@ -136,6 +136,23 @@ t.test('F2: a poll under way: the agent subscribes after it, and not during one'
   t.equal(reader.joinedAt.get(second), reader.cursor, 'the cursor that the poll left')
 })
 
+t.test('F2: a subscription under way: the agent misses its turn to poll', async (t) => {
+  const forum = await fakeForum(t)
+  const { plan, client, feeds } = await lateReader(t, forum)
+  const [first, second] = plan.threads
+  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, first, () => {})
+  const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
+  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, opened, () => {})
+  second.id = opened.id
+
+  const reader = inboxOf(plan, feeds, 'reader')
+  const joining = feeds.join(reader.agent, second)
+  const polls = Array.from({ length: 70 }, () => feeds.pollSometimes())
+  t.equal(feeds.inboxes.filter(({ polling }) => polling !== null).length, 2, 'the others poll')
+  t.equal(reader.polling, null)
+  await Promise.all([joining, ...polls])
+})
+
 function withItems(answer: Answer, items: Body[]): Answer {
   const next_after = items.at(-1)?.seq ?? answer.body.next_after
   return { ...answer, body: { ...answer.body, notifications: items, next_after } }

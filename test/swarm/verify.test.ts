@@ -3,6 +3,9 @@
 //         and name the fault. The same run against a forum without a fault ends with 0.
 
 import t from 'tap'
+import { planOf } from '../../src/swarm/plan.ts'
+import { syntheticCorpus } from '../../src/swarm/synthetic.ts'
+import { keysToReplay } from '../../src/swarm/verify.ts'
 import type { Answer, Body, Faults, Operation, Stored } from './fake-forum.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
@@ -63,6 +66,16 @@ const faulty: { what: string; faults: Faults; says: RegExp }[] = [
       }),
     },
     says: /message 1 of \d+ is msg_\w+, due: msg_/,
+  },
+  {
+    what: 'gives two messages the same id',
+    faults: {
+      keep: (message, nth) => {
+        if (nth === 3 || nth === 4) message.id = 'msg_same'
+        return [message]
+      },
+    },
+    says: /has the id of another message, msg_same/,
   },
   {
     what: 'gives a message to another author',
@@ -134,10 +147,12 @@ const faulty: { what: string; faults: Faults; says: RegExp }[] = [
   {
     what: 'answers bytes that are not UTF-8',
     faults: {
-      answer: (operation, answer) =>
-        operation === 'read'
-          ? Buffer.from(JSON.stringify(answer.body).replace('agent-0001', '\u00ff'), 'latin1')
-          : answer,
+      answer: (operation, answer) => {
+        if (operation !== 'read') return answer
+        const bytes = Buffer.from(JSON.stringify(answer.body))
+        bytes[bytes.indexOf('agent-')] = 0xff
+        return bytes
+      },
     },
     says: /with a body that is not UTF-8 JSON/,
   },
@@ -201,4 +216,12 @@ t.test('verify: a replay that publishes again: the doubled messages are seen too
   t.match(stdout, '44 of 44 messages identical, in order\n', 'but not each once')
   t.match(stdout, '0 of 4 threads exact')
   t.match(stdout, /58 differences/, '44 keys, 4 counts, 4 threads too long, 6 feeds')
+})
+
+t.test('verify: keys of a large run: a spread sample, or all of them', async (t) => {
+  const plan = planOf(syntheticCorpus('agents=3,threads=10,replies=2490'), 'run-0001')
+  t.equal(keysToReplay(plan, true).length, 2500)
+  const sample = keysToReplay(plan, false)
+  t.equal(sample.length, 834)
+  t.equal(new Set(sample.map(({ thread }) => thread)).size, 10)
 })

@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Arena } from '../../src/state/arena.ts'
+import { Identities } from '../../src/state/identities.ts'
+
+const idOf = (n: number) => n.toString(16).padStart(32, '0')
+const tokenOf = (n: number) => (n + 0xabc0000).toString(16).padEnd(64, '0')
+
+function withOne(kind: 'guest' | 'persistent' | 'compat', expiresAt: number): Identities {
+  const identities = new Identities(new Arena())
+  const one = identities.add(idOf(1), tokenOf(1), kind, 'Ana')
+  identities.actors.step(one, { type: 'created', kind, at: 1, expiresAt, position: 1 })
+  return identities
+}
+
+t.test('identity: any name: its signature: a piece of JSON that says it', async () => {
+  const identities = new Identities(new Arena())
+  const tricky = fc.constantFrom('","kind":"', ',"kind":"guest"', '\\"', '"', '\\')
+  const anyName = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 80 }),
+    fc.tuple(fc.string(), tricky, fc.string()).map((parts) => parts.join('')),
+  )
+  let n = 0
+  const property = fc.property(anyName, (name) => {
+    const id = idOf(++n)
+    const one = identities.add(id, tokenOf(n), 'persistent', name)
+    const expected = { author_id: `agt_${id}`, display_name: name, kind: 'persistent' }
+    const signature = `{${identities.signature(one)}}`
+    if (signature !== JSON.stringify(expected)) throw new Error(`${signature} is wrong`)
+    if (identities.nameJson(one) !== JSON.stringify(name)) throw new Error('another name')
+  })
+  fc.assert(property)
+})
+
+t.test('identity: three: found by id and by token, and only by their own', async (t) => {
+  const identities = new Identities(new Arena())
+  for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'guest', 'Ana'), n - 1)
+  t.equal(identities.count, 3)
+  t.equal(identities.find(idOf(2)), 1)
+  t.equal(identities.findByToken(tokenOf(3)), 2)
+  t.equal(identities.find(idOf(4)), -1)
+  t.equal(identities.findByToken(tokenOf(4)), -1)
+  t.equal(identities.id(2), `agt_${idOf(3)}`)
+})
+
+t.test('guest: at its last millisecond and the next: active, then not', async (t) => {
+  const identities = withOne('guest', 1000)
+  t.equal(identities.isActive(0, 999), true)
+  t.equal(identities.isActive(0, 1000), false)
+})
+
+t.test('guest: expired: asked about an earlier time: it stays expired', async (t) => {
+  const identities = withOne('guest', 1000)
+  identities.actors.step(0, { type: 'expired', at: 1000 })
+  t.equal(identities.isActive(0, 5), false)
+  t.equal(identities.kind(0), 'expired')
+})
+
+t.test('persistent and compat: any time: they do not expire', async (t) => {
+  for (const kind of ['persistent', 'compat'] as const) {
+    const identities = withOne(kind, 0)
+    identities.actors.step(0, { type: 'expired', at: 9e15 })
+    t.equal(identities.isActive(0, 9e15), true)
+    t.equal(identities.kind(0), kind)
+  }
+})

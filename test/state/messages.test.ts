@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Arena } from '../../src/state/arena.ts'
+import { Messages } from '../../src/state/messages.ts'
+import { Page } from '../../src/state/page.ts'
+
+const author = 'a'.repeat(32)
+const threadId = `thr_${'b'.repeat(32)}`
+const signatureOf = (name: string) =>
+  `"author_id":"agt_${author}","display_name":${JSON.stringify(name)},"kind":"guest"`
+
+function newMessages() {
+  const arena = new Arena()
+  return { page: new Page(arena), messages: new Messages(arena) }
+}
+
+const { page, messages } = newMessages()
+
+function add(content: string, name = 'Ana', seq = 17): { message: number; signature: string } {
+  const signature = signatureOf(name)
+  const id = seq.toString(16).padStart(32, '0')
+  const message = messages.add({ id, seq, author: 3, signature, thread: 5, content, at: 99 })
+  return { message, signature }
+}
+
+function written(write: (page: Page) => void): string {
+  page.begin(messages.address(0), 200_000)
+  write(page)
+  return Buffer.from(page.finish()).toString()
+}
+
+const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 100 })
+const anySeq = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
+
+t.test('M2: any content and name: written to a page: the message, as JSON', async (t) => {
+  const property = fc.property(anyText, anyText, anySeq, (content, name, seq) => {
+    const { message } = add(content, name, seq)
+    const text = written((target) => messages.write(target, message, true))
+    const id = `msg_${seq.toString(16).padStart(32, '0')}`
+    const by = { author_id: `agt_${author}`, display_name: name, kind: 'guest' }
+    const expected = JSON.stringify({ seq, id, ...by, content, created_at: 99 })
+    if (text !== expected) throw new Error(`${text} is not ${expected}`)
+    const second = written((target) => messages.write(target, message, false))
+    if (second !== `,${expected}`) throw new Error('there is no comma before a later one')
+    if (messages.bytes(message) !== Buffer.byteLength(second)) throw new Error('other bytes')
+    if (messages.id(message) !== id) throw new Error(`${messages.id(message)} is not ${id}`)
+  })
+  fc.assert(property)
+  t.ok(messages.count >= 100)
+})
+
+t.test('M2: any message: as a feed item: its id, author, thread and time, as JSON', async () => {
+  const property = fc.property(anyText, anySeq, (content, seq) => {
+    const { message } = add(content, 'Ana', seq)
+    const text = written((target) =>
+      messages.writeFeedItem(target, message, () => target.text(threadId)),
+    )
+    const id = `msg_${seq.toString(16).padStart(32, '0')}`
+    const by = { author_id: `agt_${author}`, thread_id: threadId, created_at: 99 }
+    const expected = JSON.stringify({ seq, message_id: id, ...by })
+    if (text !== expected) throw new Error(`${text} is not ${expected}`)
+  })
+  fc.assert(property)
+})
+
+t.test('content: any: asked for: it has its own, and no other', async () => {
+  const property = fc.property(anyText, anyText, anyText, (content, other, name) => {
+    const { message, signature } = add(content, name)
+    if (!messages.hasContent(message, content, signature)) throw new Error('its own is not known')
+    for (const wrong of [other, content + other, content.slice(0, -1), other + content]) {
+      if (wrong === content) continue
+      if (messages.hasContent(message, wrong, signature)) throw new Error(`it has ${wrong} too`)
+    }
+  })
+  fc.assert(property)
+})
+
+// What the bytes of one message could be mistaken for.
+const pairs: [string, string][] = [
+  ['hello', 'hell'],
+  ['hell', 'hello'],
+  ['hello","created_at":99', 'hello'],
+  ['hello', 'hello","created_at":99'],
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+  ['\n', 'n'],
+  ['é', 'e'],
+  ['e\u0301', 'é'],
+  ['🦊', '\ufffd'],
+  ['🦊🦊', '🦊'],
+  ['€', '\ufffd'],
+  ['a\u0000', 'a'],
+]
+
+for (const [content, other] of pairs) {
+  const name = `content: ${JSON.stringify(content)}: asked for ${JSON.stringify(other)}: no`
+  t.test(name, async (t) => {
+    const { message, signature } = add(content)
+    t.equal(messages.hasContent(message, content, signature), true)
+    t.equal(messages.hasContent(message, other, signature), false)
+  })
+}
+
+t.test('M2: 8,000 characters of six bytes each: added: kept whole', async (t) => {
+  const content = '\u0001'.repeat(8000)
+  const { message, signature } = add(content, '\u0001'.repeat(80), Number.MAX_SAFE_INTEGER)
+  t.ok(messages.bytes(message) > 48_000)
+  t.ok(messages.hasContent(message, content, signature))
+  const text = written((target) => messages.write(target, message, true))
+  t.equal(JSON.parse(text).content, content)
+})
+
+t.test('M1: added in turn: numbers, seqs and times grow together', async (t) => {
+  const { messages } = newMessages()
+  const common = { author: 0, signature: signatureOf('Ana'), thread: 1, content: 'x' }
+  for (const seq of [2, 3, 9]) {
+    const id = seq.toString(16).padStart(32, '0')
+    t.equal(messages.add({ id, seq, at: seq * 10, ...common }), messages.count - 1)
+  }
+  t.same(
+    [0, 1, 2].map((n) => [messages.seq(n), messages.createdAt(n)]),
+    [
+      [2, 20],
+      [3, 30],
+      [9, 90],
+    ],
+  )
+  t.same([messages.author(1), messages.thread(1)], [0, 1])
+})

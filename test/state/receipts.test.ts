@@ -1,0 +1,73 @@
+import t from 'tap'
+import { Receipts } from '../../src/state/receipts.ts'
+
+const retentionMs = 24 * 3_600_000
+const million = 1_000_000
+const key = (n: number) => `key-of-a-caller-${n}`
+
+t.test('R1: a key of one identity: looked up by it and by another: only its own', async (t) => {
+  const receipts = new Receipts(retentionMs, 1)
+  t.equal(receipts.find(3, 'same-key'), -1)
+  receipts.add(3, 'same-key', 'thread', 17, 5)
+  receipts.add(4, 'same-key', 'reply', 18, 6)
+  const [third, fourth] = [receipts.find(3, 'same-key'), receipts.find(4, 'same-key')]
+  t.same([receipts.operation(third), receipts.subject(third)], ['thread', 17])
+  t.same([receipts.operation(fourth), receipts.subject(fourth)], ['reply', 18])
+  t.equal(receipts.find(5, 'same-key'), -1)
+  t.equal(receipts.find(3, 'same-kez'), -1)
+  t.equal(receipts.count, 2)
+})
+
+t.test(
+  'R1: a key is evicted in one run and kept in a replay: used again: one receipt',
+  async (t) => {
+    // Live it was forgotten before its second use; a replay with a longer retention still knows it.
+    const receipts = new Receipts(retentionMs, 1)
+    receipts.add(3, 'same-key', 'thread', 17, 5)
+    receipts.add(3, 'same-key', 'reply', 99, 7)
+    t.equal(receipts.count, 1)
+    const receipt = receipts.find(3, 'same-key')
+    t.same([receipts.operation(receipt), receipts.subject(receipt)], ['reply', 99])
+  },
+)
+
+t.test('R2: fewer than a million: years go by: none is evicted', async (t) => {
+  const receipts = new Receipts(retentionMs, 1)
+  for (let n = 0; n < 100; n++) receipts.add(0, key(n), 'reply', n, n * 365 * retentionMs)
+  t.equal(receipts.count, 100)
+  t.equal(receipts.subject(receipts.find(0, key(0))), 0)
+})
+
+t.test('R2, R3: a million and more: evicted oldest first, only when old', async (t) => {
+  const receipts = new Receipts(retentionMs, 0xffffffff)
+  const known = (n: number) => receipts.find(n % 7, key(n)) !== -1
+  // The newest million is younger than the retention: more than a million are kept.
+  for (let n = 0; n < million + 10; n++) receipts.add(n % 7, key(n), 'reply', n, n)
+  t.equal(receipts.count, million + 10)
+  let lost = 0
+  for (let n = 0; n < million + 10; n++) {
+    const receipt = receipts.find(n % 7, key(n))
+    if (receipt === -1 || receipts.subject(receipt) !== n) lost += 1
+  }
+  t.equal(lost, 0, 'R3: a million alike keys, each its own')
+
+  let n = million + 10
+  const add = (at: number) => receipts.add(n % 7, key(n), 'reply', n++, at)
+  add(3 + retentionMs)
+  t.same([known(0), known(1), known(2), known(3)], [false, false, false, true], 'at 3: not older')
+  t.equal(receipts.count, million + 8)
+
+  add(900_000 + retentionMs)
+  t.equal(receipts.count, million, 'the newest million stays, however old')
+  t.same([known(11), known(12)], [false, true])
+  t.ok(known(n - 1))
+
+  // Numbers are used again: what they stood for is gone, what they stand for is right.
+  for (let i = 0; i < 20; i++) add(910_000 + retentionMs)
+  t.equal(receipts.count, million)
+  t.same([known(30), known(31), known(32)], [false, false, true])
+  for (let i = 1; i <= 20; i++)
+    t.equal(receipts.subject(receipts.find((n - i) % 7, key(n - i))), n - i)
+  receipts.add(0, key(0), 'thread', 5, 920_000 + retentionMs)
+  t.equal(receipts.operation(receipts.find(0, key(0))), 'thread', 'a forgotten key is a new one')
+})
