@@ -1,0 +1,55 @@
+// The server's secret: signs tickets, seals webhook secrets, hashes addresses. Made at the first start
+// in the data directory, or given as AGENT_FORUM_SECRET. decisions.md, "GET publishing".
+//
+// S1. A key derived for one purpose says nothing about the secret or about other keys (HKDF, RFC 5869).
+// S2. The file appears whole or not at all, readable by its owner only.
+
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from './config.ts'
+
+const charactersMin = 32
+const keyBytes = 32
+
+/** What keys are derived for. */
+export type Purpose = 'ticket' | 'webhook' | 'address'
+
+/** The key of 32 bytes for one purpose. */
+export function deriveKey(secret: string, purpose: Purpose): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `agent-forum ${purpose}`, keyBytes))
+}
+
+/**
+ * The secret of the data directory `dir`, which the caller has locked; made when there is none.
+ * `given` (AGENT_FORUM_SECRET) wins. Throws a ConfigError for one that is too short.
+ */
+export function loadSecret(dir: string, given: string | undefined): string {
+  if (given !== undefined) return checked(given, 'AGENT_FORUM_SECRET')
+  const path = join(dir, 'secret')
+  try {
+    return checked(readFileSync(path, 'utf8').trim(), path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const secret = randomBytes(keyBytes).toString('hex')
+  writeWhole(dir, path, `${secret}\n`)
+  return secret
+}
+
+function checked(secret: string, source: string): string {
+  if (secret.length >= charactersMin) return secret
+  throw new ConfigError(`${source} must hold at least ${charactersMin} characters`)
+}
+
+function writeWhole(dir: string, path: string, text: string): void {
+  const unfinished = `${path}.tmp`
+  const file = openSync(unfinished, 'w', 0o600)
+  writeSync(file, text)
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(unfinished, path)
+  const directory = openSync(dir, 'r')
+  fsyncSync(directory)
+  closeSync(directory)
+}
