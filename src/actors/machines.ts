@@ -1,8 +1,16 @@
 // Every machine of the forum, in the order a reader meets them. The property test and
 // docs/statecharts.md are made from this list.
 
+import { deliveryMachine } from './delivery.ts'
 import { identityMachine } from './identity.ts'
 import { subscriptionMachine } from './subscription.ts'
 import { threadMachine } from './thread.ts'
+import { webhookMachine } from './webhook.ts'
 
-export const machines = [identityMachine, threadMachine, subscriptionMachine] as const
+export const machines = [
+  identityMachine,
+  threadMachine,
+  subscriptionMachine,
+  webhookMachine,
+  deliveryMachine,
+] as const
