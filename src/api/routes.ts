@@ -7,6 +7,13 @@ import type { Route } from './route.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
+import {
+  deleteWebhook,
+  getDeliveries,
+  getWebhook,
+  postVerification,
+  postWebhook,
+} from './webhooks.ts'
 
 /** The operations of the interface. */
 export const operations: readonly Route[] = [
@@ -19,6 +26,11 @@ export const operations: readonly Route[] = [
   postSubscribe,
   deleteSubscribe,
   getNotifications,
+  getWebhook,
+  postWebhook,
+  deleteWebhook,
+  postVerification,
+  getDeliveries,
 ]
 
 /** Everything that is served. */

@@ -55,13 +55,18 @@ export function renderer<T>(schema: Schema): (value: T) => string {
 }
 
 function violation(error: ErrorObject): Violation {
-  const code = (error.parentSchema?.['x-error'] as ErrorCode | undefined) ?? 'invalid_field'
+  const code = codeOf(error)
   const field = error.instancePath.slice(1).replaceAll('/', '.')
   const complaint =
     error.keyword === 'pattern' && error.params.pattern === notBlank
       ? 'must be more than white space'
       : error.message
   return { code, detail: `${field === '' ? 'The request' : field} ${complaint}.` }
+}
+
+function codeOf({ keyword, parentSchema }: ErrorObject): ErrorCode {
+  if (keyword === 'additionalProperties') return 'unknown_field'
+  return (parentSchema?.['x-error'] as ErrorCode | undefined) ?? 'invalid_field'
 }
 
 /** A text with at least one character that is not white space. */

@@ -92,11 +92,10 @@ export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
 }
 
 function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Refusal {
+  // What the key was used for may be newer than what is durable, and no message at all.
+  if (!isSame) return { refused: 'idempotency_conflict', position: state.position }
   const message = state.receipts.subject(receipt)
-  const position = state.messages.seq(message)
-  return isSame
-    ? { position, message, replayed: true }
-    : { refused: 'idempotency_conflict', position }
+  return { position: state.messages.seq(message), message, replayed: true }
 }
 
 // Whether a key is used again for the same payload is asked of what was published: it never changes,

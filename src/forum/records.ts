@@ -3,12 +3,20 @@
 // `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
 // creates, counted from 0.
 
+import { deliveryRecords } from './records/deliveries.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
+import { webhookRecords } from './records/webhooks.ts'
 
-const kinds = { ...identityRecords, ...postRecords, ...subscriptionRecords }
+const kinds = {
+  ...identityRecords,
+  ...postRecords,
+  ...subscriptionRecords,
+  ...webhookRecords,
+  ...deliveryRecords,
+}
 
 type Kinds = typeof kinds
 export type RecordType = keyof Kinds

@@ -10,6 +10,8 @@ export interface Stamps {
   id(): string
   /** A new bearer token: `aic_` and 256 random bits in hex. */
   token(): string
+  /** Random bytes, for all else that nobody may guess. */
+  bytes(count: number): Buffer
 }
 
 const idBytes = 16
@@ -31,6 +33,7 @@ export function systemStamps(): Stamps {
       return pool.toString('hex', used - idBytes, used)
     },
     token: () => `aic_${randomBytes(tokenBytes).toString('hex')}`,
+    bytes: randomBytes,
   }
 }
 

@@ -8,7 +8,7 @@
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, Call, Route, Service } from '../api/route.ts'
 import { type Violation, validator } from '../api/schema.ts'
-import { authenticate, isRefusal } from '../forum/forum.ts'
+import { authenticate, isRefusal, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { type Exchange, tooLarge } from './exchange.ts'
@@ -103,6 +103,7 @@ export class Edge {
     if (route.idempotent) {
       const { idempotency_key: property } = body
       if (call.key === '' && typeof property === 'string') call.key = property
+      if (property !== undefined) delete body.idempotency_key // no field of what is asked for
       if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
     }
     const violation = checkBody(body)
@@ -114,12 +115,19 @@ export class Edge {
   }
 
   #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
-    const outcome = route.run(this.#service!, call)
+    if (route.runLater === undefined) return this.#pass(exchange, route.run(this.#service!, call))
+    exchange.hold()
+    void route.runLater(this.#service!, call).then((outcome) => this.#pass(exchange, outcome))
+  }
+
+  #pass(exchange: Exchange, outcome: Answer | Refusal): void {
     const position = outcome.position ?? 0
     if (position > this.#service!.forum.journal.durable) exchange.hold()
     if (!isRefusal(outcome)) return this.#gate!.pass(outcome, (answer) => send(exchange, answer))
     this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
-      refuse(exchange, answer === null ? 'storage_failed' : outcome.refused),
+      answer === null
+        ? refuse(exchange, 'storage_failed')
+        : refuse(exchange, outcome.refused, outcome.detail),
     )
   }
 
