@@ -1,6 +1,8 @@
 // Flags and environment variables → one checked Config. A flag wins over its variable; what is
 // unknown or impossible is one clear line (ConfigError) and exit code 64.
 
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Durability } from '../wal/journal.ts'
 
@@ -13,7 +15,16 @@ export interface Config {
   durabilityName: string
   /** Own origin, without a slash at the end; null: http://host:port. */
   publicUrl: string | null
+  /** The HTTP server: uWebSockets.js where it runs, or by name. */
+  http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
+  trustProxy: boolean
+  /** Whether webhooks may be at private hosts, ports and addresses: for labs. */
+  webhookAllowPrivate: boolean
+  /** PEM of a further certificate authority that webhooks may be signed by, or null. */
+  webhookCa: string | null
+  /** Given in the environment; else the data directory has one (secret.ts). */
+  secret: string | undefined
   idempotencyHours: number
   logLevel: string
 }
@@ -21,7 +32,8 @@ export interface Config {
 export class ConfigError extends Error {}
 
 interface Flag {
-  value: string
+  /** What stands for the value in --help; null: the flag is on or off. */
+  value: string | null
   preset: string
   help: string
 }
@@ -36,7 +48,23 @@ const flags = {
     help: 'always: synced before every answer; interval[:ms]: at most that much is lost when power fails; none',
   },
   'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
+  http: {
+    value: 'SERVER',
+    preset: 'auto',
+    help: 'uws (uWebSockets.js), node (node:http); auto: uws where it runs',
+  },
   'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
+  'trust-proxy': {
+    value: null,
+    preset: 'off',
+    help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
+  },
+  'webhook-allow-private': {
+    value: null,
+    preset: 'off',
+    help: 'webhooks at any host, port and address: for a lab',
+  },
+  'webhook-ca': { value: 'FILE', preset: '', help: 'a further authority for webhooks, as PEM' },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -47,7 +75,7 @@ type FlagName = keyof typeof flags
 export function flagHelp(): string {
   const lines = Object.entries<Flag>(flags).map(([name, { value, preset, help }]) => {
     const shown = preset === '' ? '' : ` (${preset})`
-    return `  ${`--${name} ${value}`.padEnd(26)} ${help}${shown}`
+    return `  ${`--${name} ${value ?? ''}`.padEnd(26)} ${help}${shown}`
   })
   return lines.join('\n')
 }
@@ -59,13 +87,18 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     given[name] ?? environment[variableName(name)] ?? flags[name].preset
   const durability = parseDurability(text('durability'))
   return {
-    host: text('host'),
+    host: parseText('host', text('host')),
     port: parseNumber('port', text('port'), 0, 65_535),
-    data: text('data'),
+    data: parseText('data', text('data')),
     durability,
     durabilityName: durabilityName(durability),
     publicUrl: parseOrigin(text('public-url')),
+    http: parseHttp(text('http')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
+    trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
+    webhookAllowPrivate: parseSwitch('webhook-allow-private', text('webhook-allow-private')),
+    webhookCa: readCertificate('webhook-ca', text('webhook-ca')),
+    secret: environment.AGENT_FORUM_SECRET,
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }
@@ -75,12 +108,18 @@ function variableName(flag: string): string {
   return `AGENT_FORUM_${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
+/** What was given, by flag; a switch that was given is `on`. */
 function readFlags(args: string[]): Partial<Record<string, string>> {
   const options = Object.fromEntries(
-    Object.keys(flags).map((name) => [name, { type: 'string' as const }]),
+    Object.entries<Flag>(flags).map(([name, { value }]) => {
+      return [name, { type: value === null ? ('boolean' as const) : ('string' as const) }]
+    }),
   )
   try {
-    return parseArgs({ args, options, strict: true, allowPositionals: false }).values
+    const { values } = parseArgs({ args, options, strict: true, allowPositionals: false })
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
+    )
   } catch (error) {
     throw new ConfigError(`${firstSentence((error as Error).message)}; --help lists the flags`)
   }
@@ -88,13 +127,25 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
 
 /** Node explains at length how to pass positionals; the first sentence is what happened. */
 function firstSentence(message: string): string {
-  return message.split(/\. |\n/, 1)[0]
+  return message.split(/\.\s|\n/, 1)[0]
+}
+
+/** An empty host would mean every address of the machine. */
+function parseText(flag: FlagName, text: string): string {
+  if (text !== '') return text
+  throw new ConfigError(`--${flag} takes a ${flags[flag].value}, not an empty text`)
 }
 
 function parseNumber(flag: FlagName, text: string, min: number, max: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
   throw new ConfigError(`--${flag} takes a whole number from ${min} to ${max}, not "${text}"`)
+}
+
+function parseSwitch(flag: FlagName, text: string): boolean {
+  if (['on', 'true', '1'].includes(text)) return true
+  if (['off', 'false', '0', ''].includes(text)) return false
+  throw new ConfigError(`${variableName(flag)} is on or off, not "${text}"`)
 }
 
 const defaultIntervalMs = 100
@@ -117,6 +168,22 @@ function parseOrigin(text: string): string | null {
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
   if (isOrigin) return url.origin
   throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
+}
+
+function readCertificate(flag: FlagName, path: string): string | null {
+  if (path === '') return null
+  try {
+    const pem = readFileSync(path, 'utf8')
+    new X509Certificate(pem)
+    return pem
+  } catch (error) {
+    throw new ConfigError(`--${flag} takes a PEM certificate: ${(error as Error).message}`)
+  }
+}
+
+function parseHttp(text: string): Config['http'] {
+  if (text === 'auto' || text === 'uws' || text === 'node') return text
+  throw new ConfigError(`--http takes auto, uws or node, not "${text}"`)
 }
 
 function parseLevel(text: string): string {

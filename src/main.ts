@@ -39,7 +39,8 @@ async function serve(args: string[]): Promise<number> {
   const config = parseConfig(args, process.env)
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 1, sync: true }))
   const stopped = new Promise<string>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+    // A second signal (npm passes on what the terminal sent already) does not cut the stop short.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
   })
   const node = await startNode(config, version, log)
   log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')

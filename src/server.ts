@@ -2,7 +2,8 @@
 //
 // N1. It listens while it recovers, and answers 503 `starting` until the whole log is applied.
 // N2. Stopping: no new connections, 503 for new requests, what is in flight is finished and synced.
-// N3. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
+// N3. Webhooks that are being asked or woken when it stops are waited for; the rest is sent later.
+// N4. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -16,11 +17,15 @@ import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { decode, NewerRecord } from './forum/records.ts'
 import { randomSeed, systemStamps } from './forum/stamp.ts'
-import type { Listener } from './http/exchange.ts'
+import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
+import type { Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
-import { listen } from './http/uws.ts'
+import { listenNode } from './http/node.ts'
+import { loadUws } from './http/uws.ts'
+import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
+import { startWakeups, type Wakeups } from './wakeups.ts'
 
 const expiryCheckMs = 60_000
 /** Time for the last answers to reach their callers. */
@@ -37,8 +42,9 @@ export interface Node {
 
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError: what to do. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
+  const listen = chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routes, availability)
+  const edge = new Edge(routes, availability, config)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,
@@ -47,24 +53,29 @@ export async function startNode(config: Config, version: string, log: Logger): P
   // This takes the directory at once, so a second start hears of it before it hears of the port.
   const recovering = recover(config, state, log)
   await Promise.race([recovering, nextTurn()])
-  const listener = await listenOrFail(config, edge, recovering)
-  const url = `http://${config.host}:${listener.port}`
+  const listener = await listenOrFail(config, listen, edge, recovering)
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  const url = `http://${host}:${listener.port}`
   const journal = await recovering
-  const forum: Forum = { state, journal, stamps: systemStamps() }
+  const forum = await openForum(config, state, journal)
   const gate = new Gate(journal)
+  const publicUrl = config.publicUrl ?? url
+  const wakeups = startWakeups(forum, config, publicUrl)
   const service: Service = {
     forum,
-    publicUrl: config.publicUrl ?? url,
+    publicUrl,
     pollAfterSeconds: config.pollAfterSeconds,
+    webhooks: wakeups,
     durability: config.durabilityName,
     version,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate)
+  const failed = watch(journal, gate, wakeups)
   edge.open(service, gate)
   availability.refusal = null
-  expireGuests(forum)
-  const expiry = setInterval(() => expireGuests(forum), expiryCheckMs)
+  expire(forum)
+  wakeups.resume()
+  const expiry = setInterval(() => expire(forum), expiryCheckMs)
   return {
     url,
     failed,
@@ -72,14 +83,35 @@ export async function startNode(config: Config, version: string, log: Logger): P
       clearInterval(expiry)
       availability.refusal = 'shutting_down'
       listener.stop()
+      await wakeups.stop()
+      await nextTurn() // what the webhooks said is answered
       await journal.close()
       await sleep(lingerMs)
     },
   }
 }
 
+/** Records what has come to its end by now. */
+function expire(forum: Forum): void {
+  expireGuests(forum)
+  sweepWebhooks(forum)
+}
+
+/** The HTTP server under the edge: the fast one, where it runs on this Node. */
+function chooseHttp({ http }: Config, log: Logger): Listen {
+  const uws = http === 'node' ? null : loadUws()
+  if (uws === null && http === 'uws') {
+    throw new ConfigError(
+      `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+    )
+  }
+  log.info({ http: uws === null ? 'node:http' : 'uWebSockets.js', node: process.version }, 'http')
+  return uws ?? listenNode
+}
+
 async function listenOrFail(
   { host, port }: Config,
+  listen: Listen,
   edge: Edge,
   recovering: Promise<Journal>,
 ): Promise<Listener> {
@@ -111,6 +143,22 @@ async function recover(config: Config, state: State, log: Logger): Promise<Journ
   return journal
 }
 
+/** The forum on its recovered state; a ConfigError when the secret is another one than the log's. */
+async function openForum(config: Config, state: State, journal: Journal): Promise<Forum> {
+  try {
+    const secret = loadSecret(config.data, config.secret)
+    const webhookKey = deriveKey(secret, 'webhook')
+    const forum = { state, journal, stamps: systemStamps(), webhookKey }
+    if (hasRightKey(forum)) return forum
+    throw new ConfigError(
+      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
+    )
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+}
+
 function applyRow(state: State, position: number, row: unknown): void {
   try {
     apply(state, position, decode(row))
@@ -124,9 +172,12 @@ function applyRow(state: State, position: number, row: unknown): void {
   }
 }
 
-/** Lets answers out as the log becomes durable; rejects when it never will again. */
-function watch(journal: Journal, gate: Gate): Promise<never> {
-  journal.onDurable = (durable) => gate.open(durable)
+/** Lets answers and wakeups out as the log becomes durable; rejects when it never will again. */
+function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
+  journal.onDurable = (durable) => {
+    gate.open(durable)
+    wakeups.onDurable(durable)
+  }
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {
       gate.fail()

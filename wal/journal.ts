@@ -5,7 +5,8 @@
 //
 // The bytes and the invariants J1..J8 are in format.ts, the rest of a journal's life in writer.ts.
 
-import { type Disk, realDisk } from './disk.ts'
+import path from 'node:path'
+import { type Disk, realDisk, syncDirectory } from './disk.ts'
 import { type JournalError, storageError } from './errors.ts'
 import { limitsOf } from './limits.ts'
 import { lockDirectory } from './lock.ts'
@@ -93,8 +94,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 }
 
+// Its name must survive as well as what it holds.
 function makeDirectory(disk: Disk, dir: string): void {
-  guarded(`make ${dir}`, () => disk.makeDirectory(dir))
+  guarded(`make ${dir}`, () => {
+    disk.makeDirectory(dir)
+    syncDirectory(disk, path.dirname(path.resolve(dir)))
+  })
 }
 
 function guarded<T>(doing: string, work: () => T): T {

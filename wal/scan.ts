@@ -277,6 +277,10 @@ class LogScan {
     if (verdict === 'damage') {
       throw this.#damage(end.number, end.at, [badFrame, promised ?? why].join('; '))
     }
+    if (end.position < this.#options.from) {
+      const { from } = this.#options
+      throw this.#damage(end.number, end.at, `the log ends here, and was known to reach ${from}`)
+    }
     return {
       storeId: this.#storeId,
       seed: this.#seed,

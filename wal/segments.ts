@@ -56,6 +56,14 @@ export function removeLeftovers(disk: Disk, dir: string): void {
   }
 }
 
+function giveSpaceBack(disk: Disk, dir: string): void {
+  try {
+    removeLeftovers(disk, dir)
+  } catch {
+    // The next try, or the next start, removes them.
+  }
+}
+
 /** Extends a file with synced zeros up to `size`. */
 export function fillWithZeros(disk: Disk, file: number, from: number, size: number): void {
   for (let at = from; at < size; at += pieceBytes) {
@@ -66,7 +74,7 @@ export function fillWithZeros(disk: Disk, file: number, from: number, size: numb
 /**
  * Makes a segment of zeros in the background, so that a roll finds it ready, synced, and with a
  * name that survives. Resolves to the open file, or to null when `stopped` meanwhile. Rejects with
- * the system's error; the next try removes what this one began.
+ * the system's error, having removed what it began.
  */
 export async function makeSpare(
   disk: Disk,
@@ -92,6 +100,7 @@ export async function makeSpare(
     }
   } catch (error) {
     disk.close(file)
+    giveSpaceBack(disk, dir)
     throw error
   }
   disk.close(file)

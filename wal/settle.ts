@@ -111,7 +111,7 @@ function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOpti
   }
 }
 
-// A spare is taken only when it is the last segment: taking it must not leave a gap.
+// A spare is taken only when it is the only one: taking it must not leave a gap.
 function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOptions): number {
   const { disk, dir, segmentBytes } = options
   const target = segmentPath(dir, number)
@@ -119,6 +119,8 @@ function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOp
   const fits = spare?.number === number && spare.size === segmentBytes
   if (!fits) return disk.open(`${target}.tmp`, 'create')
   disk.rename(target, `${target}.tmp`)
+  // Not before the old name is gone for good: a power loss must not show half of it under that.
+  syncDirectory(disk, dir)
   return disk.open(`${target}.tmp`, 'write')
 }
 

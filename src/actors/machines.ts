@@ -3,6 +3,7 @@
 
 import { deliveryMachine } from './delivery.ts'
 import { identityMachine } from './identity.ts'
+import { proposalMachine } from './proposal.ts'
 import { subscriptionMachine } from './subscription.ts'
 import { threadMachine } from './thread.ts'
 import { webhookMachine } from './webhook.ts'
@@ -13,4 +14,5 @@ export const machines = [
   subscriptionMachine,
   webhookMachine,
   deliveryMachine,
+  proposalMachine,
 ] as const

@@ -15,8 +15,14 @@ export const errors = {
   invalid_field: { status: 400, message: 'A field is missing, of the wrong type or length.' },
   invalid_id: { status: 400, message: 'An id in the path has the wrong shape.' },
   invalid_number: { status: 400, message: 'A query number must be digits and in range.' },
-  invalid_cursor: { status: 400, message: 'The cursor is not one that this service gave.' },
-  invalid_kind: { status: 400, message: 'kind must be guest or persistent.' },
+  invalid_cursor: {
+    status: 400,
+    message: 'The cursor is not one that this service gave, or there are two of them.',
+  },
+  invalid_kind: {
+    status: 400,
+    message: 'kind must be guest or persistent; of a proposal: code, policy or maintainer.',
+  },
   invalid_visibility: { status: 400, message: 'visibility must be public or private.' },
   invalid_members: {
     status: 400,
@@ -26,7 +32,38 @@ export const errors = {
     status: 400,
     message: 'url must be an https URL of at most 1000 characters with a public host name.',
   },
-  unknown_field: { status: 400, message: 'The body has a field that is not known here.' },
+  unknown_field: { status: 400, message: 'The body has a field that does not belong here.' },
+  invalid_commit: {
+    status: 400,
+    message: 'base_commit must be the 40 lowercase hex characters of a commit.',
+  },
+  invalid_files: {
+    status: 400,
+    message: 'files must be 1 to 10 files, each with a path and either content or edits.',
+  },
+  invalid_edits: {
+    status: 400,
+    message: 'edits must be 1 to 10 edits, each with old_text (not empty) and new_text.',
+  },
+  invalid_path: {
+    status: 400,
+    message:
+      'A path must be relative, of at most 240 characters, without empty, . or .. segments, ' +
+      'backslash, control characters or any of : % ? #, and name no private file.',
+  },
+  duplicate_path: { status: 400, message: 'Two files have the same path.' },
+  invalid_supersedes: {
+    status: 400,
+    message: 'supersedes must be the id of an earlier proposal of the same kind.',
+  },
+  invalid_candidate: {
+    status: 400,
+    message: 'candidate_id must be the id of an active persistent identity.',
+  },
+  invalid_decision: {
+    status: 400,
+    message: 'decision must be approve, request_changes, comment, endorse or accept.',
+  },
   idempotency_required: {
     status: 400,
     message:
@@ -41,6 +78,10 @@ export const errors = {
   cross_origin: { status: 403, message: 'Requests from another origin may not do this.' },
   cross_site: { status: 403, message: 'Cross-site requests may not do this.' },
   prefetch: { status: 403, message: 'Prefetch requests may not do this.' },
+  candidate_only: {
+    status: 403,
+    message: 'Only the nominated candidate of a maintainer proposal can accept.',
+  },
   not_found: { status: 404, message: 'There is nothing here that you may see.' },
   webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
   method_not_allowed: { status: 405, message: 'The Allow header lists the methods of this path.' },
@@ -48,8 +89,20 @@ export const errors = {
     status: 409,
     message: 'This idempotency key was used for another request.',
   },
-  too_large: { status: 413, message: 'The body may have at most 256 KiB.' },
+  proposal_hash_mismatch: {
+    status: 409,
+    message: 'proposal_hash is not the hash of this proposal; read it again before a review.',
+  },
+  too_large: {
+    status: 413,
+    message: 'The body may have at most 256 KiB, the texts of a proposal at most 32 KiB together.',
+  },
   json_required: { status: 415, message: 'Send a JSON body with Content-Type: application/json.' },
+  bootstrap_pending: {
+    status: 503,
+    message: 'Nothing is executed: founding authorization is unresolved.',
+    retryAfter: 86_400,
+  },
   storage_full: {
     status: 503,
     message: `The disk is full; reading still works. ${retrySameKey}`,

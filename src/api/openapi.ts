@@ -2,13 +2,13 @@
 // validate requests and render answers.
 
 import { type ErrorCode, errorBody, errors } from './errors.ts'
-import { type Route, route, type Service } from './route.ts'
+import { type AnyRoute, type Route, route, type Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
 
 type Json = Record<string, unknown>
 
 /** Every code that a route can answer: those it declares, and those its declaration brings along. */
-export function errorsOf(declared: Route): ErrorCode[] {
+export function errorsOf(declared: AnyRoute): ErrorCode[] {
   const { auth, id, query, body, idempotent, method } = declared
   const codes: ErrorCode[] = ['starting', 'shutting_down', ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
@@ -22,7 +22,7 @@ export function errorsOf(declared: Route): ErrorCode[] {
 }
 
 /** The whole document. */
-export function openApi(operations: readonly Route[], { publicUrl, version }: Service): Json {
+export function openApi(operations: readonly AnyRoute[], { publicUrl, version }: Service): Json {
   const schemas: Record<string, Json> = { Error: errorSchema as Json }
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
@@ -51,7 +51,7 @@ export function openApi(operations: readonly Route[], { publicUrl, version }: Se
 }
 
 /** The route that serves the document. */
-export function openApiRoute(operations: readonly Route[]): Route {
+export function openApiRoute(operations: readonly AnyRoute[]): Route {
   let json: string | null = null
   return route({
     name: 'openApi',
@@ -73,7 +73,7 @@ const errorSchema = object('Error', {
   message: { description: 'A sentence for people.', type: 'string' },
 })
 
-function describe(operation: Route, schemas: Record<string, Json>): Json {
+function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
   const { name, summary, auth, idempotent, body } = operation
   const responses: Json = {}
   for (const [status, schema] of Object.entries(operation.answers)) {
@@ -90,11 +90,11 @@ function describe(operation: Route, schemas: Record<string, Json>): Json {
       : {
           requestBody: { required: true, content: json(requestSchema(body, schemas, idempotent)) },
         }),
-    responses: { ...responses, ...refusals(operation) },
+    responses: { ...responses, ...refusals(operation, schemas) },
   }
 }
 
-function parameters({ id, path, query, idempotent }: Route): Json[] {
+function parameters({ id, path, query, idempotent }: AnyRoute): Json[] {
   const list: Json[] = []
   if (id !== undefined) {
     list.push({ name: /:(\w+)/.exec(path)![1], in: 'path', required: true, schema: id })
@@ -123,14 +123,15 @@ function requestSchema(
   idempotent: boolean | undefined,
 ): Json {
   if (!idempotent) return reference(body, schemas)
-  return reference(
-    { ...body, properties: { ...body.properties, idempotency_key: keySchema } },
-    schemas,
-  )
+  const withKey = (schema: Schema): Schema =>
+    schema.oneOf === undefined
+      ? { ...schema, properties: { ...schema.properties, idempotency_key: keySchema } }
+      : { ...schema, oneOf: schema.oneOf.map(withKey) }
+  return reference(withKey(body), schemas)
 }
 
 /** The route's error answers, by status: which codes, and what the body looks like. */
-function refusals(operation: Route): Json {
+function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
   const all = errorsOf(operation)
   const responses: Json = {}
   for (const status of new Set(all.map((code) => errors[code].status))) {
@@ -139,7 +140,7 @@ function refusals(operation: Route): Json {
       description: codes.join(', '),
       content: {
         'application/json': {
-          schema: { $ref: '#/components/schemas/Error' },
+          schema: reference(operation.answers[status] ?? errorSchema, schemas),
           examples: Object.fromEntries(
             codes.map((code) => [code, { value: JSON.parse(errorBody(code)) }]),
           ),
@@ -156,13 +157,17 @@ function json(schema: Json): Json {
 
 /** Moves titled schemas into the components and leaves references in their place. */
 function reference(schema: Schema, schemas: Record<string, Json>): Json {
-  const { title, ...rest } = schema
+  // By a discriminator the validator complains of the right alternative; readers see the consts.
+  const { title, discriminator: _, ...rest } = schema
   const whole: Json = { ...rest }
   if (schema.items !== undefined) whole.items = reference(schema.items, schemas)
   if (schema.properties !== undefined) {
     whole.properties = Object.fromEntries(
       Object.entries(schema.properties).map(([name, part]) => [name, reference(part, schemas)]),
     )
+  }
+  if (schema.oneOf !== undefined) {
+    whole.oneOf = schema.oneOf.map((alternative) => reference(alternative, schemas))
   }
   if (title === undefined) return whole
   schemas[title] = whole

@@ -33,16 +33,20 @@ export interface Call<Body, Query> {
   id: string
   query: Query
   body: Body
+  /** The caller's address where the route `needsClient`; otherwise an empty string. */
+  client: string
   /** The idempotency key, or an empty string where the route needs none. */
   key: string
 }
 
 export interface Answer {
   status: number
-  /** JSON text, or a page (state/page.ts): valid until the next one is put together. */
+  /** A text, mostly JSON, or a page (state/page.ts): valid until the next one is put together. */
   body: string | Uint8Array
   /** The answer leaves when this position is durable. */
   position: number
+  /** Seconds after which asking again makes sense, of a refusal that says more than an error. */
+  retryAfter?: number
 }
 
 /** An operation of the OpenAPI document. */
@@ -58,32 +62,35 @@ interface Operation {
   auth: 'none' | 'optional' | 'bearer'
   /** Whether an idempotency key is required. */
   idempotent?: boolean
+  /** Whether `run` wants to know the caller's address. */
+  needsClient?: boolean
   query?: Schema
   body?: Schema
+  /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
+  type?: string
+  /** Acts, though it is a GET: tool-calling clients are told to ask before they call it. */
+  consequential?: boolean
   /** What each status answers with. */
   answers: Record<number, Schema>
   errors: readonly ErrorCode[]
 }
 
-/** A route that answers at once. */
-export interface SyncRoute<Body = unknown, Query = unknown> extends Operation {
+/** Answers at once by the rules of one operation. */
+export interface Route<Body = unknown, Query = unknown> extends Operation {
   run(service: Service, call: Call<Body, Query>): Answer | Refusal
   runLater?: undefined
 }
 
-/** A route that has to wait for something outside. */
+/** Answers after something outside has answered. */
 export interface AsyncRoute<Body = unknown, Query = unknown> extends Operation {
   runLater(service: Service, call: Call<Body, Query>): Promise<Answer | Refusal>
 }
 
-/** Answers by the rules of one operation. */
-export type Route = SyncRoute | AsyncRoute
+export type AnyRoute = Route | AsyncRoute
 
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
-export function route<Body = unknown, Query = unknown>(
-  declared: SyncRoute<Body, Query>,
-): SyncRoute {
-  return declared as SyncRoute
+export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
+  return declared as Route
 }
 
 /** Declares a route that has to wait for something outside. */

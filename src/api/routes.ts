@@ -1,9 +1,12 @@
 // All routes of the service, in the order of interface.md part 4.
 
+import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
 import { postIdentity } from './identities.ts'
 import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi.ts'
-import type { Route } from './route.ts'
+import { getProposal, getProposals, postProposal } from './proposals.ts'
+import { postReview } from './reviews.ts'
+import type { AnyRoute } from './route.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
@@ -16,7 +19,7 @@ import {
 } from './webhooks.ts'
 
 /** The operations of the interface. */
-export const operations: readonly Route[] = [
+export const operations: readonly AnyRoute[] = [
   getStatus,
   postIdentity,
   getThreads,
@@ -31,7 +34,14 @@ export const operations: readonly Route[] = [
   deleteWebhook,
   postVerification,
   getDeliveries,
+  getGovernance,
+  getGovernanceStatus,
+  getProposals,
+  postProposal,
+  getProposal,
+  postReview,
+  postExecute,
 ]
 
 /** Everything that is served. */
-export const routes: readonly Route[] = [...operations, openApiRoute(operations)]
+export const routes: readonly AnyRoute[] = [...operations, openApiRoute(operations)]

@@ -6,7 +6,7 @@
 
 import { Ajv, type ErrorObject } from 'ajv'
 import fastJson from 'fast-json-stringify'
-import type { ErrorCode } from './errors.ts'
+import { type ErrorCode, errors } from './errors.ts'
 
 export interface Schema {
   title?: string
@@ -21,12 +21,16 @@ export interface Schema {
   maximum?: number
   minLength?: number
   maxLength?: number
+  minItems?: number
   maxItems?: number
   uniqueItems?: boolean
   pattern?: string
   items?: Schema
   properties?: Record<string, Schema>
   required?: readonly string[]
+  oneOf?: readonly Schema[]
+  /** Which property says which of `oneOf` applies; the alternatives give it as a `const`. */
+  discriminator?: { propertyName: string }
   additionalProperties?: boolean
   'x-error'?: ErrorCode
 }
@@ -37,7 +41,13 @@ export interface Violation {
   detail: string
 }
 
-const ajv = new Ajv({ useDefaults: true, verbose: true, strict: true, allowUnionTypes: true })
+const ajv = new Ajv({
+  useDefaults: true,
+  verbose: true,
+  strict: true,
+  allowUnionTypes: true,
+  discriminator: true,
+})
 ajv.addKeyword('x-error')
 // Formats document; what they promise is checked by whoever uses the value.
 ajv.addFormat('uri', true)
@@ -45,7 +55,8 @@ ajv.addFormat('uri', true)
 /** Returns a function that fills in defaults and says what is wrong with a value, or null. */
 export function validator(schema: Schema): (value: unknown) => Violation | null {
   const validate = ajv.compile(schema)
-  return (value) => (validate(value) ? null : violation(validate.errors![0]))
+  // Of an alternative, its own complaint comes after those of its parts.
+  return (value) => (validate(value) ? null : violation(validate.errors!.at(-1)!))
 }
 
 /** Returns a function that renders a value of the schema's shape as JSON. */
@@ -56,6 +67,9 @@ export function renderer<T>(schema: Schema): (value: T) => string {
 
 function violation(error: ErrorObject): Violation {
   const code = codeOf(error)
+  if (error.keyword === 'oneOf' || error.keyword === 'discriminator') {
+    return { code, detail: errors[code].message }
+  }
   const field = error.instancePath.slice(1).replaceAll('/', '.')
   const complaint =
     error.keyword === 'pattern' && error.params.pattern === notBlank
@@ -64,9 +78,11 @@ function violation(error: ErrorObject): Violation {
   return { code, detail: `${field === '' ? 'The request' : field} ${complaint}.` }
 }
 
-function codeOf({ keyword, parentSchema }: ErrorObject): ErrorCode {
+function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {
   if (keyword === 'additionalProperties') return 'unknown_field'
-  return (parentSchema?.['x-error'] as ErrorCode | undefined) ?? 'invalid_field'
+  const schema = parentSchema as Schema
+  const broken = keyword === 'required' ? schema.properties?.[params.missingProperty] : schema
+  return broken?.['x-error'] ?? 'invalid_field'
 }
 
 /** A text with at least one character that is not white space. */
@@ -88,6 +104,22 @@ export const messageId: Schema = {
   type: 'string',
   pattern: '^msg_[a-f0-9]{32}$',
   examples: ['msg_9a8b7c6d5e4f40312213043f5e6d7c8b'],
+}
+export const proposalId: Schema = {
+  type: 'string',
+  pattern: '^gov_[a-f0-9]{32}$',
+  examples: ['gov_3c5e7a9b1d2f40618293a4b5c6d7e8f9'],
+}
+export const reviewId: Schema = {
+  type: 'string',
+  pattern: '^rev_[a-f0-9]{32}$',
+  examples: ['rev_6f5e4d3c2b1a40908172635445362718'],
+}
+export const proposalHash: Schema = {
+  description: 'SHA-256 of the canonical JSON (RFC 8785) of what the proposal says.',
+  type: 'string',
+  pattern: '^[a-f0-9]{64}$',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 }
 export const time: Schema = {
   description: 'Milliseconds since the epoch.',

@@ -5,6 +5,7 @@
 
 import { renderEntry, type Visibility } from '../state/threads.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { usedAt } from './receipts.ts'
 
 export interface NewThread {
   caller: number
@@ -40,7 +41,7 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
   const at = timeOf(forum)
   const participants: number[] = []
   for (const id of wish.participantIds) {
-    const identity = findIdentity(forum, id)
+    const identity = state.identities.findNamed(id)
     if (identity === -1 || !state.identities.isActive(identity, at)) {
       return { refused: 'invalid_members' }
     }
@@ -92,10 +93,11 @@ export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
 }
 
 function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Refusal {
-  // What the key was used for may be newer than what is durable, and no message at all.
-  if (!isSame) return { refused: 'idempotency_conflict', position: state.position }
   const message = state.receipts.subject(receipt)
-  return { position: state.messages.seq(message), message, replayed: true }
+  const position = usedAt(state, receipt)
+  return isSame
+    ? { position, message, replayed: true }
+    : { refused: 'idempotency_conflict', position }
 }
 
 // Whether a key is used again for the same payload is asked of what was published: it never changes,
@@ -124,7 +126,7 @@ function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
     state.threads.hasEntry(thread, entry) &&
     state.threads.hasParticipants(
       thread,
-      wish.participantIds.map((id) => findIdentity(forum, id)),
+      wish.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
     hasContent(state, message, wish.content)
   )
@@ -133,10 +135,4 @@ function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
 function hasContent(state: Forum['state'], message: number, content: string): boolean {
   const signature = state.identities.signature(state.messages.author(message))
   return state.messages.hasContent(message, content, signature)
-}
-
-const identityIdPattern = /^agt_[0-9a-f]{32}$/
-
-function findIdentity({ state }: Forum, id: string): number {
-  return identityIdPattern.test(id) ? state.identities.find(id.slice('agt_'.length)) : -1
 }

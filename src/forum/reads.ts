@@ -107,12 +107,13 @@ export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): 
 
   const messages: number[] = []
   while (messages.length < limit && heap.size > 0) messages.push(heap.take())
-  const last = messages.at(-1)
-  const nextAfter = last === undefined ? after : state.messages.seq(last)
+  const nextAfter = messages.length > 0 ? state.messages.seq(messages.at(-1)!) : after
+  // `hasMore` tells of one message more than is shown.
+  const newest = heap.size > 0 ? heap.next : (messages.at(-1) ?? -1)
   // What the caller follows decides what is shown, so a page is not older than the last change of it.
   const changed = state.identities.actors.columns.followingChanged.get(caller)
   return {
-    position: last === undefined ? changed : Math.max(nextAfter, changed),
+    position: newest === -1 ? changed : Math.max(state.messages.seq(newest), changed),
     messages,
     nextAfter,
     hasMore: heap.size > 0,
@@ -135,6 +136,11 @@ class CursorHeap {
     return this.#cursors.length
   }
 
+  /** The oldest message of all. */
+  get next(): number {
+    return this.#cursors[0].message
+  }
+
   add(thread: number, index: number): void {
     const cursor = { thread, index, message: 0 }
     if (!this.#settle(cursor)) return
@@ -149,7 +155,7 @@ class CursorHeap {
     cursors[at] = cursor
   }
 
-  /** The oldest message of all; its thread's cursor moves on. */
+  /** Takes the oldest message of all; its thread's cursor moves on. */
   take(): number {
     const cursors = this.#cursors
     const cursor = cursors[0]
@@ -199,7 +205,7 @@ function firstAfter({ threads, messages }: State, thread: number, after: number)
 }
 
 /** Length of the leading part of `0..count` for which `isBefore` holds. */
-function partition(count: number, isBefore: (index: number) => boolean): number {
+export function partition(count: number, isBefore: (index: number) => boolean): number {
   let low = 0
   let high = count
   while (low < high) {

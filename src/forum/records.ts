@@ -4,6 +4,7 @@
 // creates, counted from 0.
 
 import { deliveryRecords } from './records/deliveries.ts'
+import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
@@ -16,6 +17,7 @@ const kinds = {
   ...subscriptionRecords,
   ...webhookRecords,
   ...deliveryRecords,
+  ...governanceRecords,
 }
 
 type Kinds = typeof kinds

@@ -4,6 +4,7 @@
 
 import type { Webhook } from '../state/webhooks.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { usedAt } from './receipts.ts'
 import { open, sealNew, seedBytes } from './webhook-secret.ts'
 
 export interface WebhookRead extends Given {
@@ -50,11 +51,11 @@ export function registerWebhook(forum: Forum, wish: NewRegistration): Registrati
 
 /** A registration that has been replaced or removed since has no secret to give again. */
 function replayOf(forum: Forum, receipt: number, wish: NewRegistration): Registration | Refusal {
-  const { receipts, webhooks, position } = forum.state
+  const { receipts, webhooks } = forum.state
   const isWebhook = receipts.operation(receipt) === 'webhook'
   const webhook = isWebhook ? webhooks.get(receipts.subject(receipt)) : undefined
   if (webhook === undefined || webhook.endpoint !== wish.endpoint) {
-    return { refused: 'idempotency_conflict', position }
+    return { refused: 'idempotency_conflict', position: usedAt(forum.state, receipt) }
   }
   const secret = secretOf(forum, webhook)
   return { position: webhooks.changedAt(wish.caller), webhook, secret, replayed: true }

@@ -1,10 +1,48 @@
-// One request and its answer, as the HTTP library under us shows them. What else the edge needs of
-// that library is `listen` and `stop` (uws.ts).
+// One request and its answer, as the HTTP library under us shows them: uWebSockets.js where its
+// native binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers cannot tell them apart.
+
+import type { RouteMeter } from './meter.ts'
 
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')
 
+export const jsonType = 'application/json; charset=utf-8'
+
+/** The lines of every answer, each after a CRLF. decisions.md "Headers". */
+export const standardHeaders =
+  '\r\nCache-Control: no-store' +
+  '\r\nX-Content-Type-Options: nosniff' +
+  '\r\nReferrer-Policy: no-referrer' +
+  '\r\nX-Robots-Tag: noindex, nofollow'
+
+/** How much of a body that is too large is read and dropped before the connection is given up. */
+export const dropBytesMax = 16 << 20
+/** How long a connection may say nothing before it is closed. */
+export const idleSeconds = 10
+
+/** The status line's text for every status that the service answers with. */
+export const reasons: Record<number, string> = {
+  200: 'OK',
+  201: 'Created',
+  204: 'No Content',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+}
+
 export interface Exchange {
+  /** Where the edge counts the answer, and when the request began (meter.ts). */
+  meter: RouteMeter | null
+  startedMs: number
   /** In lower case. */
   readonly method: string
   /** Without the query. */
@@ -13,6 +51,10 @@ export interface Exchange {
   readonly query: string
   /** A request header by its lower-case name, or ''. Only until the handler returns. */
   header(name: string): string
+  /** Every value of a header that may come more than once, in order, between commas. Likewise. */
+  allOf(name: string): string
+  /** The address at the other end of the connection, in any spelling. Likewise. */
+  readonly remoteAddress: string
   /**
    * Collects the body and calls `done` once; never when the client hangs up before its end. A body
    * over `bytesMax` is read to its end and dropped, so that the connection stays usable.
@@ -21,13 +63,21 @@ export interface Exchange {
   /** Says that the answer comes after the handler returned. */
   hold(): void
   /**
-   * Answers, once. `headers` are further header lines, each after a CRLF. A client that hung up gets
-   * nothing. `body` null: no content.
+   * Answers, once. `type` is the media type, `headers` are further header lines, each after a CRLF. A
+   * client that hung up gets nothing. `body` null: no content.
    */
-  answer(status: number, headers: string, body: string | Uint8Array | null): void
+  answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
 }
 
 export type Handler = (exchange: Exchange) => void
+
+/** Listens on host and port (0: any free one). Rejects when the port cannot be had. */
+export type Listen = (host: string, port: number, handler: Handler) => Promise<Listener>
+
+/** Why a port cannot be had. */
+export function inUse(host: string, port: number): string {
+  return `${host}:${port} is in use, or not an address of this machine`
+}
 
 export interface Listener {
   port: number

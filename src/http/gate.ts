@@ -25,11 +25,11 @@ export class Gate {
 
   /** Sends the answer now or when it is durable; sends null when it never will be. */
   pass(answer: Answer, send: (answer: Answer | null) => void): void {
-    const { status, body, position } = answer
+    const { body, position } = answer
     if (position <= this.#journal.durable) return send(answer)
     // A page lies in memory that the next request uses. (A Buffer's own `slice` would not copy it.)
     const kept = typeof body === 'string' ? body : Buffer.from(body)
-    this.#waiting.push({ status, body: kept, position, send })
+    this.#waiting.push({ ...answer, body: kept, send })
   }
 
   /** Lets out what has become durable. */

@@ -6,13 +6,15 @@
 // The routes declare, this runs. No route is named here.
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
-import type { Answer, Call, Route, Service } from '../api/route.ts'
+import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { type Violation, validator } from '../api/schema.ts'
 import { authenticate, isRefusal, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { type Exchange, tooLarge } from './exchange.ts'
+import { clientAddress } from './client-address.ts'
+import { type Exchange, jsonType, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
+import { Meter, type RouteMeter } from './meter.ts'
 import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { Router } from './router.ts'
 
@@ -27,9 +29,15 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
+export interface EdgeOptions {
+  /** Whether forwarding headers are believed. */
+  trustProxy: boolean
+}
+
 /** A route with its schemas compiled. */
 interface Prepared {
-  route: Route
+  route: AnyRoute
+  meter: RouteMeter
   idPattern: RegExp | null
   queryKinds: Map<string, 'number' | 'text'>
   checkQuery: (value: unknown) => Violation | null
@@ -37,14 +45,21 @@ interface Prepared {
 }
 
 export class Edge {
+  readonly meter = new Meter()
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
+  readonly #trustProxy: boolean
   #service: Service | null = null
   #gate: Gate | null = null
 
-  constructor(routes: readonly Route[], availability: Availability) {
+  constructor(
+    routes: readonly AnyRoute[],
+    availability: Availability,
+    { trustProxy }: EdgeOptions = { trustProxy: false },
+  ) {
     this.#availability = availability
-    for (const route of routes) this.#router.add(route, prepare(route))
+    this.#trustProxy = trustProxy
+    for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
   /** From now on requests reach the routes. */
@@ -55,15 +70,18 @@ export class Edge {
 
   /** Answers one request. */
   handle(exchange: Exchange): void {
+    exchange.startedMs = this.meter.start()
+    exchange.meter = this.meter.none
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const match = this.#router.find(exchange.path)
     if (match === null) return refuse(exchange, 'not_found')
     const { method } = exchange
-    if (method === 'options') return exchange.answer(204, `\r\nAllow: ${match.allow}`, null)
+    if (method === 'options') return answer(exchange, 204, `\r\nAllow: ${match.allow}`, null)
     const prepared = match.methods.get(method === 'head' ? 'get' : method)
     if (prepared === undefined) {
       return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
     }
+    exchange.meter = prepared.meter
     this.#check(exchange, prepared, match.id)
   }
 
@@ -82,7 +100,8 @@ export class Edge {
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const call: Call<unknown, unknown> = { caller, id, query, body: null, key }
+    const client = route.needsClient ? clientAddress(exchange, this.#trustProxy) : ''
+    const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
     if (route.body === undefined) return this.#run(exchange, route, call)
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
@@ -102,8 +121,9 @@ export class Edge {
     if (body === null) return refuse(exchange, 'invalid_json')
     if (route.idempotent) {
       const { idempotency_key: property } = body
+      // The key is no part of what is asked for, so schemas do not have to know it.
+      if (property !== undefined) delete body.idempotency_key
       if (call.key === '' && typeof property === 'string') call.key = property
-      if (property !== undefined) delete body.idempotency_key // no field of what is asked for
       if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
     }
     const violation = checkBody(body)
@@ -114,16 +134,20 @@ export class Edge {
     this.#run(exchange, route, call)
   }
 
-  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
-    if (route.runLater === undefined) return this.#pass(exchange, route.run(this.#service!, call))
+  #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
+    if (route.runLater === undefined)
+      return this.#pass(exchange, route, route.run(this.#service!, call))
     exchange.hold()
-    void route.runLater(this.#service!, call).then((outcome) => this.#pass(exchange, outcome))
+    void route
+      .runLater(this.#service!, call)
+      .then((outcome) => this.#pass(exchange, route, outcome))
   }
 
-  #pass(exchange: Exchange, outcome: Answer | Refusal): void {
+  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
     const position = outcome.position ?? 0
     if (position > this.#service!.forum.journal.durable) exchange.hold()
-    if (!isRefusal(outcome)) return this.#gate!.pass(outcome, (answer) => send(exchange, answer))
+    if (!isRefusal(outcome))
+      return this.#gate!.pass(outcome, (answer) => send(exchange, route, answer))
     this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
       answer === null
         ? refuse(exchange, 'storage_failed')
@@ -132,7 +156,7 @@ export class Edge {
   }
 
   /** The caller's number, or why there is none. */
-  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode {
+  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
@@ -143,10 +167,11 @@ export class Edge {
   }
 }
 
-function prepare(route: Route): Prepared {
+function prepare(route: AnyRoute, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
+    meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
     queryKinds: new Map(
       parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
@@ -165,13 +190,28 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-function send(exchange: Exchange, answer: Answer | null): void {
-  if (answer === null) return refuse(exchange, 'storage_failed')
-  exchange.answer(answer.status, '', answer.body)
+function send(exchange: Exchange, { type }: AnyRoute, given: Answer | null): void {
+  if (given === null) return refuse(exchange, 'storage_failed')
+  answer(exchange, given.status, retryHeader(given.retryAfter), given.body, type)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
-  const retry = retryAfter === undefined ? '' : `\r\nRetry-After: ${retryAfter}`
-  exchange.answer(status, headers + retry, errorBody(code, detail))
+  answer(exchange, status, headers + retryHeader(retryAfter), errorBody(code, detail))
+}
+
+/** The one way out. */
+function answer(
+  exchange: Exchange,
+  status: number,
+  headers: string,
+  body: string | Uint8Array | null,
+  type: string = jsonType,
+): void {
+  exchange.answer(status, type, headers, body)
+  exchange.meter!.count(status, exchange.startedMs)
+}
+
+function retryHeader(seconds: number | undefined): string {
+  return seconds === undefined ? '' : `\r\nRetry-After: ${seconds}`
 }

@@ -38,19 +38,35 @@ function decode(text: string): string {
 /** The body's JSON object, or null. Unpaired surrogates in its texts become U+FFFD. */
 export function parseBody(bytes: Buffer): Record<string, unknown> | null {
   if (!isUtf8(bytes)) return null
+  const text = bytes.toString()
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString())
+    value = JSON.parse(text)
   } catch {
     return null
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   const body = value as Record<string, unknown>
-  for (const name in body) {
-    const text = body[name]
-    if (typeof text === 'string' && !text.isWellFormed()) body[name] = text.toWellFormed()
-  }
+  if (surrogate.test(text)) mendTexts(body)
   return body
+}
+
+/** How half a character gets into a text that is UTF-8. */
+const surrogate = /\\ud[89a-f]/i
+
+/** Mends the texts of a JSON value in place, at any depth: callers choose it, so no recursion. */
+function mendTexts(root: object): void {
+  const waiting = [root as Record<string, unknown>]
+  for (let holder = waiting.pop(); holder !== undefined; holder = waiting.pop()) {
+    for (const name in holder) {
+      const value = holder[name]
+      if (typeof value === 'string') {
+        if (!value.isWellFormed()) holder[name] = value.toWellFormed()
+      } else if (typeof value === 'object' && value !== null) {
+        waiting.push(value as Record<string, unknown>)
+      }
+    }
+  }
 }
 
 const bearer = /^bearer +(\S+)$/i

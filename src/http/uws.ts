@@ -1,39 +1,26 @@
-// uWebSockets.js, and the only file that imports it.
+// uWebSockets.js, and the only file that imports it. Its main module falls back to a JavaScript shim
+// that cannot do what is needed here, so the native binding is asked for by its name.
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
 // U2. An answer that leaves later must be corked, or each of its parts is a system call of its own.
-// U3. Body chunks are views of the library's memory: copied unless used before the callback returns.
+// U3. A request line and headers over 4 KiB are read only when they arrive in one piece, as they do
+//     from a proxy; otherwise the library closes the connection. This build cannot be told otherwise.
+// U4. Body chunks are views of the library's memory: copied unless used before the callback returns.
 
-import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
-import { type Exchange, type Handler, type Listener, tooLarge } from './exchange.ts'
-
-/** One header call for all: the library copies the value as it stands, line ends included. */
-const standardHeaders =
-  'application/json; charset=utf-8\r\n' +
-  'Cache-Control: no-store\r\n' +
-  'X-Content-Type-Options: nosniff\r\n' +
-  'Referrer-Policy: no-referrer\r\n' +
-  'X-Robots-Tag: noindex, nofollow'
-
-/** How much of a body that is too large is read and dropped before the connection is given up. */
-const dropBytesMax = 16 << 20
-
-const statusLines: Record<number, string> = {
-  201: '201 Created',
-  204: '204 No Content',
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  403: '403 Forbidden',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  409: '409 Conflict',
-  410: '410 Gone',
-  413: '413 Content Too Large',
-  414: '414 URI Too Long',
-  415: '415 Unsupported Media Type',
-  429: '429 Too Many Requests',
-  503: '503 Service Unavailable',
-}
+import type * as Uws from 'uWebSockets.js'
+import { createRequire } from 'node:module'
+import {
+  dropBytesMax,
+  type Exchange,
+  type Handler,
+  inUse,
+  type Listen,
+  type Listener,
+  reasons,
+  standardHeaders,
+  tooLarge,
+} from './exchange.ts'
+import type { RouteMeter } from './meter.ts'
 
 // The type declarations lack the option without which two processes may share a port unnoticed.
 interface ListenOptions {
@@ -43,21 +30,23 @@ type ListenExclusively = (
   host: string,
   port: number,
   options: number,
-  done: (socket: us_listen_socket | false) => void,
+  done: (socket: Uws.us_listen_socket | false) => void,
 ) => void
 
 class UwsExchange implements Exchange {
+  meter: RouteMeter | null = null
+  startedMs = 0
   readonly method: string
   readonly path: string
   readonly query: string
-  readonly #response: HttpResponse
-  readonly #request: HttpRequest
+  readonly #response: Uws.HttpResponse
+  readonly #request: Uws.HttpRequest
   #isHeld = false
   #isGone = false
   /** The rest of the body is not worth reading: close after the answer. */
   #closes = false
 
-  constructor(response: HttpResponse, request: HttpRequest) {
+  constructor(response: Uws.HttpResponse, request: Uws.HttpRequest) {
     this.#response = response
     this.#request = request
     this.method = request.getMethod()
@@ -67,6 +56,18 @@ class UwsExchange implements Exchange {
 
   header(name: string): string {
     return this.#request.getHeader(name)
+  }
+
+  allOf(name: string): string {
+    const values: string[] = []
+    this.#request.forEach((key, value) => {
+      if (key === name) values.push(value)
+    })
+    return values.join(',')
+  }
+
+  get remoteAddress(): string {
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString()
   }
 
   hold(): void {
@@ -101,16 +102,17 @@ class UwsExchange implements Exchange {
     })
   }
 
-  answer(status: number, headers: string, body: string | Uint8Array | null): void {
+  answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     if (this.#isGone) return
-    if (this.#isHeld) this.#response.cork(() => this.#write(status, headers, body))
-    else this.#write(status, headers, body)
+    if (this.#isHeld) this.#response.cork(() => this.#write(status, type + headers, body))
+    else this.#write(status, type + headers, body)
   }
 
   #write(status: number, headers: string, body: string | Uint8Array | null): void {
     const response = this.#response
-    if (status !== 200) response.writeStatus(statusLines[status])
-    response.writeHeader('Content-Type', standardHeaders + headers)
+    if (status !== 200) response.writeStatus(`${status} ${reasons[status]}`)
+    // One header call for all: the library copies the value as it stands, line ends included.
+    response.writeHeader('Content-Type', headers + standardHeaders)
     if (body !== null && this.method !== 'head') {
       response.end(body, this.#closes)
       return
@@ -121,14 +123,25 @@ class UwsExchange implements Exchange {
   }
 }
 
-/** Listens on host and port (0: any free one). Rejects when the port cannot be had. */
-export function listen(host: string, port: number, handler: Handler): Promise<Listener> {
+/** `listen` of uWebSockets.js, or null where it has no native binding for this Node and machine. */
+export function loadUws(): Listen | null {
+  const { platform, arch, versions } = process
+  const binding = `uWebSockets.js/binaries/uws_${platform}_${arch}_${versions.modules}.node`
+  try {
+    const uws = createRequire(import.meta.url)(binding) as typeof Uws
+    return (host, port, handler) => listen(uws, host, port, handler)
+  } catch {
+    return null
+  }
+}
+
+function listen(uws: typeof Uws, host: string, port: number, handler: Handler): Promise<Listener> {
   const app = uws.App()
   app.any('/*', (response, request) => handler(new UwsExchange(response, request)))
   return new Promise((resolve, reject) => {
-    const listening = (socket: us_listen_socket | false) => {
+    const listening = (socket: Uws.us_listen_socket | false) => {
       if (socket === false) {
-        reject(new Error(`${host}:${port} is in use, or not an address of this machine`))
+        reject(new Error(inUse(host, port)))
         return
       }
       resolve({

@@ -12,6 +12,9 @@ const shardCount = 256
 const firstSlots = 16
 const loadMax = 0.7
 
+/** The words of every shard that nothing was added to: one empty slot, never written. */
+const noWords = new Uint32Array(2)
+
 interface Shard {
   /** hash, number + 1, hash, number + 1, … */
   words: Uint32Array
@@ -20,7 +23,7 @@ interface Shard {
 
 export class HashIndex {
   readonly #shards: Shard[] = Array.from({ length: shardCount }, () => ({
-    words: new Uint32Array(firstSlots * 2),
+    words: noWords,
     used: 0,
   }))
 
@@ -69,7 +72,7 @@ export class HashIndex {
 
 function grow(shard: Shard): void {
   const old = shard.words
-  shard.words = new Uint32Array(old.length * 2)
+  shard.words = new Uint32Array(Math.max(firstSlots, old.length) * 2)
   for (let at = 0; at < old.length; at += 2) {
     if (old[at + 1] !== 0) place(shard.words, old[at], old[at + 1])
   }

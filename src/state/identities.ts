@@ -16,6 +16,7 @@ import { IdTable } from './id-table.ts'
 
 const machine = compile<IdentityContext, IdentityEvent>(identityMachine)
 const expired = machine.stateNumber('expired')
+const idPattern = /^agt_[0-9a-f]{32}$/
 
 export class Identities {
   readonly #arena: Arena
@@ -49,6 +50,11 @@ export class Identities {
   /** The number of the identity with this id (hex), or -1. */
   find(id: string): number {
     return this.#ids.find(id)
+  }
+
+  /** The number of the identity that a caller names, `agt_…`, or -1 when it is no such id. */
+  findNamed(id: string): number {
+    return idPattern.test(id) ? this.#ids.find(id, 'agt_'.length) : -1
   }
 
   /** The number of the identity whose token has this SHA-256 (hex), or -1. */

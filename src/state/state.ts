@@ -8,7 +8,9 @@ import { Identities } from './identities.ts'
 import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
 import { Page } from './page.ts'
+import { Proposals } from './proposals.ts'
 import { Receipts } from './receipts.ts'
+import { Reviews } from './reviews.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
 import { Webhooks } from './webhooks.ts'
@@ -35,6 +37,8 @@ export class State {
   readonly webhooks = new Webhooks()
   /** For each identity the private threads it may see, oldest first. */
   readonly privateThreads = new Lists()
+  readonly proposals = new Proposals(this.arena)
+  readonly reviews = new Reviews(this.arena)
   readonly receipts: Receipts
   /** Guests are younger than this number are not yet expired: they expire in order of creation. */
   guestsExpired = 0

@@ -9,6 +9,7 @@ import type { EventObject } from 'xstate'
 import type { Layout } from '../../src/actors/actor-table.ts'
 import { identityLayout } from '../../src/actors/identity.ts'
 import { machines } from '../../src/actors/machines.ts'
+import { decisions, proposalKinds, proposalLayout } from '../../src/actors/proposal.ts'
 import { subscriptionLayout } from '../../src/actors/subscription.ts'
 import { threadLayout } from '../../src/actors/thread.ts'
 import { runEveryWay } from './every-way.ts'
@@ -79,6 +80,18 @@ const samples: Record<string, Sample> = {
       event('retried', { status, error: fc.string(), nextAttemptAt: at }),
       event('failed', { status, error: fc.string() }),
       event('cancelled', {}),
+    ),
+  },
+  proposal: {
+    layout: proposalLayout,
+    events: fc.oneof(
+      event('saved', {
+        kind: fc.constantFrom(...proposalKinds),
+        candidate: fc.integer({ min: -1, max: 2 }),
+        at,
+        position,
+      }),
+      event('reviewed', { by: fc.nat(2), decision: fc.constantFrom(...decisions), position }),
     ),
   },
 }

@@ -1,0 +1,241 @@
+// Proposals: save, list, read with a page of reviews. interface.md 2.10 and 4.5.
+//
+// Pages are put together from bytes rendered when the proposal or review was accepted.
+
+import { type Forum, isRefusal } from '../forum/forum.ts'
+import {
+  listProposals,
+  type ProposalPage,
+  type ProposalRequest,
+  readProposal,
+  saveProposal,
+} from '../forum/proposals.ts'
+import { file, review } from './governance-schemas.ts'
+import { route } from './route.ts'
+import * as is from './schema.ts'
+
+const text: is.Schema = { type: 'string' }
+const path = '/api/governance/proposals'
+
+/** The request for one kind: fields of another kind are unknown here. */
+function newProposal(
+  kind: ProposalRequest['kind'],
+  title: string,
+  fields: Record<string, is.Schema>,
+): is.Schema {
+  const whole = is.object(
+    title,
+    {
+      kind: { type: 'string', const: kind },
+      title: { type: 'string', maxLength: 160, pattern: is.notBlank },
+      description: { type: 'string', maxLength: 6000 },
+      supersedes: { ...is.proposalId, 'x-error': 'invalid_supersedes' },
+      ...fields,
+    },
+    ['supersedes'],
+  )
+  return { ...whole, additionalProperties: false }
+}
+
+const baseCommit: is.Schema = {
+  description: 'The commit that the files change.',
+  type: 'string',
+  pattern: '^[a-f0-9]{40}$',
+  examples: ['0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'],
+  'x-error': 'invalid_commit',
+}
+
+const request: is.Schema = {
+  title: 'NewProposal',
+  type: 'object',
+  discriminator: { propertyName: 'kind' },
+  oneOf: [
+    newProposal('code', 'NewCodeProposal', {
+      base_commit: baseCommit,
+      files: { type: 'array', minItems: 1, maxItems: 10, items: file, 'x-error': 'invalid_files' },
+    }),
+    newProposal('policy', 'NewPolicyProposal', {}),
+    newProposal('maintainer', 'NewMaintainerProposal', {
+      candidate_id: { ...text, 'x-error': 'invalid_candidate' },
+    }),
+  ],
+  'x-error': 'invalid_kind',
+}
+
+const proposal = is.object(
+  'Proposal',
+  {
+    seq: is.count,
+    id: is.proposalId,
+    proposal_hash: is.proposalHash,
+    created_at: is.time,
+    advisory: { type: 'boolean' },
+    author_id: is.identityId,
+    title: text,
+    description: text,
+    supersedes: { type: ['string', 'null'] },
+    kind: { type: 'string', enum: ['code', 'policy', 'maintainer'] },
+    base_commit: text,
+    files: { description: 'Sorted by path.', type: 'array', items: file },
+    candidate_id: is.identityId,
+  },
+  ['base_commit', 'files', 'candidate_id'],
+)
+
+const saved = is.object('SavedProposal', {
+  proposal_id: is.proposalId,
+  proposal_hash: is.proposalHash,
+  author_id: is.identityId,
+  created_at: is.time,
+  read_url: text,
+  advisory: { type: 'boolean' },
+  replayed: { type: 'boolean' },
+})
+
+const renderSaved = is.renderer(saved)
+
+export const postProposal = route<ProposalRequest>({
+  name: 'createProposal',
+  summary: 'Save an immutable proposal. Nothing executes it.',
+  method: 'post',
+  path,
+  auth: 'bearer',
+  idempotent: true,
+  body: request,
+  answers: { 201: saved, 200: saved },
+  errors: [
+    'invalid_kind',
+    'unknown_field',
+    'invalid_commit',
+    'invalid_files',
+    'invalid_edits',
+    'invalid_path',
+    'duplicate_path',
+    'invalid_supersedes',
+    'invalid_candidate',
+    'not_found',
+    'idempotency_conflict',
+    'storage_full',
+    'storage_failed',
+    'overloaded',
+  ],
+  run({ forum }, { caller, body, key }) {
+    const outcome = saveProposal(forum, { caller, request: body, key })
+    if (isRefusal(outcome)) return outcome
+    const { proposals, identities } = forum.state
+    const id = proposals.id(outcome.proposal)
+    const json = renderSaved({
+      proposal_id: id,
+      proposal_hash: proposals.hash(outcome.proposal),
+      author_id: identities.id(caller),
+      created_at: proposals.actors.columns.createdAt.get(outcome.proposal),
+      read_url: `${path}/${id}`,
+      advisory: true,
+      replayed: outcome.replayed,
+    })
+    return { status: outcome.replayed ? 200 : 201, body: json, position: outcome.position }
+  },
+})
+
+const position: is.Schema = {
+  type: 'integer',
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  'x-error': 'invalid_number',
+}
+
+export const getProposals = route<unknown, { after?: number; before?: number; limit: number }>({
+  name: 'listProposals',
+  summary: 'Proposals, oldest first with `after`, newest first with `before`.',
+  method: 'get',
+  path,
+  auth: 'none',
+  query: {
+    type: 'object',
+    properties: {
+      after: { ...position, description: 'Proposals with a greater seq; 0 when not given.' },
+      before: {
+        ...position,
+        description: 'Instead of `after`: proposals with a lesser seq. Start at 9007199254740991.',
+      },
+      limit: is.limit(50, 20),
+    },
+  },
+  answers: {
+    200: is.object(
+      'ProposalList',
+      {
+        proposals: { type: 'array', items: proposal },
+        next_after: is.count,
+        next_before: is.count,
+        has_more: { type: 'boolean' },
+        content_is_untrusted: is.contentIsUntrusted,
+      },
+      ['next_after', 'next_before'],
+    ),
+  },
+  errors: ['invalid_cursor'],
+  run({ forum }, { query: { after, before, limit } }) {
+    if (after !== undefined && before !== undefined) return { refused: 'invalid_cursor' }
+    const direction = before === undefined ? 'after' : 'before'
+    const from = before ?? after ?? 0
+    const list = listProposals(forum, { from, direction, limit })
+    const { state } = forum
+    let bytes = frameBytesMax
+    for (const proposal of list.proposals) bytes += state.proposals.bytes(proposal)
+    const near = list.proposals.length > 0 ? state.proposals.address(list.proposals[0]) : 0
+    state.page.begin(near, bytes)
+    state.page.text('{"proposals":[')
+    for (const [i, proposal] of list.proposals.entries()) {
+      state.proposals.write(state.page, proposal, i === 0)
+    }
+    state.page.text(
+      `],"next_${direction}":${list.next},"has_more":${list.hasMore},"content_is_untrusted":true}`,
+    )
+    return { status: 200, body: state.page.finish(), position: list.position }
+  },
+})
+
+/** Bytes of a page beside its items. */
+const frameBytesMax = 256
+
+export const getProposal = route<unknown, { after: number; limit: number }>({
+  name: 'readProposal',
+  summary: 'A proposal and a page of its reviews, by sequence number.',
+  method: 'get',
+  path: `${path}/:proposalId`,
+  id: is.proposalId,
+  auth: 'none',
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(50, 20) } },
+  answers: {
+    200: is.object('ProposalPage', {
+      proposal,
+      reviews: { type: 'array', items: review },
+      next_after: is.count,
+      has_more: { type: 'boolean' },
+      content_is_untrusted: is.contentIsUntrusted,
+    }),
+  },
+  errors: ['not_found'],
+  run({ forum }, { id, query }) {
+    const read = { proposalId: id, after: query.after, limit: query.limit }
+    const found = readProposal(forum, read)
+    if (isRefusal(found)) return found
+    return { status: 200, body: writeProposal(forum, found), position: found.position }
+  },
+})
+
+function writeProposal({ state }: Forum, read: ProposalPage): Uint8Array {
+  const { page, proposals, reviews } = state
+  let bytes = frameBytesMax + proposals.bytes(read.proposal)
+  for (const review of read.reviews) bytes += reviews.bytes(review)
+  page.begin(proposals.address(read.proposal), bytes)
+  page.text('{"proposal":')
+  proposals.write(page, read.proposal, true)
+  page.text(',"reviews":[')
+  for (const [i, review] of read.reviews.entries()) reviews.write(page, review, i === 0)
+  page.text(
+    `],"next_after":${read.nextAfter},"has_more":${read.hasMore},"content_is_untrusted":true}`,
+  )
+  return page.finish()
+}

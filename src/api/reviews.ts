@@ -1,0 +1,79 @@
+// POST /api/governance/proposals/{proposalId}/reviews. interface.md 2.11 and 4.5.
+
+import type { Decision } from '../actors/proposal.ts'
+import { isRefusal } from '../forum/forum.ts'
+import { saveReview } from '../forum/reviews.ts'
+import { decision } from './governance-schemas.ts'
+import { route } from './route.ts'
+import * as is from './schema.ts'
+
+const text: is.Schema = { type: 'string' }
+
+const newReview = is.object('NewReview', {
+  proposal_hash: is.proposalHash,
+  decision: { ...decision, 'x-error': 'invalid_decision' },
+  text: { type: 'string', maxLength: 4000 },
+})
+
+const saved = is.object('SavedReview', {
+  review_id: is.reviewId,
+  proposal_id: is.proposalId,
+  proposal_hash: is.proposalHash,
+  author_id: is.identityId,
+  decision,
+  text,
+  created_at: is.time,
+  advisory: { type: 'boolean' },
+  read_url: text,
+  replayed: { type: 'boolean' },
+})
+
+const renderSaved = is.renderer(saved)
+
+interface ReviewBody {
+  proposal_hash: string
+  decision: Decision
+  text: string
+}
+
+export const postReview = route<ReviewBody>({
+  name: 'reviewProposal',
+  summary: 'Save a public, advisory review of one exact version of a proposal.',
+  method: 'post',
+  path: '/api/governance/proposals/:proposalId/reviews',
+  id: is.proposalId,
+  auth: 'bearer',
+  idempotent: true,
+  body: { ...newReview, additionalProperties: false },
+  answers: { 201: saved, 200: saved },
+  errors: [
+    'unknown_field',
+    'invalid_decision',
+    'candidate_only',
+    'not_found',
+    'idempotency_conflict',
+    'proposal_hash_mismatch',
+    'storage_full',
+    'storage_failed',
+    'overloaded',
+  ],
+  run({ forum }, { caller, id, body, key }) {
+    const { proposal_hash: proposalHash, decision, text } = body
+    const wish = { caller, proposalId: id, proposalHash, decision, text, key }
+    const outcome = saveReview(forum, wish)
+    if (isRefusal(outcome)) return outcome
+    const { reviews, identities } = forum.state
+    // What a replay says was compared: it is what was saved.
+    const json = renderSaved({
+      review_id: reviews.id(outcome.review),
+      proposal_id: id,
+      ...body,
+      author_id: identities.id(caller),
+      created_at: reviews.createdAt(outcome.review),
+      advisory: true,
+      read_url: `/api/governance/proposals/${id}`,
+      replayed: outcome.replayed,
+    })
+    return { status: outcome.replayed ? 200 : 201, body: json, position: outcome.position }
+  },
+})

@@ -1,0 +1,172 @@
+// Proposals: saved once, listed and read by anyone. interface.md 2.10 and 4.5; decisions.md
+// "Governance". Nothing here executes one.
+
+import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
+import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { proposalHash } from './proposal-hash.ts'
+import { refuseTexts } from './proposal-rules.ts'
+import { partition } from './reads.ts'
+import { usedAt } from './receipts.ts'
+
+/** What a caller asks to save: the fields of its kind and no others. */
+export type ProposalRequest = KindFields & {
+  title: string
+  description: string
+  /** `gov_…` */
+  supersedes?: string
+}
+
+export interface NewProposal {
+  caller: number
+  request: ProposalRequest
+  key: string
+}
+
+/** What was saved, by the number of the proposal. */
+export interface SavedProposal extends Given {
+  proposal: number
+  replayed: boolean
+}
+
+export function saveProposal(forum: Forum, wish: NewProposal): SavedProposal | Refusal {
+  const { state, stamps } = forum
+  const { caller, request, key } = wish
+  const refused = refuseTexts(request)
+  if (refused !== null) return { refused }
+  const text = textOf(state.identities.id(caller), request)
+  const hash = proposalHash(text)
+
+  const receipt = state.receipts.find(caller, key)
+  if (receipt !== -1) return replayOf(forum, receipt, hash)
+
+  const objection = refuseReferences(forum, request)
+  if (objection !== null) return objection
+  const refusal = refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const at = timeOf(forum)
+  const id = stamps.id()
+  const position = commit(forum, { type: 'proposal.saved', at, by: caller, id, hash, text, key })
+  return { position, proposal: state.proposals.count - 1, replayed: false }
+}
+
+/** The request as it is saved and hashed: whole, files in order, by whom. */
+function textOf(author: string, request: ProposalRequest): ProposalText {
+  const { title, description, supersedes = null } = request
+  const said = { author_id: author, title, description, supersedes }
+  switch (request.kind) {
+    case 'code': {
+      const { kind, base_commit, files } = request
+      return { ...said, kind, base_commit, files: files.toSorted(byPath) }
+    }
+    case 'policy':
+      return { ...said, kind: request.kind }
+    case 'maintainer':
+      return { ...said, kind: request.kind, candidate_id: request.candidate_id }
+  }
+}
+
+/** By UTF-16 code units; no two paths are equal. */
+function byPath(a: ProposalFile, b: ProposalFile): number {
+  return a.path < b.path ? -1 : 1
+}
+
+/** The hash covers all that a caller can say, so the same hash is the same request. */
+function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposal | Refusal {
+  const position = usedAt(state, receipt)
+  const proposal = state.receipts.subject(receipt)
+  const isSame =
+    state.receipts.operation(receipt) === 'proposal' && state.proposals.hash(proposal) === hash
+  return isSame
+    ? { position, proposal, replayed: true }
+    : { refused: 'idempotency_conflict', position }
+}
+
+/** Why what the request refers to will not do, or null. */
+function refuseReferences({ state }: Forum, request: ProposalRequest): Refusal | null {
+  if (request.supersedes !== undefined) {
+    const earlier = state.proposals.find(request.supersedes)
+    if (earlier === -1) return { refused: 'not_found' }
+    if (state.proposals.kind(earlier) !== request.kind) {
+      return { refused: 'invalid_supersedes', position: state.proposals.seq(earlier) }
+    }
+  }
+  if (request.kind !== 'maintainer') return null
+  const candidate = state.identities.findNamed(request.candidate_id)
+  // The state is the kind while an identity is active, and persistent ones never expire.
+  const mayServe = candidate !== -1 && state.identities.kind(candidate) === 'persistent'
+  return mayServe ? null : { refused: 'invalid_candidate' }
+}
+
+export interface ProposalListRead {
+  /** Where to go on: after this seq, oldest first, or before it, newest first. */
+  from: number
+  direction: 'after' | 'before'
+  limit: number
+}
+
+export interface ProposalList extends Given {
+  /** In the order asked for. */
+  proposals: number[]
+  /** Where the next page goes on. */
+  next: number
+  hasMore: boolean
+}
+
+export function listProposals({ state }: Forum, read: ProposalListRead): ProposalList {
+  const { from, direction, limit } = read
+  const { count } = state.proposals
+  const isUp = direction === 'after'
+  const border = partition(count, (proposal) => {
+    const seq = state.proposals.seq(proposal)
+    return isUp ? seq <= from : seq < from
+  })
+  const first = isUp ? border : Math.max(0, border - limit)
+  const end = isUp ? Math.min(count, border + limit) : border
+  const proposals = Array.from({ length: end - first }, (_, i) => first + i)
+  if (!isUp) proposals.reverse()
+  const last = proposals.at(-1)
+  // `hasMore` tells of one proposal more than is shown.
+  const newest = isUp && end < count ? end : end - 1
+  return {
+    position: newest >= first ? state.proposals.seq(newest) : 0,
+    proposals,
+    next: last === undefined ? from : state.proposals.seq(last),
+    hasMore: isUp ? end < count : first > 0,
+  }
+}
+
+export interface ProposalRead {
+  proposalId: string
+  /** Reviews with a greater seq. */
+  after: number
+  limit: number
+}
+
+export interface ProposalPage extends Given {
+  proposal: number
+  /** Numbers of reviews, oldest first. */
+  reviews: number[]
+  nextAfter: number
+  hasMore: boolean
+}
+
+export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage | Refusal {
+  const { after, limit } = read
+  const proposal = state.proposals.find(read.proposalId)
+  if (proposal === -1) return { refused: 'not_found' }
+
+  const { reviewCount, lastPosition } = state.proposals.actors.columns
+  const count = reviewCount.get(proposal)
+  const seqAt = (i: number) => state.reviews.seq(state.proposals.review(proposal, i))
+  const first = partition(count, (i) => seqAt(i) <= after)
+  const end = Math.min(first + limit, count)
+  return {
+    position: lastPosition.get(proposal),
+    proposal,
+    reviews: Array.from({ length: end - first }, (_, i) =>
+      state.proposals.review(proposal, first + i),
+    ),
+    nextAfter: end > first ? seqAt(end - 1) : after,
+    hasMore: end < count,
+  }
+}

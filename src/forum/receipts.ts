@@ -1,0 +1,18 @@
+// What the receipt of an idempotency key tells about the record that the key was used for.
+
+import type { Operation } from '../state/receipts.ts'
+import type { State } from '../state/state.ts'
+
+const positionOf: Record<Operation, (state: State, subject: number) => number> = {
+  thread: ({ messages }, message) => messages.seq(message),
+  reply: ({ messages }, message) => messages.seq(message),
+  // A webhook may be gone; its registration is not newer than the newest record.
+  webhook: ({ position }) => position,
+  proposal: ({ proposals }, proposal) => proposals.seq(proposal),
+  review: ({ reviews }, review) => reviews.seq(review),
+}
+
+/** The position of the record that the key was used for. */
+export function usedAt(state: State, receipt: number): number {
+  return positionOf[state.receipts.operation(receipt)](state, state.receipts.subject(receipt))
+}

@@ -1,0 +1,134 @@
+// Proposals: bytes in the arena, reviews in a list, and the actor of each (actors/proposal.ts).
+//
+//   arena   ,{"seq":17,"id":"gov_…","proposal_hash":"…","created_at":…,"advisory":true,
+//           "author_id":"agt_…","kind":"policy","title":"…","description":"…","supersedes":null}
+//
+// G1. Numbers, positions and times grow together.
+// G2. What a proposal says is rendered from the very value that its hash was made over.
+
+import { ActorTable } from '../actors/actor-table.ts'
+import { compile } from '../actors/compile.ts'
+import type { ProposalContext, ProposalEvent, ProposalKind } from '../actors/proposal.ts'
+import { proposalLayout, proposalMachine } from '../actors/proposal.ts'
+import type { Arena } from './arena.ts'
+import { Uint32Column } from './column.ts'
+import { IdTable, idHexLength } from './id-table.ts'
+import { Lists } from './lists.ts'
+import type { Page } from './page.ts'
+
+/** One change in a file. */
+export interface FileEdit {
+  old_text: string
+  new_text: string
+}
+
+/** `content` null: the file is removed. */
+export type ProposalFile = { path: string } & (
+  | { content: string | null }
+  | { edits: readonly FileEdit[] }
+)
+
+/** The fields of each kind. Files are sorted by path. */
+export type KindFields =
+  | { kind: 'code'; base_commit: string; files: readonly ProposalFile[] }
+  | { kind: 'policy' }
+  | { kind: 'maintainer'; candidate_id: string }
+
+/** What a proposal says: what its hash is made over, under the names that callers see. */
+export type ProposalText = KindFields & {
+  author_id: string
+  title: string
+  description: string
+  /** The id of an earlier proposal of the same kind. */
+  supersedes: string | null
+}
+
+export interface NewProposal {
+  /** In hex. */
+  id: string
+  seq: number
+  hash: string
+  at: number
+  text: ProposalText
+}
+
+const machine = compile<ProposalContext, ProposalEvent>(proposalMachine)
+const hashHexLength = 64
+/** From the end of the seq to the hash. */
+const toHash = ',"id":"gov_'.length + idHexLength + '","proposal_hash":"'.length
+
+export class Proposals {
+  readonly #arena: Arena
+  readonly #ids = new IdTable()
+  readonly #addresses = new Uint32Column()
+  readonly #bytes = new Uint32Column()
+  readonly #reviews = new Lists()
+  readonly actors = new ActorTable(machine, proposalLayout)
+
+  constructor(arena: Arena) {
+    this.#arena = arena
+  }
+
+  get count(): number {
+    return this.#ids.count
+  }
+
+  /** Renders and adds a proposal; returns its number. */
+  add({ id, seq, hash, at, text }: NewProposal): number {
+    const envelope =
+      `,{"seq":${seq},"id":"gov_${id}","proposal_hash":"${hash}",` +
+      `"created_at":${at},"advisory":true,`
+    this.#addresses.push(this.#arena.append(envelope + JSON.stringify(text).slice(1)))
+    this.#bytes.push(this.#arena.written)
+    this.#reviews.add()
+    this.actors.add()
+    return this.#ids.add(id)
+  }
+
+  addReview(proposal: number, review: number): void {
+    this.#reviews.push(proposal, review)
+  }
+
+  /** The number of the proposal with this id, `gov_…`, or -1. */
+  find(id: string): number {
+    return this.#ids.find(id, 'gov_'.length)
+  }
+
+  id(proposal: number): string {
+    return `gov_${this.#ids.hex(proposal)}`
+  }
+
+  /** The state of its actor. */
+  kind(proposal: number): ProposalKind {
+    return machine.states[this.actors.state(proposal)] as ProposalKind
+  }
+
+  seq(proposal: number): number {
+    return this.actors.columns.firstPosition.get(proposal)
+  }
+
+  /** SHA-256 in hex, see forum/proposal-hash.ts. */
+  hash(proposal: number): string {
+    const from = ',{"seq":'.length + String(this.seq(proposal)).length + toHash
+    return this.#arena.text(this.#addresses.get(proposal), from, from + hashHexLength)
+  }
+
+  /** The number of the proposal's `index`-th review. */
+  review(proposal: number, index: number): number {
+    return this.#reviews.get(proposal, index)
+  }
+
+  address(proposal: number): number {
+    return this.#addresses.get(proposal)
+  }
+
+  /** Bytes of the proposal's JSON, with the comma before it. */
+  bytes(proposal: number): number {
+    return this.#bytes.get(proposal)
+  }
+
+  /** Adds the proposal's JSON to a page, with a comma before all but the first. */
+  write(page: Page, proposal: number, isFirst: boolean): void {
+    page.entry(this.#addresses.get(proposal), isFirst ? 1 : 0, this.#bytes.get(proposal))
+  }
+}

@@ -1,0 +1,112 @@
+// Holds every answer to what the service's own /openapi.json says of it, so that the document and
+// the answers cannot drift apart.
+//
+// D1. The status is one the operation declares, and the body fits the schema of that status. Object
+//     schemas are closed first: a field the document does not know is a failure too.
+// D2. An error code is one that the operation declares for the status.
+// D3. Every answer has the headers of decisions.md "Common".
+
+import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+type Json = Record<string, unknown>
+
+export interface Operation {
+  operationId: string
+  security: unknown[]
+  parameters: { name: string; in: string; required: boolean; schema: Json }[]
+  requestBody?: { content: Record<string, { schema: Json }> }
+  responses: Record<string, { content: Record<string, { schema: Json; examples?: Json }> }>
+}
+
+export interface OpenApi {
+  openapi: string
+  info: { version: string }
+  servers: { url: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Json> }
+}
+
+/** An answer as it came, before anything is believed. */
+export interface Received {
+  method: string
+  path: string
+  status: number
+  headers: Record<string, string>
+  body: unknown
+}
+
+const standardHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex, nofollow',
+}
+
+export class Document {
+  readonly openApi: OpenApi
+  readonly #ajv = new Ajv2020({ strict: false })
+  readonly #patterns: { pattern: RegExp; path: string }[]
+
+  constructor(openApi: OpenApi) {
+    this.openApi = openApi
+    const components = closed(openApi.components)
+    this.#ajv.addSchema({ $id: 'document', components })
+    this.#patterns = Object.keys(openApi.paths).map((path) => ({
+      path,
+      pattern: new RegExp(`^${path.replace(/\{\w+\}/, '[^/]+')}$`),
+    }))
+  }
+
+  /** Throws an AssertionError that says which rule the answer breaks. */
+  check(received: Received): void {
+    const { method, path, status, headers, body } = received
+    const what = `${method} ${path}: ${status} ${JSON.stringify(body)?.slice(0, 300)}`
+    for (const [name, value] of Object.entries(standardHeaders)) {
+      assert.equal(headers[name], value, `${what}: header ${name}`)
+    }
+    if (status === 429 || status === 503) assert.match(headers['retry-after'], /^\d+$/, what)
+    if (method === 'HEAD' || method === 'OPTIONS') return
+    const operation = this.#operation(method, path)
+    if (operation === null) {
+      if (path === '/openapi.json' && status === 200) return // it does not describe itself
+      assert.ok(status === 404 || status === 405, what)
+      this.#fits({ $ref: '#/components/schemas/Error' }, body, what)
+      return
+    }
+    const response = operation.responses[status]
+    assert.ok(response, `${what}: a status that ${operation.operationId} does not declare`)
+    const { schema, examples } = response.content['application/json']
+    this.#fits(schema, body, what)
+    if (status >= 400) {
+      const { error } = body as { error: string }
+      assert.ok(examples?.[error], `${what}: a code that ${operation.operationId} does not declare`)
+    }
+  }
+
+  #operation(method: string, path: string): Operation | null {
+    const bare = path.split('?', 1)[0]
+    const found = this.#patterns.find(({ pattern }) => pattern.test(bare))
+    return this.openApi.paths[found?.path ?? '']?.[method.toLowerCase()] ?? null
+  }
+
+  #fits(schema: Json, body: unknown, what: string): void {
+    const reference = schema.$ref as string
+    assert.match(reference, /^#\/components\/schemas\/\w+$/, what)
+    const validate = this.#ajv.getSchema(`document${reference}`)
+    assert.ok(validate, `${what}: no schema ${reference}`)
+    assert.ok(validate(body), `${what}: ${this.#ajv.errorsText(validate.errors)}`)
+  }
+}
+
+/** A copy of the schemas in which objects have no properties but those that are described. */
+function closed<T>(part: T): T {
+  if (Array.isArray(part)) return part.map(closed) as T
+  if (typeof part !== 'object' || part === null) return part
+  const copy: Json = Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [name, closed(value)]),
+  )
+  if (copy.type === 'object' && copy.properties !== undefined) copy.additionalProperties = false
+  return copy as T
+}

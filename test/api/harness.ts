@@ -1,0 +1,239 @@
+// A forum to test from outside: the compiled server in a process of its own, and clients of it.
+// Every answer that passes through a client is held to the service's own document (document.ts).
+//
+//   const forum = await startForum(t)
+//   const ana = await forum.identity({ display_name: 'ana' })
+//   const { status, body } = await ana.thread({ title: 'hello' })
+
+import assert from 'node:assert/strict'
+import type { Test } from 'tap'
+import { Agent, request } from 'undici'
+import { Document, type OpenApi } from './document.ts'
+import { dataDirectory, Program, type Run } from './process.ts'
+
+export interface Thread {
+  id: string
+  author_id: string
+  title: string
+  visibility: string
+  created_at: number
+  display_name: string
+  message_count: number
+}
+
+export interface Message {
+  seq: number
+  id: string
+  author_id: string
+  display_name: string
+  kind: string
+  content: string
+  created_at: number
+}
+
+export interface Notification {
+  seq: number
+  message_id: string
+  thread_id: string
+  author_id: string
+  created_at: number
+}
+
+/** The fields of all answers together. Which of them an answer has, the document says and checks. */
+export interface Body {
+  error: string
+  message: string
+  id: string
+  kind: string
+  token: string
+  display_name: string
+  expires_at: number | null
+  thread_id: string
+  message_id: string
+  author_id: string
+  created_at: number
+  read_url: string
+  published: boolean
+  replayed: boolean
+  thread: Thread
+  threads: Thread[]
+  next_cursor: string | null
+  messages: Message[]
+  notifications: Notification[]
+  next_after: number
+  has_more: boolean
+  subscribed: boolean
+  durability: string
+  uptime_seconds: number
+}
+
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: Body
+  /** The body as it came. */
+  text: string
+}
+
+export type Headers = Record<string, string>
+
+let keys = 0
+
+/** An idempotency key that no other call gives. */
+export function newKey(): string {
+  keys += 1
+  return `key-${process.pid}-${keys}`
+}
+
+/** A caller: anonymous without a token. */
+export class Client {
+  readonly forum: Forum
+  readonly token: string
+  readonly id: string
+
+  constructor(forum: Forum, token = '', id = '') {
+    this.forum = forum
+    this.token = token
+    this.id = id
+  }
+
+  get(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.send('GET', path, headers)
+  }
+
+  /** Posts a JSON body. */
+  post(path: string, body: unknown, headers: Headers = {}): Promise<Answer> {
+    const json = { 'content-type': 'application/json', ...headers }
+    return this.send('POST', path, json, JSON.stringify(body))
+  }
+
+  del(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.send('DELETE', path, headers)
+  }
+
+  /** Sends what it is given, with the caller's token. */
+  async send(
+    method: string,
+    path: string,
+    headers: Headers = {},
+    body: string | Uint8Array | null = null,
+  ): Promise<Answer> {
+    const own: Headers = this.token === '' ? {} : { authorization: `Bearer ${this.token}` }
+    const response = await request(this.forum.url + path, {
+      method: method as 'GET',
+      headers: { ...own, ...headers },
+      body,
+      dispatcher: this.forum.agent,
+    })
+    const text = await response.body.text()
+    const answer = {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string>,
+      body: (text === '' ? undefined : JSON.parse(text)) as Body,
+      text,
+    }
+    this.forum.document?.check({ method, path, ...answer })
+    return answer
+  }
+
+  /** Publishes a thread; fields and key are filled in where not given. */
+  thread(fields: Record<string, unknown> = {}, headers: Headers = {}): Promise<Answer> {
+    const body = { title: 'a title', content: 'first message', ...fields }
+    return this.post('/api/threads', body, { 'idempotency-key': newKey(), ...headers })
+  }
+
+  /** Publishes a reply; the key is filled in where not given. */
+  reply(threadId: string, content: unknown = 'a reply', headers: Headers = {}): Promise<Answer> {
+    const path = `/api/threads/${threadId}/replies`
+    return this.post(path, { content }, { 'idempotency-key': newKey(), ...headers })
+  }
+
+  /** A page of a thread; `query` with its question mark. */
+  read(threadId: string, query = ''): Promise<Answer> {
+    return this.get(`/api/threads/${threadId}${query}`)
+  }
+
+  feed(query = ''): Promise<Answer> {
+    return this.get(`/api/notifications${query}`)
+  }
+
+  subscribe(threadId: string): Promise<Answer> {
+    return this.send('POST', `/api/threads/${threadId}/subscribe`)
+  }
+
+  unsubscribe(threadId: string): Promise<Answer> {
+    return this.del(`/api/threads/${threadId}/subscribe`)
+  }
+}
+
+export class Forum {
+  url = ''
+  document: Document | null = null
+  readonly data: string
+  readonly flags: readonly string[]
+  readonly agent = new Agent()
+  #program: Program | null = null
+
+  constructor(data: string, flags: readonly string[]) {
+    this.data = data
+    this.flags = flags
+  }
+
+  /** The caller without a token. */
+  get anonymous(): Client {
+    return new Client(this)
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port)
+  }
+
+  get log(): string {
+    return this.#program === null ? '' : this.#program.stdout + this.#program.stderr
+  }
+
+  /** Starts the server, again after a stop: over the same data. */
+  async start(): Promise<void> {
+    this.document = null
+    this.#program = new Program(['serve', '--port', '0', '--data', this.data, ...this.flags])
+    this.url = (await this.#program.logged('started')).url!
+    const { text } = await this.anonymous.get('/openapi.json')
+    this.document = new Document(JSON.parse(text) as OpenApi)
+  }
+
+  /** Ends the server if it runs. Null: it did not. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Run | null> {
+    const ended = await (this.#program?.stop(signal) ?? null)
+    this.#program = null
+    return ended
+  }
+
+  /** Creates an identity and returns its client. */
+  async identity(fields: Record<string, unknown> = {}): Promise<Client> {
+    const { status, body, text } = await this.anonymous.post('/api/identities', fields)
+    assert.equal(status, 201, text)
+    return new Client(this, body.token, body.id)
+  }
+}
+
+/** A forum over a new directory that lasts as long as the test, and must then stop cleanly. */
+export async function startForum(t: Test, flags: readonly string[] = []): Promise<Forum> {
+  const forum = new Forum(dataDirectory(t), flags)
+  t.teardown(async () => {
+    const { log } = forum
+    const ended = await forum.stop()
+    await forum.agent.destroy()
+    // A failure here is thrown: tap has no more assertions to offer.
+    if (ended !== null) assert.deepEqual([ended.code, ended.signal], [0, null], log)
+    if (!t.passing()) t.comment(log)
+  })
+  await forum.start()
+  return forum
+}
+
+/** A published thread's id. Throws when it was not published. */
+export async function publishedThread(author: Client, fields = {}): Promise<string> {
+  const { status, body, text } = await author.thread(fields)
+  assert.equal(status, 201, text)
+  return body.thread_id
+}

@@ -1,0 +1,190 @@
+// GET /api/threads: order, pages and cursors. interface.md 4.2; decisions.md "Threads, messages,
+// subscriptions" and "Query integers".
+
+import t from 'tap'
+import { type Client, publishedThread, startForum } from './harness.ts'
+
+const forum = await startForum(t)
+const ana = await forum.identity({ display_name: 'ana' })
+const ben = await forum.identity({ display_name: 'ben' })
+
+/** The ids of all pages, and how many threads each page has. */
+async function walk(caller: Client, limit: number, between?: () => Promise<unknown>) {
+  const ids: string[] = []
+  const sizes: number[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const { body } = await caller.get(`/api/threads?limit=${limit}${after}`)
+    ids.push(...body.threads.map(({ id }) => id))
+    sizes.push(body.threads.length)
+    cursor = body.next_cursor
+    await between?.()
+  }
+  return { ids, sizes }
+}
+
+/** Public and private threads by turns; newest first. */
+async function mixed(author: Client, participant: Client, count: number) {
+  const all: { id: string; visibility: string }[] = []
+  for (let i = 0; i < count; i++) {
+    const visibility = i % 3 === 1 ? 'private' : 'public'
+    const fields = { title: `thread ${i}`, visibility, participant_ids: [participant.id] }
+    all.unshift({ id: await publishedThread(author, fields), visibility })
+  }
+  return all
+}
+
+const all = await mixed(ana, ben, 60)
+const publicIds = all.filter(({ visibility }) => visibility === 'public').map(({ id }) => id)
+
+t.test('list: anonymous and strangers: the public threads, newest first', async (t) => {
+  const eve = await forum.identity()
+  for (const caller of [forum.anonymous, eve]) {
+    t.strictSame((await walk(caller, 50)).ids, publicIds)
+  }
+})
+
+t.test('list: author and participant: private threads in the same order', async (t) => {
+  const ids = all.map(({ id }) => id)
+  t.strictSame((await walk(ana, 50)).ids, ids)
+  t.strictSame((await walk(ben, 7)).ids, ids)
+})
+
+t.test('list: a reply to an old thread: changes its count, not the order', async (t) => {
+  const oldest = publicIds.at(-1)!
+  await ben.reply(oldest)
+  t.strictSame((await walk(forum.anonymous, 50)).ids, publicIds)
+  const { body } = await ana.get('/api/threads?limit=50')
+  t.ok(body.threads.every(({ message_count }) => message_count === 1))
+  t.equal((await ana.read(oldest)).body.thread.message_count, 2)
+})
+
+t.test('list: no limit: twenty; an entry equals the thread that is read', async (t) => {
+  const { body } = await ana.get('/api/threads')
+  t.equal(body.threads.length, 20)
+  t.strictSame(body.threads[0], (await ana.read(all[0].id)).body.thread)
+})
+
+t.test('list: page sizes that divide the whole: no empty page at the end', async (t) => {
+  t.strictSame((await walk(forum.anonymous, 20)).sizes, [20, 20])
+  t.strictSame((await walk(forum.anonymous, 39)).sizes, [39, 1])
+  t.strictSame((await walk(forum.anonymous, 40)).sizes, [40])
+  t.strictSame((await walk(forum.anonymous, 1)).ids, publicIds)
+})
+
+t.test('list: new threads arrive between pages: none doubled, none left out', async (t) => {
+  const carl = await forum.identity()
+  const before = (await walk(forum.anonymous, 50)).ids
+  const arrive = () => Promise.all([carl.thread(), carl.thread({ visibility: 'private' })])
+  t.strictSame((await walk(forum.anonymous, 9, arrive)).ids, before)
+})
+
+t.test(
+  'list: a cursor given to another caller: shows that caller no more than it may',
+  async (t) => {
+    const { body } = await ana.get('/api/threads?limit=1')
+    const { threads } = (await forum.anonymous.get(`/api/threads?cursor=${body.next_cursor}`)).body
+    t.ok(threads.every(({ visibility }) => visibility === 'public'))
+  },
+)
+
+t.test('list: the same cursor twice: the same page', async (t) => {
+  const { next_cursor } = (await ana.get('/api/threads?limit=3')).body
+  const path = `/api/threads?limit=3&cursor=${next_cursor}`
+  t.equal((await ana.get(path)).text, (await ana.get(path)).text)
+})
+
+t.test('list: a cursor that was never given: invalid_cursor', async (t) => {
+  const { next_cursor } = (await ana.get('/api/threads?limit=3')).body
+  const wrong = [
+    '',
+    'x',
+    '0',
+    '-1',
+    'null',
+    '%00',
+    `${next_cursor}!`,
+    `${next_cursor}=`,
+    next_cursor!.slice(1),
+    next_cursor!.toUpperCase(),
+    Buffer.from('t1.-5').toString('base64url'),
+    Buffer.from('t1.1e3').toString('base64url'),
+    Buffer.from('t1.0').toString('base64url'),
+    Buffer.from('t1.99999999999999999999').toString('base64url'),
+    'x'.repeat(2000),
+  ]
+  for (const cursor of wrong) {
+    const { status, body } = await ana.get(`/api/threads?cursor=${cursor}`)
+    t.equal(`${status} ${body.error}`, '400 invalid_cursor', cursor)
+  }
+})
+
+const wrongNumbers = [
+  '',
+  '-1',
+  '+1',
+  '1.5',
+  '1.0',
+  '1e2',
+  '0x1',
+  ' 1',
+  '%201',
+  '1%20',
+  'one',
+  'NaN',
+]
+const largeNumbers = ['9007199254740992', '99999999999999999999999', '1'.repeat(400)]
+const pages: [string, string, number][] = [
+  ['the list', '/api/threads', 50],
+  ['a thread', `/api/threads/${all[0].id}`, 100],
+  ['the feed', '/api/notifications', 100],
+]
+for (const [what, path, max] of pages) {
+  t.test(`query: limit of ${what}: 1 to ${max}, all else invalid_number`, async (t) => {
+    for (const limit of ['1', '01', '%31', `${max}`]) {
+      t.equal((await ana.get(`${path}?limit=${limit}`)).status, 200, limit)
+    }
+    for (const limit of ['0', '00', `${max + 1}`, ...wrongNumbers, ...largeNumbers]) {
+      const { status, body } = await ana.get(`${path}?limit=${limit}`)
+      t.equal(`${status} ${body.error}`, '400 invalid_number', limit)
+    }
+    const { status } = await ana.get(`${path}?limit`)
+    t.equal(status, 400)
+  })
+}
+
+for (const [what, path] of pages.slice(1)) {
+  t.test(`query: after of ${what}: 0 to 2^53 - 1, all else invalid_number`, async (t) => {
+    for (const after of ['0', '9007199254740991']) {
+      const { status, body } = await ana.get(`${path}?after=${after}`)
+      t.equal(status, 200)
+      if (after !== '0') t.equal(body.next_after, Number(after), 'nothing there: as asked')
+    }
+    for (const after of [...wrongNumbers, ...largeNumbers]) {
+      const { status, body } = await ana.get(`${path}?after=${after}`)
+      t.equal(`${status} ${body.error}`, '400 invalid_number', after)
+    }
+  })
+}
+
+t.test('query: parameters that nobody knows: ignored', async (t) => {
+  for (const [, path] of pages) {
+    const asked = await ana.get(`${path}?limit=2&x=1&limitx=0&__proto__=1&=&&a=b=c&%zz=%zz`)
+    t.equal(asked.status, 200)
+    t.equal(asked.text, (await ana.get(`${path}?limit=2`)).text)
+  }
+})
+
+t.test('list: a second forum, no thread yet: empty, and knows no token of the first', async (t) => {
+  const other = await startForum(t)
+  t.strictSame(JSON.parse((await other.anonymous.get('/api/threads')).text), {
+    threads: [],
+    next_cursor: null,
+    content_is_untrusted: true,
+  })
+  const { status, body } = await other.anonymous.get('/api/threads', {
+    authorization: `Bearer ${ana.token}`,
+  })
+  t.equal(`${status} ${body.error}`, '401 invalid_token')
+})

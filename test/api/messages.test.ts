@@ -1,0 +1,178 @@
+// GET /api/threads/{threadId} and POST …/replies: pages of messages. interface.md 2.5 and 4.2.
+
+import t from 'tap'
+import { type Client, type Message, newKey, publishedThread, startForum } from './harness.ts'
+
+const forum = await startForum(t)
+const ana = await forum.identity({ display_name: 'ana' })
+const ben = await forum.identity({ display_name: 'ben' })
+const absent = `thr_${'0'.repeat(32)}`
+
+/** A thread of 120 messages, and other threads' messages in between, so that seqs have gaps. */
+async function longThread(): Promise<string> {
+  const id = await publishedThread(ana, { content: 'message 0' })
+  const other = await publishedThread(ben)
+  for (let i = 1; i < 120; i++) {
+    await (i % 2 === 0 ? ana : ben).reply(id, `message ${i}`)
+    if (i % 10 === 0) await ana.reply(other)
+  }
+  return id
+}
+
+const id = await longThread()
+const first = (await ana.read(id, '?limit=100')).body
+const second = (await ana.read(id, `?after=${first.next_after}`)).body
+const all: Message[] = [...first.messages, ...second.messages]
+
+t.test('messages: a long thread: two pages, in the order of publishing', async (t) => {
+  t.strictSame([first.messages.length, first.has_more], [100, true])
+  t.strictSame([second.messages.length, second.has_more], [20, false])
+  t.strictSame(
+    all.map(({ content }) => content),
+    Array.from({ length: 120 }, (_, i) => `message ${i}`),
+  )
+  t.equal(first.thread.message_count, 120)
+  t.equal(new Set(all.map((message) => message.id)).size, 120)
+})
+
+t.test('messages: seqs grow and have gaps, times never step back', async (t) => {
+  for (const [i, { seq, created_at }] of all.entries()) {
+    if (i === 0) continue
+    t.ok(seq > all[i - 1].seq && created_at >= all[i - 1].created_at)
+  }
+  t.ok(all.at(-1)!.seq - all[0].seq > 119)
+})
+
+t.test('messages: seq is one sequence: no two messages of the service share one', async (t) => {
+  const { threads } = (await ana.get('/api/threads')).body
+  const seqs: number[] = []
+  for (const thread of threads) {
+    for (const query of ['?limit=100', `?limit=100&after=${first.next_after}`]) {
+      seqs.push(...(await ana.read(thread.id, query)).body.messages.map(({ seq }) => seq))
+    }
+  }
+  t.ok(new Set(seqs).size >= 131)
+})
+
+t.test('messages: no limit: fifty from the start', async (t) => {
+  const { body } = await ana.read(id)
+  t.strictSame(body.messages, all.slice(0, 50))
+  t.strictSame([body.next_after, body.has_more], [all[49].seq, true])
+})
+
+t.test('messages: after a seq, or in a gap: what is greater, and only that', async (t) => {
+  for (const index of [0, 7, 58, 118]) {
+    for (const after of [all[index].seq, all[index + 1].seq - 1]) {
+      const { body } = await ana.read(id, `?after=${after}&limit=1`)
+      t.strictSame(body.messages, [all[index + 1]])
+      t.equal(body.next_after, all[index + 1].seq)
+      t.equal(body.has_more, index + 1 < 119)
+    }
+  }
+})
+
+t.test('messages: after the last: empty, next_after as asked, no more', async (t) => {
+  for (const after of [all[119].seq, all[119].seq + 1, all[119].seq + 1_000_000]) {
+    const { body } = await ana.read(id, `?after=${after}`)
+    t.strictSame([body.messages, body.next_after, body.has_more], [[], after, false])
+    t.equal(body.thread.message_count, 120)
+  }
+})
+
+t.test('messages: a page that ends with the last message: has_more is false', async (t) => {
+  const { body } = await ana.read(id, `?after=${all[69].seq}&limit=50`)
+  t.strictSame([body.messages.length, body.has_more], [50, false])
+  const short = await ana.read(id, `?after=${all[69].seq}&limit=49`)
+  t.strictSame([short.body.messages.length, short.body.has_more], [49, true])
+})
+
+t.test('messages: pages of any size: together the whole thread', async (t) => {
+  for (const limit of [1, 7, 60, 100]) t.strictSame(await walk(ana, limit), all)
+})
+
+async function walk(caller: Client, limit: number): Promise<Message[]> {
+  const found: Message[] = []
+  for (let after = 0, more = true; more; ) {
+    const { body } = await caller.read(id, `?after=${after}&limit=${limit}`)
+    found.push(...body.messages)
+    after = body.next_after
+    more = body.has_more
+  }
+  return found
+}
+
+t.test('reply: published: the whole publication', async (t) => {
+  const { status, body } = await ben.reply(await publishedThread(ana))
+  t.equal(status, 201)
+  t.match(body, {
+    thread_id: /^thr_[a-f0-9]{32}$/,
+    message_id: /^msg_[a-f0-9]{32}$/,
+    author_id: ben.id,
+    read_url: `/api/threads/${body.thread_id}`,
+    published: true,
+    replayed: false,
+    follow_up: { optional: true },
+  })
+})
+
+t.test('reply: answered: the next read shows it, to everyone', async (t) => {
+  const own = await publishedThread(ana)
+  for (let i = 2; i < 20; i++) {
+    const { body } = await ben.reply(own, `reply ${i}`)
+    const read = await forum.anonymous.read(own)
+    t.equal(read.body.messages.at(-1)!.id, body.message_id)
+    t.equal(read.body.thread.message_count, i)
+  }
+})
+
+t.test('reply: two hundred at once: each is there once', async (t) => {
+  const own = await publishedThread(ana, { content: 'start' })
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? ana : ben).reply(own, `reply ${i}`)),
+  )
+  t.ok(answers.every(({ status }) => status === 201))
+  const one = (await ana.read(own, '?limit=100')).body
+  const two = (await ana.read(own, `?limit=100&after=${one.next_after}`)).body
+  const three = (await ana.read(own, `?limit=100&after=${two.next_after}`)).body
+  const contents = [one, two, three].flatMap(({ messages }) => messages.map((m) => m.content))
+  t.equal(contents.length, 201)
+  t.equal(new Set(contents).size, 201)
+})
+
+t.test('reply: content wrong: invalid_field; the thread is as before', async (t) => {
+  const own = await publishedThread(ana)
+  const path = `/api/threads/${own}/replies`
+  for (const content of [undefined, null, 1, [], {}, '', ' \n', 'x'.repeat(8001)]) {
+    const { status, body } = await ben.post(path, { content }, { 'idempotency-key': newKey() })
+    t.equal(`${status} ${body.error}`, '400 invalid_field')
+  }
+  for (const content of ['x'.repeat(8000), '😀'.repeat(8000)]) {
+    t.equal((await ben.reply(own, content)).status, 201)
+  }
+  t.equal((await ana.read(own)).body.thread.message_count, 3)
+})
+
+t.test('thread id: absent: not_found; of the wrong shape: invalid_id', async (t) => {
+  const hex = id.slice(4)
+  const calls = (thread: string) => [ana.read(thread), ana.reply(thread), ana.subscribe(thread)]
+  for (const { status, body } of await Promise.all(calls(absent))) {
+    t.equal(`${status} ${body.error}`, '404 not_found')
+  }
+  const wrong = [
+    'x',
+    hex,
+    `msg_${hex}`,
+    `thr_${hex.slice(1)}`,
+    `thr_${hex}0`,
+    `thr_${hex.toUpperCase().replace(/^./, 'F')}`,
+    `thr_${hex.slice(1)}g`,
+    `thr_${hex}%0a`,
+    `%74hr_${hex}`,
+    '%20',
+  ]
+  for (const thread of wrong) {
+    for (const { status, body } of await Promise.all([...calls(thread), ana.unsubscribe(thread)])) {
+      t.equal(`${status} ${body.error}`, '400 invalid_id', thread)
+    }
+  }
+})

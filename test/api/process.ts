@@ -1,0 +1,108 @@
+// The compiled server as a process of its own: started on a free port over a new data directory,
+// stopped by its id. What it says on stdout is kept, and shown when it does not do what is expected.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+export const program = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+/** Longer than any start or stop takes; only a process that hangs meets it. */
+const patienceMs = 20_000
+
+export interface LogLine {
+  msg: string
+  url?: string
+  [field: string]: unknown
+}
+
+export interface Run {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+export class Program {
+  stdout = ''
+  stderr = ''
+  readonly child: ChildProcess
+  readonly #ended: Promise<Run>
+  #changed: () => void = () => {}
+
+  constructor(args: readonly string[], environment: Record<string, string> = {}) {
+    const env = { PATH: process.env.PATH, ...environment }
+    this.child = spawn(process.execPath, [program, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.child.stdout!.setEncoding('utf8').on('data', (text) => {
+      this.stdout += text
+      this.#changed()
+    })
+    this.child.stderr!.setEncoding('utf8').on('data', (text) => {
+      this.stderr += text
+    })
+    const hanging = setTimeout(() => this.child.kill('SIGKILL'), patienceMs * 3)
+    this.#ended = once(this.child, 'close').then(([code, signal]) => {
+      clearTimeout(hanging)
+      this.#changed()
+      return { code, signal, stdout: this.stdout, stderr: this.stderr }
+    })
+  }
+
+  /** Resolves when the process is gone and its output is read. */
+  get ended(): Promise<Run> {
+    return this.#ended
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
+  }
+
+  get log(): LogLine[] {
+    return this.stdout
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line))
+  }
+
+  /** The log line with this message, as soon as it is there. Rejects when the process ends first. */
+  async logged(message: string): Promise<LogLine> {
+    const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
+    try {
+      for (;;) {
+        const line = this.log.find(({ msg }) => msg === message)
+        if (line !== undefined) return line
+        if (this.hasEnded) throw new Error(`no "${message}" in:\n${this.stdout}${this.stderr}`)
+        await new Promise<void>((resolve) => {
+          this.#changed = resolve
+        })
+      }
+    } finally {
+      clearTimeout(deadline)
+    }
+  }
+
+  /** Sends the signal, unless it has ended, and waits for the end. */
+  async stop(signal: NodeJS.Signals): Promise<Run> {
+    if (!this.hasEnded) this.child.kill(signal)
+    return this.#ended
+  }
+}
+
+/** Runs the program to its end. */
+export function run(args: readonly string[], environment?: Record<string, string>): Promise<Run> {
+  return new Program(args, environment).ended
+}
+
+/** A path for a data directory that is not there yet, removed after the test. */
+export function dataDirectory(t: Test): string {
+  const parent = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
+  t.teardown(() => rmSync(parent, { recursive: true, force: true }))
+  return join(parent, 'data')
+}

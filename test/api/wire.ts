@@ -1,0 +1,107 @@
+// A TCP connection on which a test writes bytes as it likes, and reads answers one by one.
+
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { Test } from 'tap'
+
+export interface WireAnswer {
+  status: number
+  headers: Record<string, string>
+  text: string
+}
+
+/** Longer than any answer takes; only a server that never answers meets it. */
+const patienceMs = 10_000
+
+export class Wire {
+  readonly socket: Socket
+  #bytes: Buffer = Buffer.alloc(0)
+  #isClosed = false
+  #changed: () => void = () => {}
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (chunk) => {
+      this.#bytes = Buffer.concat([this.#bytes, chunk])
+      this.#changed()
+    })
+    socket.on('error', () => {}) // a reset is a close
+    socket.on('close', () => {
+      this.#isClosed = true
+      this.#changed()
+    })
+    socket.setTimeout(patienceMs, () => socket.destroy())
+  }
+
+  /** Writes; text as UTF-8. Waits until the kernel has taken it. */
+  async write(bytes: string | Uint8Array): Promise<void> {
+    if (!this.socket.write(bytes)) {
+      await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')])
+    }
+  }
+
+  /** The next answer. Rejects when the connection closes before its end. */
+  async answer({ hasBody = true } = {}): Promise<WireAnswer> {
+    const end = await this.#until(() => this.#bytes.indexOf('\r\n\r\n'))
+    const [first, ...lines] = this.#bytes.toString('latin1', 0, end).split('\r\n')
+    const headers = Object.fromEntries(
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+    )
+    const from = end + '\r\n\r\n'.length
+    const to = from + (hasBody ? Number(headers['content-length'] ?? 0) : 0)
+    await this.#until(() => (this.#bytes.length >= to ? to : -1))
+    const text = this.#bytes.toString('utf8', from, to)
+    this.#bytes = this.#bytes.subarray(to)
+    return { status: Number(first.split(' ')[1]), headers, text }
+  }
+
+  /** Resolves when the server has closed the connection; what came before is in `rest`. */
+  async closed(): Promise<void> {
+    while (!this.#isClosed) await this.#change()
+  }
+
+  get rest(): string {
+    return this.#bytes.toString('latin1')
+  }
+
+  async #until(find: () => number): Promise<number> {
+    for (;;) {
+      const found = find()
+      if (found !== -1) return found
+      if (this.#isClosed) throw new Error(`closed after ${JSON.stringify(this.rest)}`)
+      await this.#change()
+    }
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#changed = resolve
+    })
+  }
+}
+
+/** Connects to a port of this machine for the length of a test. */
+export async function wire(t: Test, port: number): Promise<Wire> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  t.teardown(() => socket.destroy())
+  return new Wire(socket)
+}
+
+/** The text of a request; with a length unless `headers` say how the body comes. */
+export function requestText(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body = '',
+): string {
+  const all: Record<string, string> = { Host: 'forum.example', ...headers }
+  if (body !== '' && all['Transfer-Encoding'] === undefined) {
+    all['Content-Length'] ??= `${Buffer.byteLength(body)}`
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}

@@ -1,0 +1,97 @@
+// Random programs of commands: who does what, by numbers that a run makes into those who are there.
+
+import fc from 'fast-check'
+import type { Health } from '../../wal/journal.ts'
+import { dayMs, hourMs } from './doubles.ts'
+
+/** What of an earlier publication is changed when its key is used again. */
+export type Change =
+  | 'nothing'
+  | 'content'
+  | 'title'
+  | 'visibility'
+  | 'members'
+  | 'thread'
+  | 'operation'
+  | 'caller'
+
+/** `by`, `thread`, `named` and `pick` are taken modulo what there is. */
+export type Command =
+  | { does: 'identity'; kind: 'guest' | 'persistent'; name: string }
+  | {
+      does: 'thread'
+      by: number
+      title: string
+      content: string
+      visibility: 'public' | 'private'
+      named: number[]
+    }
+  | { does: 'reply'; by: number; thread: number; content: string }
+  | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
+  | { does: 'again'; pick: number; change: Change }
+  | { does: 'clock'; ms: number }
+  | { does: 'health'; health: Health }
+  | { does: 'expire' | 'restart' }
+
+/** Participants that nobody is: an id of the right shape, and one of the wrong. */
+export const absentId = 20
+export const malformedId = 21
+
+const text = fc.oneof(
+  fc.constantFrom('hello', 'hello!', '"', '\\', '{"a":1}', 'né€🦊', '\u0000\n'),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+)
+const by = fc.nat(6)
+const thread = fc.nat(9)
+const named = fc.uniqueArray(
+  fc.oneof({ weight: 20, arbitrary: fc.nat(6) }, fc.constantFrom(absentId, malformedId)),
+  { maxLength: 4 },
+)
+const visibility = fc.constantFrom<('public' | 'private')[]>('public', 'public', 'private')
+const kind = fc.constantFrom<('guest' | 'persistent')[]>('guest', 'guest', 'persistent')
+const change = fc.constantFrom<Change[]>(
+  'nothing',
+  'nothing',
+  'content',
+  'title',
+  'visibility',
+  'members',
+  'thread',
+  'operation',
+  'caller',
+)
+const ms = fc.constantFrom(0, 1, 1000, -hourMs, -3 * dayMs, dayMs, 8 * dayMs)
+const health = fc.constantFrom<Health[]>('ok', 'ok', 'storage_full', 'overloaded')
+const does = <D extends Command['does']>(name: D) => fc.constant(name)
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 15, arbitrary: fc.record({ does: does('identity'), kind, name: text }) },
+  {
+    weight: 18,
+    arbitrary: fc.record({
+      does: does('thread'),
+      by,
+      title: text,
+      content: text,
+      visibility,
+      named,
+    }),
+  },
+  { weight: 36, arbitrary: fc.record({ does: does('reply'), by, thread, content: text }) },
+  { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
+  { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
+  { weight: 18, arbitrary: fc.record({ does: does('again'), pick: fc.nat(), change }) },
+  { weight: 12, arbitrary: fc.record({ does: does('clock'), ms }) },
+  { weight: 6, arbitrary: fc.record({ does: does('health'), health }) },
+  { weight: 6, arbitrary: fc.record({ does: does('expire') }) },
+  { weight: 1, arbitrary: fc.record({ does: does('restart') }) },
+)
+
+/** Programs that begin with someone to act. */
+export const anyProgram: fc.Arbitrary<Command[]> = fc
+  .array(command, { minLength: 5, maxLength: 150 })
+  .map((commands) => [
+    { does: 'identity', kind: 'persistent', name: 'Ana' },
+    { does: 'identity', kind: 'guest', name: 'Bob' },
+    ...commands,
+  ])

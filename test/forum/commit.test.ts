@@ -1,0 +1,97 @@
+import t from 'tap'
+import { commit, isRefusal, refuseWrite, timeOf } from '../../src/forum/forum.ts'
+import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
+import { createThread, reply } from '../../src/forum/posts.ts'
+import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
+import { dayMs, hourMs, newWorld, type World } from './doubles.ts'
+
+const expiry = { type: 'guests.expired', at: 0, before: 0 } as const
+
+t.test('commit: a record: appended first, applied then, answered with its position', async (t) => {
+  const { forum, rows } = newWorld()
+  const seen: number[] = []
+  const append = (row: unknown) => {
+    seen.push(forum.state.position)
+    return rows.append(row)
+  }
+  forum.journal = { append, health: 'ok', durable: 0 }
+  t.equal(commit(forum, { ...expiry, at: 7 }), 1)
+  t.equal(commit(forum, { ...expiry, at: 8 }), 2)
+  t.same(seen, [0, 1], 'nothing was applied before it was appended')
+  t.same([forum.state.position, forum.state.now], [2, 8], 'F1')
+})
+
+t.test('F2: the clock steps back an hour: a record is made: its time does not', async (t) => {
+  const { forum, clock } = newWorld()
+  const first = clock.now
+  commit(forum, { ...expiry, at: timeOf(forum) })
+  clock.now -= hourMs
+  t.equal(timeOf(forum), first)
+  clock.now += 2 * hourMs
+  t.equal(timeOf(forum), first + hourMs)
+})
+
+/** A forum with an author, a guest about to expire, a thread, and someone to name. */
+function furnished(): World & { author: number; threadId: string } {
+  const world = newWorld()
+  const { forum } = world
+  for (const kind of ['persistent', 'guest'] as const) {
+    createIdentity(forum, { kind, displayName: 'Ana' })
+  }
+  const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+  createThread(forum, { caller: 0, key: 'key-0001', ...wish })
+  return { ...world, author: 0, threadId: forum.state.threads.id(0) }
+}
+
+for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) {
+  t.test(`${health}: every command: refused with it, and nothing changes`, async (t) => {
+    const { forum, rows, clock, author, threadId } = furnished()
+    unsubscribe(forum, { caller: author, threadId })
+    const { position } = rows
+    rows.health = health
+    clock.now += 8 * dayMs
+    t.same(refuseWrite(forum), { refused: health })
+    const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+    const outcomes = [
+      createIdentity(forum, { kind: 'guest', displayName: 'Bob' }),
+      createThread(forum, { caller: author, key: 'key-0002', ...wish }),
+      reply(forum, { caller: author, threadId, content: 'C', key: 'key-0003' }),
+      subscribe(forum, { caller: author, threadId }),
+    ]
+    for (const outcome of outcomes) t.same(outcome, { refused: health })
+    expireGuests(forum)
+    t.equal(rows.position, position, 'nothing was appended')
+    t.equal(forum.state.position, position)
+    t.equal(forum.state.threads.count, 1)
+
+    const again = createThread(forum, { caller: author, key: 'key-0001', ...wish })
+    t.match(again, { replayed: true, position: 3 }, 'a replay needs no disk')
+    t.same(unsubscribe(forum, { caller: author, threadId }), { position: 4 }, 'nor what is so')
+  })
+}
+
+t.test('journal and state: they part: the next commit is stopped by an assertion', async (t) => {
+  const { forum } = newWorld()
+  forum.state.position = 5
+  forum.journal = { append: () => Number.NaN, health: 'ok', durable: 0 }
+  t.throws(() => commit(forum, expiry), { code: 'ERR_ASSERTION' })
+})
+
+t.test('R1: guests of a week ago: expired by the timer: one record for all', async (t) => {
+  const { forum, rows, clock } = furnished()
+  for (let i = 0; i < 5; i++) createIdentity(forum, { kind: 'guest', displayName: 'Guest' })
+  clock.now += hourMs
+  const late = createIdentity(forum, { kind: 'guest', displayName: 'Late' })
+  t.notOk(isRefusal(late))
+  const { position } = rows
+  clock.now += 7 * dayMs - hourMs
+  expireGuests(forum)
+  t.equal(rows.position, position + 1)
+  t.strictSame(rows.records().at(-1), { type: 'guests.expired', at: clock.now, before: 7 })
+  const kinds = Array.from({ length: 8 }, (_, i) => forum.state.identities.kind(i))
+  t.same(kinds, ['persistent', ...Array(6).fill('expired'), 'guest'])
+  expireGuests(forum)
+  t.equal(rows.position, position + 1, 'asked again, nothing is new')
+  clock.now -= 7 * dayMs
+  t.equal(forum.state.identities.isActive(3, timeOf(forum)), false, 'and no clock revives them')
+})

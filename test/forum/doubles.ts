@@ -1,0 +1,84 @@
+// What stands in for the disk, the clock and chance around a real forum: the log's rows are kept as
+// the bytes they would be, time stands where it is put, and ids come from a count.
+
+import { createHash } from 'node:crypto'
+import { Packr } from 'msgpackr'
+import type { Service } from '../../src/api/route.ts'
+import { apply } from '../../src/forum/apply.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import { decode, type ForumRecord } from '../../src/forum/records.ts'
+import { State } from '../../src/state/state.ts'
+import type { Health } from '../../wal/journal.ts'
+
+export const hourMs = 3_600_000
+export const dayMs = 24 * hourMs
+const packr = new Packr({ useRecords: false })
+
+/** A journal that is durable at once, and keeps its records packed. */
+export class Rows {
+  readonly packed: Buffer[] = []
+  health: Health = 'ok'
+
+  get position(): number {
+    return this.packed.length
+  }
+
+  get durable(): number {
+    return this.packed.length
+  }
+
+  append(row: unknown): number {
+    return this.packed.push(Buffer.from(packr.pack(row)))
+  }
+
+  /** The records, read back from their bytes. */
+  records(): ForumRecord[] {
+    return this.packed.map((bytes) => decode(packr.unpack(bytes)))
+  }
+}
+
+export interface World {
+  forum: Forum
+  rows: Rows
+  /** Where the clock stands. */
+  clock: { now: number }
+}
+
+/** An empty forum on its doubles. */
+export function newWorld(): World {
+  const rows = new Rows()
+  const clock = { now: 1_790_000_000_000 }
+  let drawn = 0
+  const draw = () => createHash('sha256').update(String(drawn++)).digest('hex')
+  const stamps = {
+    clock: () => clock.now,
+    id: () => draw().slice(0, 32),
+    token: () => `aic_${draw()}`,
+    bytes: (count: number) => Buffer.alloc(count, draw()),
+  }
+  const state = new State({ retentionMs: dayMs, seed: 7 })
+  return { forum: { state, journal: rows, stamps, webhookKey }, rows, clock }
+}
+
+/** Seals the secrets of webhooks, before a restart and after. */
+export const webhookKey = Buffer.alloc(32, 5)
+
+/** The state that the rows fold to, with another seed, as after a restart. */
+export function replayed(rows: Rows): State {
+  const state = new State({ retentionMs: dayMs, seed: 1234567 })
+  for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
+  return state
+}
+
+/** What the routes of api/ run on. */
+export function serviceOf(forum: Forum): Service {
+  return {
+    forum,
+    publicUrl: 'http://127.0.0.1:1',
+    pollAfterSeconds: 60,
+    webhooks: { refuseUrl: () => null, challenge: () => null },
+    durability: 'always',
+    version: '0.0.0',
+    uptimeSeconds: () => 0,
+  }
+}

@@ -1,0 +1,173 @@
+// Goal:   every caller is told what decisions.md says, at any time, before and after a restart.
+// Method: random programs of commands run against the forum and against a model of it (commands.ts,
+//         program.ts, model.ts). After each program everything that anybody can read is compared, in pages of
+//         several sizes; then the log is folded into an empty state, which must give the same bytes.
+
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { getNotifications } from '../../src/api/notifications.ts'
+import type { Answer, Route } from '../../src/api/route.ts'
+import { getThread, getThreads } from '../../src/api/threads.ts'
+import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { nobody } from '../../src/state/state.ts'
+import { anyProgram } from './commands.ts'
+import { replayed, serviceOf } from './doubles.ts'
+import type { Answered, Viewer } from './model.ts'
+import { bodyOf, Run } from './program.ts'
+
+const programs = 50
+
+/** Asks everything that can be asked, compares each answer with the model, and keeps its bytes. */
+class Reader {
+  readonly answers: Buffer[] = []
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  readAll(): void {
+    const { model } = this.#run
+    for (const viewer of [null, ...model.agents]) {
+      const caller = viewer === null ? nobody : this.#run.numberOf(viewer)
+      if (caller === null) continue
+      for (const limit of [1, 2, 50]) this.#list(viewer, caller, limit)
+      for (const thread of model.threads) {
+        for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread.id, limit)
+      }
+      if (viewer === null) continue
+      for (const limit of [1, 4, 100]) this.#feed(viewer, caller, limit)
+    }
+    const absent = `thr_${'0'.repeat(32)}`
+    this.#refused(getThread, { id: absent, query: { after: 0, limit: 1 } })
+    this.#refused(getThreads, { query: { limit: 1, cursor: 'AAAA' } }, 'invalid_cursor')
+  }
+
+  #list(viewer: Viewer, caller: number, limit: number): void {
+    let cursor: string | undefined
+    const pages = this.#run.model.list(viewer, limit)
+    for (const [i, expected] of pages.entries()) {
+      const query = cursor === undefined ? { limit } : { limit, cursor }
+      const body = this.#ask(getThreads, { caller, query })
+      const { next_cursor: next, ...rest } = body.body as { next_cursor: string | null }
+      assert.equal(next === null, i === pages.length - 1, 'the last page has no cursor')
+      same({ ...body, body: rest }, expected)
+      cursor = next ?? undefined
+    }
+  }
+
+  #thread(viewer: Viewer, caller: number, id: string, limit: number): void {
+    const { model } = this.#run
+    const thread = model.threads.find((each) => each.id === id)!
+    if (!model.maySee(viewer, thread)) {
+      return this.#refused(getThread, { caller, id, query: { after: 0, limit } })
+    }
+    this.#follow(
+      (after) => this.#ask(getThread, { caller, id, query: { after, limit } }),
+      (after) => model.read(thread, after, limit),
+    )
+  }
+
+  #feed(viewer: Exclude<Viewer, null>, caller: number, limit: number): void {
+    this.#follow(
+      (after) => this.#ask(getNotifications, { caller, query: { after, limit } }),
+      (after) => this.#run.model.feed(viewer, after, limit),
+    )
+  }
+
+  /** Reads to the end by `next_after`, and then from positions in between. */
+  #follow(ask: (after: number) => Answered, expect: (after: number) => Answered): void {
+    for (let after = 0; ; ) {
+      const answer = ask(after)
+      same(answer, expect(after))
+      const { next_after: next } = answer.body as { next_after: number }
+      if (next === after) break
+      after = next
+    }
+    const { position } = this.#run.model
+    for (const after of [1, position >> 1, position, Number.MAX_SAFE_INTEGER]) {
+      same(ask(after), expect(after))
+    }
+  }
+
+  #ask(route: Route, call: { caller?: number; id?: string; query: object }): Answered {
+    const outcome = this.#call(route, call) as Answer
+    const body = bodyOf(outcome) as object
+    assert.ok(outcome.position <= this.#run.world.rows.position, 'Q1: a position of the log')
+    this.answers.push(Buffer.from(outcome.body as Uint8Array))
+    return { body, newest: outcome.position }
+  }
+
+  #refused(route: Route, call: { caller?: number; id?: string; query: object }, code?: string) {
+    const outcome = this.#call(route, call)
+    assert.deepEqual(outcome, { refused: code ?? 'not_found' })
+  }
+
+  #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Refusal {
+    const whole = { caller: nobody, id: '', body: {}, key: '', client: '', ...call }
+    const outcome = route.run(serviceOf(this.#run.world.forum), whole)
+    this.#run.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} 200`)
+    return outcome
+  }
+}
+
+/** Q1: an answer waits for exactly the newest thing that it shows. */
+function same(answer: Answered, expected: Answered): void {
+  assert.deepEqual(answer.body, expected.body)
+  assert.equal(answer.newest, expected.newest, 'Q1: the newest thing shown')
+}
+
+const outcomes = new Set<string>()
+
+t.test('F1, F2, R1, Q1, M1: any program: run and replayed: the answers of the model', async () => {
+  const property = fc.property(anyProgram, (program) => {
+    const run = new Run(outcomes)
+    for (const command of program) run.step(command)
+    const { rows, forum } = run.world
+    assert.equal(rows.position, run.model.position, 'R1: a command is one record')
+    assert.equal(forum.state.position, rows.position, 'F1: state and log advance together')
+    assert.equal(forum.state.now, rows.records().at(-1)?.at ?? 0, 'F1: of the last record')
+    const times = rows.records().map(({ at }) => at)
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+      'F2: times never go back',
+    )
+
+    const live = new Reader(run)
+    live.readAll()
+    forum.state = replayed(rows)
+    const recovered = new Reader(run)
+    recovered.readAll()
+    assert.equal(recovered.answers.length, live.answers.length)
+    for (const [i, bytes] of live.answers.entries()) {
+      assert.ok(bytes.equals(recovered.answers[i]), 'state is a fold of the log, byte for byte')
+    }
+  })
+  fc.assert(property, { numRuns: programs })
+})
+
+t.test('the programs: all of them: every answer and refusal was met', async (t) => {
+  const met = [...outcomes].sort()
+  t.same(met, [
+    'createIdentity 201',
+    'createThread 200',
+    'createThread 201',
+    'guests expired',
+    'idempotency_conflict',
+    'invalid_cursor',
+    'invalid_members',
+    'invalid_token',
+    'listThreads 200',
+    'not_found',
+    'overloaded',
+    'pollNotifications 200',
+    'readThread 200',
+    'reply 200',
+    'reply 201',
+    'storage_full',
+    'subscribe 200',
+    'unsubscribe 200',
+  ])
+})

@@ -1,0 +1,252 @@
+// The forum as plain maps and arrays, written from decisions.md and not from src: what every caller
+// must be told. Everything is looked at in full for every question.
+
+const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
+
+export interface ModelAgent {
+  id: string
+  token: string
+  kind: 'guest' | 'persistent'
+  name: string
+  expiresAt: number | null
+  /** A record says that it expired: no clock that steps back brings it to life. */
+  isRecordedExpired: boolean
+  /** By idempotency key: what was asked, and what was answered. */
+  uses: Map<string, { wish: string; answer: Publication }>
+  follows: Set<ModelThread>
+  /** Position of the last change of `follows`. */
+  followsChanged: number
+}
+
+interface ModelMessage {
+  seq: number
+  id: string
+  author: ModelAgent
+  content: string
+  at: number
+}
+
+export interface ModelThread {
+  id: string
+  author: ModelAgent
+  title: string
+  visibility: 'public' | 'private'
+  at: number
+  members: Set<ModelAgent>
+  messages: ModelMessage[]
+}
+
+export interface ThreadWish {
+  does: 'thread'
+  title: string
+  content: string
+  visibility: 'public' | 'private'
+  participantIds: string[]
+}
+
+export interface ReplyWish {
+  does: 'reply'
+  threadId: string
+  content: string
+}
+
+export type Wish = ThreadWish | ReplyWish
+
+/** What a publication's answer says, without `follow_up`. */
+export interface Publication {
+  thread_id: string
+  message_id: string
+  author_id: string
+  created_at: number
+  read_url: string
+  published: true
+}
+
+export interface Answered {
+  /** The parsed body. */
+  body: object
+  /** Position of the newest thing that the body shows. */
+  newest: number
+}
+
+type Foreseen = { refused: string } | { replayed: Publication } | 'new'
+
+/** A caller; null is the anonymous one. */
+export type Viewer = ModelAgent | null
+
+export class Model {
+  clock = 0
+  health = 'ok'
+  /** Records in the log so far. */
+  position = 0
+  readonly agents: ModelAgent[] = []
+  readonly threads: ModelThread[] = []
+  #lastTime = 0
+
+  /** `created_at` of what happens now: max(clock, last). */
+  get time(): number {
+    return Math.max(this.clock, this.#lastTime)
+  }
+
+  isActive(agent: ModelAgent): boolean {
+    if (agent.expiresAt === null) return true
+    return !agent.isRecordedExpired && this.time < agent.expiresAt
+  }
+
+  /** One more record is in the log. */
+  record(): number {
+    this.#lastTime = this.time
+    this.position += 1
+    return this.position
+  }
+
+  addAgent(agent: Pick<ModelAgent, 'id' | 'token' | 'kind' | 'name'>): ModelAgent {
+    const expiresAt = agent.kind === 'guest' ? this.time + guestLifetimeMs : null
+    const own = { uses: new Map(), follows: new Set<ModelThread>(), followsChanged: this.record() }
+    const added = { ...agent, expiresAt, isRecordedExpired: false, ...own }
+    this.agents.push(added)
+    return added
+  }
+
+  maySee(viewer: Viewer, thread: ModelThread): boolean {
+    if (thread.visibility === 'public') return true
+    return viewer !== null && thread.members.has(viewer)
+  }
+
+  /** What the caller must hear when it publishes this with this key. */
+  foresee(caller: ModelAgent, key: string, wish: Wish): Foreseen {
+    if (wish.does === 'reply') {
+      const thread = this.threads.find(({ id }) => id === wish.threadId)
+      if (thread === undefined || !this.maySee(caller, thread)) return { refused: 'not_found' }
+    }
+    const use = caller.uses.get(key)
+    if (use !== undefined) {
+      const isSame = use.wish === JSON.stringify(wish)
+      return isSame ? { replayed: use.answer } : { refused: 'idempotency_conflict' }
+    }
+    if (wish.does === 'thread') {
+      for (const id of wish.participantIds) {
+        const named = this.agents.find((agent) => agent.id === id)
+        if (named === undefined || !this.isActive(named)) return { refused: 'invalid_members' }
+      }
+    }
+    return this.health === 'ok' ? 'new' : { refused: this.health }
+  }
+
+  /** It was published, under these ids. Returns what the answer says. */
+  publish(
+    caller: ModelAgent,
+    key: string,
+    wish: Wish,
+    ids: { threadId: string; messageId: string },
+  ): Publication {
+    const at = this.time
+    const seq = this.record()
+    const thread = wish.does === 'thread' ? this.#open(caller, wish, ids.threadId, at) : null
+    const target = thread ?? this.threads.find(({ id }) => id === ids.threadId)!
+    target.messages.push({ seq, id: ids.messageId, author: caller, content: wish.content, at })
+    this.follow(caller, target, seq)
+    if (thread !== null) for (const member of thread.members) this.follow(member, thread, seq)
+    const answer: Publication = {
+      thread_id: target.id,
+      message_id: ids.messageId,
+      author_id: caller.id,
+      created_at: at,
+      read_url: `/api/threads/${target.id}`,
+      published: true,
+    }
+    caller.uses.set(key, { wish: JSON.stringify(wish), answer })
+    return answer
+  }
+
+  #open(author: ModelAgent, wish: ThreadWish, id: string, at: number): ModelThread {
+    const { title, visibility } = wish
+    const named = this.agents.filter((agent) => wish.participantIds.includes(agent.id))
+    const members = new Set([author, ...named])
+    const thread = { id, author, title, visibility, at, members, messages: [] }
+    this.threads.push(thread)
+    return thread
+  }
+
+  follow(agent: ModelAgent, thread: ModelThread, position: number): void {
+    if (agent.follows.has(thread)) return
+    agent.follows.add(thread)
+    agent.followsChanged = position
+  }
+
+  unfollow(agent: ModelAgent, thread: ModelThread, position: number): void {
+    if (agent.follows.delete(thread)) agent.followsChanged = position
+  }
+
+  // What callers read.
+
+  list(viewer: Viewer, limit: number): Answered[] {
+    const visible = this.threads.filter((thread) => this.maySee(viewer, thread)).reverse()
+    const pages: Answered[] = []
+    do {
+      const shown = visible.splice(0, limit)
+      const newest = Math.max(0, ...shown.map(({ messages }) => messages.at(-1)!.seq))
+      const body = { threads: shown.map(threadJson), content_is_untrusted: true }
+      pages.push({ body, newest })
+    } while (visible.length > 0)
+    return pages
+  }
+
+  read(thread: ModelThread, after: number, limit: number): Answered {
+    const later = thread.messages.filter(({ seq }) => seq > after)
+    const shown = later.slice(0, limit)
+    const body = {
+      thread: threadJson(thread),
+      messages: shown.map(({ seq, id, author, content, at }) => ({
+        seq,
+        id,
+        author_id: author.id,
+        display_name: author.name,
+        kind: author.kind,
+        content,
+        created_at: at,
+      })),
+      next_after: shown.at(-1)?.seq ?? after,
+      has_more: later.length > limit,
+      content_is_untrusted: true,
+    }
+    return { body, newest: thread.messages.at(-1)!.seq }
+  }
+
+  feed(reader: ModelAgent, after: number, limit: number): Answered {
+    const later = [...reader.follows]
+      .flatMap((thread) => thread.messages.map((message) => ({ thread, ...message })))
+      .filter(({ seq, author }) => seq > after && author !== reader)
+      .sort((a, b) => a.seq - b.seq)
+    const shown = later.slice(0, limit)
+    const body = {
+      notifications: shown.map(({ seq, id, author, thread, at }) => ({
+        seq,
+        message_id: id,
+        author_id: author.id,
+        thread_id: thread.id,
+        created_at: at,
+      })),
+      next_after: shown.at(-1)?.seq ?? after,
+      has_more: later.length > limit,
+      poll_after_seconds: 60,
+      webhook_registration: '/api/notifications/webhook',
+      webhook_guide: '/notifications.txt',
+    }
+    // `has_more` tells of one message more than are shown.
+    const told = later.slice(0, limit + 1).at(-1)?.seq ?? 0
+    return { body, newest: Math.max(told, reader.followsChanged) }
+  }
+}
+
+function threadJson({ id, author, title, visibility, at, messages }: ModelThread): object {
+  return {
+    id,
+    author_id: author.id,
+    title,
+    visibility,
+    created_at: at,
+    display_name: author.name,
+    message_count: messages.length,
+  }
+}

@@ -1,0 +1,235 @@
+// A program of commands, run against a real forum and against the model at once. Each answer is
+// compared as it comes.
+
+import assert from 'node:assert/strict'
+import { postIdentity } from '../../src/api/identities.ts'
+import type { Answer, Route } from '../../src/api/route.ts'
+import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
+import { postReply, postThread } from '../../src/api/threads.ts'
+import { authenticate, isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { expireGuests, tokenDigest } from '../../src/forum/identities.ts'
+import { nobody } from '../../src/state/state.ts'
+import { absentId, type Change, type Command, malformedId } from './commands.ts'
+import { newWorld, replayed, serviceOf, type World } from './doubles.ts'
+import { Model, type ModelAgent, type ThreadWish, type Wish } from './model.ts'
+
+interface Published {
+  caller: ModelAgent
+  key: string
+  wish: Wish
+}
+
+/** A forum and its model, in step. */
+export class Run {
+  readonly world: World = newWorld()
+  readonly model = new Model()
+  /** What programs came to: names of answers and refusals. */
+  readonly outcomes: Set<string>
+  readonly #published: Published[] = []
+  #keys = 0
+
+  constructor(outcomes: Set<string>) {
+    this.outcomes = outcomes
+    this.model.clock = this.world.clock.now
+  }
+
+  /** Runs one command on both; throws when they differ. */
+  step(command: Command): void {
+    const { world, model } = this
+    switch (command.does) {
+      case 'identity':
+        return this.#createIdentity(command.kind, command.name)
+      case 'thread':
+        return this.#publish(this.#agent(command.by), this.#newKey(), {
+          does: 'thread',
+          title: command.title,
+          content: command.content,
+          visibility: command.visibility,
+          participantIds: this.#idsOf(command.named),
+        })
+      case 'reply': {
+        const { by, thread, content } = command
+        const wish = { does: 'reply', threadId: this.#threadId(thread), content } as const
+        return this.#publish(this.#agent(by), this.#newKey(), wish)
+      }
+      case 'again':
+        return this.#again(command.pick, command.change)
+      case 'subscribe':
+      case 'unsubscribe':
+        return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
+      case 'clock':
+        world.clock.now += command.ms
+        model.clock = world.clock.now
+        return
+      case 'expire':
+        return this.#expire()
+      case 'health':
+        world.rows.health = command.health
+        model.health = command.health
+        return
+      case 'restart':
+        world.forum.state = replayed(world.rows)
+    }
+  }
+
+  /** The number the edge would find for this caller. */
+  numberOf(agent: ModelAgent): number | null {
+    const found = authenticate(this.world.forum, tokenDigest(agent.token))
+    assert.equal(typeof found === 'number', this.model.isActive(agent), 'a token works until then')
+    if (typeof found === 'number') return found
+    assert.equal(found.refused, 'invalid_token')
+    this.outcomes.add('invalid_token')
+    return null
+  }
+
+  #run(route: Route, call: { caller?: number; id?: string; body?: object; key?: string }) {
+    const whole = { caller: nobody, id: '', query: {}, body: {}, key: '', client: '', ...call }
+    const outcome: Answer | Refusal = route.run(serviceOf(this.world.forum), whole)
+    assert.equal(this.world.rows.position >= (outcome.position ?? 0), true, 'Q1: of the log')
+    this.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} ${outcome.status}`)
+    return outcome
+  }
+
+  #createIdentity(kind: 'guest' | 'persistent', name: string): void {
+    const { model } = this
+    const outcome = this.#run(postIdentity, { body: { kind, display_name: name } })
+    if (model.health !== 'ok') return assert.deepEqual(outcome, { refused: model.health })
+    const body = bodyOf(outcome) as object
+    const { id, token } = body as { id: string; token: string }
+    assert.match(`${id} ${token}`, /^agt_[0-9a-f]{32} aic_[0-9a-f]{64}$/)
+    const agent = model.addAgent({ id, token, kind, name })
+    assert.deepEqual(body, {
+      ...body,
+      kind,
+      display_name: name,
+      expires_at: agent.expiresAt,
+      token_shown_once: true,
+      identity_is_self_asserted: true,
+    })
+    assert.equal((outcome as Answer).position, model.position)
+  }
+
+  #publish(caller: ModelAgent, key: string, wish: Wish): void {
+    const number = this.numberOf(caller)
+    if (number === null) return
+    const foreseen = this.model.foresee(caller, key, wish)
+    const id = wish.does === 'reply' ? wish.threadId : ''
+    const route = wish.does === 'reply' ? postReply : postThread
+    const outcome = this.#run(route, { caller: number, key, id, body: bodyOfWish(wish) })
+    if (foreseen !== 'new' && 'refused' in foreseen) {
+      assert.equal((outcome as Refusal).refused, foreseen.refused)
+      return
+    }
+    const { follow_up, ...body } = bodyOf(outcome) as Record<string, unknown>
+    assert.ok(follow_up)
+    if (foreseen !== 'new') {
+      assert.deepEqual(body, { ...foreseen.replayed, replayed: true })
+      assert.equal((outcome as Answer).status, 200)
+      return
+    }
+    const ids = { threadId: body.thread_id as string, messageId: body.message_id as string }
+    assert.match(`${ids.threadId} ${ids.messageId}`, /^thr_[0-9a-f]{32} msg_[0-9a-f]{32}$/)
+    const expected = this.model.publish(caller, key, wish, ids)
+    assert.deepEqual(body, { ...expected, replayed: false })
+    assert.equal((outcome as Answer).status, 201)
+    assert.equal((outcome as Answer).position, this.model.position)
+    this.#published.push({ caller, key, wish })
+  }
+
+  /** A key that was used before, for the same or for something else. */
+  #again(pick: number, change: Change): void {
+    if (this.#published.length === 0) return
+    const { caller, key, wish } = this.#published[pick % this.#published.length]
+    const who = change === 'caller' ? this.#agent(pick) : caller
+    this.#publish(who, key, changed(wish, change, this.#threadId(pick)))
+  }
+
+  #follow(does: 'subscribe' | 'unsubscribe', agent: ModelAgent, threadId: string): void {
+    const { model } = this
+    const caller = this.numberOf(agent)
+    if (caller === null) return
+    const route = does === 'subscribe' ? postSubscribe : deleteSubscribe
+    const outcome = this.#run(route, { caller, id: threadId })
+    const found = model.threads.find(({ id }) => id === threadId)
+    const target = found !== undefined && model.maySee(agent, found) ? found : undefined
+    if (target === undefined && does === 'subscribe') {
+      return assert.deepEqual(outcome, { refused: 'not_found' })
+    }
+    const isChange = target !== undefined && agent.follows.has(target) !== (does === 'subscribe')
+    if (isChange && model.health !== 'ok') {
+      return assert.deepEqual(outcome, { refused: model.health })
+    }
+    if (isChange) model[does === 'subscribe' ? 'follow' : 'unfollow'](agent, target, model.record())
+    const { follow_up, ...body } = bodyOf(outcome) as Record<string, unknown>
+    const about = { thread_id: threadId, subscribed: does === 'subscribe' }
+    const more = { notifications: '/api/notifications?after=0', delivery: 'poll' }
+    assert.deepEqual(body, does === 'subscribe' ? { ...about, ...more } : about)
+  }
+
+  /** What the timer does: guests whose time has come are recorded as expired. */
+  #expire(): void {
+    const { model, world } = this
+    const due = model.agents.filter(
+      (agent) => agent.expiresAt !== null && !agent.isRecordedExpired && !model.isActive(agent),
+    )
+    expireGuests(world.forum)
+    const recorded = world.rows.position - model.position
+    assert.ok(recorded <= 1, 'R1: one record for all')
+    if (model.health !== 'ok') return assert.equal(recorded, 0)
+    if (due.length > 0) assert.equal(recorded, 1, 'R1: it is recorded')
+    if (recorded === 1) model.record()
+    for (const agent of due) agent.isRecordedExpired = true
+    if (due.length > 0) this.outcomes.add('guests expired')
+  }
+
+  #agent(number: number): ModelAgent {
+    return this.model.agents[number % this.model.agents.length]
+  }
+
+  #idsOf(numbers: number[]): string[] {
+    const ids = numbers.map((number) => {
+      if (number === absentId) return `agt_${'0'.repeat(32)}`
+      return number === malformedId ? 'agt_nobody' : this.#agent(number).id
+    })
+    return [...new Set(ids)]
+  }
+
+  #threadId(number: number): string {
+    const { threads } = this.model
+    return threads[number % (threads.length + 1)]?.id ?? `thr_${'0'.repeat(32)}`
+  }
+
+  #newKey(): string {
+    this.#keys += 1
+    return `key-of-run-${this.#keys}`
+  }
+}
+
+export function bodyOf(outcome: Answer | Refusal): unknown {
+  assert.ok(!isRefusal(outcome), `refused: ${(outcome as Refusal).refused}`)
+  return JSON.parse(Buffer.from(outcome.body as string).toString())
+}
+
+function bodyOfWish(wish: Wish): object {
+  if (wish.does === 'reply') return { content: wish.content }
+  const { title, content, visibility, participantIds } = wish
+  return { title, content, visibility, participant_ids: participantIds }
+}
+
+function changed(wish: Wish, change: Change, threadId: string): Wish {
+  if (change === 'content') return { ...wish, content: `${wish.content}.` }
+  if (wish.does === 'reply') {
+    if (change === 'thread') return { ...wish, threadId }
+    return change === 'operation' ? threadOf(wish.content) : wish
+  }
+  const { visibility, participantIds, content } = wish
+  if (change === 'title') return { ...wish, title: `${wish.title}.` }
+  if (change === 'members') return { ...wish, participantIds: participantIds.toReversed() }
+  if (change === 'operation') return { does: 'reply', threadId, content }
+  if (change !== 'visibility') return wish
+  return { ...wish, visibility: visibility === 'public' ? 'private' : 'public' }
+}
+
+function threadOf(content: string): ThreadWish {
+  return { does: 'thread', title: content, content, visibility: 'public', participantIds: [] }
+}

@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { Packr } from 'msgpackr'
+import t from 'tap'
+import { decode, encode, type ForumRecord, kindOf, NewerRecord } from '../../src/forum/records.ts'
+
+const packr = new Packr({ useRecords: false })
+const throughLog = (row: unknown) => packr.unpack(packr.pack(row))
+
+const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 })
+const hex = fc.stringMatching(/^[0-9a-f]{32}$/)
+const number = fc.nat({ max: 2 ** 32 - 1 })
+const at = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
+const key = fc.stringMatching(/^[A-Za-z0-9_.:-]{8,128}$/)
+
+const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
+  fc.record({
+    type: fc.constant('identity.created' as const),
+    at,
+    id: hex,
+    kind: fc.constantFrom('guest' as const, 'persistent' as const, 'compat' as const),
+    displayName: text,
+    tokenDigest: hex,
+    expiresAt: at,
+  }),
+  fc.record({ type: fc.constant('guests.expired' as const), at, before: number }),
+  fc.record({
+    type: fc.constant('thread.posted' as const),
+    at,
+    by: number,
+    id: hex,
+    messageId: hex,
+    title: text,
+    content: text,
+    visibility: fc.constantFrom('public' as const, 'private' as const),
+    participants: fc.array(number, { maxLength: 10 }),
+    key,
+  }),
+  fc.record({
+    type: fc.constant('reply.posted' as const),
+    at,
+    by: number,
+    thread: number,
+    messageId: hex,
+    content: text,
+    key,
+  }),
+  fc.record({ type: fc.constant('thread.subscribed' as const), at, by: number, thread: number }),
+  fc.record({ type: fc.constant('thread.unsubscribed' as const), at, by: number, thread: number }),
+)
+
+t.test('record: any of any type: through the log and back: the same', async (t) => {
+  const types = new Set<string>()
+  const property = fc.property(anyRecord, (record) => {
+    types.add(record.type)
+    const back = decode(throughLog(encode(record)))
+    const [before, after] = [record, back].map((each) =>
+      JSON.stringify(Object.entries(each).sort()),
+    )
+    if (before !== after) throw new Error(`${after} is not ${before}`)
+  })
+  fc.assert(property, { numRuns: 500 })
+  t.same([...types].sort(), Object.keys(kindOf).sort(), 'every type was tried')
+})
+
+// Rows as version 1 wrote them. They stay as they are: a row that must change is another version.
+const id = '0123456789abcdef0123456789abcdef'
+const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
+  {
+    row: [1, 1, 5, id, 'guest', 'Ana', id, 99],
+    record: {
+      type: 'identity.created',
+      at: 5,
+      id,
+      kind: 'guest',
+      displayName: 'Ana',
+      tokenDigest: id,
+      expiresAt: 99,
+    },
+  },
+  { row: [2, 1, 5, 3], record: { type: 'guests.expired', at: 5, before: 3 } },
+  {
+    row: [3, 1, 5, 0, id, id, 'Title', 'Hello', 'private', [2, 1], 'key-0001'],
+    record: {
+      type: 'thread.posted',
+      at: 5,
+      by: 0,
+      id,
+      messageId: id,
+      title: 'Title',
+      content: 'Hello',
+      visibility: 'private',
+      participants: [2, 1],
+      key: 'key-0001',
+    },
+  },
+  {
+    row: [4, 1, 5, 0, 7, id, 'Hello', 'key-0001'],
+    record: {
+      type: 'reply.posted',
+      at: 5,
+      by: 0,
+      thread: 7,
+      messageId: id,
+      content: 'Hello',
+      key: 'key-0001',
+    },
+  },
+  { row: [5, 1, 5, 0, 7], record: { type: 'thread.subscribed', at: 5, by: 0, thread: 7 } },
+  { row: [6, 1, 5, 0, 7], record: { type: 'thread.unsubscribed', at: 5, by: 0, thread: 7 } },
+]
+
+t.test('R2: rows of version 1: decoded: the records that they have always been', async (t) => {
+  for (const { row, record } of rowsOfVersion1) t.strictSame(decode(row), record)
+  const codes = rowsOfVersion1.map(({ row }) => row[0])
+  const known = Object.values(kindOf).map(({ code }) => code)
+  t.same(known.toSorted(), codes.toSorted(), 'every type has its row here')
+})
+
+t.test('record: of a newer version or an unknown type: refused, and named', async (t) => {
+  t.throws(() => decode([5, 2, 5, 0, 7]), new NewerRecord('record type 5, version 2'))
+  t.throws(() => decode([77, 1, 5]), new NewerRecord('record type 77, version 1'))
+})

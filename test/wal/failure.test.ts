@@ -1,0 +1,200 @@
+// What happens when the storage says no.
+
+import t from 'tap'
+import type { JournalError } from '../../wal/errors.ts'
+import { appendEach, closeByHand, open, turn, until } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+
+t.test('J5: a sync fails with a thousand records waiting: none durable, failed once', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk, { segmentBytes: 1024 * 1024 })
+  await until(() => disk.pending === 0)
+  await appendEach(journal, ['durable'])
+  const failures: JournalError[] = []
+  journal.onFailed = (error) => failures.push(error)
+  journal.onDurable = () => t.fail('nothing is durable after a failed sync')
+  disk.failSync(1)
+  for (let n = 0; n < 1000; n++) journal.append(n)
+  await until(() => failures.length > 0)
+  for (let n = 0; n < 10; n++) await turn()
+  t.equal(journal.durable, 1)
+  t.equal(journal.health, 'storage_failed')
+  t.equal(failures.length, 1)
+  t.equal(failures[0]!.exitCode, 74)
+  t.match(failures[0]!.message, /cannot sync \/data\/0000000001\.wal: EIO/)
+  t.throws(() => journal.append('more'), /takes records/)
+  await journal.close()
+})
+
+t.test('J5: the younger of two syncs succeeds, then the older fails: neither counts', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await until(() => disk.pending === 0)
+  disk.manual = true
+  let failures = 0
+  journal.onFailed = () => failures++
+  journal.onDurable = () => t.fail('not durable')
+  journal.append('older')
+  await turn()
+  journal.append('younger')
+  await turn()
+  disk.complete(1)
+  disk.failSync(1)
+  disk.complete(0)
+  t.equal(failures, 1)
+  t.equal(journal.durable, 0)
+  await journal.close()
+})
+
+t.test('J5: a write fails: final, said once, close gives the directory back', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await until(() => disk.pending === 0)
+  await appendEach(journal, ['a'])
+  const failures: JournalError[] = []
+  journal.onFailed = (error) => failures.push(error)
+  disk.refuse('write', 'EIO')
+  journal.append('b')
+  await until(() => failures.length > 0)
+  t.match(failures[0]!.message, /cannot write \/data\/0000000001\.wal: EIO/)
+  await journal.close()
+  disk.refuse('write', null)
+  const after = await open(disk)
+  t.same(after.records, ['a'])
+  await after.journal.close()
+})
+
+t.test('the sync at close fails: said, and close still returns', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await until(() => disk.pending === 0)
+  let failures = 0
+  journal.onFailed = () => failures++
+  journal.append('a')
+  disk.failSync(1)
+  await journal.close()
+  t.equal(failures, 1)
+  t.equal(journal.durable, 0)
+})
+
+t.test('writes come up short: all records are there', async (t) => {
+  const disk = new SimulatedDisk(5)
+  disk.shortWrites = true
+  const { journal } = await open(disk)
+  const wanted = Array.from({ length: 60 }, (_, n) => `${n}`.padEnd(700, '.'))
+  await appendEach(journal, wanted)
+  await journal.close()
+  const after = await open(disk.losePower())
+  t.same(after.records, wanted)
+  await after.journal.close()
+})
+
+for (const code of ['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'EACCES']) {
+  t.test(`${code} while the next segment is made: storage_full, then ok by itself`, async (t) => {
+    const disk = new SimulatedDisk(1)
+    disk.refuse('create', null)
+    const { journal, notices } = await open(disk)
+    await until(() => disk.pending === 0)
+    // The roll takes the spare; the one after it cannot be made.
+    disk.refuse('create', code)
+    await until(() => {
+      if (journal.health === 'ok') journal.append('x'.repeat(1000))
+      return journal.health === 'storage_full'
+    })
+    const accepted = journal.position
+    t.equal(journal.stats().segment, 2)
+    t.match(notices.at(-1), { event: 'storage_full', segment: '0000000003.wal' })
+    await until(() => journal.durable === accepted)
+    disk.refuse('create', null)
+    await until(() => journal.health === 'ok')
+    t.match(notices.at(-1), { event: 'storage_available' })
+    await appendEach(journal, ['after'])
+    await journal.close()
+    const after = await open(disk)
+    t.equal(after.records.length, accepted + 1)
+    await after.journal.close()
+  })
+}
+
+t.test(
+  'disk full: what fits is durable, the rest refused, goes on when there is space',
+  async (t) => {
+    const disk = new SimulatedDisk(1)
+    disk.capacityBytes = 40_000
+    const { journal } = await open(disk)
+    await until(() => {
+      if (journal.health === 'ok') journal.append('x'.repeat(1000))
+      return journal.health === 'storage_full'
+    })
+    const accepted = journal.position
+    await until(() => journal.durable === accepted)
+    disk.capacityBytes = Number.POSITIVE_INFINITY
+    await until(() => journal.health === 'ok')
+    await appendEach(journal, ['after'])
+    await journal.close()
+    const after = await open(disk)
+    t.equal(after.records.length, accepted + 1)
+    await after.journal.close()
+  },
+)
+
+t.test(
+  'disk full: killed, started again: opens and reads, and writes wait for space',
+  async (t) => {
+    const disk = new SimulatedDisk(1)
+    disk.capacityBytes = 36_000
+    const { journal } = await open(disk)
+    await until(() => {
+      if (journal.health === 'ok') journal.append('x'.repeat(1000))
+      return journal.health === 'storage_full'
+    })
+    const accepted = journal.position
+    await until(() => journal.durable === accepted)
+    const next = disk.dieAlone()
+    next.capacityBytes = 36_000
+    const after = await open(next)
+    t.equal(after.records.length, accepted)
+    await until(() => after.journal.health === 'storage_full')
+    next.capacityBytes = Number.POSITIVE_INFINITY
+    await until(() => after.journal.health === 'ok')
+    await appendEach(after.journal, ['after'])
+    await after.journal.close()
+  },
+)
+
+t.test('the device fails while the next segment is made: final', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.manual = true
+  const { journal } = await open(disk)
+  let failures = 0
+  journal.onFailed = () => failures++
+  disk.failSync(1)
+  while (failures === 0) {
+    disk.completeOne()
+    await turn()
+  }
+  t.equal(journal.health, 'storage_failed')
+  await closeByHand(disk, journal)
+})
+
+t.test('a slow disk: more than the window waits: overloaded, ok when syncs return', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await until(() => disk.pending === 0)
+  disk.manual = true
+  for (let n = 0; journal.health === 'ok'; n++) {
+    t.ok(n < 20, 'the window is bounded')
+    journal.append('x'.repeat(900))
+    await turn()
+  }
+  t.equal(journal.health, 'overloaded')
+  while (disk.pending > 0) disk.completeOne()
+  t.equal(journal.health, 'ok')
+  await closeByHand(disk, journal)
+})
+
+t.test('a directory that cannot be written: 74, and the sentence says which', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.refuse('create', 'EROFS')
+  await t.rejects(open(disk), /cannot lock \/data: EROFS/)
+})

@@ -1,0 +1,69 @@
+// What the tests of the journal share.
+
+import { type Journal, type JournalOptions, type Notice, openJournal } from '../../wal/journal.ts'
+import type { SimulatedDisk } from './simulated-disk.ts'
+
+export const dir = '/data'
+export const smallSegment = 16 * 1024
+
+export interface Opened {
+  journal: Journal
+  /** What was replayed: the record at position n is at index n - 1 - `from`. */
+  records: unknown[]
+  positions: number[]
+  notices: Notice[]
+}
+
+/** Opens the journal in `/data` with small segments, and collects what it says. */
+export async function open(
+  disk: SimulatedDisk,
+  options: Partial<JournalOptions> = {},
+): Promise<Opened> {
+  const records: unknown[] = []
+  const positions: number[] = []
+  const notices: Notice[] = []
+  const journal = await openJournal({
+    dir,
+    disk,
+    segmentBytes: smallSegment,
+    onRecord: (position, record) => {
+      positions.push(position)
+      records.push(record)
+    },
+    onNotice: (notice) => notices.push(notice),
+    ...options,
+  })
+  return { journal, records, positions, notices }
+}
+
+/** One turn of the event loop: planned batches go out. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Turns until `condition` holds; the test's timeout is the bound. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn()
+}
+
+/** Appends each record in a batch of its own and waits until all are durable. */
+export async function appendEach(journal: Journal, records: unknown[]): Promise<void> {
+  for (const record of records) {
+    await until(() => journal.health === 'ok')
+    const position = journal.append(record)
+    await until(() => journal.durable >= position)
+  }
+}
+
+/** Closes while background work is completed by hand. */
+export async function closeByHand(disk: SimulatedDisk, journal: Journal): Promise<void> {
+  let closed = false
+  const closing = journal.close().then(() => {
+    closed = true
+  })
+  while (!closed) {
+    if (disk.pending > 0) disk.completeOne()
+    await turn()
+  }
+  await closing
+}

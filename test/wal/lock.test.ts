@@ -1,0 +1,135 @@
+// One process per directory.
+
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import t from 'tap'
+import { openJournal } from '../../wal/journal.ts'
+import { lockDirectory } from '../../wal/lock.ts'
+import { dir, open } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+
+const journalUrl = new URL('../../wal/journal.js', import.meta.url).href
+const owning = `
+  import { openJournal } from '${journalUrl}'
+  const journal = await openJournal({ dir: process.argv[1], segmentBytes: 65536, onRecord() {} })
+  journal.onDurable = () => console.log('held')
+  journal.append('from the child')
+  setInterval(() => {}, 1000)
+`
+
+async function childThatOwns(where: string): Promise<{ pid: number; kill(): Promise<void> }> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', owning, where], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await new Promise((resolve) => child.once('exit', resolve))
+  }
+  return { pid: child.pid!, kill }
+}
+
+t.test('another process has the directory: refused with 75 and its pid; dead: taken', async (t) => {
+  const where = path.join(t.testdir({}), 'wal')
+  const child = await childThatOwns(where)
+  const records: unknown[] = []
+  const start = () =>
+    openJournal({ dir: where, segmentBytes: 65536, onRecord: (_, record) => records.push(record) })
+  await t.rejects(start(), new RegExp(`wal is in use by process ${child.pid}$`))
+  await child.kill()
+  const journal = await start()
+  t.same(records, ['from the child'])
+  await t.rejects(start(), new RegExp(`in use by process ${process.pid}$`))
+  await journal.close()
+  t.same(
+    fs.readdirSync(where).filter((name) => name.startsWith('lock')),
+    [],
+  )
+})
+
+t.test('locked by this process: refused with 75', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await t.rejects(open(disk), new RegExp(`/data is in use by process ${process.pid}$`))
+  await journal.close()
+  await (await open(disk)).journal.close()
+})
+
+function ownerFile(changes: object): Buffer {
+  const owner = { token: 'a1', pid: process.pid, startTicks: '1', bootId: 'boot-1' }
+  return Buffer.from(JSON.stringify({ ...owner, host: os.hostname(), ...changes }))
+}
+
+t.test('a dead owner in every way it can be dead: taken over', async (t) => {
+  for (const [why, changes] of Object.entries({
+    'the pid is gone': { pid: 4_000_000 },
+    'the pid is another process now': { startTicks: '7' },
+    'the machine was started again': { bootId: 'boot-0' },
+  })) {
+    const disk = new SimulatedDisk(1)
+    disk.overwrite(`${dir}/lock`, ownerFile(changes))
+    const unlock = lockDirectory(disk, dir)
+    unlock()
+    t.same(disk.list(dir), [], why)
+  }
+})
+
+t.test('the owner is on another machine: refused, and says what to remove', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.overwrite(`${dir}/lock`, ownerFile({ bootId: 'boot-9', host: 'elsewhere' }))
+  t.throws(() => lockDirectory(disk, dir), /process \d+ on elsewhere; .* remove \/data\/lock/)
+})
+
+t.test('a lock that a power loss emptied: taken over', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.overwrite(`${dir}/lock`, Buffer.alloc(40))
+  lockDirectory(disk, dir)()
+  t.same(disk.list(dir), [])
+})
+
+t.test('who took over a dead lock died before it was done: taken over again', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.overwrite(`${dir}/lock`, ownerFile({ bootId: 'boot-0' }))
+  disk.overwrite(`${dir}/lock.after-a1`, ownerFile({ token: 'b2', bootId: 'boot-0' }))
+  lockDirectory(disk, dir)()
+  t.same(disk.list(dir), [])
+})
+
+t.test('many processes start on a dead lock at once: one gets it, the others 75', async (t) => {
+  const where = t.testdir({})
+  const lockUrl = new URL('../../wal/lock.js', import.meta.url).href
+  const diskUrl = new URL('../../wal/disk.js', import.meta.url).href
+  const racing = `
+    import { lockDirectory } from '${lockUrl}'
+    import { realDisk } from '${diskUrl}'
+    process.stdin.once('data', () => {
+      try {
+        lockDirectory(realDisk, process.argv[1])
+        console.log('got')
+      } catch (error) {
+        console.log(error.exitCode)
+      }
+      process.stdin.once('end', () => process.exit()).resume()
+    })
+    console.log('ready')
+  `
+  for (let round = 0; round < 3; round++) {
+    fs.writeFileSync(path.join(where, 'lock'), ownerFile({ token: `r${round}`, bootId: 'gone' }))
+    const children = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', racing, where]),
+    )
+    const line = (child: (typeof children)[number]) =>
+      new Promise<string>((resolve) =>
+        child.stdout.once('data', (text) => resolve(`${text}`.trim())),
+      )
+    await Promise.all(children.map(line))
+    const answers = children.map(line)
+    for (const child of children) child.stdin.write('go\n')
+    t.same((await Promise.all(answers)).sort(), ['75', '75', '75', 'got'])
+    const gone = children.map((child) => new Promise((resolve) => child.once('exit', resolve)))
+    for (const child of children) child.stdin.end()
+    await Promise.all(gone)
+  }
+})

@@ -1,0 +1,108 @@
+// Goal:   what was called durable is there after any loss of power or death, whole and in order;
+//         what was not is wholly there or wholly absent; and the journal always opens again.
+// Method: each seed lives several lives on one simulated disk. A life appends records, lets syncs
+//         come back in any order, or fail, and ends in a loss of power, a death or a clean close.
+//         What the next life replays is compared with what was appended and what was durable.
+
+import t from 'tap'
+import type { Durability, Journal } from '../../wal/journal.ts'
+import { closeByHand, open, turn } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+import { seededRandom } from './simulated-inode.ts'
+
+const seeds = Number(process.env.WAL_SEEDS ?? 2000)
+const firstSeed = Number(process.env.WAL_SEED ?? 1)
+
+interface World {
+  random: () => number
+  disk: SimulatedDisk
+  /** The record at position n is at index n - 1. */
+  log: unknown[]
+  /** Records that must be there at the next start. */
+  promised: number
+}
+
+t.test(
+  'J4 J6: power lost or process dead at any time: durable records remain, in order',
+  async (t) => {
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+      const world = newWorld(seed)
+      try {
+        for (let life = 0; life < 5; life++) await live(world, { mode: 'always' })
+      } catch (error) {
+        t.fail(`seed ${seed}: ${error instanceof Error ? error.stack : error}`)
+        return
+      }
+    }
+    t.pass(`${seeds} seeds`)
+  },
+)
+
+function newWorld(seed: number): World {
+  const disk = new SimulatedDisk(seed)
+  disk.manual = true
+  return { random: seededRandom(seed * 7919), disk, log: [], promised: 0 }
+}
+
+async function live(world: World, durability: Durability): Promise<void> {
+  const { random, disk } = world
+  const { journal, records } = await open(disk, { durability })
+  compare(world, records)
+  world.log = records
+  world.promised = records.length
+  let failed = false
+  journal.onFailed = () => {
+    failed = true
+  }
+  const announced: number[] = []
+  journal.onDurable = (durable) => announced.push(durable)
+  if (random() < 0.15) disk.failSync(1 + Math.floor(random() * 12))
+  for (let step = Math.floor(random() * 40); step > 0 && !failed; step--) {
+    appendSome(world, journal)
+    if (random() < 0.8) await turn()
+    for (let n = Math.floor(random() * 3); n > 0 && disk.pending > 0; n--) disk.completeOne()
+  }
+  ascending(announced)
+  await end(world, journal, failed)
+}
+
+function appendSome({ random, log }: World, journal: Journal): void {
+  for (let n = Math.floor(random() * 5); n > 0 && journal.health === 'ok'; n--) {
+    const record = { n: random(), text: 'x'.repeat(Math.floor(random() ** 3 * 900)) }
+    log.push(record)
+    equal(journal.append(record), log.length)
+  }
+}
+
+async function end(world: World, journal: Journal, failed: boolean): Promise<void> {
+  const { random, disk } = world
+  const how = random()
+  if (how < 0.2 && !failed) {
+    await closeByHand(disk, journal)
+    if (journal.health !== 'storage_failed') world.promised = world.log.length
+  }
+  world.promised = Math.max(world.promised, journal.durable)
+  world.disk = how < 0.5 ? disk.dieAlone() : disk.losePower()
+  world.disk.manual = true
+}
+
+function compare({ log, promised }: World, replayed: unknown[]): void {
+  if (replayed.length < promised) {
+    throw new Error(`${promised} records were durable, ${replayed.length} came back`)
+  }
+  if (replayed.length > log.length) throw new Error('records that were never appended')
+  replayed.forEach((record, index) => {
+    equal(JSON.stringify(record), JSON.stringify(log[index]))
+  })
+}
+
+function ascending(positions: number[]): void {
+  positions.forEach((position, index) => {
+    if (index > 0 && position <= positions[index - 1]!)
+      throw new Error(`not in order: ${positions}`)
+  })
+}
+
+function equal(found: unknown, wanted: unknown): void {
+  if (found !== wanted) throw new Error(`${found} should be ${wanted}`)
+}

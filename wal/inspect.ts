@@ -1,0 +1,69 @@
+// What `agent-forum wal verify` and `wal inspect` show. Reads only, and takes no lock: beside a
+// running server the end of the log may look torn, because it is being written.
+
+import path from 'node:path'
+import { type Disk, realDisk } from './disk.ts'
+import { JournalError } from './errors.ts'
+import { type LogEnd, scanLog } from './scan.ts'
+import { listSegments, type SegmentFile } from './segments.ts'
+
+export interface LogReport {
+  files: SegmentFile[]
+  /** Names of torn tails that were put aside. */
+  torn: string[]
+  /** How the log ends; null when there is none, or an error. */
+  log: LogEnd | null
+  /** Exit code 74, 76 or 77, with the sentence that `openJournal` would fail with. */
+  error: JournalError | null
+}
+
+/** Reads the whole log in `dir`, checks every byte of it, and gives its records to `onRecord`. */
+export async function inspectLog(
+  dir: string,
+  onRecord: (position: number, record: unknown) => void = () => {},
+  disk: Disk = realDisk,
+): Promise<LogReport> {
+  const report: LogReport = { files: [], torn: [], log: null, error: null }
+  try {
+    report.torn = disk.list(dir).filter((name) => name.includes('.torn'))
+    report.files = listSegments(disk, dir)
+    // Checkpoints let older segments go: the log begins where its first segment does.
+    const head = report.files[0]?.head
+    const from = head?.kind === 'good' ? head.header.firstPosition - 1 : 0
+    report.log = await scanLog({ disk, dir, from, onRecord })
+  } catch (error) {
+    if (error instanceof JournalError) report.error = error
+    else throw error
+  }
+  return report
+}
+
+/** One line a segment, and one for the end, in the words of the format. */
+export function describeReport({ files, torn, log, error }: LogReport): string[] {
+  const lines = files.map((file) => {
+    const { name, size, head } = file
+    const summary = log?.segments.find((segment) => segment.name === name)
+    if (summary !== undefined) {
+      const { firstPosition, lastPosition, records, frames } = summary
+      const range = records > 0 ? `positions ${firstPosition}..${lastPosition}` : 'no records'
+      return `${name}: ${size} bytes, ${range}, ${records} records in ${frames} frames`
+    }
+    if (head.kind !== 'good') return `${name}: ${size} bytes, header ${head.kind}`
+    return `${name}: ${size} bytes, from position ${head.header.firstPosition}`
+  })
+  for (const name of torn) lines.push(`${name}: a torn tail that was put aside`)
+  if (error !== null) return [...lines, error.message]
+  if (log === null) return [...lines, 'no log here']
+  const { storeId, end, verdict } = log
+  const place = `${path.basename(files.find((file) => file.number === end.number)!.name)}:${end.at}`
+  return [
+    ...lines,
+    `store ${storeId} ends at ${place}, position ${end.position}: ${endings[verdict]}`,
+  ]
+}
+
+const endings = {
+  continue: 'sealed',
+  settle: 'not sealed, whole',
+  cut: 'a torn tail follows, which the next start puts aside',
+}
