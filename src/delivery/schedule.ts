@@ -74,6 +74,7 @@ export class Schedule<A extends Attempt> {
 
   /** Tells how far the log is durable: what was begun up to there leaves. */
   onDurable(durable: number): void {
+    if (this.#isStopping) return
     while (this.#begun.length > 0 && this.#begun.first.attempt.position <= durable) {
       const { attempt, lane } = this.#begun.shift()
       const running = this.#run(attempt, lane)

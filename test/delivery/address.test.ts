@@ -1,5 +1,10 @@
 import t from 'tap'
-import { checkedAddresses, isPublic, refuseEndpoint } from '../../src/delivery/address.ts'
+import {
+  checkedAddresses,
+  isPublic,
+  publicResolve,
+  refuseEndpoint,
+} from '../../src/delivery/address.ts'
 
 const rules = { allowPrivate: false, ownHost: 'forum.example.org' }
 const lab = { ...rules, allowPrivate: true }
@@ -131,4 +136,8 @@ t.test('name: without addresses, or unknown: resolved: dns_lookup_failed', async
     t.equal(await checkedAddresses('a.example', rules, resolve), 'dns_lookup_failed')
     t.equal(await checkedAddresses('a.example', lab, resolve), 'dns_lookup_failed')
   }
+})
+
+t.test('name: that can never be: asked of the name servers: no addresses, no error', async (t) => {
+  t.same(await publicResolve(300)('nobody.invalid'), [])
 })
