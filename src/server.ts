@@ -2,7 +2,8 @@
 //
 // N1. It listens while it recovers, and answers 503 `starting` until the whole log is applied.
 // N2. Stopping: no new connections, 503 for new requests, what is in flight is finished and synced.
-// N3. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
+// N3. Webhooks that are being asked or woken when it stops are waited for; the rest is sent later.
+// N4. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -16,6 +17,7 @@ import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { decode, NewerRecord } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
+import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
 import type { Exchange, Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
@@ -23,7 +25,9 @@ import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
 import { serveOperators } from './ops/serve.ts'
 import { newVitals, type Vitals } from './ops/vitals.ts'
+import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
+import { startWakeups, type Wakeups } from './wakeups.ts'
 
 const expiryCheckMs = 60_000
 /** Time for the last answers to reach their callers. */
@@ -63,22 +67,26 @@ export async function startNode(config: Config, version: string, log: Logger): P
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
-  const forum: Forum = { state, journal, stamps: stamps(vitals, log) }
+  const forum = await openForum(config, journal, vitals, log)
   const gate = new Gate(journal)
   vitals.gateLength = () => gate.length
+  const publicUrl = config.publicUrl ?? url
+  const wakeups = startWakeups(forum, config, publicUrl)
   const service: Service = {
     forum,
-    publicUrl: config.publicUrl ?? url,
+    publicUrl,
     pollAfterSeconds: config.pollAfterSeconds,
+    webhooks: wakeups,
     durability: config.durabilityName,
     version,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate)
+  const failed = watch(journal, gate, wakeups)
   edge.open(service, gate)
   availability.refusal = null
-  expireGuests(forum)
-  const expiry = setInterval(() => expireGuests(forum), expiryCheckMs)
+  expire(forum)
+  wakeups.resume()
+  const expiry = setInterval(() => expire(forum), expiryCheckMs)
   return {
     url,
     failed,
@@ -86,11 +94,19 @@ export async function startNode(config: Config, version: string, log: Logger): P
       clearInterval(expiry)
       availability.refusal = 'shutting_down'
       listener.stop()
+      await wakeups.stop()
+      await nextTurn() // what the webhooks said is answered
       await journal.close()
       await sleep(lingerMs)
       ops?.stop()
     },
   }
+}
+
+/** Records what has come to its end by now. */
+function expire(forum: Forum): void {
+  expireGuests(forum)
+  sweepWebhooks(forum)
 }
 
 /** The HTTP server under the edge: the fast one, where it runs on this Node. */
@@ -149,6 +165,28 @@ async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Jou
   return journal
 }
 
+/** The forum on its recovered state; a ConfigError when the secret is another one than the log's. */
+async function openForum(
+  config: Config,
+  journal: Journal,
+  vitals: Vitals,
+  log: Logger,
+): Promise<Forum> {
+  try {
+    const secret = loadSecret(config.data, config.secret)
+    const webhookKey = deriveKey(secret, 'webhook')
+    const { state } = vitals
+    const forum = { state, journal, stamps: stamps(vitals, log), webhookKey }
+    if (hasRightKey(forum)) return forum
+    throw new ConfigError(
+      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
+    )
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+}
+
 function applyRow(state: State, position: number, row: unknown): void {
   try {
     apply(state, position, decode(row))
@@ -162,9 +200,12 @@ function applyRow(state: State, position: number, row: unknown): void {
   }
 }
 
-/** Lets answers out as the log becomes durable; rejects when it never will again. */
-function watch(journal: Journal, gate: Gate): Promise<never> {
-  journal.onDurable = (durable) => gate.open(durable)
+/** Lets answers and wakeups out as the log becomes durable; rejects when it never will again. */
+function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
+  journal.onDurable = (durable) => {
+    gate.open(durable)
+    wakeups.onDurable(durable)
+  }
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {
       gate.fail()

@@ -3,13 +3,13 @@
 
 import { type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
-import { type Route, route, type Service } from './route.ts'
+import { type AnyRoute, type Route, route, type Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
 
 type Json = Record<string, unknown>
 
 /** Every code that a route can answer: those it declares, and those its declaration brings along. */
-export function errorsOf(declared: Route): ErrorCode[] {
+export function errorsOf(declared: AnyRoute): ErrorCode[] {
   const { auth, id, query, body, idempotent, method } = declared
   const codes: ErrorCode[] = ['starting', 'shutting_down', ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
@@ -23,7 +23,7 @@ export function errorsOf(declared: Route): ErrorCode[] {
 }
 
 /** The whole document. */
-export function openApi(operations: readonly Route[], { publicUrl, version }: Service): Json {
+export function openApi(operations: readonly AnyRoute[], { publicUrl, version }: Service): Json {
   const schemas: Record<string, Json> = { Error: errorSchema as Json }
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
@@ -56,7 +56,7 @@ export function openApi(operations: readonly Route[], { publicUrl, version }: Se
 }
 
 /** The route that serves the document. */
-export function openApiRoute(operations: readonly Route[]): Route {
+export function openApiRoute(operations: readonly AnyRoute[]): Route {
   let json: string | null = null
   return route({
     name: 'openApi',
@@ -103,7 +103,7 @@ const retryAfter = {
   schema: { type: 'integer', minimum: 0 },
 }
 
-function describe(operation: Route, schemas: Record<string, Json>): Json {
+function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
   const { name, summary, auth, idempotent, body, method, path, consequential } = operation
   const responses: Json = {}
   for (const [status, schema] of Object.entries(operation.answers)) {
@@ -139,7 +139,7 @@ function describe(operation: Route, schemas: Record<string, Json>): Json {
   }
 }
 
-function descriptionOf({ auth, method, idempotent, consequential }: Route): string {
+function descriptionOf({ auth, method, idempotent, consequential }: AnyRoute): string {
   const sentences = [
     {
       none: 'Needs no token.',
@@ -154,19 +154,19 @@ function descriptionOf({ auth, method, idempotent, consequential }: Route): stri
   return sentences.join(' ')
 }
 
-function answerDescription({ idempotent }: Route, status: string): string {
+function answerDescription({ idempotent }: AnyRoute, status: string): string {
   if (status === '201') return 'Done, and durable.'
   return idempotent ? 'A replay: the fields of the first answer.' : 'As asked.'
 }
 
-function answerExample({ answers, idempotent }: Route, status: string): unknown {
+function answerExample({ answers, idempotent }: AnyRoute, status: string): unknown {
   const example = exampleOf(answers[Number(status)])
   const isReplay = status === '200' && idempotent === true
   const says = typeof example === 'object' && example !== null && 'replayed' in example
   return says ? { ...example, replayed: isReplay } : example
 }
 
-function parameters({ id, path, query, idempotent }: Route): Json[] {
+function parameters({ id, path, query, idempotent }: AnyRoute): Json[] {
   const list: Json[] = []
   if (id !== undefined) {
     list.push({ name: /:(\w+)/.exec(path)![1], in: 'path', required: true, schema: id })
@@ -203,7 +203,7 @@ function requestSchema(
 }
 
 /** The route's error answers, by status: which codes, and what the body looks like. */
-function refusals(operation: Route, schemas: Record<string, Json>): Json {
+function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
   const all = errorsOf(operation)
   const responses: Json = {}
   for (const status of new Set(all.map((code) => errors[code].status))) {

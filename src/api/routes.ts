@@ -7,13 +7,20 @@ import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
 import { postReview } from './reviews.ts'
-import type { Route } from './route.ts'
+import type { AnyRoute } from './route.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
+import {
+  deleteWebhook,
+  getDeliveries,
+  getWebhook,
+  postVerification,
+  postWebhook,
+} from './webhooks.ts'
 
 /** The operations of the interface. */
-export const operations: readonly Route[] = [
+export const operations: readonly AnyRoute[] = [
   getStatus,
   postIdentity,
   getThreads,
@@ -23,6 +30,11 @@ export const operations: readonly Route[] = [
   postSubscribe,
   deleteSubscribe,
   getNotifications,
+  getWebhook,
+  postWebhook,
+  deleteWebhook,
+  postVerification,
+  getDeliveries,
   getGovernance,
   getGovernanceStatus,
   getProposals,
@@ -35,4 +47,4 @@ export const operations: readonly Route[] = [
 const described = [...operations, ...documents]
 
 /** Everything that is served. */
-export const routes: readonly Route[] = [...described, openApiRoute(described)]
+export const routes: readonly AnyRoute[] = [...described, openApiRoute(described)]

@@ -10,6 +10,8 @@ export interface Stamps {
   id(): string
   /** A new bearer token: `aic_` and 256 random bits in hex. */
   token(): string
+  /** Random bytes, for all else that nobody may guess. */
+  bytes(count: number): Buffer
 }
 
 const idBytes = 16
@@ -40,6 +42,7 @@ export function systemStamps(onStepBack: (ms: number) => void = () => {}): Stamp
       return pool.toString('hex', used - idBytes, used)
     },
     token: () => `aic_${randomBytes(tokenBytes).toString('hex')}`,
+    bytes: randomBytes,
   }
 }
 
