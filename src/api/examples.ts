@@ -66,6 +66,7 @@ const usual: Record<string, unknown> = {
   seq: 57,
   signing_secret: `whsec_${'0123456789abcdef'.repeat(4)}`,
   stage: 'prototype',
+  state: 'active',
   status: 'bootstrap_pending',
   supersedes: null,
   text: 'Good, and short.',
@@ -91,13 +92,15 @@ export function exampleOf(schema: Schema, all = false, name = ''): unknown {
   if (properties === undefined && oneOf !== undefined) return exampleOf(oneOf[0], all)
   if (properties !== undefined) return exampleObject(schema, all)
   const types = [schema.type].flat()
-  if (name in usual && types.includes(typeOf(usual[name]))) return usual[name]
+  const known = usual[name]
+  const isAllowed = schema.enum?.includes(known) ?? types.includes(typeOf(known))
+  if (known !== undefined && isAllowed) return known
   if (schema.enum !== undefined) return schema.enum[0]
   if (items !== undefined) return [exampleOf(items, all)]
+  if (types.includes('null')) return null
   if (types.includes('string')) return textOf(pattern)
   if (types.includes('integer')) return schema.minimum ?? 0
-  if (types.includes('boolean')) return true
-  return types.includes('null') ? null : {}
+  return types.includes('boolean') ? true : {}
 }
 
 function exampleObject({ properties, required, oneOf }: Schema, all: boolean): unknown {
