@@ -12,6 +12,8 @@ export interface Forum {
   state: State
   journal: Pick<Journal, 'append' | 'health' | 'durable'>
   stamps: Stamps
+  /** Seals the signing secrets of webhooks. */
+  webhookKey: Buffer
 }
 
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
@@ -27,6 +29,8 @@ export type RefusalCode =
   | 'candidate_only'
   | 'not_found'
   | 'idempotency_conflict'
+  | 'invalid_webhook_url'
+  | 'webhook_not_registered'
   | 'proposal_hash_mismatch'
   | 'too_large'
   | 'storage_full'
@@ -37,6 +41,8 @@ export type RefusalCode =
 export interface Refusal {
   refused: RefusalCode
   position?: number
+  /** Replaces the code's general sentence. */
+  detail?: string
 }
 
 /** What a command or query gives: its answer may leave when `position` is durable. */

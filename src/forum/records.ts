@@ -3,13 +3,22 @@
 // `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
 // creates, counted from 0.
 
+import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
+import { webhookRecords } from './records/webhooks.ts'
 
-const kinds = { ...identityRecords, ...postRecords, ...subscriptionRecords, ...governanceRecords }
+const kinds = {
+  ...identityRecords,
+  ...postRecords,
+  ...subscriptionRecords,
+  ...webhookRecords,
+  ...deliveryRecords,
+  ...governanceRecords,
+}
 
 type Kinds = typeof kinds
 export type RecordType = keyof Kinds

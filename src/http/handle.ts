@@ -6,9 +6,9 @@
 // The routes declare, this runs. No route is named here.
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
-import type { Answer, Call, Route, Service } from '../api/route.ts'
+import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { type Violation, validator } from '../api/schema.ts'
-import { authenticate, isRefusal } from '../forum/forum.ts'
+import { authenticate, isRefusal, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
@@ -36,7 +36,7 @@ export interface EdgeOptions {
 
 /** A route with its schemas compiled. */
 interface Prepared {
-  route: Route
+  route: AnyRoute
   meter: RouteMeter
   idPattern: RegExp | null
   queryKinds: Map<string, 'number' | 'text'>
@@ -53,7 +53,7 @@ export class Edge {
   #gate: Gate | null = null
 
   constructor(
-    routes: readonly Route[],
+    routes: readonly AnyRoute[],
     availability: Availability,
     { trustProxy }: EdgeOptions = { trustProxy: false },
   ) {
@@ -134,19 +134,29 @@ export class Edge {
     this.#run(exchange, route, call)
   }
 
-  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
-    const outcome = route.run(this.#service!, call)
+  #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
+    if (route.runLater === undefined)
+      return this.#pass(exchange, route, route.run(this.#service!, call))
+    exchange.hold()
+    void route
+      .runLater(this.#service!, call)
+      .then((outcome) => this.#pass(exchange, route, outcome))
+  }
+
+  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
     const position = outcome.position ?? 0
     if (position > this.#service!.forum.journal.durable) exchange.hold()
     if (!isRefusal(outcome))
       return this.#gate!.pass(outcome, (answer) => send(exchange, route, answer))
     this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
-      refuse(exchange, answer === null ? 'storage_failed' : outcome.refused),
+      answer === null
+        ? refuse(exchange, 'storage_failed')
+        : refuse(exchange, outcome.refused, outcome.detail),
     )
   }
 
   /** The caller's number, or why there is none. */
-  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode {
+  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
@@ -157,7 +167,7 @@ export class Edge {
   }
 }
 
-function prepare(route: Route, meter: Meter): Prepared {
+function prepare(route: AnyRoute, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
@@ -180,7 +190,7 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-function send(exchange: Exchange, { type }: Route, given: Answer | null): void {
+function send(exchange: Exchange, { type }: AnyRoute, given: Answer | null): void {
   if (given === null) return refuse(exchange, 'storage_failed')
   answer(exchange, given.status, retryHeader(given.retryAfter), given.body, type)
 }

@@ -1,6 +1,6 @@
 // Finds the route of a path: exact paths by a map, paths with one parameter by the text around it.
 
-import type { Route } from '../api/route.ts'
+import type { AnyRoute } from '../api/route.ts'
 
 /** A route with what is made of it at start-up. */
 export type ByMethod<T> = Map<string, T>
@@ -23,7 +23,7 @@ export class Router<T> {
   readonly #exact = new Map<string, ByMethod<T>>()
   readonly #patterns: Pattern<T>[] = []
 
-  add({ method, path }: Pick<Route, 'method' | 'path'>, target: T): void {
+  add({ method, path }: Pick<AnyRoute, 'method' | 'path'>, target: T): void {
     const colon = path.indexOf(':')
     if (colon === -1) {
       const methods = this.#exact.get(path) ?? new Map<string, T>()

@@ -13,6 +13,7 @@ import { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
+import { Webhooks } from './webhooks.ts'
 
 export interface StateOptions {
   /** How long receipts are kept at least. */
@@ -33,6 +34,7 @@ export class State {
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)
   readonly subscriptions = new Subscriptions()
+  readonly webhooks = new Webhooks()
   /** For each identity the private threads it may see, oldest first. */
   readonly privateThreads = new Lists()
   readonly proposals = new Proposals(this.arena)

@@ -2,6 +2,7 @@
 
 import type { IdentityKind } from '../../actors/identity.ts'
 import { kind, type Timed } from './kind.ts'
+import { removeWebhookOf } from './webhooks.ts'
 
 export interface IdentityCreated extends Timed {
   type: 'identity.created'
@@ -38,9 +39,10 @@ export const identityRecords = {
     code: 2,
     version: 1,
     fields: ['before'],
-    apply(state, _, { before, at }) {
+    apply(state, position, { before, at }) {
       for (let identity = state.guestsExpired; identity < before; identity++) {
         state.identities.actors.step(identity, { type: 'expired', at })
+        removeWebhookOf(state, identity, position)
       }
       state.guestsExpired = before
     },

@@ -73,5 +73,6 @@ function addMessage(state: State, seq: number, thread: number, post: Post): numb
   const signature = state.identities.signature(by)
   const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
   state.threads.addMessage(thread, message)
+  state.webhooks.wake(thread, by, seq, at)
   return message
 }
