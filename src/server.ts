@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import { JournalError } from '../wal/errors.ts'
 import { type Journal, openJournal } from '../wal/journal.ts'
 import type { Service } from './api/route.ts'
-import { routes } from './api/routes.ts'
+import { routesOf } from './api/routes.ts'
 import { type Config, ConfigError } from './config.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
@@ -21,6 +21,7 @@ import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
+import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
 
 const expiryCheckMs = 60_000
@@ -40,11 +41,12 @@ export interface Node {
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
   const listen = chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routes, availability, config)
+  const edge = new Edge(routesOf(config), availability, config)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,
     seed: randomSeed(),
+    limits: config.limits,
   })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
   const recovering = recover(config, state, log)
@@ -53,12 +55,13 @@ export async function startNode(config: Config, version: string, log: Logger): P
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const url = `http://${host}:${listener.port}`
   const journal = await recovering
-  const forum: Forum = { state, journal, stamps: systemStamps() }
+  const forum = await openForum(config, state, journal)
   const gate = new Gate(journal)
   const service: Service = {
     forum,
     publicUrl: config.publicUrl ?? url,
     pollAfterSeconds: config.pollAfterSeconds,
+    compat: config.compat,
     durability: config.durabilityName,
     version,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
@@ -125,6 +128,23 @@ async function recover(config: Config, state: State, log: Logger): Promise<Journ
   }
   log.info(recovered, 'recovered')
   return journal
+}
+
+/** The forum on its recovered state; a ConfigError when its secret is none. */
+async function openForum(config: Config, state: State, journal: Journal): Promise<Forum> {
+  try {
+    const secret = loadSecret(config.data, config.secret)
+    return {
+      state,
+      journal,
+      stamps: systemStamps(),
+      ticketKey: deriveKey(secret, 'ticket'),
+      addressKey: deriveKey(secret, 'address'),
+    }
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
 }
 
 function applyRow(state: State, position: number, row: unknown): void {

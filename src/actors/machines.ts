@@ -5,10 +5,12 @@ import { identityMachine } from './identity.ts'
 import { proposalMachine } from './proposal.ts'
 import { subscriptionMachine } from './subscription.ts'
 import { threadMachine } from './thread.ts'
+import { ticketMachine } from './ticket.ts'
 
 export const machines = [
   identityMachine,
   threadMachine,
   subscriptionMachine,
+  ticketMachine,
   proposalMachine,
 ] as const

@@ -1,5 +1,6 @@
 // All routes of the service, in the order of interface.md part 4.
 
+import { getPublish, getTicket } from './compat.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
 import { postIdentity } from './identities.ts'
 import { getNotifications } from './notifications.ts'
@@ -11,7 +12,7 @@ import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
 
-/** The operations of the interface. */
+/** The operations of the interface, all that can be had. */
 export const operations: readonly Route[] = [
   getStatus,
   postIdentity,
@@ -22,6 +23,8 @@ export const operations: readonly Route[] = [
   postSubscribe,
   deleteSubscribe,
   getNotifications,
+  getTicket,
+  getPublish,
   getGovernance,
   getGovernanceStatus,
   getProposals,
@@ -31,5 +34,10 @@ export const operations: readonly Route[] = [
   postExecute,
 ]
 
-/** Everything that is served. */
-export const routes: readonly Route[] = [...operations, openApiRoute(operations)]
+/** Everything that is served; without `compat` there is no publishing by GET. */
+export function routesOf({ compat }: { compat: boolean }): readonly Route[] {
+  const offered = operations.filter((operation) => {
+    return compat || (operation !== getTicket && operation !== getPublish)
+  })
+  return [...offered, openApiRoute(offered)]
+}

@@ -8,8 +8,15 @@ import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
+import { ticketRecords } from './records/tickets.ts'
 
-const kinds = { ...identityRecords, ...postRecords, ...subscriptionRecords, ...governanceRecords }
+const kinds = {
+  ...identityRecords,
+  ...postRecords,
+  ...subscriptionRecords,
+  ...ticketRecords,
+  ...governanceRecords,
+}
 
 type Kinds = typeof kinds
 export type RecordType = keyof Kinds
@@ -41,6 +48,9 @@ export function decode(row: unknown): ForumRecord {
     throw new NewerRecord(`record type ${code}, version ${version}`)
   }
   const record: Record<string, unknown> = { type, at }
-  for (const [i, field] of kindOf[type].fields.entries()) record[field] = values[i]
+  const { fields, added } = kindOf[type]
+  for (const [i, field] of fields.entries()) {
+    record[field] = i < values.length ? values[i] : added?.[field]
+  }
   return record as unknown as ForumRecord
 }

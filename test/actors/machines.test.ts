@@ -12,6 +12,7 @@ import { machines } from '../../src/actors/machines.ts'
 import { decisions, proposalKinds, proposalLayout } from '../../src/actors/proposal.ts'
 import { subscriptionLayout } from '../../src/actors/subscription.ts'
 import { threadLayout } from '../../src/actors/thread.ts'
+import { ticketLayout } from '../../src/actors/ticket.ts'
 import { runEveryWay } from './every-way.ts'
 
 const position = fc.integer({ min: 1, max: 2 ** 40 })
@@ -57,6 +58,14 @@ const samples: Record<string, Sample> = {
   subscription: {
     layout: subscriptionLayout,
     events: fc.oneof(event('subscribed', { position }), event('unsubscribed', { position })),
+  },
+  ticket: {
+    layout: ticketLayout,
+    events: fc.oneof(
+      event('issued', { expiresAt: at }),
+      event('published', { message: fc.nat(2 ** 32 - 1), at }),
+      event('expired', { at }),
+    ),
   },
   proposal: {
     layout: proposalLayout,

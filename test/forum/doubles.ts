@@ -56,7 +56,8 @@ export function newWorld(): World {
     token: () => `aic_${draw()}`,
   }
   const state = new State({ retentionMs: dayMs, seed: 7 })
-  return { forum: { state, journal: rows, stamps }, rows, clock }
+  const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
+  return { forum: { state, journal: rows, stamps, ...keys }, rows, clock }
 }
 
 /** The state that the rows fold to, with another seed, as after a restart. */
@@ -72,6 +73,7 @@ export function serviceOf(forum: Forum): Service {
     forum,
     publicUrl: 'http://127.0.0.1:1',
     pollAfterSeconds: 60,
+    compat: true,
     durability: 'always',
     version: '0.0.0',
     uptimeSeconds: () => 0,
