@@ -47,7 +47,9 @@ class Scene {
   keys = 0
 
   constructor(kind: 'guest' | 'persistent' = 'persistent') {
-    for (let n = 0; n < agents; n++) createIdentity(this.forum, { kind, displayName: `agent ${n}` })
+    for (let n = 0; n < agents; n++) {
+      createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' })
+    }
     for (let n = 0; n < threads; n++) {
       this.post(() =>
         createThread(this.forum, {
@@ -56,6 +58,7 @@ class Scene {
           content: 'first',
           visibility: 'public',
           participantIds: [],
+          address: '',
           key: this.key(),
         }),
       )
@@ -86,7 +89,7 @@ class Scene {
   reply(caller: number, thread: number): number {
     const threadId = this.threadIds[thread]
     return this.post(() =>
-      reply(this.forum, { caller, threadId, content: 'hello', key: this.key() }),
+      reply(this.forum, { caller, threadId, content: 'hello', address: '', key: this.key() }),
     )
   }
 
@@ -486,7 +489,7 @@ t.test('webhook: registered with the same key: the same secret, until it is gone
   removeWebhook(scene.forum, 1)
   t.match(scene.register(1, `key-${scene.keys}`), conflict, 'removed')
   const threadId = scene.threadIds[0]
-  const wish = { caller: 1, threadId, content: 'x', key: 'key-of-it' }
+  const wish = { caller: 1, threadId, content: 'x', address: '', key: 'key-of-it' }
   t.match(reply(scene.forum, wish), conflict, 'one key space')
 })
 
