@@ -1,6 +1,6 @@
-// The floor: bare uWebSockets.js handlers that take in and give out the same bytes as the forum, and
-// do nothing else. POST parses its JSON body and answers as long as a publication; GET answers a
-// page that is handed over at the start (a file: its path is the first argument).
+// The floor: bare uWebSockets.js handlers that take in and give out the same bytes as the forum,
+// and do nothing else. POST parses its JSON body and answers as long as a publication; GET answers
+// a page that is handed over at the start (a file: its path is the first argument).
 
 import uws from 'uWebSockets.js'
 import { readFileSync } from 'node:fs'

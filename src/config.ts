@@ -45,7 +45,9 @@ const flags = {
   durability: {
     value: 'MODE',
     preset: 'always',
-    help: 'always: synced before every answer; interval[:ms]: at most that much is lost when power fails; none',
+    help:
+      'always: synced before every answer; interval[:ms]: at most that much is lost when ' +
+      'power fails; none',
   },
   'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
   http: {

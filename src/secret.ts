@@ -1,7 +1,7 @@
-// The server's secret: signs tickets, seals webhook secrets, hashes addresses. Made at the first start
-// in the data directory, or given as AGENT_FORUM_SECRET. decisions.md, "GET publishing".
+// The server's secret: signs tickets, seals webhook secrets, hashes addresses. Made at the first
+// start in the data directory, or given as AGENT_FORUM_SECRET. decisions.md, "GET publishing".
 //
-// S1. A key derived for one purpose says nothing about the secret or about other keys (HKDF, RFC 5869).
+// S1. A key derived for one purpose says nothing about the secret or other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, readable by its owner only.
 
 import { hkdfSync, randomBytes } from 'node:crypto'

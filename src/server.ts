@@ -40,7 +40,7 @@ export interface Node {
   failed: Promise<never>
 }
 
-/** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError: what to do. */
+/** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
   const listen = chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }

@@ -7,9 +7,9 @@ import type { AnyStateMachine } from 'xstate'
 
 const head = `# Statecharts
 
-Made from the machines in \`src/actors\`: what an actor is told, \`[if]\` a guard holds, \`/\` what it
-then does. An event that a state does not show changes nothing there. What the words and the rules
-mean is at the head of each machine's file.
+Made from the machines in \`src/actors\`: what an actor is told, \`[if]\` a guard holds, \`/\` what
+it then does. An event that a state does not show changes nothing there. What the words and the
+rules mean is at the head of each machine's file.
 `
 
 /** The whole page, in the order of `machines`. */

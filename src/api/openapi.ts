@@ -7,7 +7,7 @@ import { object, type Schema } from './schema.ts'
 
 type Json = Record<string, unknown>
 
-/** Every code that a route can answer: those it declares, and those its declaration brings along. */
+/** Every code that a route can answer: those it declares, and those that follow from the rest. */
 export function errorsOf(declared: AnyRoute): ErrorCode[] {
   const { auth, id, query, body, idempotent, method } = declared
   const codes: ErrorCode[] = ['starting', 'shutting_down', ...declared.errors]

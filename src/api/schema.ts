@@ -1,8 +1,8 @@
 // JSON Schema: one schema per body, query and answer. The same objects validate requests (ajv),
 // render answers (fast-json-stringify) and make the OpenAPI document (openapi.ts).
 //
-// Two keywords of our own: `x-error` names the code that a violation is answered with, `title` names
-// the schema in the document's components.
+// Two keywords of our own: `x-error` names the code that a violation is answered with, `title`
+// names the schema in the document's components.
 
 import { Ajv, type ErrorObject } from 'ajv'
 import fastJson from 'fast-json-stringify'

@@ -37,7 +37,7 @@ export type RefusalCode =
   | 'storage_failed'
   | 'overloaded'
 
-/** A lawful no. One that tells of a record carries its position, and waits for it like any answer. */
+/** A lawful no. One that tells of a record carries its position, and waits like any answer. */
 export interface Refusal {
   refused: RefusalCode
   position?: number

@@ -100,8 +100,8 @@ function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publicati
     : { refused: 'idempotency_conflict', position }
 }
 
-// Whether a key is used again for the same payload is asked of what was published: it never changes,
-// so nothing has to be kept or hashed for the question.
+// Whether a key is used again for the same payload is asked of what was published: it never
+// changes, so nothing has to be kept or hashed for the question.
 
 function isSameReply({ state }: Forum, receipt: number, thread: number, content: string): boolean {
   if (state.receipts.operation(receipt) !== 'reply') return false

@@ -1,10 +1,10 @@
-// Reading: a thread's messages, the list of threads, an identity's feed. A query says which messages
-// and threads to show, by number; api/ writes their bytes.
+// Reading: a thread's messages, the list of threads, an identity's feed. A query says which
+// messages and threads to show, by number; api/ writes their bytes.
 //
-// Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so nothing
-//     that was ever shown can be lost (DESIGN.md, rule 3).
-// Q2. Work follows what is shown and, for the feed, the number of threads followed; never the number
-//     of messages there are.
+// Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so
+//     nothing that was ever shown can be lost (DESIGN.md, rule 3).
+// Q2. Work follows what is shown and, for the feed, the number of threads followed; never the
+//     number of messages there are.
 
 import type { State } from '../state/state.ts'
 import type { Forum, Given, Refusal } from './forum.ts'
@@ -110,7 +110,7 @@ export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): 
   const nextAfter = messages.length > 0 ? state.messages.seq(messages.at(-1)!) : after
   // `hasMore` tells of one message more than is shown.
   const newest = heap.size > 0 ? heap.next : (messages.at(-1) ?? -1)
-  // What the caller follows decides what is shown, so a page is not older than the last change of it.
+  // What the caller follows decides what is shown: a page is not older than its last change.
   const changed = state.identities.actors.columns.followingChanged.get(caller)
   return {
     position: newest === -1 ? changed : Math.max(state.messages.seq(newest), changed),

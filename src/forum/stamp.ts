@@ -18,7 +18,7 @@ const idBytes = 16
 const tokenBytes = 32
 const poolBytes = 512 * idBytes
 
-/** The system's clock and random source. A call per id would cost 3 us; a pool is refilled instead. */
+/** The system's clock and random source. A call per id would cost 3 us: ids come from a pool. */
 export function systemStamps(): Stamps {
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes

@@ -1,5 +1,5 @@
 // Following a thread, and no longer. interface.md 3 and 4.2; decisions.md "Threads, messages,
-// subscriptions": both are idempotent, and unsubscribing tells nothing about threads one cannot see.
+// subscriptions": both are idempotent, and unsubscribing tells nothing of threads unseen.
 
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 

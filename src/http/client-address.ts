@@ -2,8 +2,8 @@
 // address".
 //
 // C1. Without --trust-proxy forwarding headers are never believed.
-// C2. With it, what cannot be read as an address is stepped over, and trusted hops are too. Where no
-//     address is left, the socket's counts.
+// C2. With it, what cannot be read as an address is stepped over, and trusted hops are too. Where
+//     no address is left, the socket's counts.
 // C3. One caller has one spelling: IPv6 in its short form, IPv4 inside IPv6 as IPv4.
 
 import { BlockList, isIP, SocketAddress } from 'node:net'

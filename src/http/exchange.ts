@@ -1,5 +1,5 @@
 // One request and its answer, as the HTTP library under us shows them: uWebSockets.js where its
-// native binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers cannot tell them apart.
+// native binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers see no difference.
 
 import type { RouteMeter } from './meter.ts'
 
@@ -63,8 +63,8 @@ export interface Exchange {
   /** Says that the answer comes after the handler returned. */
   hold(): void
   /**
-   * Answers, once. `type` is the media type, `headers` are further header lines, each after a CRLF. A
-   * client that hung up gets nothing. `body` null: no content.
+   * Answers, once. `type` is the media type, `headers` are further header lines, each after a CRLF.
+   * A client that hung up gets nothing. `body` null: no content.
    */
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
 }

@@ -1,7 +1,8 @@
-// What the edge counts, for operators: answers of each route by status class, and how long they took.
+// What the edge counts, for operators: each route's answers by status class, and their times.
 //
-// M1. Counting costs a request less than 100 ns (bench/meter-cost.ts): numbers in arrays, no text. A look at the
-//     clock costs about as much as all the rest, so only one request in `timedEvery` is timed.
+// M1. Counting costs a request less than 100 ns (bench/meter-cost.ts): numbers in arrays, no text.
+//     A look at the clock costs about as much as all the rest, so only one request in `timedEvery`
+//     is timed.
 // M2. A route is named by its declaration, never by the path that was asked for: no id is a label.
 
 /** One request in so many is timed; a power of two. */
@@ -39,7 +40,7 @@ export class RouteMeter {
 }
 
 export class Meter {
-  /** Requests that no route answers: unknown paths and methods, and all while there is no service. */
+  /** Requests that no route answers: unknown paths and methods, all while there is no service. */
   readonly none = new RouteMeter('none')
   readonly routes: RouteMeter[] = [this.none]
   #requests = 0

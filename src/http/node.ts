@@ -1,5 +1,5 @@
-// Node's own HTTP server, for every Node that uWebSockets.js has no native binding for. It is held to
-// behave as uws.ts does, where a caller can see it: the API tests run on both.
+// Node's own HTTP server, for every Node that uWebSockets.js has no native binding for. It is held
+// to behave as uws.ts does, where a caller can see it: the API tests run on both.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// From bytes to values: queries, bodies, headers. What they may be is said by schemas (api/), not here.
+// From bytes to values: queries, bodies, headers. What they may be is said by schemas (api/).
 
 import { isUtf8 } from 'node:buffer'
 

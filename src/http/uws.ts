@@ -1,11 +1,11 @@
-// uWebSockets.js, and the only file that imports it. Its main module falls back to a JavaScript shim
-// that cannot do what is needed here, so the native binding is asked for by its name.
+// uWebSockets.js, and the only file that imports it. Its main module falls back to a JavaScript
+// shim that cannot do what is needed here, so the native binding is asked for by its name.
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
 // U2. An answer that leaves later must be corked, or each of its parts is a system call of its own.
 // U3. A request line and headers over 4 KiB are read only when they arrive in one piece, as they do
-//     from a proxy; otherwise the library closes the connection. This build cannot be told otherwise.
-// U4. Body chunks are views of the library's memory: copied unless used before the callback returns.
+//     from a proxy; otherwise the library closes the connection, and this build cannot be told to.
+// U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'

@@ -1,10 +1,10 @@
 // A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: who asks
 // compares the thing behind a number, which lies in columns.
 //
-// H1. 256 shards by the hash's top byte, each a linear-probing table that doubles on its own: growth
-//     is many small steps (at ten million entries one step moves 40,000), never one large one.
+// H1. 256 shards by the hash's top byte, each a linear-probing table that doubles on its own:
+//     growth is many small steps (at ten million entries one step moves 40,000).
 // H2. A slot is two words, hash and number + 1; a zero in the second is empty.
-// H3. A removal closes its gap, so there are no tombstones and a probe ends at the first empty slot.
+// H3. A removal closes its gap: no tombstones, and a probe ends at the first empty slot.
 
 import assert from 'node:assert/strict'
 

@@ -1,8 +1,8 @@
-// Ids of 128 random bits and the dense numbers they stand for: agt_…, thr_…, and the first half of a
-// token's SHA-256. Numbers are given in order of arrival.
+// Ids of 128 random bits and the dense numbers they stand for: agt_…, thr_…, and the first half of
+// a token's SHA-256. Numbers are given in order of arrival.
 //
-// An id is kept as four u32 columns. Ids come from the system's random source, so the first word is a
-// good hash, and nobody outside can choose it.
+// An id is kept as four u32 columns. Ids come from the system's random source, so the first word is
+// a good hash, and nobody outside can choose it.
 
 import { Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict'
 import type { Arena } from './arena.ts'
 import { pageBytes } from './arena.ts'
 
-/** Longer texts are written by a native call, shorter ones byte by byte: that is where they meet. */
+/** Longer texts are written natively, shorter ones byte by byte: here both cost the same. */
 const shortText = 24
 
 export class Page {

@@ -125,7 +125,7 @@ export class Receipts {
   }
 }
 
-/** Two 32-bit FNV-1a hashes (offset basis from the seed) that differ in their start and multiplier. */
+/** Two 32-bit FNV-1a hashes (offset basis from the seed), of another start and multiplier each. */
 function hashKey(seed: number, identity: number, key: string): KeyHash {
   let first = (0x811c9dc5 ^ seed) | 0
   let second = Math.imul(seed ^ identity, 0x9e3779b1)

@@ -47,7 +47,7 @@ export class State {
     this.receipts = new Receipts(retentionMs, seed)
   }
 
-  /** The number of the thread with this id, `thr_…`, or -1 when there is none the caller may see. */
+  /** The number of the thread with this id, `thr_…`, or -1 if there is none the caller may see. */
   visibleThread(caller: number, threadId: string): number {
     const thread = this.threads.find(threadId, 'thr_'.length)
     return thread !== -1 && this.maySee(caller, thread) ? thread : -1

@@ -90,7 +90,7 @@ export class Subscriptions {
   }
 }
 
-/** Mixes two dense numbers; the index takes its shard from the top bits and its slot from the low. */
+/** Mixes two dense numbers: the index takes its shard from the top bits, its slot from the low. */
 function hashPair(identity: number, thread: number): number {
   let hash = Math.imul(identity, 0x9e3779b1) ^ Math.imul(thread + 1, 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)

@@ -39,7 +39,7 @@ export interface Notification {
   created_at: number
 }
 
-/** The fields of all answers together. Which of them an answer has, the document says and checks. */
+/** The fields of all answers together; which of them an answer has, the document says. */
 export interface Body {
   error: string
   message: string

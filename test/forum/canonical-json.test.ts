@@ -1,5 +1,5 @@
-// The library that makes canonical JSON, held to the vectors of RFC 8785 itself and to the test data
-// that its authors publish.
+// The library that makes canonical JSON, held to the vectors of RFC 8785 itself and to the test
+// data that its authors publish.
 
 import { canonicalize } from 'json-canonicalize'
 import t from 'tap'

@@ -77,7 +77,7 @@ t.test('journal and state: they part: the next commit is stopped by an assertion
   t.throws(() => commit(forum, expiry), { code: 'ERR_ASSERTION' })
 })
 
-t.test('R1: guests of a week ago: expired by the timer: one record for all', async (t) => {
+t.test('K1: guests of a week ago: expired by the timer: one record for all', async (t) => {
   const { forum, rows, clock } = furnished()
   for (let i = 0; i < 5; i++) createIdentity(forum, { kind: 'guest', displayName: 'Guest' })
   clock.now += hourMs

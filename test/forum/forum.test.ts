@@ -1,7 +1,8 @@
 // Goal:   every caller is told what decisions.md says, at any time, before and after a restart.
 // Method: random programs of commands run against the forum and against a model of it (commands.ts,
-//         program.ts, model.ts). After each program everything that anybody can read is compared, in pages of
-//         several sizes; then the log is folded into an empty state, which must give the same bytes.
+//         program.ts, model.ts). After each program everything that anybody can read is compared,
+//         in pages of several sizes; then the log is folded into an empty state, which must give
+//         the same bytes.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -16,7 +17,7 @@ import { replayed, serviceOf } from './doubles.ts'
 import type { Answered, Viewer } from './model.ts'
 import { bodyOf, Run } from './program.ts'
 
-const programs = 50
+const programs = 40
 
 /** Asks everything that can be asked, compares each answer with the model, and keeps its bytes. */
 class Reader {
@@ -120,33 +121,39 @@ function same(answer: Answered, expected: Answered): void {
 
 const outcomes = new Set<string>()
 
-t.test('F1, F2, R1, Q1, M1: any program: run and replayed: the answers of the model', async () => {
-  const property = fc.property(anyProgram, (program) => {
-    const run = new Run(outcomes)
-    for (const command of program) run.step(command)
-    const { rows, forum } = run.world
-    assert.equal(rows.position, run.model.position, 'R1: a command is one record')
-    assert.equal(forum.state.position, rows.position, 'F1: state and log advance together')
-    assert.equal(forum.state.now, rows.records().at(-1)?.at ?? 0, 'F1: of the last record')
-    const times = rows.records().map(({ at }) => at)
-    assert.deepEqual(
-      times,
-      times.toSorted((a, b) => a - b),
-      'F2: times never go back',
-    )
+t.test(
+  'F1, F2, K1, K2, Q1, M1: any program: run and replayed: the answers of the model',
+  async () => {
+    const property = fc.property(anyProgram, (program) => {
+      const run = new Run(outcomes)
+      for (const command of program) run.step(command)
+      const { rows, forum } = run.world
+      assert.equal(rows.position, run.model.position, 'K1: a command is one record')
+      assert.equal(forum.state.position, rows.position, 'F1: state and log advance together')
+      assert.equal(forum.state.now, rows.records().at(-1)?.at ?? 0, 'F1: of the last record')
+      const times = rows.records().map(({ at }) => at)
+      assert.deepEqual(
+        times,
+        times.toSorted((a, b) => a - b),
+        'F2: times never go back',
+      )
 
-    const live = new Reader(run)
-    live.readAll()
-    forum.state = replayed(rows)
-    const recovered = new Reader(run)
-    recovered.readAll()
-    assert.equal(recovered.answers.length, live.answers.length)
-    for (const [i, bytes] of live.answers.entries()) {
-      assert.ok(bytes.equals(recovered.answers[i]), 'state is a fold of the log, byte for byte')
-    }
-  })
-  fc.assert(property, { numRuns: programs })
-})
+      const live = new Reader(run)
+      live.readAll()
+      forum.state = replayed(rows)
+      const recovered = new Reader(run)
+      recovered.readAll()
+      assert.equal(recovered.answers.length, live.answers.length)
+      for (const [i, bytes] of live.answers.entries()) {
+        assert.ok(
+          bytes.equals(recovered.answers[i]),
+          'K2: state is a fold of the log, byte for byte',
+        )
+      }
+    })
+    fc.assert(property, { numRuns: programs })
+  },
+)
 
 t.test('the programs: all of them: every answer and refusal was met', async (t) => {
   const met = [...outcomes].sort()

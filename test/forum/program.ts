@@ -174,9 +174,9 @@ export class Run {
     )
     expireGuests(world.forum)
     const recorded = world.rows.position - model.position
-    assert.ok(recorded <= 1, 'R1: one record for all')
+    assert.ok(recorded <= 1, 'K1: one record for all')
     if (model.health !== 'ok') return assert.equal(recorded, 0)
-    if (due.length > 0) assert.equal(recorded, 1, 'R1: it is recorded')
+    if (due.length > 0) assert.equal(recorded, 1, 'K1: it is recorded')
     if (recorded === 1) model.record()
     for (const agent of due) agent.isRecordedExpired = true
     if (due.length > 0) this.outcomes.add('guests expired')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { IdTable } from '../../src/state/id-table.ts'
 
-/** Ids of few distinct words, zeros among them: they differ in any one word, and collide in others. */
+/** Ids of few distinct words, zeros among them: they differ in one word and agree in others. */
 const word = fc.constantFrom('00000000', '00000001', '0000000a', 'ffffffff', 'deadbeef')
 const id = fc.tuple(word, word, word, word).map((words) => words.join(''))
 

@@ -1,9 +1,9 @@
 // One kind of record: how it stands in the log, and what it does to the state.
 //
 // K1. A record carries its whole effect, its receipt included: a command is one record.
-// K2. `apply` is the only code that changes state, while serving and at recovery. It cannot say no: a
-//     record is in the log, so it has happened. It reads no clock and no chance.
-// K3. The fields of a code and version never change their meaning. Another shape is another version.
+// K2. `apply` is the only code that changes state, while serving and at recovery. It cannot say no:
+//     a record is in the log, so it has happened. It reads no clock and no chance.
+// K3. The fields of a code and version never change their meaning; another shape, another version.
 
 import type { State } from '../../state/state.ts'
 

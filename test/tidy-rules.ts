@@ -1,0 +1,198 @@
+// The house's style as rules: each finds in one file what is not right, and says what to write
+// instead. biome keeps the format and functions of at most 70 lines; here is what it cannot know.
+
+import { posix } from 'node:path'
+
+export interface Source {
+  /** From the top of the project, with slashes. */
+  path: string
+  text: string
+}
+
+export interface Rule {
+  name: string
+  instead: string
+  /** Whether the rule is about this file. */
+  covers(path: string): boolean
+  /** What is wrong, one for each place: a line number or a few words. */
+  find(source: Source): string[]
+}
+
+const lineMax = 100
+const linesMax = 300
+
+/** Files that may be longer, and why. */
+const longFiles = new Map([
+  ['wal/scan.ts', 'one pass over the log, whose steps share the place they are at'],
+  ['test/wal/simulated-disk.ts', 'one disk: what is seen, what is durable, what a crash leaves'],
+])
+
+// http → api → forum → state → actors → wal, never back; a room may leave out the next one. State
+// holds the actors, so it imports their machines; the one way back is to the columns they are held
+// in. main.ts, server.ts and their like put everything together, and hand delivery the commands it
+// may give. Neither swarm nor wal know the forum: a client of its interface, and a library.
+const below: Record<string, readonly string[]> = {
+  'src/http': ['src/api', 'src/forum', 'src/state'],
+  'src/api': ['src/forum', 'src/state', 'src/actors', 'src/delivery'],
+  'src/forum': ['src/state', 'src/actors', 'wal'],
+  'src/state': ['src/actors'],
+  'src/actors': ['src/state/column.ts'],
+  'src/delivery': ['src/state', 'src/actors'],
+  'src/swarm': [],
+  wal: [],
+}
+
+// Where time and chance may enter, beside stamp.ts: to measure, or for what no record says.
+const anything = /./
+const chance: [place: string, allowed: RegExp][] = [
+  ['src/forum/stamp.ts', anything],
+  ['src/server.ts', /performance\.now/],
+  ['src/http/', /performance\.now/],
+  ['src/secret.ts', /randomBytes/],
+  ['src/swarm/', anything],
+  ['wal/', /performance\.now/],
+  ['wal/lock.ts', /randomBytes/],
+  ['wal/settle.ts', /randomBytes/],
+]
+const chanceWords =
+  /\b(?:Date\.now|new Date|Math\.random|random(?:Bytes|FillSync|UUID|Int)|performance\.now)\b/g
+
+const benchHead = ['Question', 'Compares', 'Fixed', 'Reports', 'Leaves out', 'Smoke']
+const leftOpen = /\b(?:TODO|FIXME|XXX)\b|\.only\(/
+const silenced =
+  /\.(?:skip|todo)\(|\b(?:skip|todo): |@ts-(?:ignore|expect-error|nocheck)|biome-ignore/
+const ownPaths = /registry\.npmjs|deb\.debian|(?<![\w.])\/(?:work|farm|home|root|Users)\/\w/
+
+const isCode = (path: string) => path.endsWith('.ts')
+const isOwn = (path: string) => path.startsWith('test/tidy')
+const isProduct = (path: string) => isCode(path) && /^(?:src|wal)\//.test(path)
+
+export const rules: readonly Rule[] = [
+  {
+    name: `lines of at most ${lineMax} characters`,
+    instead: 'break the sentence or the expression; biome breaks no comment and no text',
+    covers: isCode,
+    find: ({ text }) => linesWhere(text, (line) => [...line].length > lineMax),
+  },
+  {
+    name: `files of at most ${linesMax} lines`,
+    instead: 'ask what the file is made of, and give each part a file of its own',
+    covers: isCode,
+    find({ path, text }) {
+      const count = text.split('\n').length - 1
+      return count <= linesMax || longFiles.has(path) ? [] : [`${count} lines`]
+    },
+  },
+  {
+    name: 'a file says first what it is',
+    instead: 'begin with a comment: what this is, what always holds, who its neighbours are',
+    covers: (path) => isCode(path) && !path.endsWith('.test.ts'),
+    find: ({ text }) => (/^(?:#!.*\n)?\/\/ \S/.test(text) ? [] : ['no head']),
+  },
+  {
+    name: 'files are nouns, kebab-case.ts',
+    instead: 'write small letters and digits with single hyphens between words',
+    covers: isCode,
+    find({ path }) {
+      const isKebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/.test(posix.basename(path))
+      return isKebab ? [] : [posix.basename(path)]
+    },
+  },
+  {
+    name: 'nothing is left open',
+    instead: 'finish it or take it out; what is left to do belongs into an issue',
+    covers: (path) => isCode(path) && !isOwn(path),
+    find: ({ text }) => linesWhere(text, (line) => leftOpen.test(line)),
+  },
+  {
+    name: 'what is skipped or silenced has its reason beside it',
+    instead: 'say why in a comment on this line or the one before, or take it out',
+    covers: (path) => isCode(path) && !isOwn(path),
+    find: ({ text }) =>
+      linesWhere(text, (line, before) => {
+        if (!silenced.test(line)) return false
+        const reason = line.replace(/.*biome-ignore [\w/]*|.*@ts-[\w-]+/, '//')
+        return !/\/\/.*\w/.test(reason) && !/^\s*\/\/ /.test(before)
+      }),
+  },
+  {
+    name: 'time and chance enter in src/forum/stamp.ts',
+    instead: 'take them from `stamps` and put them into the record; performance.now only measures',
+    covers: isProduct,
+    find({ path, text }) {
+      const here = chance.filter(([place]) => path.startsWith(place)).map(([, allowed]) => allowed)
+      return linesWhere(text, (line) => {
+        const words = line.replace(/^\s*\*.*|\/\/.*/, '').match(chanceWords) ?? []
+        return words.some((word) => !here.some((allowed) => allowed.test(word)))
+      })
+    },
+  },
+  {
+    name: 'imports run http → api → forum → state → actors → wal, never back',
+    instead: 'move what is shared down to the lower room, or hand it over as an argument',
+    covers: isProduct,
+    find({ path, text }) {
+      const room = roomOf(path)
+      if (room === 'src') return []
+      const allowed = [room, ...(below[room] ?? [])]
+      return importsOf(path, text).filter(
+        (target) => !allowed.some((each) => target === each || roomOf(target) === each),
+      )
+    },
+  },
+  {
+    name: 'uWebSockets.js is imported in src/http/uws.ts only',
+    instead: 'use the Exchange of src/http/exchange.ts',
+    covers: (path) => isCode(path) && !/^(?:src\/http\/uws\.ts|bench\/|test\/tidy)/.test(path),
+    find: ({ text }) =>
+      linesWhere(text, (line) => /^import .*['"]uWebSockets\.js['"]|import\(['"]uW/.test(line)),
+  },
+  {
+    name: 'no paths of one machine and no registry hosts',
+    instead: 'write a relative path or an example, like forum.example',
+    covers: (path) => !isOwn(path),
+    find: ({ text }) => linesWhere(text, (line) => ownPaths.test(line)),
+  },
+  {
+    name: 'a test is named: who: in what state: what happens: what must hold',
+    instead: 'name at least who and what must hold, with a colon between',
+    covers: (path) => path.endsWith('.test.ts') && !isOwn(path),
+    find({ text }) {
+      const names = [...text.matchAll(/\bt\.test\(\s*(['"`])(.*?)\1,/g)].map(([, , name]) => name)
+      return names.filter((name) => !/.: ./.test(name))
+    },
+  },
+]
+
+/** Benchmarks whose head does not state their question. A file that another one names is a part. */
+export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
+  const benches = sources.filter(({ path }) => path.startsWith('bench/') && isCode(path))
+  const isPart = (path: string) => {
+    const stem = posix.basename(path, '.ts')
+    const naming = new RegExp(`['"/]${stem}\\.(?:ts|js)['"]`)
+    return benches.some((other) => other.path !== path && naming.test(other.text))
+  }
+  const head = new RegExp(
+    `^${benchHead.map((word) => `// ${word}: +\\S.*\n(?://  .*\n)*`).join('')}`,
+  )
+  return benches
+    .filter(({ path, text }) => !isPart(path) && !head.test(text))
+    .map(({ path }) => path)
+}
+
+/** The room a file is in: its directory, or the one below `src`. */
+function roomOf(path: string): string {
+  const [top, second, third] = path.split('/')
+  return top === 'src' && third !== undefined ? `${top}/${second}` : top
+}
+
+/** The project's own files that a file imports. */
+function importsOf(path: string, text: string): string[] {
+  const named = text.matchAll(/(?:from|import\(|^import)\s*['"](\.{1,2}\/[^'"]+)['"]/gm)
+  return [...named].map(([, name]) => posix.join(posix.dirname(path), name))
+}
+
+function linesWhere(text: string, isWrong: (line: string, before: string) => boolean): string[] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, i) => (isWrong(line, lines[i - 1] ?? '') ? [`line ${i + 1}`] : []))
+}

@@ -1,0 +1,184 @@
+// Holds every file to the house's style (tidy-rules.ts), and the rules to examples of both kinds.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import t from 'tap'
+import { commonErrors, errors } from '../src/api/errors.ts'
+import type { Route } from '../src/api/route.ts'
+import { routes } from '../src/api/routes.ts'
+import { benchesWithoutQuestion, rules, type Source } from './tidy-rules.ts'
+
+const top = join(import.meta.dirname, '../..')
+const notOurs = ['node_modules', 'dist', 'data', '.git', '.tap']
+
+function filesIn(directory: string): string[] {
+  return readdirSync(join(top, directory), { withFileTypes: true }).flatMap((entry) => {
+    const path = posix.join(directory, entry.name)
+    if (notOurs.includes(entry.name)) return []
+    if (entry.isDirectory()) return filesIn(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+const sources: Source[] = filesIn('.').map((path) => ({
+  path,
+  text: readFileSync(join(top, path), 'utf8'),
+}))
+
+for (const { name, instead, covers, find } of rules) {
+  t.test(`tidy: every file: ${name}`, async (t) => {
+    const covered = sources.filter(({ path }) => covers(path))
+    t.ok(covered.length > 0, 'the rule is about something')
+    for (const source of covered) {
+      for (const found of find(source)) t.fail(`${source.path}: ${found}: ${instead}`)
+    }
+  })
+}
+
+t.test('tidy: every benchmark: its head states its question', async (t) => {
+  t.same(
+    benchesWithoutQuestion(sources),
+    [],
+    'begin with Question, Compares, Fixed, Reports, Leaves out, Smoke, as STYLE.md shows',
+  )
+})
+
+/** Codes of the edge, of the schemas and of authentication, as they stand in the code. */
+function codesOfTheEdge(): Set<string> {
+  const named = sources.flatMap(({ path, text }) => {
+    if (path.startsWith('src/http/') || path === 'src/api/schema.ts') {
+      return [...text.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)]
+    }
+    return path === 'src/forum/forum.ts' ? [...text.matchAll(/refused: '(\w+)'/g)] : []
+  })
+  return new Set(named.map(([, code]) => code))
+}
+
+/** Codes that a route declares, in its list or in its schemas. */
+function codesOfRoutes(declared: readonly Route[]): Set<string> {
+  const inSchemas = declared.map(({ query, body, id }) => JSON.stringify([query, body, id]))
+  const marked = inSchemas.flatMap((text) => [...text.matchAll(/"x-error":"(\w+)"/g)])
+  return new Set([...declared.flatMap((each) => each.errors), ...marked.map(([, code]) => code)])
+}
+
+t.test('errors: the list, the routes and the edge: the same codes, both ways', async (t) => {
+  const ofRoutes = codesOfRoutes(routes)
+  for (const code of ofRoutes) t.ok(code in errors, `${code}: add it to src/api/errors.ts`)
+  const used = new Set([...ofRoutes, ...codesOfTheEdge(), ...commonErrors])
+  for (const code of Object.keys(errors)) {
+    t.ok(used.has(code), `${code}: a route declares it, the edge uses it, or it is common`)
+  }
+})
+
+// Each rule with what it must find, and what it must let through.
+const head = '// What this is.\n'
+const examples: { rule: string; path?: string; wrong: string[]; right: string[] }[] = [
+  { rule: 'lines of', wrong: ['x'.repeat(101)], right: ['x'.repeat(100), '→'.repeat(100)] },
+  { rule: 'files of', wrong: ['\n'.repeat(301)], right: ['\n'.repeat(300)] },
+  {
+    rule: 'a file says first',
+    wrong: ["import t from 'tap'", '\n// Late.', '//'],
+    right: [head, `#!/usr/bin/env node\n${head}`],
+  },
+  {
+    rule: 'nothing is left open',
+    wrong: ['// TODO: later', "t.only('x')"],
+    right: ['const todos = 1'],
+  },
+  {
+    rule: 'what is skipped',
+    wrong: ["t.skip('x')", '// biome-ignore lint/a/b', 'a\n  skip: true,', '// @ts-ignore'],
+    right: [
+      '// wrk is not everywhere\nt.skip()',
+      't.skip() // wrk is not everywhere',
+      '// biome-ignore format: a table',
+    ],
+  },
+  {
+    rule: 'time and chance',
+    path: 'src/forum/posts.ts',
+    wrong: ['const at = Date.now()', 'Math.random()', 'performance.now()', 'randomBytes(4)'],
+    right: ['stamps.clock()', '// not Date.now', ' * Date.now says'],
+  },
+  {
+    rule: 'time and chance',
+    path: 'wal/writer.ts',
+    wrong: ['Date.now()', 'randomBytes(8)'],
+    right: ['performance.now()'],
+  },
+  { rule: 'time and chance', path: 'src/forum/stamp.ts', wrong: [], right: ['Date.now()'] },
+  {
+    rule: 'imports run',
+    path: 'src/forum/posts.ts',
+    wrong: [
+      "import type { A } from '../api/route.ts'",
+      "const { a } = await import('../http/uws.ts')",
+      "import {\n  a,\n} from '../config.ts'",
+    ],
+    right: [
+      "import { a } from './apply.ts'",
+      "import { a } from '../state/state.ts'",
+      "import type { a } from '../../wal/journal.ts'",
+      "import { a } from 'node:fs'",
+    ],
+  },
+  {
+    rule: 'imports run',
+    path: 'src/actors/actor-table.ts',
+    wrong: ["import { a } from '../state/lists.ts'"],
+    right: ["import { a } from '../state/column.ts'"],
+  },
+  {
+    rule: 'imports run',
+    path: 'wal/journal.ts',
+    wrong: ["import { a } from '../src/config.ts'"],
+    right: ["import { a } from './disk.ts'"],
+  },
+  { rule: 'imports run', path: 'src/server.ts', wrong: [], right: ["from './http/uws.ts'"] },
+  {
+    rule: 'uWebSockets.js',
+    wrong: ["import uws from 'uWebSockets.js'", "await import('uWebSockets.js')"],
+    right: ['// not even uWebSockets.js'],
+  },
+  {
+    rule: 'no paths of one machine',
+    wrong: ['see /home/me/notes', "'/work/x'", 'https://registry.npmjs.org/tap'],
+    right: ['src/home/me', 'https://forum.example/home/x', '/api/threads'],
+  },
+  {
+    rule: 'a test is named',
+    path: 'test/a.test.ts',
+    wrong: ["t.test('it works', async (t) => {", 't.test(\n  `works`, async'],
+    right: ["t.test('ticket: used: published again: a replay', async (t) => {"],
+  },
+]
+
+for (const { rule: start, path = 'src/forum/a.ts', wrong, right } of examples) {
+  t.test(`rule: ${start}: in ${path}: finds what is wrong and nothing else`, async (t) => {
+    const rule = rules.find(({ name }) => name.startsWith(start))!
+    for (const text of wrong) {
+      t.equal(rule.covers(path) && rule.find({ path, text }).length, 1, JSON.stringify(text))
+    }
+    for (const text of right) t.same(rule.find({ path, text }), [], JSON.stringify(text))
+  })
+}
+
+t.test('rule: kebab-case: names of files: only small letters and hyphens', async (t) => {
+  const rule = rules.find(({ name }) => name.includes('kebab'))!
+  const find = (path: string) => rule.find({ path, text: '' }).length
+  t.same(['src/a-b.ts', 'test/a-b.test.ts', 'src/a1.ts'].map(find), [0, 0, 0])
+  t.same(['src/aB.ts', 'src/a_b.ts', 'src/a--b.ts', 'src/A.ts'].map(find), [1, 1, 1, 1])
+})
+
+t.test('rule: benchmarks: without a question, or in another order: found', async (t) => {
+  const words = ['Question', 'Compares', 'Fixed', 'Reports', 'Leaves out', 'Smoke']
+  const headOf = (order: string[]) => order.map((word) => `// ${word}: x\n//   more\n`).join('')
+  const found = benchesWithoutQuestion([
+    { path: 'bench/good.ts', text: `${headOf(words)}import './part.ts'` },
+    { path: 'bench/part.ts', text: '// A part of others.' },
+    { path: 'bench/bad.ts', text: '// A benchmark.' },
+    { path: 'bench/turned.ts', text: headOf(words.toReversed()) },
+    { path: 'src/other.ts', text: "import './bad.ts'" },
+  ])
+  t.same(found, ['bench/bad.ts', 'bench/turned.ts'])
+})
