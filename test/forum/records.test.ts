@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import t from 'tap'
+import { decisions } from '../../src/actors/proposal.ts'
 import {
   decode,
   encode,
@@ -53,13 +54,50 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
   }),
   fc.record({ type: fc.constant('thread.subscribed' as const), at, by: number, thread: number }),
   fc.record({ type: fc.constant('thread.unsubscribed' as const), at, by: number, thread: number }),
+  fc.record({
+    type: fc.constant('proposal.saved' as const),
+    at,
+    by: number,
+    id: hex,
+    hash: hex,
+    text: fc.record({
+      author_id: text,
+      title: text,
+      description: text,
+      supersedes: fc.option(text),
+      kind: fc.constant('code' as const),
+      base_commit: hex,
+      files: fc.array(
+        fc.oneof(
+          fc.record({ path: text, content: fc.option(text) }),
+          fc.record({ path: text, edits: fc.array(fc.record({ old_text: text, new_text: text })) }),
+        ),
+      ),
+    }),
+    key,
+  }),
+  fc.record({
+    type: fc.constant('proposal.reviewed' as const),
+    at,
+    by: number,
+    id: hex,
+    proposal: number,
+    text: fc.record({
+      proposal_id: text,
+      author_id: text,
+      proposal_hash: hex,
+      decision: fc.constantFrom(...decisions),
+      text,
+    }),
+    key,
+  }),
 )
 
 t.test('record: any fields: through the log and back: the same', async () => {
   const property = fc.property(anyRecord, (record) => {
     const back = decode(throughLog(encode(record)))
     const [before, after] = [record, back].map((each) =>
-      JSON.stringify(Object.entries(each).sort()),
+      JSON.stringify(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))),
     )
     if (before !== after) throw new Error(`${after} is not ${before}`)
   })
@@ -80,6 +118,21 @@ t.test('record: every kind: through the log and back: no field is lost or exchan
 
 // Rows as version 1 wrote them. They stay as they are: a row that must change is another version.
 const id = '0123456789abcdef0123456789abcdef'
+const proposed = {
+  author_id: 'agt_1',
+  title: 'Title',
+  description: 'Why',
+  supersedes: null,
+  kind: 'maintainer' as const,
+  candidate_id: 'agt_2',
+}
+const reviewed = {
+  proposal_id: 'gov_1',
+  author_id: 'agt_1',
+  proposal_hash: 'hash',
+  decision: 'accept' as const,
+  text: 'Yes',
+}
 const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
   {
     row: [1, 1, 5, id, 'guest', 'Ana', id, 99],
@@ -123,6 +176,30 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
   },
   { row: [5, 1, 5, 0, 7], record: { type: 'thread.subscribed', at: 5, by: 0, thread: 7 } },
   { row: [6, 1, 5, 0, 7], record: { type: 'thread.unsubscribed', at: 5, by: 0, thread: 7 } },
+  {
+    row: [30, 1, 5, 0, id, 'hash', proposed, 'key-0001'],
+    record: {
+      type: 'proposal.saved',
+      at: 5,
+      by: 0,
+      id,
+      hash: 'hash',
+      text: proposed,
+      key: 'key-0001',
+    },
+  },
+  {
+    row: [31, 1, 5, 0, id, 7, reviewed, 'key-0001'],
+    record: {
+      type: 'proposal.reviewed',
+      at: 5,
+      by: 0,
+      id,
+      proposal: 7,
+      text: reviewed,
+      key: 'key-0001',
+    },
+  },
 ]
 
 t.test('K3: rows of version 1: decoded: the records that they have always been', async (t) => {
