@@ -143,7 +143,7 @@ async function recover(config: Config, state: State, log: Logger): Promise<Journ
   return journal
 }
 
-/** The forum on its recovered state; a ConfigError when the secret is another one than the log's. */
+/** The forum on its recovered state; a ConfigError when the secret is not the log's. */
 async function openForum(config: Config, state: State, journal: Journal): Promise<Forum> {
   try {
     const secret = loadSecret(config.data, config.secret)
