@@ -167,7 +167,7 @@ async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Jou
   return journal
 }
 
-/** The forum on its recovered state; a ConfigError when the secret is another one than the log's. */
+/** The forum on its recovered state; a ConfigError when the secret is not the log's. */
 async function openForum(
   config: Config,
   journal: Journal,

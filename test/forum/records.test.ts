@@ -59,6 +59,36 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
   fc.record({ type: fc.constant('thread.subscribed' as const), at, by: number, thread: number }),
   fc.record({ type: fc.constant('thread.unsubscribed' as const), at, by: number, thread: number }),
   fc.record({
+    type: fc.constant('webhook.registered' as const),
+    at,
+    by: number,
+    id: hex,
+    endpoint: text,
+    sealed: fc.uint8Array({ minLength: 60, maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+    key,
+  }),
+  fc.record({ type: fc.constant('webhook.verified' as const), at, webhook: number }),
+  fc.record({
+    type: fc.constant('webhook.verify_failed' as const),
+    at,
+    webhook: number,
+    error: text,
+  }),
+  fc.record({ type: fc.constant('webhook.removed' as const), at, webhook: number }),
+  fc.record({ type: fc.constant('webhooks.lapsed' as const), at }),
+  fc.record({ type: fc.constant('delivery.started' as const), at, webhook: number, first: at }),
+  fc.record({
+    type: fc.constant('delivery.finished' as const),
+    at,
+    webhook: number,
+    first: at,
+    outcome: fc.constantFrom('delivered', 'retried', 'failed', 'cancelled'),
+    status: number,
+    error: text,
+    nextAttemptAt: at,
+  }),
+  fc.record({ type: fc.constant('deliveries.expired' as const), at }),
+  fc.record({
     type: fc.constant('proposal.saved' as const),
     at,
     by: number,
@@ -122,6 +152,7 @@ t.test('record: every kind: through the log and back: no field is lost or exchan
 
 // Rows as version 1 wrote them. They stay as they are: a row that must change is another version.
 const id = '0123456789abcdef0123456789abcdef'
+const sealed = Buffer.alloc(60, 9)
 const proposed = {
   author_id: 'agt_1',
   title: 'Title',
@@ -214,6 +245,40 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       client: '',
     },
   },
+  {
+    row: [20, 1, 5, 0, id, 'https://a.example/', sealed, 'key-0001'],
+    record: {
+      type: 'webhook.registered',
+      at: 5,
+      by: 0,
+      id,
+      endpoint: 'https://a.example/',
+      sealed,
+      key: 'key-0001',
+    },
+  },
+  { row: [21, 1, 5, 7], record: { type: 'webhook.verified', at: 5, webhook: 7 } },
+  {
+    row: [22, 1, 5, 7, 'webhook_timeout'],
+    record: { type: 'webhook.verify_failed', at: 5, webhook: 7, error: 'webhook_timeout' },
+  },
+  { row: [23, 1, 5, 7], record: { type: 'webhook.removed', at: 5, webhook: 7 } },
+  { row: [24, 1, 5], record: { type: 'webhooks.lapsed', at: 5 } },
+  { row: [25, 1, 5, 7, 3], record: { type: 'delivery.started', at: 5, webhook: 7, first: 3 } },
+  {
+    row: [26, 1, 5, 7, 3, 'retried', 500, 'webhook_http_500', 99],
+    record: {
+      type: 'delivery.finished',
+      at: 5,
+      webhook: 7,
+      first: 3,
+      outcome: 'retried',
+      status: 500,
+      error: 'webhook_http_500',
+      nextAttemptAt: 99,
+    },
+  },
+  { row: [27, 1, 5], record: { type: 'deliveries.expired', at: 5 } },
   {
     row: [30, 1, 5, 0, id, 'hash', proposed, 'key-0001'],
     record: {
