@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { JournalError } from '../wal/errors.ts'
 import { type Journal, openJournal } from '../wal/journal.ts'
 import type { Service } from './api/route.ts'
-import { routes } from './api/routes.ts'
+import { routesOf } from './api/routes.ts'
 import { type Config, ConfigError } from './config.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
@@ -46,11 +46,12 @@ export interface Node {
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
   const http = chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routes, availability, config)
+  const edge = new Edge(routesOf(config), availability, config)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,
     seed: randomSeed(),
+    limits: config.limits,
   })
   const about = { version, http: http.name, durability: config.durabilityName }
   const vitals = newVitals({ ...about, availability, meter: edge.meter, state })
@@ -77,6 +78,7 @@ export async function startNode(config: Config, version: string, log: Logger): P
     publicUrl,
     pollAfterSeconds: config.pollAfterSeconds,
     webhooks: wakeups,
+    compat: config.compat,
     durability: config.durabilityName,
     version,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
@@ -165,7 +167,7 @@ async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Jou
   return journal
 }
 
-/** The forum on its recovered state; a ConfigError when the secret is another one than the log's. */
+/** The forum on its recovered state; a ConfigError when the secret is not the log's. */
 async function openForum(
   config: Config,
   journal: Journal,
@@ -176,7 +178,14 @@ async function openForum(
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
-    const forum = { state, journal, stamps: stamps(vitals, log), webhookKey }
+    const forum = {
+      state,
+      journal,
+      stamps: stamps(vitals, log),
+      webhookKey,
+      ticketKey: deriveKey(secret, 'ticket'),
+      addressKey: deriveKey(secret, 'address'),
+    }
     if (hasRightKey(forum)) return forum
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,

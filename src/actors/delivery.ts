@@ -1,5 +1,5 @@
-// A delivery: one wakeup on its way to a webhook, and what came of it. Messages that arrive while it
-// waits are merged into it.
+// A delivery: one wakeup on its way to a webhook, and what came of it. Messages that arrive while
+// it waits are merged into it.
 //
 //   none ──queued──▶ pending ──started──▶ sending ──delivered──▶ delivered
 //                    │ ▲ merged           │  ├──retried──▶ pending (again at nextAttemptAt)

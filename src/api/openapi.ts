@@ -10,15 +10,17 @@ type Json = Record<string, unknown>
 
 /** Every code that a route can answer: those it declares, and those that follow from the rest. */
 export function errorsOf(declared: AnyRoute): ErrorCode[] {
-  const { auth, id, query, body, idempotent, method } = declared
+  const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
   const codes: ErrorCode[] = ['starting', 'shutting_down', ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
   if (auth !== 'none') codes.push('invalid_token', 'authentication_required')
   if (id !== undefined) codes.push('invalid_id')
-  if (query !== undefined) codes.push('invalid_number')
+  if (query?.additionalProperties === false) codes.push('invalid_query')
+  else if (query !== undefined) codes.push('invalid_number')
   if (body !== undefined) codes.push('invalid_json', 'invalid_field', 'json_required', 'too_large')
   if (idempotent) codes.push('idempotency_required')
-  if (method !== 'get') codes.push('cross_origin', 'cross_site', 'prefetch')
+  if (urlCharactersMax !== undefined) codes.push('url_too_long')
+  if (method !== 'get' || guarded) codes.push('cross_origin', 'cross_site', 'prefetch')
   return [...new Set(codes)]
 }
 

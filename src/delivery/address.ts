@@ -1,11 +1,11 @@
-// Where a webhook may be: rules for the URL, when it is registered, and for the addresses behind its
-// name, at every attempt. Without them anyone could have this server talk to machines that only it
-// can reach.
+// Where a webhook may be: rules for the URL, when it is registered, and for the addresses behind
+// its name, at every attempt. Without them anyone could have this server talk to machines that only
+// it can reach.
 //
 // A1. Only https, port 443, a DNS name, nothing in the URL but host and path.
 // A2. Every address that the name resolves to is public, or none is used.
-// A3. A name is resolved once for an attempt, and the connection goes to what was checked: an answer
-//     that changes in between (DNS rebinding) changes nothing.
+// A3. A name is resolved once for an attempt, and the connection goes to what was checked: an
+//     answer that changes in between (DNS rebinding) changes nothing.
 //
 // `allowPrivate`, for labs, lifts the rules about host, port and addresses.
 
@@ -35,7 +35,7 @@ export function refuseEndpoint(text: string, rules: AddressRules): string | null
   return refuseHost(hostname, rules.ownHost)
 }
 
-/** The URL parser has written every spelling of an IPv4 address (0x7f.1, 2130706433) as 127.0.0.1. */
+/** The URL parser has written every spelling of an IPv4 address (0x7f.1, 2130706433) in dots. */
 function refuseHost(hostname: string, ownHost: string): string | null {
   const host = hostname.replace(/\.$/, '')
   if (isIPv4(host) || host.startsWith('[')) return 'url must name its host, not give an address.'
@@ -105,8 +105,8 @@ function blockList(family: 'ipv4' | 'ipv6', subnets: [string, number][]): BlockL
 }
 
 /**
- * Asks name servers directly. The system's own look-up would take threads of the pool that syncs the
- * log: names that are slow to resolve would slow every answer.
+ * Asks name servers directly. The system's own look-up would take threads of the pool that syncs
+ * the log: names that are slow to resolve would slow every answer.
  */
 export function publicResolve(timeoutMs: number): Resolve {
   const resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 })

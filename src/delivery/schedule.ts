@@ -6,8 +6,8 @@
 // C2. At most `attemptsMax` attempts at once, and one for each host: a receiver that never answers
 //     holds one socket, and others' wakeups go past it.
 // C3. Work in one turn is bounded: many that are due at once do not hold up answers.
-// C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the next
-//     start.
+// C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
+//     next start.
 //
 // It knows nothing of the forum: server.ts hands it the commands it may give.
 

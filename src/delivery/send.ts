@@ -4,7 +4,7 @@
 //   rules ──▶ resolve ──▶ every address public? ──▶ connect to just those ──▶ answer, 4 KiB of it
 //   └──────────────────────────── 5 seconds for all of it ────────────────────────────────────┘
 //
-// S1. Redirects are not followed, proxies not used, connections not kept: each attempt is checked anew.
+// S1. Each attempt is checked anew: no redirects, no proxies, no connections that are kept.
 
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'

@@ -48,8 +48,8 @@ export function readDeliveries({ state }: Forum, read: DeliveriesRead): Delivery
 }
 
 /**
- * A delivery's id, `evt_…`. It names what the delivery tells of: the same attempt made again has the
- * same id, and a receiver that drops repeated ids does not drop what was merged in since.
+ * A delivery's id, `evt_…`. It names what the delivery tells of: the same attempt made again has
+ * the same id, and a receiver that drops repeated ids does not drop what was merged in since.
  */
 export function eventId(webhook: Webhook, { context }: Delivery): string {
   const subject = `${webhook.id}:${context.first}:${context.through}`

@@ -1,4 +1,5 @@
-// Signing secrets of webhooks: `whsec_` and 64 hex characters, kept encrypted in the log and in memory.
+// Signing secrets of webhooks: `whsec_` and 64 hex characters, kept encrypted in the log and in
+// memory.
 //
 // Sealed:   0  12  nonce, random
 //          12  16  authentication tag

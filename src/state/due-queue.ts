@@ -1,5 +1,5 @@
-// Who is due when: a binary heap of items by time that knows where each item stands, so an item is in
-// it at most once and leaves from any place.
+// Who is due when: a binary heap of items by time that knows where each item stands, so an item is
+// in it at most once and leaves from any place.
 //
 //   #items   [ earliest, …, … ]        the children of i are 2i + 1 and 2i + 2
 //   #places  item ──▶ its index

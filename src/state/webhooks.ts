@@ -3,8 +3,8 @@
 //   identity ──▶ webhook ──▶ deliveries   all that are kept, oldest first
 //                        ──▶ open         those of them that are not finished
 //
-// H1. An identity has at most one webhook. One that was replaced, removed or has lapsed is forgotten
-//     with its deliveries; its number is never used again.
+// H1. An identity has at most one webhook. One that was replaced, removed or has lapsed is
+//     forgotten with its deliveries; its number is never used again.
 // H2. At most two deliveries of a webhook are open, at most one of them being sent: a message is
 //     merged into one that waits (actors/delivery.ts, D1).
 // H3. A webhook is in `due` while one of its deliveries waits and none is being sent, until the
@@ -99,7 +99,7 @@ export class Webhooks {
     return this.#changed.get(owner) ?? 0
   }
 
-  /** Takes the place of the owner's webhook, if there is one; `followed` are the owner's threads. */
+  /** Takes the place of the owner's webhook, if any; `followed` are the owner's threads. */
   register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
     const before = this.of(fields.owner)
     if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)

@@ -1,5 +1,5 @@
-// The schedule on a ledger and a sender that do as each test says; nothing waits for a real clock but
-// where a test says so.
+// The schedule on a ledger and a sender that do as each test says; nothing waits for a real clock
+// but where a test says so.
 
 import t from 'tap'
 import { type Attempt, type Ledger, Schedule } from '../../src/delivery/schedule.ts'

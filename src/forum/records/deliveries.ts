@@ -26,7 +26,7 @@ export interface DeliveryFinished extends OfDelivery {
   nextAttemptAt: number
 }
 
-/** Every finished delivery that has been kept for long enough at this record's time is forgotten. */
+/** Finished deliveries that have been kept for long enough at this record's time are forgotten. */
 export interface DeliveriesExpired extends Timed {
   type: 'deliveries.expired'
 }
