@@ -10,19 +10,21 @@ import type { Logger } from 'pino'
 import { JournalError } from '../wal/errors.ts'
 import { type Journal, openJournal } from '../wal/journal.ts'
 import type { Service } from './api/route.ts'
-import { routes } from './api/routes.ts'
+import { routesOf } from './api/routes.ts'
 import { type Config, ConfigError } from './config.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { decode, NewerRecord } from './forum/records.ts'
-import { randomSeed, systemStamps } from './forum/stamp.ts'
+import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
 import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
-import type { Listen, Listener } from './http/exchange.ts'
+import type { Exchange, Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
+import { serveOperators } from './ops/serve.ts'
+import { newVitals, type Vitals } from './ops/vitals.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
 import { startWakeups, type Wakeups } from './wakeups.ts'
@@ -42,23 +44,33 @@ export interface Node {
 
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
-  const listen = chooseHttp(config, log)
+  const http = chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routes, availability, config)
+  const edge = new Edge(routesOf(config), availability, config)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,
     seed: randomSeed(),
+    limits: config.limits,
   })
+  const about = { version, http: http.name, durability: config.durabilityName }
+  const vitals = newVitals({ ...about, availability, meter: edge.meter, state })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
-  const recovering = recover(config, state, log)
+  const recovering = recover(config, vitals, log)
   await Promise.race([recovering, nextTurn()])
-  const listener = await listenOrFail(config, listen, edge, recovering)
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const url = `http://${host}:${listener.port}`
+  const onRequest = (exchange: Exchange) => edge.handle(exchange)
+  const { host, port, opsPort } = config
+  const ops =
+    opsPort === 0
+      ? null
+      : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
+  const listener = await orClose(recovering, '--port', () => http.listen(host, port, onRequest))
+  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
-  const forum = await openForum(config, state, journal)
+  const forum = await openForum(config, journal, vitals, log)
   const gate = new Gate(journal)
+  vitals.gateLength = () => gate.length
   const publicUrl = config.publicUrl ?? url
   const wakeups = startWakeups(forum, config, publicUrl)
   const service: Service = {
@@ -66,6 +78,7 @@ export async function startNode(config: Config, version: string, log: Logger): P
     publicUrl,
     pollAfterSeconds: config.pollAfterSeconds,
     webhooks: wakeups,
+    compat: config.compat,
     durability: config.durabilityName,
     version,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
@@ -87,6 +100,7 @@ export async function startNode(config: Config, version: string, log: Logger): P
       await nextTurn() // what the webhooks said is answered
       await journal.close()
       await sleep(lingerMs)
+      ops?.stop()
     },
   }
 }
@@ -98,38 +112,47 @@ function expire(forum: Forum): void {
 }
 
 /** The HTTP server under the edge: the fast one, where it runs on this Node. */
-function chooseHttp({ http }: Config, log: Logger): Listen {
+function chooseHttp({ http }: Config): { name: string; listen: Listen } {
   const uws = http === 'node' ? null : loadUws()
-  if (uws === null && http === 'uws') {
-    throw new ConfigError(
-      `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
-    )
-  }
-  log.info({ http: uws === null ? 'node:http' : 'uWebSockets.js', node: process.version }, 'http')
-  return uws ?? listenNode
+  if (uws !== null) return { name: 'uWebSockets.js', listen: uws }
+  if (http !== 'uws') return { name: 'node:http', listen: listenNode }
+  throw new ConfigError(
+    `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+  )
 }
 
-async function listenOrFail(
-  { host, port }: Config,
-  listen: Listen,
-  edge: Edge,
+/** Listens; where that cannot be, gives the data directory back and says which flag to change. */
+async function orClose(
   recovering: Promise<Journal>,
+  flag: string,
+  listen: () => Promise<Listener>,
 ): Promise<Listener> {
   try {
-    return await listen(host, port, (exchange) => edge.handle(exchange))
+    return await listen()
   } catch (error) {
     const journal = await recovering
     await journal.close()
-    throw new ConfigError(`${(error as Error).message}; choose another --port`)
+    throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
   }
 }
 
-async function recover(config: Config, state: State, log: Logger): Promise<Journal> {
+function stamps(vitals: Vitals, log: Logger): Stamps {
+  return systemStamps((ms) => {
+    vitals.clockStepsBack += 1
+    log.warn({ ms }, 'clock_stepped_back')
+  })
+}
+
+async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Journal> {
+  const { state } = vitals
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,
     durability: config.durability,
     onRecord: (position, row) => applyRow(state, position, row),
+    onProgress: (bytes, ofBytes) => {
+      vitals.replayed = { bytes, ofBytes }
+    },
     onNotice: ({ event, ...fields }) => log.info(fields, event),
   })
   const recovered = {
@@ -140,15 +163,29 @@ async function recover(config: Config, state: State, log: Logger): Promise<Journ
     seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
   }
   log.info(recovered, 'recovered')
+  vitals.journal = journal
   return journal
 }
 
 /** The forum on its recovered state; a ConfigError when the secret is not the log's. */
-async function openForum(config: Config, state: State, journal: Journal): Promise<Forum> {
+async function openForum(
+  config: Config,
+  journal: Journal,
+  vitals: Vitals,
+  log: Logger,
+): Promise<Forum> {
   try {
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
-    const forum = { state, journal, stamps: systemStamps(), webhookKey }
+    const { state } = vitals
+    const forum = {
+      state,
+      journal,
+      stamps: stamps(vitals, log),
+      webhookKey,
+      ticketKey: deriveKey(secret, 'ticket'),
+      addressKey: deriveKey(secret, 'address'),
+    }
     if (hasRightKey(forum)) return forum
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,

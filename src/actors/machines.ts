@@ -6,6 +6,7 @@ import { identityMachine } from './identity.ts'
 import { proposalMachine } from './proposal.ts'
 import { subscriptionMachine } from './subscription.ts'
 import { threadMachine } from './thread.ts'
+import { ticketMachine } from './ticket.ts'
 import { webhookMachine } from './webhook.ts'
 
 export const machines = [
@@ -14,5 +15,6 @@ export const machines = [
   subscriptionMachine,
   webhookMachine,
   deliveryMachine,
+  ticketMachine,
   proposalMachine,
 ] as const

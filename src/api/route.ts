@@ -18,6 +18,8 @@ export interface Service {
     /** Has an endpoint prove that it listens. */
     challenge: Challenger['ask']
   }
+  /** Whether messages can be published by GET. */
+  compat: boolean
   /** The durability mode, for people. */
   durability: string
   version: string
@@ -62,9 +64,16 @@ interface Operation {
   auth: 'none' | 'optional' | 'bearer'
   /** Whether an idempotency key is required. */
   idempotent?: boolean
-  /** Whether `run` wants to know the caller's address. */
-  needsClient?: boolean
+  /** Whether `run` wants to know the caller's address; asked at each request. */
+  needsClient?(service: Service): boolean
+  /** A GET to be guarded like a write: no HEAD, no prefetch, nothing from other sites. */
+  guarded?: boolean
+  /** The most characters of the URL, with the service's origin. */
+  urlCharactersMax?: number
+  /** Where it allows no further properties, a parameter that is unknown or comes twice is refused. */
   query?: Schema
+  /** Parameters whose values `run` checks itself: something else must be refused first. */
+  checkedLate?: readonly string[]
   body?: Schema
   /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
   type?: string

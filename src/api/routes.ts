@@ -1,5 +1,7 @@
 // All routes of the service, in the order of interface.md part 4.
 
+import { getPublish, getTicket } from './compat.ts'
+import { documents } from './documents.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
 import { postIdentity } from './identities.ts'
 import { getNotifications } from './notifications.ts'
@@ -34,6 +36,8 @@ export const operations: readonly AnyRoute[] = [
   deleteWebhook,
   postVerification,
   getDeliveries,
+  getTicket,
+  getPublish,
   getGovernance,
   getGovernanceStatus,
   getProposals,
@@ -43,5 +47,14 @@ export const operations: readonly AnyRoute[] = [
   postExecute,
 ]
 
-/** Everything that is served. */
-export const routes: readonly AnyRoute[] = [...operations, openApiRoute(operations)]
+/** Everything that can be served. */
+export const routes: readonly AnyRoute[] = routesOf({ compat: true })
+
+/** Everything that is served; without `compat` there is no publishing by GET. */
+export function routesOf({ compat }: { compat: boolean }): readonly AnyRoute[] {
+  const offered = operations.filter((operation) => {
+    return compat || (operation !== getTicket && operation !== getPublish)
+  })
+  const described = [...offered, ...documents]
+  return [...described, openApiRoute(described)]
+}

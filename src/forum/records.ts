@@ -9,6 +9,7 @@ import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
+import { ticketRecords } from './records/tickets.ts'
 import { webhookRecords } from './records/webhooks.ts'
 
 const kinds = {
@@ -17,6 +18,7 @@ const kinds = {
   ...subscriptionRecords,
   ...webhookRecords,
   ...deliveryRecords,
+  ...ticketRecords,
   ...governanceRecords,
 }
 
@@ -50,6 +52,9 @@ export function decode(row: unknown): ForumRecord {
     throw new NewerRecord(`record type ${code}, version ${version}`)
   }
   const record: Record<string, unknown> = { type, at }
-  for (const [i, field] of kindOf[type].fields.entries()) record[field] = values[i]
+  const { fields, added } = kindOf[type]
+  for (const [i, field] of fields.entries()) {
+    record[field] = i < values.length ? values[i] : added?.[field]
+  }
   return record as unknown as ForumRecord
 }

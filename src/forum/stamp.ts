@@ -18,12 +18,21 @@ const idBytes = 16
 const tokenBytes = 32
 const poolBytes = 512 * idBytes
 
-/** The system's clock and random source. A call per id would cost 3 us: ids come from a pool. */
-export function systemStamps(): Stamps {
+/**
+ * The system's clock and random source. A call per id would cost 3 us: ids come from a pool.
+ * `onStepBack` hears by how much the clock has stepped back, in milliseconds.
+ */
+export function systemStamps(onStepBack: (ms: number) => void = () => {}): Stamps {
+  let latest = 0
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes
   return {
-    clock: Date.now,
+    clock() {
+      const now = Date.now()
+      if (now < latest) onStepBack(latest - now)
+      latest = now
+      return now
+    },
     id() {
       if (used === poolBytes) {
         randomFillSync(pool)

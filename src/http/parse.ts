@@ -25,6 +25,18 @@ export function parseQuery(
   return values
 }
 
+/** Whether a parameter is not among `kinds`, or comes twice. */
+export function hasStray(query: string, kinds: ReadonlyMap<string, unknown>): boolean {
+  const seen = new Set<string>()
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
+    const name = decode(pair.split('=', 1)[0])
+    if (!kinds.has(name) || seen.has(name)) return true
+    seen.add(name)
+  }
+  return false
+}
+
 /** A form-encoded text; one that is encoded wrongly stays as it is. */
 function decode(text: string): string {
   if (!text.includes('%') && !text.includes('+')) return text

@@ -12,6 +12,7 @@ import { machines } from '../../src/actors/machines.ts'
 import { decisions, proposalKinds, proposalLayout } from '../../src/actors/proposal.ts'
 import { subscriptionLayout } from '../../src/actors/subscription.ts'
 import { threadLayout } from '../../src/actors/thread.ts'
+import { ticketLayout } from '../../src/actors/ticket.ts'
 import { runEveryWay } from './every-way.ts'
 
 const position = fc.integer({ min: 1, max: 2 ** 40 })
@@ -80,6 +81,14 @@ const samples: Record<string, Sample> = {
       event('retried', { status, error: fc.string(), nextAttemptAt: at }),
       event('failed', { status, error: fc.string() }),
       event('cancelled', {}),
+    ),
+  },
+  ticket: {
+    layout: ticketLayout,
+    events: fc.oneof(
+      event('issued', { expiresAt: at }),
+      event('published', { message: fc.nat(2 ** 32 - 1), at }),
+      event('expired', { at }),
     ),
   },
   proposal: {

@@ -57,7 +57,8 @@ export function newWorld(): World {
     bytes: (count: number) => Buffer.alloc(count, draw()),
   }
   const state = new State({ retentionMs: dayMs, seed: 7 })
-  return { forum: { state, journal: rows, stamps, webhookKey }, rows, clock }
+  const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
+  return { forum: { state, journal: rows, stamps, webhookKey, ...keys }, rows, clock }
 }
 
 /** Seals the secrets of webhooks, before a restart and after. */
@@ -77,6 +78,7 @@ export function serviceOf(forum: Forum): Service {
     publicUrl: 'http://127.0.0.1:1',
     pollAfterSeconds: 60,
     webhooks: { refuseUrl: () => null, challenge: () => null },
+    compat: true,
     durability: 'always',
     version: '0.0.0',
     uptimeSeconds: () => 0,

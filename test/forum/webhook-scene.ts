@@ -31,7 +31,9 @@ export class Scene {
   keys = 0
 
   constructor(kind: 'guest' | 'persistent' = 'persistent') {
-    for (let n = 0; n < agents; n++) createIdentity(this.forum, { kind, displayName: `agent ${n}` })
+    for (let n = 0; n < agents; n++) {
+      createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' })
+    }
     for (let n = 0; n < threads; n++) {
       this.post(() =>
         createThread(this.forum, {
@@ -40,6 +42,7 @@ export class Scene {
           content: 'first',
           visibility: 'public',
           participantIds: [],
+          address: '',
           key: this.key(),
         }),
       )
@@ -70,7 +73,7 @@ export class Scene {
   reply(caller: number, thread: number): number {
     const threadId = this.threadIds[thread]
     return this.post(() =>
-      reply(this.forum, { caller, threadId, content: 'hello', key: this.key() }),
+      reply(this.forum, { caller, threadId, content: 'hello', address: '', key: this.key() }),
     )
   }
 

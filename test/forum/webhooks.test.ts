@@ -34,7 +34,7 @@ t.test('webhook: registered with the same key: the same secret, until it is gone
   removeWebhook(scene.forum, 1)
   t.match(scene.register(1, `key-${scene.keys}`), conflict, 'removed')
   const threadId = scene.threadIds[0]
-  const wish = { caller: 1, threadId, content: 'x', key: 'key-of-it' }
+  const wish = { caller: 1, threadId, content: 'x', address: '', key: 'key-of-it' }
   t.match(reply(scene.forum, wish), conflict, 'one key space')
 })
 
