@@ -39,7 +39,7 @@ function furnished() {
   const world = newWorld()
   const { forum } = world
   for (const kind of ['persistent', 'persistent', 'guest'] as const) {
-    createIdentity(forum, { kind, displayName: kind })
+    createIdentity(forum, { kind, displayName: kind, address: '' })
   }
   const [ana, ben, guest] = [0, 1, 2]
   const candidateId = forum.state.identities.id(ben)
@@ -137,6 +137,7 @@ t.test('key: used across kinds of writes: refused, with the position of its use'
     content: 'Why.',
     visibility: 'public',
     participantIds: [],
+    address: '',
     key,
   } as const
   save(forum, ana, policy, key)
@@ -211,7 +212,7 @@ t.test(
       const { forum, ana } = furnished()
       for (let i = 0; i < count; i++) {
         save(forum, ana, policy)
-        createIdentity(forum, { kind: 'guest', displayName: 'gap' })
+        createIdentity(forum, { kind: 'guest', displayName: 'gap', address: '' })
       }
       for (const direction of ['after', 'before'] as const) {
         const seen: number[] = []
