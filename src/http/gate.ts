@@ -1,6 +1,6 @@
 // The gate: no answer leaves before everything it says is durable (DESIGN.md, rule 3).
 //
-// G1. Answers leave in the order in which they came to the gate.
+// G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.
 
 import type { Answer } from '../api/route.ts'

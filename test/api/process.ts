@@ -1,5 +1,5 @@
 // The compiled server as a process of its own: started on a free port over a new data directory,
-// stopped by its id. What it says on stdout is kept, and shown when it does not as expected.
+// stopped by its id. What it says is kept, and shown when it does not do what is expected.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import type { Test } from 'tap'
 export const program = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
 /** Longer than any start or stop takes; only a process that hangs meets it. */
-const patienceMs = 20_000
+const patienceMs = 60_000
 
 export interface LogLine {
   msg: string
@@ -35,7 +35,9 @@ export class Program {
   #changed: () => void = () => {}
 
   constructor(args: readonly string[], environment: Record<string, string> = {}) {
-    const env = { PATH: process.env.PATH, ...environment }
+    // The tests run once over each HTTP server (over-node-http.test.ts).
+    const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
+    const env = { PATH, AGENT_FORUM_HTTP, ...environment }
     this.child = spawn(process.execPath, [program, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,7 +49,7 @@ export class Program {
     this.child.stderr!.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
     })
-    const hanging = setTimeout(() => this.child.kill('SIGKILL'), patienceMs * 3)
+    const hanging = setTimeout(() => this.child.kill('SIGKILL'), patienceMs * 2)
     this.#ended = once(this.child, 'close').then(([code, signal]) => {
       clearTimeout(hanging)
       this.#changed()
@@ -71,7 +73,7 @@ export class Program {
       .map((line) => JSON.parse(line))
   }
 
-  /** The log line with this message, when it is there. Rejects when the process ends first. */
+  /** The log line with this message, as soon as it is there. Rejects when the process ends. */
   async logged(message: string): Promise<LogLine> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {

@@ -1,0 +1,265 @@
+// GET /openapi.json and GET /api/status: the document is whole, says what interface.md says, and
+// names the codes of decisions.md. That the answers fit it, every other test here sees to.
+
+import t from 'tap'
+import { commonErrors, type ErrorKind, errors } from '../../src/api/errors.ts'
+import { errorsOf } from '../../src/api/openapi.ts'
+import { operations } from '../../src/api/routes.ts'
+import type { Operation } from './document.ts'
+import { startForum } from './harness.ts'
+
+type Json = Record<string, unknown>
+
+const forum = await startForum(t)
+const { openApi } = forum.document!
+const described: [string, Operation][] = Object.entries(openApi.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]): [string, Operation] => [
+    `${method.toUpperCase()} ${path}`,
+    operation,
+  ]),
+)
+const operation = Object.fromEntries(described)
+
+/** The table of decisions.md, "Common". */
+const statuses: Record<number, string> = {
+  400: `invalid_json invalid_field invalid_id invalid_number invalid_cursor invalid_kind
+    invalid_visibility invalid_members invalid_query publish_ack_required idempotency_required
+    unknown_field invalid_commit invalid_files invalid_edits invalid_path duplicate_path
+    invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
+  401: 'authentication_required invalid_token',
+  403: 'cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only',
+  404: 'not_found webhook_not_registered',
+  405: 'method_not_allowed',
+  409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch',
+  410: 'expired_ticket',
+  413: 'too_large',
+  414: 'url_too_long',
+  415: 'json_required',
+  429: 'rate_limited',
+  503: 'bootstrap_pending storage_full storage_failed overloaded starting shutting_down',
+}
+
+t.test('errors: every code: has the status that is decided, and a sentence', async (t) => {
+  const decided = Object.fromEntries(
+    Object.entries(statuses).flatMap(([status, codes]) =>
+      codes.split(/\s+/).map((code) => [code, Number(status)]),
+    ),
+  )
+  for (const [code, { status, message, retryAfter }] of Object.entries<ErrorKind>(errors)) {
+    t.equal(status, decided[code], code)
+    t.match(message, /^\w.* .*[.-]$/, code)
+    if (status === 503) t.ok(retryAfter! > 0, code)
+  }
+})
+
+t.test('errors: code, route and document: the same lists, both ways', async (t) => {
+  const inSchema = (
+    openApi.components.schemas.Error as { properties: { error: { enum: string[] } } }
+  ).properties.error.enum
+  t.strictSame(inSchema.toSorted(), Object.keys(errors).toSorted())
+  for (const route of operations) {
+    const key = `${route.method.toUpperCase()} ${route.path.replace(/:(\w+)/, '{$1}')}`
+    t.strictSame(codesOf(operation[key]).toSorted(), errorsOf(route).toSorted(), key)
+  }
+  const answered = new Set(described.flatMap(([, operation]) => codesOf(operation)))
+  const ofNoRoute = ['method_not_allowed'] // on a known path there is no operation for it
+  const never = Object.keys(errors).filter(
+    (code) => !answered.has(code) && !ofNoRoute.includes(code),
+  )
+  t.strictSame(never, [])
+  for (const code of commonErrors) t.ok(described.every(([, one]) => codesOf(one).includes(code)))
+})
+
+function codesOf({ responses }: Operation): string[] {
+  return Object.values(responses).flatMap(({ content }) =>
+    Object.keys(content['application/json']?.examples ?? {}),
+  )
+}
+
+t.test(
+  'document: every operation: named, summed up, its parameters and answers described',
+  async (t) => {
+    t.match(openApi, { openapi: '3.1.0', servers: [{ url: forum.url }] })
+    t.equal(described.length, operations.length)
+    t.equal(new Set(described.map(([, { operationId }]) => operationId)).size, described.length)
+    for (const [key, one] of described) {
+      t.match(one, { operationId: /^[a-z]\w+$/, summary: /\.$/ }, key)
+      const inPath = [...key.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      const declared = one.parameters.filter((parameter) => parameter.in === 'path')
+      t.strictSame(
+        declared.map(({ name, required }) => [name, required]),
+        inPath.map((name) => [name, true]),
+        key,
+      )
+      for (const [status, response] of Object.entries(one.responses)) {
+        t.match(response, { description: /./, content: Object }, `${key} ${status}`)
+      }
+    }
+  },
+)
+
+t.test('document: every reference: leads somewhere, and every schema is used', async (t) => {
+  const text = JSON.stringify(openApi)
+  const references = new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, to]) => to))
+  const schemas = Object.keys(openApi.components.schemas)
+  t.strictSame(
+    [...references].toSorted(),
+    schemas.map((name) => `#/components/schemas/${name}`).toSorted(),
+  )
+})
+
+const bearer = [{ bearer: [] }]
+const calls: Record<string, { security: Json[]; statuses: string[]; parameters?: Json[] }> = {
+  'GET /api/status': { security: [], statuses: ['200'] },
+  'POST /api/identities': { security: [], statuses: ['201'] },
+  'GET /api/threads': { security: [{}, ...bearer], statuses: ['200'] },
+  'POST /api/threads': { security: bearer, statuses: ['200', '201'] },
+  'GET /api/threads/{threadId}': { security: [{}, ...bearer], statuses: ['200'] },
+  'POST /api/threads/{threadId}/replies': { security: bearer, statuses: ['200', '201'] },
+  'POST /api/threads/{threadId}/subscribe': { security: bearer, statuses: ['200'] },
+  'DELETE /api/threads/{threadId}/subscribe': { security: bearer, statuses: ['200'] },
+  'GET /api/notifications': { security: bearer, statuses: ['200'] },
+}
+for (const [key, { security, statuses }] of Object.entries(calls)) {
+  t.test(`document: ${key}: who may call, and what a success is`, async (t) => {
+    t.strictSame(operation[key].security, security)
+    t.strictSame(
+      Object.keys(operation[key].responses).filter((status) => status < '300'),
+      statuses,
+    )
+  })
+}
+
+const threadId = { in: 'path', schema: { type: 'string', pattern: '^thr_[a-f0-9]{32}$' } }
+const limit = (maximum: number, preset: number) => ({
+  name: 'limit',
+  in: 'query',
+  required: false,
+  schema: { type: 'integer', minimum: 1, maximum, default: preset },
+})
+const after = { name: 'after', in: 'query', required: false, schema: { minimum: 0, default: 0 } }
+const key = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  schema: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
+}
+const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }
+const parameters: Record<string, Json[]> = {
+  'GET /api/threads': [limit(50, 20), cursor],
+  'GET /api/threads/{threadId}': [threadId, after, limit(100, 50)],
+  'POST /api/threads': [key],
+  'POST /api/threads/{threadId}/replies': [threadId, key],
+  'POST /api/threads/{threadId}/subscribe': [threadId],
+  'GET /api/notifications': [after, limit(100, 50)],
+}
+for (const [name, expected] of Object.entries(parameters)) {
+  t.test(`document: ${name}: parameters with the limits of interface.md 8`, async (t) => {
+    t.equal(operation[name].parameters.length, expected.length)
+    t.match(operation[name].parameters, expected)
+  })
+}
+
+t.test('document: request bodies: the fields and limits of interface.md 2.7 and 8', async (t) => {
+  const { schemas } = openApi.components
+  t.match(schemas.NewIdentity, {
+    properties: {
+      kind: { enum: ['guest', 'persistent'], default: 'guest' },
+      display_name: { maxLength: 80 },
+    },
+  })
+  t.notOk('required' in schemas.NewIdentity)
+  t.match(schemas.NewThread, {
+    required: ['title', 'content'],
+    properties: {
+      title: { minLength: 1, maxLength: 160 },
+      content: { minLength: 1, maxLength: 8000 },
+      visibility: { enum: ['public', 'private'], default: 'public' },
+      participant_ids: { maxItems: 10, uniqueItems: true },
+      idempotency_key: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
+    },
+  })
+  t.match(schemas.NewReply, {
+    required: ['content'],
+    properties: { content: { minLength: 1, maxLength: 8000 }, idempotency_key: {} },
+  })
+})
+
+const followUp = `recommendation optional guide webhook_registration webhook_verification
+  webhook_requirement polling poll_after_seconds runtime_requirement`
+const answers: Record<string, string> = {
+  Identity: `id kind token display_name expires_at token_shown_once identity_is_self_asserted
+    follow_up`,
+  FollowUp: followUp,
+  Thread: 'id author_id title visibility created_at display_name message_count',
+  Message: 'seq id author_id content display_name kind created_at',
+  ThreadList: 'threads next_cursor content_is_untrusted',
+  ThreadPage: 'thread messages next_after has_more content_is_untrusted',
+  Notification: 'seq message_id thread_id author_id created_at',
+  Notifications: `notifications next_after has_more poll_after_seconds webhook_registration
+    webhook_guide`,
+  Subscribed: 'thread_id subscribed notifications delivery follow_up',
+  Unsubscribed: 'thread_id subscribed',
+}
+for (const [name, fields] of Object.entries(answers)) {
+  t.test(`document: ${name}: the fields that are promised, all of them always there`, async (t) => {
+    const { properties, required } = openApi.components.schemas[name] as {
+      properties: Json
+      required: string[]
+    }
+    const promised = fields.split(/\s+/).toSorted()
+    t.strictSame(Object.keys(properties).toSorted(), promised)
+    t.strictSame(required.toSorted(), promised)
+  })
+}
+
+t.test('document: Publication: identity_mode only for GET publishing', async (t) => {
+  const { properties, required } = openApi.components.schemas.Publication as {
+    properties: Json
+    required: string[]
+  }
+  const promised = `thread_id message_id author_id created_at read_url published replayed
+    identity_mode follow_up`.split(/\s+/)
+  t.strictSame(Object.keys(properties).toSorted(), promised.toSorted())
+  t.strictSame(
+    promised.filter((field) => !required.includes(field)),
+    ['identity_mode'],
+  )
+})
+
+t.test('status: everything that is promised of it', async (t) => {
+  const { status, text } = await forum.anonymous.get('/api/status')
+  t.equal(status, 200)
+  t.match(JSON.parse(text), {
+    name: 'agent-forum',
+    version: openApi.info.version,
+    stage: String,
+    capabilities: {
+      public_threads: true,
+      private_threads: true,
+      post: true,
+      polling: true,
+      webhooks: Boolean,
+      get_publish_experimental: Boolean,
+      governance_proposals: Boolean,
+      code_submissions: Boolean,
+      maintainer_nominations: Boolean,
+      version_bound_reviews: Boolean,
+      community_authorization: false,
+      autonomous_deployment: false,
+      payments: false,
+    },
+    governance: {
+      status: 'bootstrap_pending',
+      guide: '/governance.txt',
+      proposals: '/api/governance/proposals',
+      phase: 'bootstrap_pending',
+      reviews_are_advisory: true,
+    },
+    identity_verification: /./,
+    private_threads: /./,
+    content_policy: /./,
+    protocol: '/openapi.json',
+    durability: 'always',
+    uptime_seconds: Number,
+  })
+})

@@ -1,0 +1,159 @@
+// Flags and variables → Config: what each may be, and what is said of what it may not be.
+
+import t from 'tap'
+import { type Config, ConfigError, flagHelp, parseConfig } from '../src/config.ts'
+
+const presets: Partial<Config> = {
+  host: '127.0.0.1',
+  port: 8787,
+  data: './data',
+  durability: { mode: 'always' },
+  durabilityName: 'always',
+  publicUrl: null,
+  http: 'auto',
+  pollAfterSeconds: 60,
+  trustProxy: false,
+  idempotencyHours: 24,
+  logLevel: 'info',
+}
+
+t.test('config: nothing given: the presets', async (t) => {
+  t.match(parseConfig([], {}), presets)
+})
+
+const possible: [string, string, Partial<Config>][] = [
+  ['host', '::1', { host: '::1' }],
+  ['port', '0', { port: 0 }],
+  ['port', '65535', { port: 65_535 }],
+  ['data', 'a b/c', { data: 'a b/c' }],
+  ['durability', 'none', { durability: { mode: 'none' }, durabilityName: 'none' }],
+  [
+    'durability',
+    'interval',
+    { durability: { mode: 'interval', ms: 100 }, durabilityName: 'interval:100' },
+  ],
+  [
+    'durability',
+    'interval:1',
+    { durability: { mode: 'interval', ms: 1 }, durabilityName: 'interval:1' },
+  ],
+  ['public-url', 'https://forum.example', { publicUrl: 'https://forum.example' }],
+  ['public-url', 'HTTP://Forum.Example:80/', { publicUrl: 'http://forum.example' }],
+  ['public-url', 'http://[::1]:8080', { publicUrl: 'http://[::1]:8080' }],
+  ['http', 'uws', { http: 'uws' }],
+  ['http', 'node', { http: 'node' }],
+  ['poll-after', '0', { pollAfterSeconds: 0 }],
+  ['poll-after', '86400', { pollAfterSeconds: 86_400 }],
+  ['idempotency-hours', '1', { idempotencyHours: 1 }],
+  ['idempotency-hours', '8760', { idempotencyHours: 8760 }],
+  ...['debug', 'warn', 'error', 'silent'].map((level): [string, string, Partial<Config>] => [
+    'log-level',
+    level,
+    { logLevel: level },
+  ]),
+]
+for (const [flag, value, expected] of possible) {
+  t.test(`config: --${flag} ${value}: taken, as flag and as variable`, async (t) => {
+    const variable = `AGENT_FORUM_${flag.toUpperCase().replace('-', '_')}`
+    const whole = { ...parseConfig([], {}), ...expected }
+    t.same(parseConfig([`--${flag}`, value], {}), whole)
+    t.same(parseConfig([`--${flag}=${value}`], {}), whole)
+    t.same(parseConfig([], { [variable]: value }), whole)
+    t.same(parseConfig([`--${flag}`, value], { [variable]: 'impossible' }), whole)
+  })
+}
+
+const impossible: Record<string, string[]> = {
+  host: [''],
+  port: ['', ' ', 'x', '-1', '1.5', '1e3', '0x10', '65536', '99999999999999999999'],
+  data: [''],
+  durability: [
+    '',
+    'sometimes',
+    'Always',
+    'none:1',
+    ...['', '0', 'x', '-1', '1.5', '100000'].map((ms) => `interval:${ms}`),
+  ],
+  'public-url': [
+    'forum.example',
+    '//forum.example',
+    'ftp://forum.example',
+    ...['', 'a/path', 'u:p@a', 'a?b', 'a#b', 'a:x'].map((rest) => `https://${rest}`),
+  ],
+  http: ['', 'apache', 'Node'],
+  'poll-after': ['', '-1', '1.5', 'minute', '86401'],
+  'idempotency-hours': ['', '0', '-1', '0.5', '8761'],
+  'log-level': ['', 'loud', 'INFO', 'trace'],
+}
+for (const [flag, values] of Object.entries(impossible)) {
+  t.test(
+    `config: --${flag} that is impossible: refused in one sentence with its name`,
+    async (t) => {
+      const variable = `AGENT_FORUM_${flag.toUpperCase().replace('-', '_')}`
+      for (const value of values) {
+        for (const given of [
+          () => parseConfig([`--${flag}=${value}`], {}),
+          () => parseConfig([], { [variable]: value }),
+        ]) {
+          const sentence = refusal(given)
+          t.match(sentence, new RegExp(`^--${flag} takes .*\\S$`), value)
+          t.notMatch(sentence, '\n')
+        }
+      }
+    },
+  )
+}
+
+t.test('config: arguments that are no flag: refused in one sentence', async (t) => {
+  const wrong = [
+    ['--colour', 'blue'],
+    ['-p', '0'],
+    ['--no-port'],
+    ['--Port', '0'],
+    ['now'],
+    ['--', 'now'],
+    ['--port'],
+    ['--port', '--host'],
+  ]
+  for (const args of wrong)
+    t.match(
+      refusal(() => parseConfig(args, {})),
+      /^[^\n]*[^.\n]; --help [^\n]+$/,
+    )
+})
+
+t.test('config: a flag given twice: the last counts', async (t) => {
+  t.equal(parseConfig(['--port', '1', '--port', '2'], {}).port, 2)
+})
+
+t.test('config: a switch: on as a flag, on or off as a variable', async (t) => {
+  t.equal(parseConfig(['--trust-proxy'], {}).trustProxy, true)
+  const variable = (text: string) => () => parseConfig([], { AGENT_FORUM_TRUST_PROXY: text })
+  for (const text of ['on', 'true', '1']) t.equal(variable(text)().trustProxy, true)
+  for (const text of ['off', 'false', '0', '']) t.equal(variable(text)().trustProxy, false)
+  for (const text of ['yes', 'On', '2']) {
+    t.match(refusal(variable(text)), /^AGENT_FORUM_TRUST_PROXY is on or off, not ".+"$/)
+  }
+  t.match(
+    refusal(() => parseConfig(['--trust-proxy=on'], {})),
+    /; --help lists the flags$/,
+  )
+})
+
+t.test('config: help: every flag with its preset, one line each', async (t) => {
+  const lines = flagHelp().split('\n')
+  for (const line of lines) t.match(line, /^ {2}--[a-z-]+ ([A-Z]+)? +\S/)
+  for (const flag of [...Object.keys(impossible), 'trust-proxy']) {
+    t.equal(lines.filter((line) => line.startsWith(`  --${flag} `)).length, 1, flag)
+  }
+})
+
+function refusal(parse: () => Config): string {
+  try {
+    parse()
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  return 'accepted'
+}

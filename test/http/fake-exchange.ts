@@ -1,0 +1,63 @@
+// A request in memory, and what it was answered. The body is given to the edge when the test says so.
+
+import type { errors } from '../../src/api/errors.ts'
+import type { Exchange, tooLarge } from '../../src/http/exchange.ts'
+import type { RouteMeter } from '../../src/http/meter.ts'
+
+export interface Answered {
+  status: number
+  headers: string
+  /** As it was when it was answered. */
+  text: string | null
+}
+
+export class FakeExchange implements Exchange {
+  meter: RouteMeter | null = null
+  startedMs = 0
+  readonly method: string
+  readonly path: string
+  readonly query = ''
+  readonly remoteAddress = '127.0.0.1'
+  readonly answers: Answered[] = []
+  isHeld = false
+  readonly #headers: Record<string, string>
+  #done: ((body: Buffer | typeof tooLarge) => void) | null = null
+
+  constructor(method: string, path: string, headers: Record<string, string> = {}) {
+    this.method = method
+    this.path = path
+    this.#headers = headers
+  }
+
+  /** The error code of the only answer, or its status when it is no error. */
+  get code(): keyof typeof errors | number {
+    const [{ status, text }] = this.answers
+    return status < 400 ? status : JSON.parse(text!).error
+  }
+
+  header(name: string): string {
+    return this.#headers[name] ?? ''
+  }
+
+  allOf(name: string): string {
+    return this.header(name)
+  }
+
+  collect(_bytesMax: number, done: (body: Buffer | typeof tooLarge) => void): void {
+    this.#done = done
+  }
+
+  hold(): void {
+    this.isHeld = true
+  }
+
+  answer(status: number, _type: string, headers: string, body: string | Uint8Array | null): void {
+    const text = body === null ? null : Buffer.from(body as Uint8Array).toString()
+    this.answers.push({ status, headers, text })
+  }
+
+  /** The body has come in. */
+  end(body: object): void {
+    this.#done!(Buffer.from(JSON.stringify(body)))
+  }
+}

@@ -1,0 +1,211 @@
+// The edge between the HTTP library and the routes: what is answered when the service is not ready,
+// when the log is not durable yet, when it never will be, and when the disk is full.
+
+import t from 'tap'
+import { errors } from '../../src/api/errors.ts'
+import { routes } from '../../src/api/routes.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import { Gate } from '../../src/http/gate.ts'
+import { type Availability, Edge } from '../../src/http/handle.ts'
+import type { Health } from '../../wal/journal.ts'
+import { newWorld, serviceOf } from '../forum/doubles.ts'
+import { FakeExchange } from './fake-exchange.ts'
+
+/** A log that becomes durable when the test says so. */
+class Journal {
+  position = 0
+  durable = 0
+  health: Health = 'ok'
+
+  append(): number {
+    this.position += 1
+    return this.position
+  }
+}
+
+let keys = 0
+
+class Node {
+  readonly journal = new Journal()
+  readonly gate = new Gate(this.journal)
+  readonly availability: Availability = { refusal: null }
+  readonly edge = new Edge(routes, this.availability)
+  token = ''
+
+  constructor() {
+    const forum: Forum = { ...newWorld().forum, journal: this.journal }
+    this.edge.open(serviceOf(forum), this.gate)
+    const created = this.post('/api/identities', {})
+    this.sync()
+    this.token = JSON.parse(created.answers[0].text!).token
+  }
+
+  get(path: string): FakeExchange {
+    const exchange = new FakeExchange('get', path, this.#headers())
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  begin(path: string, key = `key-${keys++}-key`): FakeExchange {
+    const headers = { ...this.#headers(), 'idempotency-key': key }
+    const exchange = new FakeExchange('post', path, headers)
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  post(path: string, body: object, key?: string): FakeExchange {
+    const exchange = this.begin(path, key)
+    exchange.end(body)
+    return exchange
+  }
+
+  /** A thread that is durable; its path. */
+  thread(): string {
+    const { answers } = this.post('/api/threads', { title: 't', content: 'first' })
+    if (answers.length === 0) this.sync()
+    return JSON.parse(answers[0].text!).read_url
+  }
+
+  sync(): void {
+    this.journal.durable = this.journal.position
+    this.gate.open(this.journal.durable)
+  }
+
+  #headers(): Record<string, string> {
+    const authorization = this.token === '' ? '' : `Bearer ${this.token}`
+    return { authorization, 'content-type': 'application/json' }
+  }
+}
+
+const reply = { content: 'a reply' }
+
+for (const refusal of ['starting', 'shutting_down'] as const) {
+  t.test(`edge: ${refusal}: every request is 503 with Retry-After`, async (t) => {
+    const edge = new Edge(routes, { refusal })
+    for (const [method, path] of [
+      ['get', '/api/status'],
+      ['post', '/api/threads'],
+      ['options', '/api/threads'],
+      ['get', '/nowhere'],
+      ['head', '/openapi.json'],
+    ]) {
+      const exchange = new FakeExchange(method, path)
+      edge.handle(exchange)
+      t.equal(exchange.answers.length, 1)
+      t.equal(exchange.code, refusal)
+      t.match(exchange.answers[0], { status: 503, headers: /\r\nRetry-After: [1-9]\d*$/ })
+    }
+  })
+}
+
+t.test('edge: stops while a body comes in: 503, and nothing is written', async (t) => {
+  const node = new Node()
+  const written = node.journal.position
+  const late = node.begin('/api/threads')
+  node.availability.refusal = 'shutting_down'
+  late.end({ title: 't', content: 'c' })
+  t.equal(late.code, 'shutting_down')
+  t.equal(node.journal.position, written)
+})
+
+t.test('edge: a write: answered when it is durable, not before', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  const write = node.post(`${path}/replies`, reply)
+  t.strictSame([write.answers.length, write.isHeld], [0, true])
+  node.sync()
+  t.equal(write.code, 201)
+})
+
+t.test('edge: a read of what is not durable: waits; of older things: does not', async (t) => {
+  const node = new Node()
+  const [older, newer] = [node.thread(), node.thread()]
+  node.post(`${newer}/replies`, reply)
+  t.equal(node.get(older).code, 200)
+  t.equal(node.get('/api/status').code, 200)
+  const waiting = [node.get(newer), node.get('/api/threads')]
+  for (const { answers, isHeld } of waiting) t.strictSame([answers.length, isHeld], [0, true])
+  node.sync()
+  for (const read of waiting) t.equal(read.code, 200)
+})
+
+t.test('edge: a page that waits: its bytes stay, whatever is read meanwhile', async (t) => {
+  const node = new Node()
+  const [path, other] = [node.thread(), node.thread()]
+  node.post(`${path}/replies`, { content: 'the one that is waited for' })
+  const waiting = node.get(path)
+  for (let i = 0; i < 10; i++) t.equal(node.get(other).code, 200)
+  node.sync()
+  const { messages } = JSON.parse(waiting.answers[0].text!)
+  t.match(messages, [{ content: 'first' }, { content: 'the one that is waited for' }])
+})
+
+t.test('edge: replay and conflict of a write that is not durable: wait for it too', async (t) => {
+  const node = new Node()
+  const path = `${node.thread()}/replies`
+  const first = node.post(path, reply, 'same-key')
+  const replay = node.post(path, reply, 'same-key')
+  const conflict = node.post(path, { content: 'another' }, 'same-key')
+  for (const { answers } of [first, replay, conflict]) t.equal(answers.length, 0)
+  node.sync()
+  t.strictSame([first.code, replay.code, conflict.code], [201, 200, 'idempotency_conflict'])
+})
+
+t.test('edge: a refusal that tells nothing new: at once, whatever waits', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  node.post(`${path}/replies`, reply)
+  t.equal(node.get('/api/threads/x').code, 'invalid_id')
+  t.equal(node.post(`${path}/replies`, { content: '' }).code, 'invalid_field')
+  t.equal(node.post(`/api/threads/thr_${'0'.repeat(32)}/replies`, reply).code, 'not_found')
+})
+
+t.test('edge: the sync fails: all that wait hear storage_failed, once', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  const waiting = [
+    node.post(`${path}/replies`, reply, 'same-key'),
+    node.post(`${path}/replies`, reply, 'same-key'),
+    node.post(`${path}/replies`, { content: 'another' }, 'same-key'),
+    node.get(path),
+  ]
+  node.journal.health = 'storage_failed'
+  node.gate.fail()
+  node.gate.fail()
+  for (const { answers, code } of [...waiting, node.post(`${path}/replies`, reply)]) {
+    t.equal(answers.length, 1)
+    t.equal(code, 'storage_failed')
+    t.match(answers[0], { status: 503, headers: /\r\nRetry-After: [1-9]\d*$/ })
+  }
+})
+
+for (const health of ['storage_full', 'overloaded'] as const) {
+  t.test(
+    `edge: ${health}: writes are 503, reads and replays go on, then all is as before`,
+    async (t) => {
+      const node = new Node()
+      const path = node.thread()
+      node.post(`${path}/replies`, reply, 'before-it')
+      node.sync()
+      const written = node.journal.position
+      node.journal.health = health
+      const writes = [
+        node.post(`${path}/replies`, reply),
+        node.post('/api/threads', { title: 't', content: 'c' }),
+        node.post('/api/identities', {}),
+      ]
+      for (const write of writes) {
+        t.equal(write.code, health)
+        t.match(write.answers[0].headers, `\r\nRetry-After: ${errors[health].retryAfter}`)
+      }
+      t.equal(node.journal.position, written)
+      t.equal(node.get(path).code, 200)
+      t.equal(node.post(`${path}/replies`, reply, 'before-it').code, 200)
+
+      node.journal.health = 'ok'
+      const after = node.post(`${path}/replies`, reply)
+      node.sync()
+      t.equal(after.code, 201)
+    },
+  )
+}

@@ -1,0 +1,120 @@
+// From bytes to values: what the edge makes of queries, bodies and headers.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { isJson, parseBearer, parseBody, parseQuery } from '../../src/http/parse.ts'
+
+const kinds = new Map<string, 'number' | 'text'>([
+  ['limit', 'number'],
+  ['cursor', 'text'],
+])
+
+const queries: [string, Record<string, unknown>][] = [
+  ['', {}],
+  ['limit=5', { limit: 5 }],
+  ['limit=005', { limit: 5 }],
+  ['limit=', { limit: '' }],
+  ['limit', { limit: '' }],
+  ['limit=-1', { limit: '-1' }],
+  ['limit=1e2', { limit: '1e2' }],
+  ['limit=0x1', { limit: '0x1' }],
+  ['limit=%35', { limit: 5 }],
+  ['%6cimit=5', { limit: 5 }],
+  ['limit=+5', { limit: ' 5' }],
+  ['limit=5&limit=6', { limit: 5 }],
+  ['limit=9007199254740993', { limit: 2 ** 53 }],
+  ['cursor=5', { cursor: '5' }],
+  ['cursor=a=b&limit=1', { cursor: 'a=b', limit: 1 }],
+  ['cursor=a%26b+c', { cursor: 'a&b c' }],
+  ['cursor=%zz', { cursor: '%zz' }],
+  ['cursor=%ff', { cursor: '%ff' }],
+  ['Limit=5&other=1&__proto__=1&=2&&', {}],
+]
+for (const [query, expected] of queries) {
+  t.test(`query: "${query}": ${JSON.stringify(expected)}`, async (t) => {
+    t.same(parseQuery(query, kinds), expected)
+  })
+}
+
+t.test('query: any pairs of texts, form-encoded: the same texts', async (t) => {
+  const text = fc.string({ unit: 'binary' })
+  fc.assert(
+    fc.property(text, text, (cursor, other) => {
+      const query = new URLSearchParams({ other, cursor }).toString()
+      return parseQuery(query, kinds).cursor === cursor
+    }),
+  )
+  t.pass('held')
+})
+
+t.test('body: a JSON object: as JSON.parse has it', async (t) => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+      const json = JSON.stringify(object)
+      return JSON.stringify(parseBody(Buffer.from(json))) === JSON.stringify(JSON.parse(json))
+    }),
+  )
+  t.pass('held')
+})
+
+t.test('body: not an object, not JSON, not UTF-8: null', async (t) => {
+  for (const text of ['', '[]', 'null', '"x"', '1', 'true', '{', '\ufeff{}', '{} {}']) {
+    t.equal(parseBody(Buffer.from(text)), null, text)
+  }
+  t.equal(parseBody(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), null)
+})
+
+t.test('body: unpaired surrogates at any depth: U+FFFD; pairs stay', async (t) => {
+  const body = Buffer.from(
+    '{"a":"\\ud800","b":["\\uDFFF",{"c":"x\\udc00\\ud83d\\ude00"}],"d":"\\\\ud800"}',
+  )
+  t.same(parseBody(body), { a: '\ufffd', b: ['\ufffd', { c: 'x\ufffd😀' }], d: '\\ud800' })
+})
+
+t.test('body: nested as deep as a body can be: parsed', async (t) => {
+  const depth = 100_000
+  const text = `{"s":"\\ud800","a":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  t.equal(parseBody(Buffer.from(text))!.s, '\ufffd')
+})
+
+const tokens: [string, string | null][] = [
+  ['Bearer aic_1', 'aic_1'],
+  ['bearer aic_1', 'aic_1'],
+  ['BEARER   x', 'x'],
+  ['Bearer x', 'x'],
+  ['', null],
+  ['Bearer', null],
+  ['Bearer ', null],
+  ['Bearerx', null],
+  ['Bearer a b', null],
+  ['Bearer\ta', null],
+  ['Basic x', null],
+  ['x', null],
+  [' Bearer x', null],
+  ['Bearer a, Bearer b', null],
+]
+for (const [header, token] of tokens) {
+  t.test(`authorization: "${header}": ${token}`, async (t) => {
+    t.equal(parseBearer(header), token)
+  })
+}
+
+t.test('content type: JSON with any parameters, in any case: yes; all else: no', async (t) => {
+  const json = ['', ';charset=utf-8', '; charset=utf-8', ' ; a=b; c=d', ';']
+  for (const rest of json) {
+    t.ok(isJson(`application/json${rest}`))
+    t.ok(isJson(`Application/JSON${rest}`))
+  }
+  const other = [
+    '',
+    'application/jsonx',
+    'text/json',
+    'json',
+    'application',
+    '*/*',
+    ';application/json',
+  ]
+  for (const type of [...other, 'application/json, text/plain', 'application/problem+json']) {
+    t.notOk(isJson(type), type)
+  }
+})
