@@ -14,7 +14,7 @@ import {
 const packr = new Packr({ useRecords: false })
 const throughLog = (row: unknown) => packr.unpack(packr.pack(row))
 
-const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 })
+const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 200, size: 'max' })
 const hex = fc.stringMatching(/^[0-9a-f]{32}$/)
 const number = fc.nat({ max: 2 ** 32 - 1 })
 const at = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
@@ -42,7 +42,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     title: text,
     content: text,
     visibility: fc.constantFrom('public' as const, 'private' as const),
-    participants: fc.array(number, { maxLength: 10 }),
+    participants: fc.array(number, { maxLength: 10, size: 'max' }),
     key,
     client,
   }),
