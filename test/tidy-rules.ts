@@ -38,6 +38,7 @@ const below: Record<string, readonly string[]> = {
   'src/state': ['src/actors'],
   'src/actors': ['src/state/column.ts'],
   'src/delivery': ['src/state', 'src/actors'],
+  'src/ops': ['src/http', 'src/state', 'wal'],
   'src/swarm': [],
   wal: [],
 }
