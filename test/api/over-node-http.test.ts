@@ -13,6 +13,7 @@ const suites = readdirSync(here).filter((name) => {
 })
 
 t.jobs = 2
+t.setTimeout(900_000) // it is as long as all the others
 for (const suite of suites) {
   t.spawn(process.execPath, ['--enable-source-maps', join(here, suite)], {
     name: suite,
