@@ -109,6 +109,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
       ),
     }),
     key,
+    client,
   }),
   fc.record({
     type: fc.constant('proposal.reviewed' as const),
@@ -124,6 +125,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
       text,
     }),
     key,
+    client,
   }),
 )
 
@@ -280,7 +282,7 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
   },
   { row: [27, 1, 5], record: { type: 'deliveries.expired', at: 5 } },
   {
-    row: [30, 1, 5, 0, id, 'hash', proposed, 'key-0001'],
+    row: [30, 1, 5, 0, id, 'hash', proposed, 'key-0001', ''],
     record: {
       type: 'proposal.saved',
       at: 5,
@@ -289,10 +291,11 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       hash: 'hash',
       text: proposed,
       key: 'key-0001',
+      client: '',
     },
   },
   {
-    row: [31, 1, 5, 0, id, 7, reviewed, 'key-0001'],
+    row: [31, 1, 5, 0, id, 7, reviewed, 'key-0001', ''],
     record: {
       type: 'proposal.reviewed',
       at: 5,
@@ -301,6 +304,7 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       proposal: 7,
       text: reviewed,
       key: 'key-0001',
+      client: '',
     },
   },
 ]
