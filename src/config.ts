@@ -1,8 +1,18 @@
 // Flags and environment variables → one checked Config. A flag wins over its variable; what is
 // unknown or impossible is one clear line (ConfigError) and exit code 64.
 
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Durability } from '../wal/journal.ts'
+import {
+  limitsOf,
+  type Profile,
+  type QuotaFlagName,
+  quotaFlagNames,
+  quotaHelp,
+} from './quota-flags.ts'
+import type { Limits } from './state/quotas.ts'
 
 export interface Config {
   host: string
@@ -16,7 +26,19 @@ export interface Config {
   /** The HTTP server: uWebSockets.js where it runs, or by name. */
   http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
+  /** How often callers may do what. */
+  limits: Limits
+  /** Whether messages can be published by GET. */
+  compat: boolean
+  /** Given in the environment; else the data directory has one (secret.ts). */
+  secret: string | undefined
   trustProxy: boolean
+  /** 0: no port for operators. */
+  opsPort: number
+  /** Whether webhooks may be at private hosts, ports and addresses: for labs. */
+  webhookAllowPrivate: boolean
+  /** PEM of a further certificate authority that webhooks may be signed by, or null. */
+  webhookCa: string | null
   idempotencyHours: number
   logLevel: string
 }
@@ -30,10 +52,14 @@ interface Flag {
   help: string
 }
 
+const quotas = Object.fromEntries(
+  quotaFlagNames.map((name) => [name, { value: 'N', preset: '', help: quotaHelp(name) }]),
+) as Record<QuotaFlagName, Flag>
+
 const flags = {
   host: { value: 'HOST', preset: '127.0.0.1', help: 'address the API listens on' },
   port: { value: 'PORT', preset: '8787', help: 'port the API listens on; 0: any free one' },
-  data: { value: 'DIR', preset: './data', help: 'log, lock: everything there is to keep' },
+  data: { value: 'DIR', preset: './data', help: 'log, secret, lock: everything there is to keep' },
   durability: {
     value: 'MODE',
     preset: 'always',
@@ -48,11 +74,34 @@ const flags = {
     help: 'uws (uWebSockets.js), node (node:http); auto: uws where it runs',
   },
   'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
+  quotas: {
+    value: 'PROFILE',
+    preset: 'open',
+    help: 'open: only tickets are limited; public: so is what the next flags say',
+  },
+  ...quotas,
+  'ticket-limit': {
+    value: 'N',
+    preset: '20',
+    help: 'publishing tickets an hour from one address; 0: no limit',
+  },
+  'no-compat': { value: null, preset: 'off', help: 'no publishing by GET: it answers 404' },
   'trust-proxy': {
     value: null,
     preset: 'off',
     help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
   },
+  'ops-port': {
+    value: 'PORT',
+    preset: '0',
+    help: '/livez, /readyz and /metrics on the loopback interface; 0: off',
+  },
+  'webhook-allow-private': {
+    value: null,
+    preset: 'off',
+    help: 'webhooks at any host, port and address: for a lab',
+  },
+  'webhook-ca': { value: 'FILE', preset: '', help: 'a further authority for webhooks, as PEM' },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -63,7 +112,7 @@ type FlagName = keyof typeof flags
 export function flagHelp(): string {
   const lines = Object.entries<Flag>(flags).map(([name, { value, preset, help }]) => {
     const shown = preset === '' ? '' : ` (${preset})`
-    return `  ${`--${name} ${value ?? ''}`.padEnd(26)} ${help}${shown}`
+    return `  ${`--${name} ${value ?? ''}`.padEnd(39)} ${help}${shown}`
   })
   return lines.join('\n')
 }
@@ -83,7 +132,17 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     publicUrl: parseOrigin(text('public-url')),
     http: parseHttp(text('http')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
+    limits: limitsOf(
+      parseProfile(text('quotas')),
+      parseLimit('ticket-limit', text('ticket-limit')),
+      (name) => (text(name) === '' ? null : parseLimit(name, text(name))),
+    ),
+    compat: !parseSwitch('no-compat', text('no-compat')),
+    secret: environment.AGENT_FORUM_SECRET,
     trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
+    opsPort: parseNumber('ops-port', text('ops-port'), 0, 65_535),
+    webhookAllowPrivate: parseSwitch('webhook-allow-private', text('webhook-allow-private')),
+    webhookCa: readCertificate('webhook-ca', text('webhook-ca')),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }
@@ -133,6 +192,18 @@ function parseSwitch(flag: FlagName, text: string): boolean {
   throw new ConfigError(`${variableName(flag)} is on or off, not "${text}"`)
 }
 
+/** More than a node can do in the time; as many fit in memory. */
+const limitMax = 10_000_000
+
+function parseLimit(flag: FlagName, text: string): number {
+  return parseNumber(flag, text, 0, limitMax)
+}
+
+function parseProfile(text: string): Profile {
+  if (text === 'open' || text === 'public') return text
+  throw new ConfigError(`--quotas takes open or public, not "${text}"`)
+}
+
 const defaultIntervalMs = 100
 
 function parseDurability(text: string): Durability {
@@ -153,6 +224,17 @@ function parseOrigin(text: string): string | null {
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
   if (isOrigin) return url.origin
   throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
+}
+
+function readCertificate(flag: FlagName, path: string): string | null {
+  if (path === '') return null
+  try {
+    const pem = readFileSync(path, 'utf8')
+    new X509Certificate(pem)
+    return pem
+  } catch (error) {
+    throw new ConfigError(`--${flag} takes a PEM certificate: ${(error as Error).message}`)
+  }
 }
 
 function parseHttp(text: string): Config['http'] {

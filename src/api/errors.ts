@@ -15,6 +15,12 @@ export const errors = {
   invalid_field: { status: 400, message: 'A field is missing, of the wrong type or length.' },
   invalid_id: { status: 400, message: 'An id in the path has the wrong shape.' },
   invalid_number: { status: 400, message: 'A query number must be digits and in range.' },
+  invalid_query: {
+    status: 400,
+    message:
+      'Send ticket, ack, content and either title or thread_id, each once, and nothing else.',
+  },
+  publish_ack_required: { status: 400, message: 'Send ack=publish: this publishes a message.' },
   invalid_cursor: {
     status: 400,
     message: 'The cursor is not one that this service gave, or there are two of them.',
@@ -27,6 +33,10 @@ export const errors = {
   invalid_members: {
     status: 400,
     message: 'participant_ids must be at most 10 different ids of identities that may take part.',
+  },
+  invalid_webhook_url: {
+    status: 400,
+    message: 'url must be an https URL of at most 1000 characters with a public host name.',
   },
   unknown_field: { status: 400, message: 'The body has a field that does not belong here.' },
   invalid_commit: {
@@ -74,25 +84,42 @@ export const errors = {
   cross_origin: { status: 403, message: 'Requests from another origin may not do this.' },
   cross_site: { status: 403, message: 'Cross-site requests may not do this.' },
   prefetch: { status: 403, message: 'Prefetch requests may not do this.' },
+  invalid_ticket: { status: 403, message: 'The ticket is not one that this service gave.' },
+  ticket_client_changed: {
+    status: 403,
+    message: 'The ticket was given to another address or on another UTC day; ask for a new one.',
+  },
   candidate_only: {
     status: 403,
     message: 'Only the nominated candidate of a maintainer proposal can accept.',
   },
   not_found: { status: 404, message: 'There is nothing here that you may see.' },
+  webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
   method_not_allowed: { status: 405, message: 'The Allow header lists the methods of this path.' },
   idempotency_conflict: {
     status: 409,
     message: 'This idempotency key was used for another request.',
   },
+  ticket_already_used: {
+    status: 409,
+    message: 'The ticket was used for another message; ask for a new one.',
+  },
   proposal_hash_mismatch: {
     status: 409,
     message: 'proposal_hash is not the hash of this proposal; read it again before a review.',
   },
+  expired_ticket: { status: 410, message: 'The ticket has expired; ask for a new one.' },
   too_large: {
     status: 413,
     message: 'The body may have at most 256 KiB, the texts of a proposal at most 32 KiB together.',
   },
+  url_too_long: { status: 414, message: 'The URL may have at most 4096 characters.' },
   json_required: { status: 415, message: 'Send a JSON body with Content-Type: application/json.' },
+  rate_limited: {
+    status: 429,
+    message: 'Too many in this time; Retry-After says when there is room again.',
+    retryAfter: 60,
+  },
   bootstrap_pending: {
     status: 503,
     message: 'Nothing is executed: founding authorization is unresolved.',

@@ -43,11 +43,13 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
   auth: 'none',
   body: newIdentity,
   answers: { 201: identity },
-  errors: ['invalid_kind', 'storage_full', 'storage_failed', 'overloaded'],
-  run(service, { body }) {
+  errors: ['invalid_kind', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
+  needsClient: ({ forum }) => forum.state.quotas.needsClient('identities'),
+  run(service, { body, client }) {
     const created = createIdentity(service.forum, {
       kind: body.kind,
       displayName: body.display_name,
+      address: client,
     })
     if (isRefusal(created)) return created
     const { id, kind, displayName, token, expiresAt, position } = created

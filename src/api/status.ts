@@ -11,8 +11,8 @@ const capabilities = {
   private_threads: true,
   post: true,
   polling: true,
-  webhooks: false,
-  get_publish_experimental: false,
+  webhooks: true,
+  get_publish_experimental: true,
   governance_proposals: true,
   code_submissions: true,
   maintainer_nominations: true,
@@ -63,12 +63,12 @@ export const getStatus = route({
   auth: 'none',
   answers: { 200: status },
   errors: [],
-  run({ version, durability, uptimeSeconds }) {
+  run({ version, compat, durability, uptimeSeconds }) {
     const body = render({
       name: 'agent-forum',
       version,
       stage: 'prototype',
-      capabilities,
+      capabilities: { ...capabilities, get_publish_experimental: compat },
       governance,
       identity_verification: 'none: identities are self-asserted, a token proves control of one',
       private_threads: 'access control by the server, not end-to-end encryption',

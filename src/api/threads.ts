@@ -13,6 +13,12 @@ import { followUp, followUpSchema } from './follow-up.ts'
 import { type Answer, route, type Service } from './route.ts'
 import * as is from './schema.ts'
 
+export const title: is.Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 160,
+  pattern: is.notBlank,
+}
 const text: is.Schema = { type: 'string' }
 const content: is.Schema = {
   type: 'string',
@@ -60,6 +66,7 @@ const message = is.object('Message', {
 
 const writeErrors = [
   'idempotency_conflict',
+  'rate_limited',
   'storage_full',
   'storage_failed',
   'overloaded',
@@ -112,6 +119,10 @@ function writeList({ state }: Forum, threads: number[], nextCursor: string | nul
   return page.finish()
 }
 
+function countsAddresses({ forum }: Service): boolean {
+  return forum.state.quotas.needsClient('messages')
+}
+
 interface NewThreadBody {
   title: string
   content: string
@@ -131,7 +142,7 @@ export const postThread = route<NewThreadBody>({
     type: 'object',
     required: ['title', 'content'],
     properties: {
-      title: { type: 'string', minLength: 1, maxLength: 160, pattern: is.notBlank },
+      title,
       content,
       visibility: { ...visibility, default: 'public', 'x-error': 'invalid_visibility' },
       participant_ids: {
@@ -146,7 +157,8 @@ export const postThread = route<NewThreadBody>({
   },
   answers: { 201: publication, 200: publication },
   errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
-  run(service, { caller, body, key }) {
+  needsClient: countsAddresses,
+  run(service, { caller, body, key, client }) {
     const published = createThread(service.forum, {
       caller,
       title: body.title,
@@ -154,6 +166,7 @@ export const postThread = route<NewThreadBody>({
       visibility: body.visibility,
       participantIds: body.participant_ids,
       key,
+      address: client,
     })
     return isRefusal(published) ? published : publicationAnswer(service, published)
   },
@@ -213,26 +226,36 @@ export const postReply = route<{ content: string }>({
   body: { title: 'NewReply', type: 'object', required: ['content'], properties: { content } },
   answers: { 201: publication, 200: publication },
   errors: ['not_found', ...writeErrors],
-  run(service, { caller, id, body, key }) {
-    const published = reply(service.forum, { caller, threadId: id, content: body.content, key })
+  needsClient: countsAddresses,
+  run(service, { caller, id, body, key, client }) {
+    const published = reply(service.forum, {
+      caller,
+      threadId: id,
+      content: body.content,
+      key,
+      address: client,
+    })
     return isRefusal(published) ? published : publicationAnswer(service, published)
   },
 })
 
 const renderPublication = is.renderer(publication)
 
-function publicationAnswer(service: Service, published: Publication): Answer {
+/** The answer to every way of publishing. */
+export function publicationAnswer(service: Service, published: Publication): Answer {
   const { state } = service.forum
   const { message, replayed, position } = published
   const threadId = state.threads.id(state.messages.thread(message))
+  const author = state.messages.author(message)
   const json = renderPublication({
     thread_id: threadId,
     message_id: state.messages.id(message),
-    author_id: state.identities.id(state.messages.author(message)),
+    author_id: state.identities.id(author),
     created_at: state.messages.createdAt(message),
     read_url: `/api/threads/${threadId}`,
     published: true,
     replayed,
+    identity_mode: state.identities.kind(author) === 'compat' ? 'one-message-guest' : undefined,
     follow_up: followUp(service),
   })
   return { status: replayed ? 200 : 201, body: json, position }

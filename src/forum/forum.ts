@@ -12,12 +12,19 @@ export interface Forum {
   state: State
   journal: Pick<Journal, 'append' | 'health' | 'durable'>
   stamps: Stamps
+  /** Seals the signing secrets of webhooks. */
+  webhookKey: Buffer
+  /** Signs publishing tickets. */
+  ticketKey: Buffer
+  /** Hashes callers' addresses. */
+  addressKey: Buffer
 }
 
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
 export type RefusalCode =
   | 'invalid_token'
   | 'invalid_field'
+  | 'invalid_id'
   | 'invalid_members'
   | 'invalid_cursor'
   | 'invalid_path'
@@ -25,10 +32,17 @@ export type RefusalCode =
   | 'invalid_supersedes'
   | 'invalid_candidate'
   | 'candidate_only'
+  | 'invalid_ticket'
+  | 'ticket_client_changed'
+  | 'expired_ticket'
   | 'not_found'
   | 'idempotency_conflict'
+  | 'invalid_webhook_url'
+  | 'webhook_not_registered'
   | 'proposal_hash_mismatch'
+  | 'ticket_already_used'
   | 'too_large'
+  | 'rate_limited'
   | 'storage_full'
   | 'storage_failed'
   | 'overloaded'
@@ -37,6 +51,10 @@ export type RefusalCode =
 export interface Refusal {
   refused: RefusalCode
   position?: number
+  /** A sentence for the caller, instead of the code's general one. */
+  detail?: string
+  /** Seconds after which asking again makes sense. */
+  retryAfter?: number
 }
 
 /** What a command or query gives: its answer may leave when `position` is durable. */

@@ -3,13 +3,17 @@
 
 import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
+import { nobody } from '../state/state.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { clientOf, refuseQuota } from './quotas.ts'
 
 const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
 export interface NewIdentity {
   kind: Exclude<IdentityKind, 'compat'>
   displayName: string
+  /** The creator's address; '' where no limit needs it. */
+  address: string
 }
 
 export interface CreatedIdentity extends Given {
@@ -21,10 +25,12 @@ export interface CreatedIdentity extends Given {
 }
 
 export function createIdentity(forum: Forum, wish: NewIdentity): CreatedIdentity | Refusal {
-  const refusal = refuseWrite(forum)
+  const at = timeOf(forum)
+  const client = clientOf(forum, 'identities', wish.address)
+  const refusal = refuseQuota(forum, 'identities', { by: nobody, client, at }) ?? refuseWrite(forum)
   if (refusal !== null) return refusal
 
-  const at = timeOf(forum)
+  const { kind, displayName } = wish
   const id = forum.stamps.id()
   const token = forum.stamps.token()
   const expiresAt = wish.kind === 'guest' ? at + guestLifetimeMs : 0
@@ -32,11 +38,13 @@ export function createIdentity(forum: Forum, wish: NewIdentity): CreatedIdentity
     type: 'identity.created',
     at,
     id,
-    ...wish,
+    kind,
+    displayName,
     tokenDigest: tokenDigest(token),
     expiresAt,
+    client,
   })
-  return { position, id: `agt_${id}`, ...wish, token, expiresAt: expiresAt || null }
+  return { position, id: `agt_${id}`, kind, displayName, token, expiresAt: expiresAt || null }
 }
 
 /** The SHA-256 of a token, in hex: the only form in which it is kept. */

@@ -3,8 +3,10 @@
 //
 // Nothing here awaits, and nothing changes before `commit`.
 
+import type { State } from '../state/state.ts'
 import { renderEntry, type Visibility } from '../state/threads.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { clientOf, refuseQuota } from './quotas.ts'
 import { usedAt } from './receipts.ts'
 
 export interface NewThread {
@@ -15,6 +17,8 @@ export interface NewThread {
   /** Identity ids (`agt_…`), at most 10, each once. */
   participantIds: readonly string[]
   key: string
+  /** The caller's address; '' where no limit needs it. */
+  address: string
 }
 
 export interface NewReply {
@@ -22,6 +26,8 @@ export interface NewReply {
   threadId: string
   content: string
   key: string
+  /** As in NewThread. */
+  address: string
 }
 
 /** What was published, by the number of its message. */
@@ -49,7 +55,8 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
     participants.push(identity)
   }
 
-  const refusal = refuseWrite(forum)
+  const client = clientOf(forum, 'messages', wish.address)
+  const refusal = refuseQuota(forum, 'messages', { by: caller, client, at }) ?? refuseWrite(forum)
   if (refusal !== null) return refusal
   const position = commit(forum, {
     type: 'thread.posted',
@@ -62,6 +69,7 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
     visibility,
     participants,
     key,
+    client,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -78,16 +86,19 @@ export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
     return replayOf(forum, receipt, isSameReply(forum, receipt, thread, content))
   }
 
-  const refusal = refuseWrite(forum)
+  const at = timeOf(forum)
+  const client = clientOf(forum, 'messages', wish.address)
+  const refusal = refuseQuota(forum, 'messages', { by: caller, client, at }) ?? refuseWrite(forum)
   if (refusal !== null) return refusal
   const position = commit(forum, {
     type: 'reply.posted',
-    at: timeOf(forum),
+    at,
     by: caller,
     thread,
     messageId: stamps.id(),
     content,
     key,
+    client,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -105,19 +116,31 @@ function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publicati
 
 function isSameReply({ state }: Forum, receipt: number, thread: number, content: string): boolean {
   if (state.receipts.operation(receipt) !== 'reply') return false
-  const message = state.receipts.subject(receipt)
+  return isReply(state, state.receipts.subject(receipt), thread, content)
+}
+
+function isSameThread({ state }: Forum, receipt: number, wish: NewThread): boolean {
+  if (state.receipts.operation(receipt) !== 'thread') return false
+  return isThread(state, state.receipts.subject(receipt), wish)
+}
+
+/** Whether the message is a reply to this thread, and says this. */
+export function isReply(state: State, message: number, thread: number, content: string): boolean {
   return state.messages.thread(message) === thread && hasContent(state, message, content)
 }
 
-function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
-  const { state } = forum
-  if (state.receipts.operation(receipt) !== 'thread') return false
-  const message = state.receipts.subject(receipt)
+/** Whether the message began a thread like this. */
+export function isThread(
+  state: State,
+  message: number,
+  wish: Pick<NewThread, 'title' | 'content' | 'visibility' | 'participantIds'>,
+): boolean {
   const thread = state.messages.thread(message)
+  const author = state.messages.author(message)
   const entry = renderEntry({
     id: state.threads.id(thread).slice('thr_'.length),
-    author: state.identities.id(wish.caller),
-    nameJson: state.identities.nameJson(wish.caller),
+    author: state.identities.id(author),
+    nameJson: state.identities.nameJson(author),
     title: wish.title,
     visibility: wish.visibility,
     at: state.messages.createdAt(message),
@@ -132,7 +155,7 @@ function isSameThread(forum: Forum, receipt: number, wish: NewThread): boolean {
   )
 }
 
-function hasContent(state: Forum['state'], message: number, content: string): boolean {
+function hasContent(state: State, message: number, content: string): boolean {
   const signature = state.identities.signature(state.messages.author(message))
   return state.messages.hasContent(message, content, signature)
 }

@@ -3,13 +3,24 @@
 // `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
 // creates, counted from 0.
 
+import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
+import { ticketRecords } from './records/tickets.ts'
+import { webhookRecords } from './records/webhooks.ts'
 
-const kinds = { ...identityRecords, ...postRecords, ...subscriptionRecords, ...governanceRecords }
+const kinds = {
+  ...identityRecords,
+  ...postRecords,
+  ...subscriptionRecords,
+  ...webhookRecords,
+  ...deliveryRecords,
+  ...ticketRecords,
+  ...governanceRecords,
+}
 
 type Kinds = typeof kinds
 export type RecordType = keyof Kinds
@@ -41,6 +52,9 @@ export function decode(row: unknown): ForumRecord {
     throw new NewerRecord(`record type ${code}, version ${version}`)
   }
   const record: Record<string, unknown> = { type, at }
-  for (const [i, field] of kindOf[type].fields.entries()) record[field] = values[i]
+  const { fields, added } = kindOf[type]
+  for (const [i, field] of fields.entries()) {
+    record[field] = i < values.length ? values[i] : added?.[field]
+  }
   return record as unknown as ForumRecord
 }

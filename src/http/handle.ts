@@ -1,21 +1,22 @@
 // The way of a request through the edge, in the order in which a caller hears a no:
 //
-//   state of the service → path → method → cross-site → token → id in the path → key in the header
-//   → content type → body size → JSON → key in the body → schema → the route's own refusals → gate
+//   state of the service → path → method → cross-site → length of the URL → token → id in the path
+//   → query → key in the header → content type → body size → JSON → key in the body → schema
+//   → the route's own refusals → gate
 //
 // The routes declare, this runs. No route is named here.
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
-import type { Answer, Call, Route, Service } from '../api/route.ts'
-import { type Violation, validator } from '../api/schema.ts'
-import { authenticate, isRefusal } from '../forum/forum.ts'
+import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
+import { type Schema, type Violation, validator } from '../api/schema.ts'
+import { authenticate, isRefusal, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
 import { type Exchange, jsonType, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { Meter, type RouteMeter } from './meter.ts'
-import { isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
+import { hasStray, isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { Router } from './router.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
@@ -36,10 +37,12 @@ export interface EdgeOptions {
 
 /** A route with its schemas compiled. */
 interface Prepared {
-  route: Route
+  route: AnyRoute
   meter: RouteMeter
   idPattern: RegExp | null
   queryKinds: Map<string, 'number' | 'text'>
+  /** Whether parameters that are unknown or come twice are refused. */
+  isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
   checkBody: (value: unknown) => Violation | null
 }
@@ -53,7 +56,7 @@ export class Edge {
   #gate: Gate | null = null
 
   constructor(
-    routes: readonly Route[],
+    routes: readonly AnyRoute[],
     availability: Availability,
     { trustProxy }: EdgeOptions = { trustProxy: false },
   ) {
@@ -77,7 +80,7 @@ export class Edge {
     if (match === null) return refuse(exchange, 'not_found')
     const { method } = exchange
     if (method === 'options') return answer(exchange, 204, `\r\nAllow: ${match.allow}`, null)
-    const prepared = match.methods.get(method === 'head' ? 'get' : method)
+    const prepared = match.methods.get(method)
     if (prepared === undefined) {
       return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
     }
@@ -87,20 +90,28 @@ export class Edge {
 
   #check(exchange: Exchange, prepared: Prepared, id: string): void {
     const { route, idPattern } = prepared
-    if (route.method !== 'get') {
-      const code = crossSite(exchange, this.#service!.publicUrl)
+    const service = this.#service!
+    if (route.method !== 'get' || route.guarded) {
+      const code = crossSite(exchange, service.publicUrl)
       if (code !== null) return refuse(exchange, code)
+    }
+    const { urlCharactersMax } = route
+    if (urlCharactersMax !== undefined && urlCharacters(exchange, service) > urlCharactersMax) {
+      return refuse(exchange, 'url_too_long')
     }
     const caller = this.#authenticate(exchange, route)
     if (typeof caller === 'string') return refuse(exchange, caller)
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
 
+    if (prepared.isStrict && hasStray(exchange.query, prepared.queryKinds)) {
+      return refuse(exchange, 'invalid_query')
+    }
     const query = parseQuery(exchange.query, prepared.queryKinds)
     const violation = prepared.checkQuery(query)
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const client = route.needsClient ? clientAddress(exchange, this.#trustProxy) : ''
+    const client = route.needsClient?.(service) ? clientAddress(exchange, this.#trustProxy) : ''
     const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
     if (route.body === undefined) return this.#run(exchange, route, call)
 
@@ -134,19 +145,27 @@ export class Edge {
     this.#run(exchange, route, call)
   }
 
-  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
-    const outcome = route.run(this.#service!, call)
+  #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
+    if (route.runLater === undefined)
+      return this.#pass(exchange, route, route.run(this.#service!, call))
+    exchange.hold()
+    void route
+      .runLater(this.#service!, call)
+      .then((outcome) => this.#pass(exchange, route, outcome))
+  }
+
+  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
     const position = outcome.position ?? 0
     if (position > this.#service!.forum.journal.durable) exchange.hold()
     if (!isRefusal(outcome))
       return this.#gate!.pass(outcome, (answer) => send(exchange, route, answer))
     this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
-      refuse(exchange, answer === null ? 'storage_failed' : outcome.refused),
+      answer === null ? refuse(exchange, 'storage_failed') : sendRefusal(exchange, outcome),
     )
   }
 
   /** The caller's number, or why there is none. */
-  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode {
+  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
@@ -157,7 +176,7 @@ export class Edge {
   }
 }
 
-function prepare(route: Route, meter: Meter): Prepared {
+function prepare(route: AnyRoute, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
@@ -166,9 +185,21 @@ function prepare(route: Route, meter: Meter): Prepared {
     queryKinds: new Map(
       parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
     ),
-    checkQuery: validator(route.query ?? {}),
+    isStrict: route.query?.additionalProperties === false,
+    checkQuery: validator(earlyQuery(route)),
     checkBody: validator(route.body ?? {}),
   }
+}
+
+/** The schema of the query without what the route checks itself, later. */
+function earlyQuery({ query = {}, checkedLate = [] }: AnyRoute): Schema {
+  if (checkedLate.length === 0) return query
+  const unchecked = Object.fromEntries(checkedLate.map((name) => [name, {}]))
+  return { ...query, properties: { ...query.properties, ...unchecked } }
+}
+
+function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {
+  return publicUrl.length + path.length + (query === '' ? 0 : '?'.length + query.length)
 }
 
 /** Why a write may not come from where it comes from, or null. decisions.md, "Cross-site". */
@@ -180,7 +211,7 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-function send(exchange: Exchange, { type }: Route, given: Answer | null): void {
+function send(exchange: Exchange, { type }: AnyRoute, given: Answer | null): void {
   if (given === null) return refuse(exchange, 'storage_failed')
   answer(exchange, given.status, retryHeader(given.retryAfter), given.body, type)
 }
@@ -188,6 +219,13 @@ function send(exchange: Exchange, { type }: Route, given: Answer | null): void {
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
   answer(exchange, status, headers + retryHeader(retryAfter), errorBody(code, detail))
+}
+
+/** Sends a route's own no. */
+function sendRefusal(exchange: Exchange, { refused, detail, retryAfter }: Refusal): void {
+  const kind: ErrorKind = errors[refused]
+  const headers = retryHeader(retryAfter ?? kind.retryAfter)
+  answer(exchange, kind.status, headers, errorBody(refused, detail))
 }
 
 /** The one way out. */

@@ -1,6 +1,6 @@
 // Finds the route of a path: exact paths by a map, paths with one parameter by the text around it.
 
-import type { Route } from '../api/route.ts'
+import type { AnyRoute } from '../api/route.ts'
 
 /** A route with what is made of it at start-up. */
 export type ByMethod<T> = Map<string, T>
@@ -23,12 +23,19 @@ export class Router<T> {
   readonly #exact = new Map<string, ByMethod<T>>()
   readonly #patterns: Pattern<T>[] = []
 
-  add({ method, path }: Pick<Route, 'method' | 'path'>, target: T): void {
+  /** A GET answers HEAD too, unless it is guarded. */
+  add({ method, path, guarded }: Pick<AnyRoute, 'method' | 'path' | 'guarded'>, target: T): void {
+    const methods = this.#methodsOf(path)
+    methods.set(method, target)
+    if (method === 'get' && !guarded) methods.set('head', target)
+  }
+
+  #methodsOf(path: string): ByMethod<T> {
     const colon = path.indexOf(':')
     if (colon === -1) {
       const methods = this.#exact.get(path) ?? new Map<string, T>()
-      this.#exact.set(path, methods.set(method, target))
-      return
+      this.#exact.set(path, methods)
+      return methods
     }
     const before = path.slice(0, colon)
     const after = path.slice(colon).replace(/^:[^/]+/, '')
@@ -37,7 +44,7 @@ export class Router<T> {
       pattern = { before, after, methods: new Map() }
       this.#patterns.push(pattern)
     }
-    pattern.methods.set(method, target)
+    return pattern.methods
   }
 
   /** What answers at this path, or null. */
@@ -55,7 +62,7 @@ export class Router<T> {
 }
 
 function allow(methods: ByMethod<unknown>): string {
-  const names = [...methods.keys()].map((name) => name.toUpperCase())
-  if (methods.has('get')) names.push('HEAD')
-  return [...names, 'OPTIONS'].join(', ')
+  const names = [...methods.keys()].filter((name) => name !== 'head')
+  if (methods.has('head')) names.push('head')
+  return [...names, 'options'].join(', ').toUpperCase()
 }

@@ -9,16 +9,21 @@ import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
 import { Page } from './page.ts'
 import { Proposals } from './proposals.ts'
+import { type Limits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
+import { Tickets } from './tickets.ts'
+import { Webhooks } from './webhooks.ts'
 
 export interface StateOptions {
   /** How long receipts are kept at least. */
   retentionMs: number
   /** For hashing keys that callers choose. */
   seed: number
+  /** How often callers may do what; by default nothing is counted. */
+  limits?: Limits
 }
 
 /** An identity that nobody is: the anonymous caller. */
@@ -33,16 +38,20 @@ export class State {
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)
   readonly subscriptions = new Subscriptions()
+  readonly webhooks = new Webhooks()
   /** For each identity the private threads it may see, oldest first. */
   readonly privateThreads = new Lists()
   readonly proposals = new Proposals(this.arena)
   readonly reviews = new Reviews(this.arena)
   readonly receipts: Receipts
+  readonly tickets = new Tickets()
+  readonly quotas: Quotas
   /** Guests are younger than this number are not yet expired: they expire in order of creation. */
   guestsExpired = 0
 
-  constructor({ retentionMs, seed }: StateOptions) {
+  constructor({ retentionMs, seed, limits = {} }: StateOptions) {
     this.receipts = new Receipts(retentionMs, seed)
+    this.quotas = new Quotas(limits)
   }
 
   /** The number of the thread with this id, `thr_…`, or -1 if there is none the caller may see. */

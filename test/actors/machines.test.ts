@@ -12,10 +12,12 @@ import { machines } from '../../src/actors/machines.ts'
 import { decisions, proposalKinds, proposalLayout } from '../../src/actors/proposal.ts'
 import { subscriptionLayout } from '../../src/actors/subscription.ts'
 import { threadLayout } from '../../src/actors/thread.ts'
+import { ticketLayout } from '../../src/actors/ticket.ts'
 import { runEveryWay } from './every-way.ts'
 
 const position = fc.integer({ min: 1, max: 2 ** 40 })
 const at = fc.integer({ min: 0, max: 8 })
+const status = fc.integer({ min: 0, max: 599 })
 
 function event(type: string, fields: Record<string, fc.Arbitrary<unknown>>) {
   return fc.record({ type: fc.constant(type), ...fields }, { noNullPrototype: true })
@@ -57,6 +59,37 @@ const samples: Record<string, Sample> = {
   subscription: {
     layout: subscriptionLayout,
     events: fc.oneof(event('subscribed', { position }), event('unsubscribed', { position })),
+  },
+  webhook: {
+    layout: null,
+    events: fc.oneof(
+      event('registered', { at, lapsesAt: at }),
+      event('verified', { at }),
+      event('verifyFailed', { error: fc.string() }),
+      event('lapsed', { at }),
+      event('replaced', {}),
+      event('removed', {}),
+    ),
+  },
+  delivery: {
+    layout: null,
+    events: fc.oneof(
+      event('queued', { position, at }),
+      event('merged', { position }),
+      event('started', {}),
+      event('delivered', { at, status }),
+      event('retried', { status, error: fc.string(), nextAttemptAt: at }),
+      event('failed', { status, error: fc.string() }),
+      event('cancelled', {}),
+    ),
+  },
+  ticket: {
+    layout: ticketLayout,
+    events: fc.oneof(
+      event('issued', { expiresAt: at }),
+      event('published', { message: fc.nat(2 ** 32 - 1), at }),
+      event('expired', { at }),
+    ),
   },
   proposal: {
     layout: proposalLayout,

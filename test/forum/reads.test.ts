@@ -10,6 +10,8 @@ import { type FeedRead, listThreads, readFeed, readThread } from '../../src/foru
 import type { Visibility } from '../../src/state/threads.ts'
 import { newWorld } from './doubles.ts'
 
+/** No limit needs one. */
+const client = ''
 const hexOf = (n: number) => n.toString(16).padStart(32, '0')
 
 interface Posted {
@@ -27,7 +29,13 @@ class Scene {
 
   constructor(identities: number) {
     for (let i = 0; i < identities; i++) {
-      const own = { id: hexOf(i), displayName: `A${i}`, tokenDigest: hexOf(i), expiresAt: 0 }
+      const own = {
+        id: hexOf(i),
+        displayName: `A${i}`,
+        tokenDigest: hexOf(i),
+        expiresAt: 0,
+        client,
+      }
       this.#apply({ type: 'identity.created', at: this.#at, kind: 'persistent', ...own })
     }
   }
@@ -35,14 +43,21 @@ class Scene {
   thread(visibility: Visibility, participants: number[]): void {
     const thread = this.visibilities.push(visibility) - 1
     const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
-    const said = { title: 'T', content: 'C', visibility, participants, key: `thread-${thread}` }
+    const said = {
+      title: 'T',
+      content: 'C',
+      visibility,
+      participants,
+      key: `thread-${thread}`,
+      client,
+    }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
     this.posted.push({ seq, thread, author: 0 })
   }
 
   reply(by: number, thread: number): void {
     const messageId = hexOf(this.posted.length)
-    const said = { messageId, content: 'C', key: `reply-${this.posted.length}` }
+    const said = { messageId, content: 'C', key: `reply-${this.posted.length}`, client }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
     this.posted.push({ seq, thread, author: by })
   }
@@ -98,9 +113,9 @@ t.test('Q1: 60 threads, 3,000 replies: feeds in pages: what sorting everything g
 const anyThreads = fc.array(
   fc.record({
     visibility: fc.constantFrom<Visibility[]>('public', 'private'),
-    participants: fc.uniqueArray(fc.integer({ min: 1, max: 2 }), { maxLength: 2 }),
+    participants: fc.uniqueArray(fc.integer({ min: 1, max: 2 }), { maxLength: 2, size: 'max' }),
   }),
-  { minLength: 1, maxLength: 40 },
+  { minLength: 1, maxLength: 40, size: 'max' },
 )
 
 t.test('list: public and private mixed: in pages: newest first, none twice', async () => {
@@ -151,4 +166,27 @@ t.test('Q1: a thread of 400 replies: pages after any seq: exactly the later ones
     if (page.hasMore !== later.length > 10 || page.position !== seqs.at(-1)) wrong += 1
   }
   t.equal(wrong, 0)
+})
+
+t.test('Q2: 4,000 messages by others: the newest are read: few are looked at', async (t) => {
+  const scene = new Scene(3)
+  for (let i = 0; i < 4; i++) scene.thread('public', [1])
+  for (let i = 0; i < 4000; i++) scene.reply(2, i % 4)
+  const { forum } = scene
+  const { messages } = forum.state
+  let looks = 0
+  for (const look of ['seq', 'author'] as const) {
+    const original = messages[look].bind(messages)
+    messages[look] = (message) => {
+      looks += 1
+      return original(message)
+    }
+  }
+  const after = forum.state.position - 20
+  const threadId = forum.state.threads.id(1)
+  t.match(readThread(forum, { caller: 1, threadId, after, limit: 50 }), { hasMore: false })
+  t.ok(looks <= 15, `a page: ${looks}, halving 1,000 takes 10`)
+  looks = 0
+  t.equal(readFeed(forum, { caller: 1, after, limit: 50 }).messages.length, 20)
+  t.ok(looks <= 4 * 11 + 25, `a feed: ${looks}, 10 for each thread and one for each shown`)
 })

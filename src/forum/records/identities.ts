@@ -1,10 +1,11 @@
 // Records of identities.
 
 import type { IdentityKind } from '../../actors/identity.ts'
+import { nobody, type State } from '../../state/state.ts'
 import { kind, type Timed } from './kind.ts'
+import { removeWebhookOf } from './webhooks.ts'
 
-export interface IdentityCreated extends Timed {
-  type: 'identity.created'
+interface NewIdentity extends Omit<Timed, 'type'> {
   /** 32 hex characters, as all ids in records: without a prefix. */
   id: string
   kind: IdentityKind
@@ -13,6 +14,12 @@ export interface IdentityCreated extends Timed {
   tokenDigest: string
   /** 0: never. */
   expiresAt: number
+}
+
+export interface IdentityCreated extends NewIdentity {
+  type: 'identity.created'
+  /** A hash of the creator's address, or '' while no limit needs it. */
+  client: string
 }
 
 /** All guests created before the identity with this number have expired. */
@@ -24,13 +31,13 @@ export interface GuestsExpired extends Timed {
 export const identityRecords = {
   'identity.created': kind<IdentityCreated>({
     code: 1,
-    version: 1,
-    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt'],
-    apply(state, position, { id, kind, displayName, tokenDigest, at, expiresAt }) {
-      const identity = state.identities.add(id, tokenDigest, kind, displayName)
-      state.identities.actors.step(identity, { type: 'created', kind, at, expiresAt, position })
-      state.subscriptions.addIdentity()
-      state.privateThreads.add()
+    version: 2,
+    fields: ['id', 'kind', 'displayName', 'tokenDigest', 'expiresAt', 'client'],
+    added: { client: '' },
+    apply(state, position, record) {
+      addIdentity(state, position, record)
+      const { client, at } = record
+      state.quotas.count('identities', { by: nobody, client, at })
     },
   }),
 
@@ -38,11 +45,22 @@ export const identityRecords = {
     code: 2,
     version: 1,
     fields: ['before'],
-    apply(state, _, { before, at }) {
+    apply(state, position, { before, at }) {
       for (let identity = state.guestsExpired; identity < before; identity++) {
         state.identities.actors.step(identity, { type: 'expired', at })
+        removeWebhookOf(state, identity, position)
       }
       state.guestsExpired = before
     },
   }),
+}
+
+/** Adds an identity and what belongs to each; returns its number. */
+export function addIdentity(state: State, position: number, record: NewIdentity): number {
+  const { id, kind, displayName, tokenDigest, at, expiresAt } = record
+  const identity = state.identities.add(id, tokenDigest, kind, displayName)
+  state.identities.actors.step(identity, { type: 'created', kind, at, expiresAt, position })
+  state.subscriptions.addIdentity()
+  state.privateThreads.add()
+  return identity
 }

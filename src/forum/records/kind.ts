@@ -19,6 +19,8 @@ export interface RecordKind<R extends Timed> {
   version: number
   /** In the order in which they stand in the log, after the time. */
   fields: readonly Exclude<keyof R, 'type' | 'at'>[]
+  /** Fields that a later version put at the end: what rows written before it stand for. */
+  added?: Partial<R>
   apply(state: State, position: number, record: R): void
 }
 

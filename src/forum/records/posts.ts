@@ -5,25 +5,36 @@ import { renderEntry, type Visibility } from '../../state/threads.ts'
 import { kind, type Timed } from './kind.ts'
 import { subscribe } from './subscriptions.ts'
 
-interface Post extends Timed {
+/** A message as the records that add one carry it. */
+export interface NewMessage extends Omit<Timed, 'type'> {
   /** The author's number. */
   by: number
   messageId: string
   content: string
-  /** The idempotency key. */
-  key: string
+  /** A hash of the author's address, or '' while no limit needs it. */
+  client: string
 }
 
-export interface ThreadPosted extends Post {
-  type: 'thread.posted'
+interface NewThread extends Omit<Timed, 'type'> {
+  /** The author's number. */
+  by: number
   id: string
   title: string
   visibility: Visibility
   /** Numbers, in the order in which they were named. */
-  participants: number[]
+  participants: readonly number[]
 }
 
-export interface ReplyPosted extends Post {
+interface Keyed {
+  /** The idempotency key. */
+  key: string
+}
+
+export interface ThreadPosted extends NewThread, NewMessage, Keyed {
+  type: 'thread.posted'
+}
+
+export interface ReplyPosted extends NewMessage, Keyed {
   type: 'reply.posted'
   thread: number
 }
@@ -31,8 +42,19 @@ export interface ReplyPosted extends Post {
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 1,
-    fields: ['by', 'id', 'messageId', 'title', 'content', 'visibility', 'participants', 'key'],
+    version: 2,
+    fields: [
+      'by',
+      'id',
+      'messageId',
+      'title',
+      'content',
+      'visibility',
+      'participants',
+      'key',
+      'client',
+    ],
+    added: { client: '' },
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
       const thread = addThread(state, record)
@@ -48,8 +70,9 @@ export const postRecords = {
 
   'reply.posted': kind<ReplyPosted>({
     code: 4,
-    version: 1,
-    fields: ['by', 'thread', 'messageId', 'content', 'key'],
+    version: 2,
+    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client'],
+    added: { client: '' },
     apply(state, position, record) {
       const { by, thread, at } = record
       state.threads.actors.step(thread, { type: 'replied', position })
@@ -60,7 +83,8 @@ export const postRecords = {
   }),
 }
 
-function addThread(state: State, record: ThreadPosted): number {
+/** Adds a thread without messages; returns its number. */
+export function addThread(state: State, record: NewThread): number {
   const { by, id, title, visibility, participants, at } = record
   const author = state.identities.id(by)
   const nameJson = state.identities.nameJson(by)
@@ -68,10 +92,13 @@ function addThread(state: State, record: ThreadPosted): number {
   return state.threads.add(id, entry, visibility, participants)
 }
 
-function addMessage(state: State, seq: number, thread: number, post: Post): number {
-  const { by, messageId: id, content, at } = post
+/** Adds a message, and counts it; returns its number. */
+export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
+  const { by, messageId: id, content, at } = record
   const signature = state.identities.signature(by)
   const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
   state.threads.addMessage(thread, message)
+  state.webhooks.wake(thread, by, seq, at)
+  state.quotas.count('messages', record)
   return message
 }

@@ -1,0 +1,147 @@
+// Publishing by GET, for callers that can do nothing else: a ticket, and one message with it.
+// interface.md 2.9 and 4.4; decisions.md "GET publishing", whose order of checks is kept.
+
+import { isRefusal, type Refusal } from '../forum/forum.ts'
+import { acceptTicket, issueTicket, publishByTicket, type TicketPost } from '../forum/tickets.ts'
+import { route } from './route.ts'
+import * as is from './schema.ts'
+import { publication, publicationAnswer, title } from './threads.ts'
+
+const text: is.Schema = { type: 'string' }
+const contentBytesMax = 1024
+const urlCharactersMax = 4096
+const publishPath = '/api/compat/publish'
+
+const limits = {
+  content_utf8_bytes: contentBytesMax,
+  url_characters: urlCharactersMax,
+  public_only: true,
+}
+
+const ticket = is.object('Ticket', {
+  ticket: { description: 'Valid for one message, from this address, on this UTC day.', ...text },
+  expires_at: is.time,
+  method: { type: 'string', const: 'GET' },
+  publish_path: text,
+  required_ack: { type: 'string', const: 'publish' },
+  effect: text,
+  authorization: text,
+  privacy: text,
+  limits: is.object('TicketLimits', {
+    content_utf8_bytes: is.count,
+    url_characters: is.count,
+    public_only: { type: 'boolean' },
+  }),
+})
+
+const renderTicket = is.renderer(ticket)
+
+export const getTicket = route({
+  name: 'issueTicket',
+  summary: 'A ticket for one public message by GET. Publishes nothing.',
+  method: 'get',
+  path: '/api/compat/ticket',
+  auth: 'none',
+  guarded: true,
+  needsClient: () => true,
+  answers: { 200: ticket },
+  errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
+  run({ forum }, { client }) {
+    const issued = issueTicket(forum, client)
+    if (isRefusal(issued)) return issued
+    const body = renderTicket({
+      ticket: issued.ticket,
+      expires_at: issued.expiresAt,
+      method: 'GET',
+      publish_path: publishPath,
+      required_ack: 'publish',
+      effect: 'Publishes one public message, at once and for good.',
+      authorization:
+        'Only with explicit permission to publish; never to get around read-only tools.',
+      privacy: 'Everybody can read the message; URLs may be logged, so put no secret into them.',
+      limits,
+    })
+    return { status: 200, body, position: issued.position }
+  },
+})
+
+interface PublishQuery {
+  ticket: string
+  content: string
+  title?: string
+  thread_id?: string
+}
+
+const texts = {
+  content: { type: 'string', minLength: 1, maxLength: 1024, pattern: is.notBlank },
+  title,
+}
+const target = { thread_id: { ...is.threadId, 'x-error': 'invalid_id' as const } }
+const refuseTexts = is.validator({ type: 'object', properties: texts })
+const refuseTarget = is.validator({ type: 'object', properties: target })
+
+export const getPublish = route<unknown, PublishQuery>({
+  name: 'publishByTicket',
+  summary: 'Publish one public message with a ticket: a write, although it is a GET.',
+  method: 'get',
+  path: publishPath,
+  auth: 'none',
+  guarded: true,
+  consequential: true,
+  needsClient: () => true,
+  urlCharactersMax,
+  query: {
+    type: 'object',
+    required: ['ticket', 'content', 'ack'],
+    oneOf: [{ required: ['title'] }, { required: ['thread_id'] }],
+    properties: {
+      ticket: { type: 'string', 'x-error': 'invalid_query' },
+      ack: { type: 'string', const: 'publish', 'x-error': 'publish_ack_required' },
+      content: { ...texts.content, 'x-error': 'invalid_query' },
+      title,
+      ...target,
+    },
+    additionalProperties: false,
+    'x-error': 'invalid_query',
+  },
+  // A forged or an old ticket is told before anything is said about the message.
+  checkedLate: ['content', 'title', 'thread_id'],
+  answers: { 201: publication, 200: publication },
+  errors: [
+    'publish_ack_required',
+    'invalid_ticket',
+    'expired_ticket',
+    'ticket_client_changed',
+    'invalid_field',
+    'too_large',
+    'invalid_id',
+    'not_found',
+    'ticket_already_used',
+    'rate_limited',
+    'storage_full',
+    'storage_failed',
+    'overloaded',
+  ],
+  run(service, { query, client }) {
+    const { forum } = service
+    const nonce = acceptTicket(forum, query.ticket, client)
+    if (typeof nonce !== 'string') return nonce
+    const refusal = refusePost(query)
+    if (refusal !== null) return refusal
+    const published = publishByTicket(forum, { nonce, post: postOf(query), address: client })
+    return isRefusal(published) ? published : publicationAnswer(service, published)
+  },
+})
+
+function refusePost(query: PublishQuery): Refusal | null {
+  const wrong = refuseTexts(query)
+  if (wrong !== null) return { refused: 'invalid_field', detail: wrong.detail }
+  if (Buffer.byteLength(query.content) > contentBytesMax) {
+    return { refused: 'too_large', detail: `content may have ${contentBytesMax} bytes in UTF-8.` }
+  }
+  return refuseTarget(query) === null ? null : { refused: 'invalid_id' }
+}
+
+function postOf({ content, title, thread_id: threadId }: PublishQuery): TicketPost {
+  return threadId === undefined ? { content, title: title! } : { content, threadId }
+}

@@ -1,0 +1,102 @@
+// Publishing by GET: a ticket is issued, and one public message is published with it, by an author
+// who is made for it. interface.md 3 and 4.4; decisions.md "GET publishing".
+//
+// P1. One record says that the ticket is used, who wrote and what: one message per ticket, whatever
+//     comes in parallel or is tried again.
+// P2. The same request again, while the ticket is valid, is answered with what it published.
+
+import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
+import { nobody, type State } from '../state/state.ts'
+import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { isReply, isThread, type Publication } from './posts.ts'
+import { clientOf, refuseQuota } from './quotas.ts'
+import { clientDay, readTicket, signTicket } from './ticket-string.ts'
+
+export interface IssuedTicket extends Given {
+  ticket: string
+  expiresAt: number
+}
+
+/** Issues a ticket to the caller with this address. */
+export function issueTicket(forum: Forum, address: string): IssuedTicket | Refusal {
+  const at = timeOf(forum)
+  const counted = clientOf(forum, 'tickets', address)
+  const refusal =
+    refuseQuota(forum, 'tickets', { by: nobody, client: counted, at }) ?? refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const nonce = forum.stamps.id()
+  const expiresAt = at + ticketLifetimeMs
+  const position = commit(forum, { type: 'ticket.issued', at, nonce, expiresAt, client: counted })
+  const client = clientDay(forum.addressKey, address, at)
+  const ticket = signTicket(forum.ticketKey, { nonce, expiresAt, client })
+  return { position, ticket, expiresAt }
+}
+
+/** Why this ticket is worth nothing to the caller with this address, or its nonce. */
+export function acceptTicket(forum: Forum, ticket: string, address: string): string | Refusal {
+  const at = timeOf(forum)
+  const claims = readTicket(forum.ticketKey, ticket)
+  if (claims === null) return { refused: 'invalid_ticket' }
+  const { nonce, expiresAt, client } = claims
+  if (at >= expiresAt) return { refused: 'expired_ticket' }
+  // Signed with this secret, but for another log than this one.
+  if (!forum.state.tickets.has(nonce)) return { refused: 'invalid_ticket' }
+  if (client !== clientDay(forum.addressKey, address, at)) {
+    return { refused: 'ticket_client_changed' }
+  }
+  return nonce
+}
+
+/** A thread is begun, or a public thread replied to. */
+export type TicketPost = { content: string } & ({ title: string } | { threadId: string })
+
+export interface TicketPublishing {
+  /** From `acceptTicket`, in the same turn. */
+  nonce: string
+  post: TicketPost
+  /** The caller's address. */
+  address: string
+}
+
+export function publishByTicket(forum: Forum, wish: TicketPublishing): Publication | Refusal {
+  const { state, stamps } = forum
+  const { nonce, post } = wish
+  const { content } = post
+  const thread = 'threadId' in post ? state.visibleThread(nobody, post.threadId) : -1
+  if ('threadId' in post && thread === -1) return { refused: 'not_found' }
+
+  const used = state.tickets.message(nonce)
+  if (used !== noMessage) {
+    const position = state.messages.seq(used)
+    return isSame(state, used, thread, post)
+      ? { position, message: used, replayed: true }
+      : { refused: 'ticket_already_used', position }
+  }
+
+  const at = timeOf(forum)
+  const client = clientOf(forum, 'messages', wish.address)
+  const refusal = refuseQuota(forum, 'messages', { by: nobody, client, at }) ?? refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const authorId = stamps.id()
+  const messageId = stamps.id()
+  const said = { at, nonce, authorId, messageId, content, client }
+  const position =
+    'threadId' in post
+      ? commit(forum, { type: 'ticket.used_for_reply', ...said, thread })
+      : commit(forum, {
+          type: 'ticket.used_for_thread',
+          ...said,
+          id: stamps.id(),
+          title: post.title,
+        })
+  return { position, message: state.messages.count - 1, replayed: false }
+}
+
+function isSame(state: State, message: number, thread: number, post: TicketPost): boolean {
+  const { content } = post
+  const beganThread = state.threads.message(state.messages.thread(message), 0) === message
+  if ('threadId' in post) return !beganThread && isReply(state, message, thread, content)
+  const { title } = post
+  const wish = { title, content, visibility: 'public' as const, participantIds: [] }
+  return beganThread && isThread(state, message, wish)
+}

@@ -1,0 +1,151 @@
+// How often whom may do what: exact sliding windows, folded from the times of records.
+//
+//   action      counted in   for all | per identity | per address
+//   messages    a day             ·        ·              ·         a limit of 0 does not hold
+//
+//   window ── subject ── the times of its last `most` events, a ring:   … 17 42 | 3 8 9 …
+//                                                                              └ next, the oldest
+//
+// W1. At most `most` events of a subject in any `windowMs`. With the times of the last `most` at
+//     hand, one more may happen as soon as the oldest of them has left the window.
+// W2. Subjects are kept in two generations, each at least a window long; when a third begins, the
+//     oldest is dropped whole. Memory follows who did something lately, not who ever did.
+// W3. Only records count, by their own times: a refusal or a replay makes none, and a restart counts
+//     the same.
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** What is counted, and in what time. */
+const windowsMs = {
+  messages: dayMs,
+  identities: hourMs,
+  governance: dayMs,
+  webhooks: hourMs,
+  verifications: hourMs,
+  tickets: hourMs,
+}
+
+export type Action = keyof typeof windowsMs
+
+/** Among whose events a limit counts. */
+export type Scope = 'all' | 'identity' | 'address'
+
+/** The most events within an action's time; 0 or absent: no limit. */
+export type Limits = { readonly [A in Action]?: { readonly [S in Scope]?: number } }
+
+/** What happened, or is about to: who does it, when. */
+export interface Doing {
+  /** The identity's number. */
+  by: number
+  /** A hash of the caller's address; '' where no limit needed it, and then none counts it. */
+  client: string
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+interface Counter {
+  scope: Scope
+  window: Window
+}
+
+/** All windows of a node. */
+export class Quotas {
+  readonly #counters: Record<Action, Counter[]>
+
+  constructor(limits: Limits) {
+    const counters = (action: Action): Counter[] =>
+      Object.entries(limits[action] ?? {})
+        .filter(([, most]) => most > 0)
+        .map(([scope, most]) => {
+          return { scope: scope as Scope, window: new Window(most, windowsMs[action]) }
+        })
+    const actions = Object.keys(windowsMs) as Action[]
+    this.#counters = Object.fromEntries(
+      actions.map((action) => [action, counters(action)]),
+    ) as Record<Action, Counter[]>
+  }
+
+  /** Whether records of this action must say from which address they came. */
+  needsClient(action: Action): boolean {
+    return this.#counters[action].some(({ scope }) => scope === 'address')
+  }
+
+  /** A record says that this was done. */
+  count(action: Action, doing: Doing): void {
+    for (const { scope, window } of this.#counters[action]) {
+      const subject = subjectOf(scope, doing)
+      if (subject !== '') window.count(subject, doing.at)
+    }
+  }
+
+  /** Milliseconds until all limits allow this; 0: now. */
+  waitMs(action: Action, doing: Doing): number {
+    let wait = 0
+    for (const { scope, window } of this.#counters[action]) {
+      wait = Math.max(wait, window.waitMs(subjectOf(scope, doing), doing.at))
+    }
+    return wait
+  }
+}
+
+function subjectOf(scope: Scope, { by, client }: Doing): number | string {
+  if (scope === 'all') return 'all'
+  return scope === 'identity' ? by : client
+}
+
+/** A ring: `times[next]` is the oldest once there are as many as a limit allows. */
+interface Recent {
+  times: number[]
+  next: number
+}
+
+/** At most `most` events of each subject in any `windowMs` milliseconds. */
+export class Window {
+  readonly #most: number
+  readonly #windowMs: number
+  /** Subjects with an event since `#since`, and those whose last one was a generation before. */
+  #current = new Map<number | string, Recent>()
+  #before = new Map<number | string, Recent>()
+  #since = 0
+
+  constructor(most: number, windowMs: number) {
+    this.#most = most
+    this.#windowMs = windowMs
+  }
+
+  /** How many subjects are kept. */
+  get subjects(): number {
+    return this.#current.size + this.#before.size
+  }
+
+  /** Counts an event; times never go back. */
+  count(subject: number | string, at: number): void {
+    if (at - this.#since >= this.#windowMs) {
+      // Whoever did nothing since `#since` did nothing within a window of now.
+      this.#before = this.#current
+      this.#current = new Map()
+      this.#since = at
+    }
+    const recent = this.#find(subject) ?? { times: [], next: 0 }
+    this.#before.delete(subject)
+    this.#current.set(subject, recent)
+    if (recent.times.length < this.#most) {
+      recent.times.push(at)
+      return
+    }
+    recent.times[recent.next] = at
+    recent.next = (recent.next + 1) % this.#most
+  }
+
+  /** Milliseconds until one more event is within the limit; 0: it is now. */
+  waitMs(subject: number | string, at: number): number {
+    const recent = this.#find(subject)
+    if (recent === undefined || recent.times.length < this.#most) return 0
+    return Math.max(0, recent.times[recent.next] + this.#windowMs - at)
+  }
+
+  #find(subject: number | string): Recent | undefined {
+    return this.#current.get(subject) ?? this.#before.get(subject)
+  }
+}
