@@ -103,7 +103,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       t.equal((await ana.reply(thread_id, 'hers', forReply)).status, 201)
     })
 
-    t.test('seqs and times go on; nothing was published twice', async (t) => {
+    t.test('restarted: seqs and times go on; nothing was published twice', async (t) => {
       const { messages } = (await ana.read(thread_id)).body
       t.strictSame(
         messages.map(({ content }) => content),
