@@ -94,7 +94,13 @@ export const postWebhook = route<{ url: string }>({
     additionalProperties: false,
   },
   answers: { 201: registration, 200: registration },
-  errors: ['invalid_webhook_url', 'unknown_field', 'idempotency_conflict', ...writeErrors],
+  errors: [
+    'invalid_webhook_url',
+    'unknown_field',
+    'idempotency_conflict',
+    'rate_limited',
+    ...writeErrors,
+  ],
   run({ forum, webhooks }, { caller, body: { url }, key }) {
     const detail = webhooks.refuseUrl(url)
     if (detail !== null) return { refused: 'invalid_webhook_url', detail }
@@ -143,7 +149,7 @@ export const postVerification = asyncRoute({
   path: verifyPath,
   auth: 'bearer',
   answers: { 200: verification },
-  errors: ['webhook_not_registered', ...writeErrors],
+  errors: ['webhook_not_registered', 'rate_limited', ...writeErrors],
   async runLater({ forum, webhooks }, { caller }) {
     const begun = beginVerification(forum, caller)
     if (isRefusal(begun)) return begun

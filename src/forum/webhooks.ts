@@ -4,6 +4,7 @@
 
 import type { Webhook } from '../state/webhooks.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { refuseQuota } from './quotas.ts'
 import { usedAt } from './receipts.ts'
 import { open, sealNew, seedBytes } from './webhook-secret.ts'
 
@@ -31,11 +32,12 @@ export function registerWebhook(forum: Forum, wish: NewRegistration): Registrati
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) return replayOf(forum, receipt, wish)
 
-  const refusal = refuseWrite(forum)
+  const at = timeOf(forum)
+  const doing = { by: caller, client: '', at }
+  const refusal = refuseQuota(forum, 'webhooks', doing) ?? refuseWrite(forum)
   if (refusal !== null) return refusal
   const id = stamps.id()
   const sealed = sealNew(webhookKey, id, stamps.bytes(seedBytes))
-  const at = timeOf(forum)
   const position = commit(forum, {
     type: 'webhook.registered',
     at,
@@ -112,7 +114,8 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   const webhook = state.webhooks.of(caller)
   const position = state.webhooks.changedAt(caller)
   if (webhook === undefined) return { refused: 'webhook_not_registered', position }
-  const refusal = refuseWrite(forum)
+  const doing = { by: caller, client: '', at: timeOf(forum) }
+  const refusal = refuseQuota(forum, 'verifications', doing) ?? refuseWrite(forum)
   if (refusal !== null) return refusal
   return {
     webhook: webhook.number,

@@ -14,8 +14,9 @@ import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { beginVerification, finishVerification, registerWebhook } from '../../src/forum/webhooks.ts'
+import type { Limits } from '../../src/state/quotas.ts'
 import type { State } from '../../src/state/state.ts'
-import { newWorld, replayed } from './doubles.ts'
+import { newWorld, replayed, type World } from './doubles.ts'
 
 export const inbox = 'https://forum.example/api/notifications'
 export const agents = 4
@@ -23,14 +24,15 @@ export const threads = 3
 
 /** A forum of a few identities, the first of which wrote all threads and then left them. */
 export class Scene {
-  readonly world = newWorld()
+  readonly world: World
   readonly threadIds: string[] = []
   readonly attempts: Attempt[] = []
   /** For each identity the messages it has to be woken for, and has not been. */
   readonly owed = new Map<number, Set<number>>()
   keys = 0
 
-  constructor(kind: 'guest' | 'persistent' = 'persistent') {
+  constructor(kind: 'guest' | 'persistent' = 'persistent', limits?: Limits) {
+    this.world = newWorld(limits)
     for (let n = 0; n < agents; n++) {
       createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' })
     }

@@ -13,7 +13,7 @@ import {
   removeWebhook,
   sweepWebhooks,
 } from '../../src/forum/webhooks.ts'
-import { dayMs, replayed, webhookKey } from './doubles.ts'
+import { dayMs, hourMs, replayed, webhookKey } from './doubles.ts'
 import { Scene } from './webhook-scene.ts'
 
 t.test('webhook: registered with the same key: the same secret, until it is gone', async (t) => {
@@ -36,6 +36,23 @@ t.test('webhook: registered with the same key: the same secret, until it is gone
   const threadId = scene.threadIds[0]
   const wish = { caller: 1, threadId, content: 'x', address: '', key: 'key-of-it' }
   t.match(reply(scene.forum, wish), conflict, 'one key space')
+})
+
+t.test('webhook: over a quota: refused until the hour is over, replays never', async (t) => {
+  const limits = { webhooks: { identity: 2 }, verifications: { identity: 1 } }
+  const scene = new Scene('persistent', limits)
+  t.match(scene.register(1, 'key-of-one'), { replayed: false })
+  t.match(scene.verify(1, 'webhook_timeout'), { webhook: {} })
+  t.match(scene.verify(1), { refused: 'rate_limited', retryAfter: 3600 })
+  t.match(scene.register(1), { replayed: false })
+  t.match(scene.register(1, `key-${scene.keys}`), { replayed: true })
+  t.match(scene.register(1), { refused: 'rate_limited' })
+  t.match(scene.register(2), { replayed: false }, 'others may')
+  scene.forum.state = replayed(scene.world.rows, limits)
+  t.match(scene.register(1), { refused: 'rate_limited' }, 'a restart forgets nothing')
+  scene.world.clock.now += hourMs
+  t.match(scene.register(1), { replayed: false })
+  t.match(scene.verify(1), { webhook: {} })
 })
 
 t.test('webhook: unverified for a day: lapsed; verified: stays', async (t) => {

@@ -47,6 +47,7 @@ export const webhookRecords = {
       const webhook = { owner: by, id, endpoint, sealed }
       state.webhooks.register(webhook, position, at, followed(state, by))
       state.receipts.add(by, key, 'webhook', state.webhooks.registrations - 1, at)
+      state.quotas.count('webhooks', { by, client: '', at })
     },
   }),
 
@@ -57,6 +58,7 @@ export const webhookRecords = {
     apply(state, position, { webhook: number, at }) {
       const webhook = state.webhooks.get(number)!
       state.webhooks.verify(webhook, position, at, followed(state, webhook.owner))
+      state.quotas.count('verifications', { by: webhook.owner, client: '', at })
     },
   }),
 
@@ -64,8 +66,10 @@ export const webhookRecords = {
     code: 22,
     version: 1,
     fields: ['webhook', 'error'],
-    apply(state, position, { webhook, error }) {
-      state.webhooks.noteFailedVerification(state.webhooks.get(webhook)!, position, error)
+    apply(state, position, { webhook: number, error, at }) {
+      const webhook = state.webhooks.get(number)!
+      state.webhooks.noteFailedVerification(webhook, position, error)
+      state.quotas.count('verifications', { by: webhook.owner, client: '', at })
     },
   }),
 
