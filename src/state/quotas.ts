@@ -10,8 +10,8 @@
 //     hand, one more may happen as soon as the oldest of them has left the window.
 // W2. Subjects are kept in two generations, each at least a window long; when a third begins, the
 //     oldest is dropped whole. Memory follows who did something lately, not who ever did.
-// W3. Only records count, by their own times: a refusal or a replay makes none, and a restart counts
-//     the same.
+// W3. Only records count, by their own times: a refusal or a replay makes none, and a restart
+//     counts the same.
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
