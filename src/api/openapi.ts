@@ -210,6 +210,7 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
   const responses: Json = {}
   for (const status of new Set(all.map((code) => errors[code].status))) {
     const codes = all.filter((code) => errors[code].status === status)
+    const own = operation.answers[status]
     const mayRetry = codes.some((code) => 'retryAfter' in errors[code])
     responses[status] = {
       description: codes.join(', '),
@@ -218,7 +219,8 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
         : {}),
       content: {
         'application/json': {
-          schema: refusalSchema(operation.answers[status], schemas),
+          // A route's own refusal says at least what an error says.
+          schema: own === undefined ? errorReference : reference(own, schemas),
           examples: Object.fromEntries(
             codes.map((code) => [code, { value: JSON.parse(errorBody(code)) }]),
           ),
@@ -227,11 +229,6 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
     }
   }
   return responses
-}
-
-/** An error, or what the route itself answers with that status. */
-function refusalSchema(own: Schema | undefined, schemas: Record<string, Json>): Json {
-  return own === undefined ? errorReference : { anyOf: [reference(own, schemas), errorReference] }
 }
 
 /** Moves titled schemas into the components and leaves references in their place. */

@@ -45,6 +45,7 @@ const ajv = new Ajv({
   useDefaults: true,
   verbose: true,
   strict: true,
+  strictRequired: false, // of two properties exactly one: each is required without being declared again
   allowUnionTypes: true,
   discriminator: true,
 })
