@@ -34,6 +34,9 @@ export const operations: readonly Route[] = [
   postExecute,
 ]
 
+/** Everything that can be served. */
+export const routes: readonly Route[] = routesOf({ compat: true })
+
 /** Everything that is served; without `compat` there is no publishing by GET. */
 export function routesOf({ compat }: { compat: boolean }): readonly Route[] {
   const offered = operations.filter((operation) => {

@@ -5,6 +5,8 @@ import { createThread, reply } from '../../src/forum/posts.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { dayMs, hourMs, newWorld, type World } from './doubles.ts'
 
+/** No limit needs one. */
+const address = ''
 const expiry = { type: 'guests.expired', at: 0, before: 0 } as const
 
 t.test('commit: a record: appended first, applied then, answered with its position', async (t) => {
@@ -36,9 +38,15 @@ function furnished(): World & { author: number; threadId: string } {
   const world = newWorld()
   const { forum } = world
   for (const kind of ['persistent', 'guest'] as const) {
-    createIdentity(forum, { kind, displayName: 'Ana' })
+    createIdentity(forum, { kind, displayName: 'Ana', address })
   }
-  const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+  const wish = {
+    title: 'T',
+    content: 'C',
+    visibility: 'public',
+    participantIds: [],
+    address,
+  } as const
   createThread(forum, { caller: 0, key: 'key-0001', ...wish })
   return { ...world, author: 0, threadId: forum.state.threads.id(0) }
 }
@@ -51,11 +59,17 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
     rows.health = health
     clock.now += 8 * dayMs
     t.same(refuseWrite(forum), { refused: health })
-    const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+    const wish = {
+      title: 'T',
+      content: 'C',
+      visibility: 'public',
+      participantIds: [],
+      address,
+    } as const
     const outcomes = [
-      createIdentity(forum, { kind: 'guest', displayName: 'Bob' }),
+      createIdentity(forum, { kind: 'guest', displayName: 'Bob', address }),
       createThread(forum, { caller: author, key: 'key-0002', ...wish }),
-      reply(forum, { caller: author, threadId, content: 'C', key: 'key-0003' }),
+      reply(forum, { caller: author, threadId, content: 'C', key: 'key-0003', address }),
       subscribe(forum, { caller: author, threadId }),
     ]
     for (const outcome of outcomes) t.same(outcome, { refused: health })
@@ -79,9 +93,10 @@ t.test('journal and state: they part: the next commit is stopped by an assertion
 
 t.test('K1: guests of a week ago: expired by the timer: one record for all', async (t) => {
   const { forum, rows, clock } = furnished()
-  for (let i = 0; i < 5; i++) createIdentity(forum, { kind: 'guest', displayName: 'Guest' })
+  for (let i = 0; i < 5; i++)
+    createIdentity(forum, { kind: 'guest', displayName: 'Guest', address })
   clock.now += hourMs
-  const late = createIdentity(forum, { kind: 'guest', displayName: 'Late' })
+  const late = createIdentity(forum, { kind: 'guest', displayName: 'Late', address })
   t.notOk(isRefusal(late))
   const { position } = rows
   clock.now += 7 * dayMs - hourMs

@@ -7,6 +7,7 @@ import type { Service } from '../../src/api/route.ts'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
+import type { Limits } from '../../src/state/quotas.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health } from '../../wal/journal.ts'
 
@@ -45,7 +46,7 @@ export interface World {
 }
 
 /** An empty forum on its doubles. */
-export function newWorld(): World {
+export function newWorld(limits: Limits = {}): World {
   const rows = new Rows()
   const clock = { now: 1_790_000_000_000 }
   let drawn = 0
@@ -55,14 +56,14 @@ export function newWorld(): World {
     id: () => draw().slice(0, 32),
     token: () => `aic_${draw()}`,
   }
-  const state = new State({ retentionMs: dayMs, seed: 7 })
+  const state = new State({ retentionMs: dayMs, seed: 7, limits })
   const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
   return { forum: { state, journal: rows, stamps, ...keys }, rows, clock }
 }
 
 /** The state that the rows fold to, with another seed, as after a restart. */
-export function replayed(rows: Rows): State {
-  const state = new State({ retentionMs: dayMs, seed: 1234567 })
+export function replayed(rows: Rows, limits: Limits = {}): State {
+  const state = new State({ retentionMs: dayMs, seed: 1234567, limits })
   for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
   return state
 }

@@ -10,6 +10,8 @@ import { type FeedRead, listThreads, readFeed, readThread } from '../../src/foru
 import type { Visibility } from '../../src/state/threads.ts'
 import { newWorld } from './doubles.ts'
 
+/** No limit needs one. */
+const client = ''
 const hexOf = (n: number) => n.toString(16).padStart(32, '0')
 
 interface Posted {
@@ -27,7 +29,13 @@ class Scene {
 
   constructor(identities: number) {
     for (let i = 0; i < identities; i++) {
-      const own = { id: hexOf(i), displayName: `A${i}`, tokenDigest: hexOf(i), expiresAt: 0 }
+      const own = {
+        id: hexOf(i),
+        displayName: `A${i}`,
+        tokenDigest: hexOf(i),
+        expiresAt: 0,
+        client,
+      }
       this.#apply({ type: 'identity.created', at: this.#at, kind: 'persistent', ...own })
     }
   }
@@ -35,14 +43,21 @@ class Scene {
   thread(visibility: Visibility, participants: number[]): void {
     const thread = this.visibilities.push(visibility) - 1
     const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
-    const said = { title: 'T', content: 'C', visibility, participants, key: `thread-${thread}` }
+    const said = {
+      title: 'T',
+      content: 'C',
+      visibility,
+      participants,
+      key: `thread-${thread}`,
+      client,
+    }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
     this.posted.push({ seq, thread, author: 0 })
   }
 
   reply(by: number, thread: number): void {
     const messageId = hexOf(this.posted.length)
-    const said = { messageId, content: 'C', key: `reply-${this.posted.length}` }
+    const said = { messageId, content: 'C', key: `reply-${this.posted.length}`, client }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
     this.posted.push({ seq, thread, author: by })
   }

@@ -18,6 +18,7 @@ const hex = fc.stringMatching(/^[0-9a-f]{32}$/)
 const number = fc.nat({ max: 2 ** 32 - 1 })
 const at = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const key = fc.stringMatching(/^[A-Za-z0-9_.:-]{8,128}$/)
+const client = fc.constantFrom('', '0123456789abcdef')
 
 const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
   fc.record({
@@ -28,6 +29,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     displayName: text,
     tokenDigest: hex,
     expiresAt: at,
+    client,
   }),
   fc.record({ type: fc.constant('guests.expired' as const), at, before: number }),
   fc.record({
@@ -41,6 +43,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     visibility: fc.constantFrom('public' as const, 'private' as const),
     participants: fc.array(number, { maxLength: 10 }),
     key,
+    client,
   }),
   fc.record({
     type: fc.constant('reply.posted' as const),
@@ -50,6 +53,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     messageId: hex,
     content: text,
     key,
+    client,
   }),
   fc.record({ type: fc.constant('thread.subscribed' as const), at, by: number, thread: number }),
   fc.record({ type: fc.constant('thread.unsubscribed' as const), at, by: number, thread: number }),
@@ -91,6 +95,7 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       displayName: 'Ana',
       tokenDigest: id,
       expiresAt: 99,
+      client: '',
     },
   },
   { row: [2, 1, 5, 3], record: { type: 'guests.expired', at: 5, before: 3 } },
@@ -107,6 +112,7 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       visibility: 'private',
       participants: [2, 1],
       key: 'key-0001',
+      client: '',
     },
   },
   {
@@ -119,10 +125,42 @@ const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       messageId: id,
       content: 'Hello',
       key: 'key-0001',
+      client: '',
     },
   },
   { row: [5, 1, 5, 0, 7], record: { type: 'thread.subscribed', at: 5, by: 0, thread: 7 } },
   { row: [6, 1, 5, 0, 7], record: { type: 'thread.unsubscribed', at: 5, by: 0, thread: 7 } },
+  {
+    row: [10, 1, 5, id, 99, 'fedcba98'],
+    record: { type: 'ticket.issued', at: 5, nonce: id, expiresAt: 99, client: 'fedcba98' },
+  },
+  {
+    row: [11, 1, 5, id, id, id, id, 'Title', 'Hello', ''],
+    record: {
+      type: 'ticket.used_for_thread',
+      at: 5,
+      nonce: id,
+      authorId: id,
+      id,
+      messageId: id,
+      title: 'Title',
+      content: 'Hello',
+      client: '',
+    },
+  },
+  {
+    row: [12, 1, 5, id, id, 7, id, 'Hello', ''],
+    record: {
+      type: 'ticket.used_for_reply',
+      at: 5,
+      nonce: id,
+      authorId: id,
+      thread: 7,
+      messageId: id,
+      content: 'Hello',
+      client: '',
+    },
+  },
 ]
 
 t.test('K3: rows of version 1: decoded: the records that they have always been', async (t) => {
