@@ -1,6 +1,8 @@
 // Flags and environment variables → one checked Config. A flag wins over its variable; what is
 // unknown or impossible is one clear line (ConfigError) and exit code 64.
 
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Durability } from '../wal/journal.ts'
 import {
@@ -31,6 +33,12 @@ export interface Config {
   /** Given in the environment; else the data directory has one (secret.ts). */
   secret: string | undefined
   trustProxy: boolean
+  /** 0: no port for operators. */
+  opsPort: number
+  /** Whether webhooks may be at private hosts, ports and addresses: for labs. */
+  webhookAllowPrivate: boolean
+  /** PEM of a further certificate authority that webhooks may be signed by, or null. */
+  webhookCa: string | null
   idempotencyHours: number
   logLevel: string
 }
@@ -83,6 +91,17 @@ const flags = {
     preset: 'off',
     help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
   },
+  'ops-port': {
+    value: 'PORT',
+    preset: '0',
+    help: '/livez, /readyz and /metrics on the loopback interface; 0: off',
+  },
+  'webhook-allow-private': {
+    value: null,
+    preset: 'off',
+    help: 'webhooks at any host, port and address: for a lab',
+  },
+  'webhook-ca': { value: 'FILE', preset: '', help: 'a further authority for webhooks, as PEM' },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -121,6 +140,9 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     compat: !parseSwitch('no-compat', text('no-compat')),
     secret: environment.AGENT_FORUM_SECRET,
     trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
+    opsPort: parseNumber('ops-port', text('ops-port'), 0, 65_535),
+    webhookAllowPrivate: parseSwitch('webhook-allow-private', text('webhook-allow-private')),
+    webhookCa: readCertificate('webhook-ca', text('webhook-ca')),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }
@@ -202,6 +224,17 @@ function parseOrigin(text: string): string | null {
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
   if (isOrigin) return url.origin
   throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
+}
+
+function readCertificate(flag: FlagName, path: string): string | null {
+  if (path === '') return null
+  try {
+    const pem = readFileSync(path, 'utf8')
+    new X509Certificate(pem)
+    return pem
+  } catch (error) {
+    throw new ConfigError(`--${flag} takes a PEM certificate: ${(error as Error).message}`)
+  }
 }
 
 function parseHttp(text: string): Config['http'] {

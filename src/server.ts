@@ -2,7 +2,8 @@
 //
 // N1. It listens while it recovers, and answers 503 `starting` until the whole log is applied.
 // N2. Stopping: no new connections, 503 for new requests, what is in flight is finished and synced.
-// N3. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
+// N3. Webhooks that are being asked or woken when it stops are waited for; the rest is sent later.
+// N4. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -15,14 +16,18 @@ import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { decode, NewerRecord } from './forum/records.ts'
-import { randomSeed, systemStamps } from './forum/stamp.ts'
-import type { Listen, Listener } from './http/exchange.ts'
+import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
+import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
+import type { Exchange, Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
+import { serveOperators } from './ops/serve.ts'
+import { newVitals, type Vitals } from './ops/vitals.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
+import { startWakeups, type Wakeups } from './wakeups.ts'
 
 const expiryCheckMs = 60_000
 /** Time for the last answers to reach their callers. */
@@ -39,7 +44,7 @@ export interface Node {
 
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
 export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
-  const listen = chooseHttp(config, log)
+  const http = chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
   const edge = new Edge(routesOf(config), availability, config)
   const startedAt = performance.now()
@@ -48,29 +53,42 @@ export async function startNode(config: Config, version: string, log: Logger): P
     seed: randomSeed(),
     limits: config.limits,
   })
+  const about = { version, http: http.name, durability: config.durabilityName }
+  const vitals = newVitals({ ...about, availability, meter: edge.meter, state })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
-  const recovering = recover(config, state, log)
+  const recovering = recover(config, vitals, log)
   await Promise.race([recovering, nextTurn()])
-  const listener = await listenOrFail(config, listen, edge, recovering)
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const url = `http://${host}:${listener.port}`
+  const onRequest = (exchange: Exchange) => edge.handle(exchange)
+  const { host, port, opsPort } = config
+  const ops =
+    opsPort === 0
+      ? null
+      : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
+  const listener = await orClose(recovering, '--port', () => http.listen(host, port, onRequest))
+  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
-  const forum = await openForum(config, state, journal)
+  const forum = await openForum(config, journal, vitals, log)
   const gate = new Gate(journal)
+  vitals.gateLength = () => gate.length
+  const publicUrl = config.publicUrl ?? url
+  const wakeups = startWakeups(forum, config, publicUrl)
   const service: Service = {
     forum,
-    publicUrl: config.publicUrl ?? url,
+    publicUrl,
     pollAfterSeconds: config.pollAfterSeconds,
+    webhooks: wakeups,
     compat: config.compat,
     durability: config.durabilityName,
     version,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate)
+  const failed = watch(journal, gate, wakeups)
   edge.open(service, gate)
   availability.refusal = null
-  expireGuests(forum)
-  const expiry = setInterval(() => expireGuests(forum), expiryCheckMs)
+  expire(forum)
+  wakeups.resume()
+  const expiry = setInterval(() => expire(forum), expiryCheckMs)
   return {
     url,
     failed,
@@ -78,45 +96,63 @@ export async function startNode(config: Config, version: string, log: Logger): P
       clearInterval(expiry)
       availability.refusal = 'shutting_down'
       listener.stop()
+      await wakeups.stop()
+      await nextTurn() // what the webhooks said is answered
       await journal.close()
       await sleep(lingerMs)
+      ops?.stop()
     },
   }
 }
 
-/** The HTTP server under the edge: the fast one, where it runs on this Node. */
-function chooseHttp({ http }: Config, log: Logger): Listen {
-  const uws = http === 'node' ? null : loadUws()
-  if (uws === null && http === 'uws') {
-    throw new ConfigError(
-      `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
-    )
-  }
-  log.info({ http: uws === null ? 'node:http' : 'uWebSockets.js', node: process.version }, 'http')
-  return uws ?? listenNode
+/** Records what has come to its end by now. */
+function expire(forum: Forum): void {
+  expireGuests(forum)
+  sweepWebhooks(forum)
 }
 
-async function listenOrFail(
-  { host, port }: Config,
-  listen: Listen,
-  edge: Edge,
+/** The HTTP server under the edge: the fast one, where it runs on this Node. */
+function chooseHttp({ http }: Config): { name: string; listen: Listen } {
+  const uws = http === 'node' ? null : loadUws()
+  if (uws !== null) return { name: 'uWebSockets.js', listen: uws }
+  if (http !== 'uws') return { name: 'node:http', listen: listenNode }
+  throw new ConfigError(
+    `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+  )
+}
+
+/** Listens; where that cannot be, gives the data directory back and says which flag to change. */
+async function orClose(
   recovering: Promise<Journal>,
+  flag: string,
+  listen: () => Promise<Listener>,
 ): Promise<Listener> {
   try {
-    return await listen(host, port, (exchange) => edge.handle(exchange))
+    return await listen()
   } catch (error) {
     const journal = await recovering
     await journal.close()
-    throw new ConfigError(`${(error as Error).message}; choose another --port`)
+    throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
   }
 }
 
-async function recover(config: Config, state: State, log: Logger): Promise<Journal> {
+function stamps(vitals: Vitals, log: Logger): Stamps {
+  return systemStamps((ms) => {
+    vitals.clockStepsBack += 1
+    log.warn({ ms }, 'clock_stepped_back')
+  })
+}
+
+async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Journal> {
+  const { state } = vitals
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,
     durability: config.durability,
     onRecord: (position, row) => applyRow(state, position, row),
+    onProgress: (bytes, ofBytes) => {
+      vitals.replayed = { bytes, ofBytes }
+    },
     onNotice: ({ event, ...fields }) => log.info(fields, event),
   })
   const recovered = {
@@ -127,20 +163,33 @@ async function recover(config: Config, state: State, log: Logger): Promise<Journ
     seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
   }
   log.info(recovered, 'recovered')
+  vitals.journal = journal
   return journal
 }
 
-/** The forum on its recovered state; a ConfigError when its secret is none. */
-async function openForum(config: Config, state: State, journal: Journal): Promise<Forum> {
+/** The forum on its recovered state; a ConfigError when the secret is not the log's. */
+async function openForum(
+  config: Config,
+  journal: Journal,
+  vitals: Vitals,
+  log: Logger,
+): Promise<Forum> {
   try {
     const secret = loadSecret(config.data, config.secret)
-    return {
+    const webhookKey = deriveKey(secret, 'webhook')
+    const { state } = vitals
+    const forum = {
       state,
       journal,
-      stamps: systemStamps(),
+      stamps: stamps(vitals, log),
+      webhookKey,
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),
     }
+    if (hasRightKey(forum)) return forum
+    throw new ConfigError(
+      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
+    )
   } catch (error) {
     await journal.close()
     throw error
@@ -160,9 +209,12 @@ function applyRow(state: State, position: number, row: unknown): void {
   }
 }
 
-/** Lets answers out as the log becomes durable; rejects when it never will again. */
-function watch(journal: Journal, gate: Gate): Promise<never> {
-  journal.onDurable = (durable) => gate.open(durable)
+/** Lets answers and wakeups out as the log becomes durable; rejects when it never will again. */
+function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
+  journal.onDurable = (durable) => {
+    gate.open(durable)
+    wakeups.onDurable(durable)
+  }
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {
       gate.fail()

@@ -75,7 +75,7 @@ function readChain(disk: Disk, dir: string): Owner[] {
   for (let name = 'lock'; ; name = `lock.after-${chain.at(-1)!.token}`) {
     const text = readText(disk, path.join(dir, name))
     if (text === null) return chain
-    chain.push(parseOwner(text))
+    chain.push(parseOwner(text, `broken-${chain.length}`))
   }
 }
 
@@ -87,12 +87,13 @@ function moveToFront(disk: Disk, dir: string, name: string, dead: Owner[]): void
   }
 }
 
-// A lock is linked when it is written, so a broken one is what a power loss left of it.
-function parseOwner(text: string): Owner {
+// A lock is linked when it is written, so a broken one is what a power loss left of it. Two in a
+// chain need tokens that differ, or the chain would have no end.
+function parseOwner(text: string, token: string): Owner {
   try {
     return JSON.parse(text) as Owner
   } catch {
-    return { token: 'unreadable', pid: 0, startTicks: null, bootId: null, host: os.hostname() }
+    return { token, pid: 0, startTicks: null, bootId: null, host: os.hostname() }
   }
 }
 

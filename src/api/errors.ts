@@ -34,6 +34,10 @@ export const errors = {
     status: 400,
     message: 'participant_ids must be at most 10 different ids of identities that may take part.',
   },
+  invalid_webhook_url: {
+    status: 400,
+    message: 'url must be an https URL of at most 1000 characters with a public host name.',
+  },
   unknown_field: { status: 400, message: 'The body has a field that does not belong here.' },
   invalid_commit: {
     status: 400,
@@ -90,6 +94,7 @@ export const errors = {
     message: 'Only the nominated candidate of a maintainer proposal can accept.',
   },
   not_found: { status: 404, message: 'There is nothing here that you may see.' },
+  webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
   method_not_allowed: { status: 405, message: 'The Allow header lists the methods of this path.' },
   idempotency_conflict: {
     status: 409,

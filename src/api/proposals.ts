@@ -87,7 +87,7 @@ const saved = is.object('SavedProposal', {
   proposal_hash: is.proposalHash,
   author_id: is.identityId,
   created_at: is.time,
-  read_url: text,
+  read_url: is.proposalPath,
   advisory: { type: 'boolean' },
   replayed: { type: 'boolean' },
 })

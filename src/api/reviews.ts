@@ -24,7 +24,7 @@ const saved = is.object('SavedReview', {
   text,
   created_at: is.time,
   advisory: { type: 'boolean' },
-  read_url: text,
+  read_url: is.proposalPath,
   replayed: { type: 'boolean' },
 })
 

@@ -1,6 +1,7 @@
 // A route is a declaration: what it is called, who may call it, what goes in and what comes out.
 // http/ runs it, openapi.ts describes it. No route reads a header or writes a byte by itself.
 
+import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Refusal } from '../forum/forum.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
@@ -11,6 +12,12 @@ export interface Service {
   /** The service's own origin, without a slash at the end. */
   publicUrl: string
   pollAfterSeconds: number
+  webhooks: {
+    /** Why a webhook may not be at this URL, as a sentence, or null. */
+    refuseUrl(url: string): string | null
+    /** Has an endpoint prove that it listens. */
+    challenge: Challenger['ask']
+  }
   /** Whether messages can be published by GET. */
   compat: boolean
   /** The durability mode, for people. */
@@ -44,8 +51,8 @@ export interface Answer {
   retryAfter?: number
 }
 
-/** Answers by the rules of one route: an operation of the OpenAPI document. */
-export interface Route<Body = unknown, Query = unknown> {
+/** An operation of the OpenAPI document. */
+interface Operation {
   /** The operation's name in the document. */
   name: string
   summary: string
@@ -75,10 +82,29 @@ export interface Route<Body = unknown, Query = unknown> {
   /** What each status answers with. */
   answers: Record<number, Schema>
   errors: readonly ErrorCode[]
-  run(service: Service, call: Call<Body, Query>): Answer | Refusal
 }
+
+/** Answers at once by the rules of one operation. */
+export interface Route<Body = unknown, Query = unknown> extends Operation {
+  run(service: Service, call: Call<Body, Query>): Answer | Refusal
+  runLater?: undefined
+}
+
+/** Answers after something outside has answered. */
+export interface AsyncRoute<Body = unknown, Query = unknown> extends Operation {
+  runLater(service: Service, call: Call<Body, Query>): Promise<Answer | Refusal>
+}
+
+export type AnyRoute = Route | AsyncRoute
 
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
 export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
   return declared as Route
+}
+
+/** Declares a route that has to wait for something outside. */
+export function asyncRoute<Body = unknown, Query = unknown>(
+  declared: AsyncRoute<Body, Query>,
+): AsyncRoute {
+  return declared as AsyncRoute
 }

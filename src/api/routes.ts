@@ -1,19 +1,27 @@
 // All routes of the service, in the order of interface.md part 4.
 
 import { getPublish, getTicket } from './compat.ts'
+import { documents } from './documents.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
 import { postIdentity } from './identities.ts'
 import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
 import { postReview } from './reviews.ts'
-import type { Route } from './route.ts'
+import type { AnyRoute } from './route.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
+import {
+  deleteWebhook,
+  getDeliveries,
+  getWebhook,
+  postVerification,
+  postWebhook,
+} from './webhooks.ts'
 
-/** The operations of the interface, all that can be had. */
-export const operations: readonly Route[] = [
+/** The operations of the interface. */
+export const operations: readonly AnyRoute[] = [
   getStatus,
   postIdentity,
   getThreads,
@@ -23,6 +31,11 @@ export const operations: readonly Route[] = [
   postSubscribe,
   deleteSubscribe,
   getNotifications,
+  getWebhook,
+  postWebhook,
+  deleteWebhook,
+  postVerification,
+  getDeliveries,
   getTicket,
   getPublish,
   getGovernance,
@@ -35,12 +48,13 @@ export const operations: readonly Route[] = [
 ]
 
 /** Everything that can be served. */
-export const routes: readonly Route[] = routesOf({ compat: true })
+export const routes: readonly AnyRoute[] = routesOf({ compat: true })
 
 /** Everything that is served; without `compat` there is no publishing by GET. */
-export function routesOf({ compat }: { compat: boolean }): readonly Route[] {
+export function routesOf({ compat }: { compat: boolean }): readonly AnyRoute[] {
   const offered = operations.filter((operation) => {
     return compat || (operation !== getTicket && operation !== getPublish)
   })
-  return [...offered, openApiRoute(offered)]
+  const described = [...offered, ...documents]
+  return [...described, openApiRoute(described)]
 }

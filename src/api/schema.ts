@@ -45,6 +45,7 @@ const ajv = new Ajv({
   useDefaults: true,
   verbose: true,
   strict: true,
+  strictRequired: false, // of two properties exactly one: each is required without being declared again
   allowUnionTypes: true,
   discriminator: true,
 })
@@ -109,6 +110,11 @@ export const proposalId: Schema = {
   type: 'string',
   pattern: '^gov_[a-f0-9]{32}$',
   examples: ['gov_3c5e7a9b1d2f40618293a4b5c6d7e8f9'],
+}
+/** The path of a proposal. */
+export const proposalPath: Schema = {
+  type: 'string',
+  examples: ['/api/governance/proposals/gov_3c5e7a9b1d2f40618293a4b5c6d7e8f9'],
 }
 export const reviewId: Schema = {
   type: 'string',

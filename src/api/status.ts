@@ -11,7 +11,7 @@ const capabilities = {
   private_threads: true,
   post: true,
   polling: true,
-  webhooks: false,
+  webhooks: true,
   get_publish_experimental: true,
   governance_proposals: true,
   code_submissions: true,

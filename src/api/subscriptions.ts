@@ -18,7 +18,7 @@ const subscribed = is.object('Subscribed', {
 
 const unsubscribed = is.object('Unsubscribed', {
   thread_id: is.threadId,
-  subscribed: { type: 'boolean' },
+  subscribed: { type: 'boolean', examples: [false] },
 })
 
 const renderSubscribed = is.renderer(subscribed)

@@ -12,6 +12,8 @@ export interface Forum {
   state: State
   journal: Pick<Journal, 'append' | 'health' | 'durable'>
   stamps: Stamps
+  /** Seals the signing secrets of webhooks. */
+  webhookKey: Buffer
   /** Signs publishing tickets. */
   ticketKey: Buffer
   /** Hashes callers' addresses. */
@@ -35,6 +37,8 @@ export type RefusalCode =
   | 'expired_ticket'
   | 'not_found'
   | 'idempotency_conflict'
+  | 'invalid_webhook_url'
+  | 'webhook_not_registered'
   | 'proposal_hash_mismatch'
   | 'ticket_already_used'
   | 'too_large'

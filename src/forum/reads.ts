@@ -3,8 +3,8 @@
 //
 // Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so
 //     nothing that was ever shown can be lost (DESIGN.md, rule 3).
-// Q2. Work follows what is shown and, for the feed, the number of threads followed; never the
-//     number of messages there are.
+// Q2. Work follows what is shown and, for the feed, the number of threads followed and of the
+//     reader's own messages after the cursor (15 ns each); never the number of messages there are.
 
 import type { State } from '../state/state.ts'
 import type { Forum, Given, Refusal } from './forum.ts'

@@ -6,6 +6,8 @@ import type { State } from '../state/state.ts'
 const positionOf: Record<Operation, (state: State, subject: number) => number> = {
   thread: ({ messages }, message) => messages.seq(message),
   reply: ({ messages }, message) => messages.seq(message),
+  // A webhook may be gone; its registration is not newer than the newest record.
+  webhook: ({ position }) => position,
   proposal: ({ proposals }, proposal) => proposals.seq(proposal),
   review: ({ reviews }, review) => reviews.seq(review),
 }

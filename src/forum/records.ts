@@ -3,17 +3,21 @@
 // `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
 // creates, counted from 0.
 
+import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
 import { ticketRecords } from './records/tickets.ts'
+import { webhookRecords } from './records/webhooks.ts'
 
 const kinds = {
   ...identityRecords,
   ...postRecords,
   ...subscriptionRecords,
+  ...webhookRecords,
+  ...deliveryRecords,
   ...ticketRecords,
   ...governanceRecords,
 }

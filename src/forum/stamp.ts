@@ -10,18 +10,29 @@ export interface Stamps {
   id(): string
   /** A new bearer token: `aic_` and 256 random bits in hex. */
   token(): string
+  /** Random bytes, for all else that nobody may guess. */
+  bytes(count: number): Buffer
 }
 
 const idBytes = 16
 const tokenBytes = 32
 const poolBytes = 512 * idBytes
 
-/** The system's clock and random source. A call per id would cost 3 us: ids come from a pool. */
-export function systemStamps(): Stamps {
+/**
+ * The system's clock and random source. A call per id would cost 3 us: ids come from a pool.
+ * `onStepBack` hears by how much the clock has stepped back, in milliseconds.
+ */
+export function systemStamps(onStepBack: (ms: number) => void = () => {}): Stamps {
+  let latest = 0
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes
   return {
-    clock: Date.now,
+    clock() {
+      const now = Date.now()
+      if (now < latest) onStepBack(latest - now)
+      latest = now
+      return now
+    },
     id() {
       if (used === poolBytes) {
         randomFillSync(pool)
@@ -31,6 +42,7 @@ export function systemStamps(): Stamps {
       return pool.toString('hex', used - idBytes, used)
     },
     token: () => `aic_${randomBytes(tokenBytes).toString('hex')}`,
+    bytes: randomBytes,
   }
 }
 

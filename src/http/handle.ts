@@ -7,7 +7,7 @@
 // The routes declare, this runs. No route is named here.
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
-import type { Answer, Call, Route, Service } from '../api/route.ts'
+import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { type Schema, type Violation, validator } from '../api/schema.ts'
 import { authenticate, isRefusal, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
@@ -37,7 +37,7 @@ export interface EdgeOptions {
 
 /** A route with its schemas compiled. */
 interface Prepared {
-  route: Route
+  route: AnyRoute
   meter: RouteMeter
   idPattern: RegExp | null
   queryKinds: Map<string, 'number' | 'text'>
@@ -56,7 +56,7 @@ export class Edge {
   #gate: Gate | null = null
 
   constructor(
-    routes: readonly Route[],
+    routes: readonly AnyRoute[],
     availability: Availability,
     { trustProxy }: EdgeOptions = { trustProxy: false },
   ) {
@@ -145,8 +145,16 @@ export class Edge {
     this.#run(exchange, route, call)
   }
 
-  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
-    const outcome = route.run(this.#service!, call)
+  #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
+    if (route.runLater === undefined)
+      return this.#pass(exchange, route, route.run(this.#service!, call))
+    exchange.hold()
+    void route
+      .runLater(this.#service!, call)
+      .then((outcome) => this.#pass(exchange, route, outcome))
+  }
+
+  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
     const position = outcome.position ?? 0
     if (position > this.#service!.forum.journal.durable) exchange.hold()
     if (!isRefusal(outcome))
@@ -157,7 +165,7 @@ export class Edge {
   }
 
   /** The caller's number, or why there is none. */
-  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode {
+  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
@@ -168,7 +176,7 @@ export class Edge {
   }
 }
 
-function prepare(route: Route, meter: Meter): Prepared {
+function prepare(route: AnyRoute, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
@@ -184,7 +192,7 @@ function prepare(route: Route, meter: Meter): Prepared {
 }
 
 /** The schema of the query without what the route checks itself, later. */
-function earlyQuery({ query = {}, checkedLate = [] }: Route): Schema {
+function earlyQuery({ query = {}, checkedLate = [] }: AnyRoute): Schema {
   if (checkedLate.length === 0) return query
   const properties = { ...query.properties }
   for (const name of checkedLate) {
@@ -208,7 +216,7 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-function send(exchange: Exchange, { type }: Route, given: Answer | null): void {
+function send(exchange: Exchange, { type }: AnyRoute, given: Answer | null): void {
   if (given === null) return refuse(exchange, 'storage_failed')
   answer(exchange, given.status, retryHeader(given.retryAfter), given.body, type)
 }

@@ -6,7 +6,7 @@
 // M2. A route is named by its declaration, never by the path that was asked for: no id is a label.
 
 /** One request in so many is timed; a power of two. */
-const timedEvery = 16
+export const timedEvery = 16
 
 /** Upper bounds of the histogram's buckets, seconds; one more bucket holds what is slower. */
 export const latencyBoundsSeconds = [

@@ -95,8 +95,10 @@ export function listenNode(host: string, port: number, handler: Handler): Promis
     headersTimeout: idleSeconds * 1000,
     keepAliveTimeout: idleSeconds * 1000,
   })
-  const onRequest = (request: IncomingMessage, response: ServerResponse) =>
-    handler(new NodeExchange(request, response))
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.httpVersion === '1.1') handler(new NodeExchange(request, response))
+    else request.destroy()
+  }
   server.on('request', onRequest)
   // Expectations other than 100-continue mean nothing here; Node would answer 417 by itself.
   server.on('checkExpectation', onRequest)

@@ -58,27 +58,31 @@ export function parseBody(bytes: Buffer): Record<string, unknown> | null {
     return null
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  const body = value as Record<string, unknown>
-  if (surrogate.test(text)) mendTexts(body)
-  return body
+  if (surrogate.test(text)) mendTexts(value)
+  return value as Record<string, unknown>
 }
 
-/** How half a character gets into a text that is UTF-8. */
-const surrogate = /\\ud[89a-f]/i
+/** Only such an escape brings half a character into a text that is UTF-8. */
+const surrogate = /\\u[dD][89a-fA-F]/
 
-/** Mends the texts of a JSON value in place, at any depth: callers choose it, so no recursion. */
+/** Mends the texts of a JSON value in place. Callers choose how deep it is, so no recursion. */
 function mendTexts(root: object): void {
-  const waiting = [root as Record<string, unknown>]
+  const waiting: object[] = [root]
   for (let holder = waiting.pop(); holder !== undefined; holder = waiting.pop()) {
-    for (const name in holder) {
-      const value = holder[name]
-      if (typeof value === 'string') {
-        if (!value.isWellFormed()) holder[name] = value.toWellFormed()
-      } else if (typeof value === 'object' && value !== null) {
-        waiting.push(value as Record<string, unknown>)
-      }
+    if (Array.isArray(holder)) {
+      for (let i = 0; i < holder.length; i++) holder[i] = mended(holder[i], waiting)
+    } else {
+      const fields = holder as Record<string, unknown>
+      for (const name in fields) fields[name] = mended(fields[name], waiting)
     }
   }
+}
+
+/** The value, mended if it is a text; what holds other values has to wait. */
+function mended(value: unknown, waiting: object[]): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value === 'object' && value !== null) waiting.push(value)
+  return value
 }
 
 const bearer = /^bearer +(\S+)$/i

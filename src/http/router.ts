@@ -1,6 +1,6 @@
 // Finds the route of a path: exact paths by a map, paths with one parameter by the text around it.
 
-import type { Route } from '../api/route.ts'
+import type { AnyRoute } from '../api/route.ts'
 
 /** A route with what is made of it at start-up. */
 export type ByMethod<T> = Map<string, T>
@@ -24,7 +24,7 @@ export class Router<T> {
   readonly #patterns: Pattern<T>[] = []
 
   /** A GET answers HEAD too, unless it is guarded. */
-  add({ method, path, guarded }: Pick<Route, 'method' | 'path' | 'guarded'>, target: T): void {
+  add({ method, path, guarded }: Pick<AnyRoute, 'method' | 'path' | 'guarded'>, target: T): void {
     const methods = this.#methodsOf(path)
     methods.set(method, target)
     if (method === 'get' && !guarded) methods.set('head', target)

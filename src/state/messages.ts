@@ -100,7 +100,7 @@ export class Messages {
   /** Whether the message says exactly this. */
   hasContent(message: number, content: string, signature: string): boolean {
     const from = this.#seqEnd(message) + toId + idBytes + '",'.length + Buffer.byteLength(signature)
-    const wanted = `${contentMark}${JSON.stringify(content)},"created_at":`
+    const wanted = contentMark + JSON.stringify(content) // its last quote ends both or none
     const to = from + Buffer.byteLength(wanted)
     if (to > this.bytes(message)) return false
     return this.#arena.text(this.#addresses.get(message), from, to) === wanted

@@ -14,7 +14,7 @@ import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 
 /** What a key was used for. The numbers are written nowhere. */
-export const operations = ['thread', 'reply', 'proposal', 'review'] as const
+export const operations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
 export type Operation = (typeof operations)[number]
 
 const newestKept = 1_000_000
@@ -59,7 +59,7 @@ export class Receipts {
     return operations[this.#operations.get(receipt)]
   }
 
-  /** What came of it: the number of the message (thread, reply), proposal or review. */
+  /** What came of it: the number of the message (thread, reply), webhook, proposal or review. */
   subject(receipt: number): number {
     return this.#subjects.get(receipt)
   }

@@ -15,6 +15,7 @@ import { Reviews } from './reviews.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
 import { Tickets } from './tickets.ts'
+import { Webhooks } from './webhooks.ts'
 
 export interface StateOptions {
   /** How long receipts are kept at least. */
@@ -37,6 +38,7 @@ export class State {
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)
   readonly subscriptions = new Subscriptions()
+  readonly webhooks = new Webhooks()
   /** For each identity the private threads it may see, oldest first. */
   readonly privateThreads = new Lists()
   readonly proposals = new Proposals(this.arena)

@@ -17,6 +17,7 @@ import { runEveryWay } from './every-way.ts'
 
 const position = fc.integer({ min: 1, max: 2 ** 40 })
 const at = fc.integer({ min: 0, max: 8 })
+const status = fc.integer({ min: 0, max: 599 })
 
 function event(type: string, fields: Record<string, fc.Arbitrary<unknown>>) {
   return fc.record({ type: fc.constant(type), ...fields }, { noNullPrototype: true })
@@ -58,6 +59,29 @@ const samples: Record<string, Sample> = {
   subscription: {
     layout: subscriptionLayout,
     events: fc.oneof(event('subscribed', { position }), event('unsubscribed', { position })),
+  },
+  webhook: {
+    layout: null,
+    events: fc.oneof(
+      event('registered', { at, lapsesAt: at }),
+      event('verified', { at }),
+      event('verifyFailed', { error: fc.string() }),
+      event('lapsed', { at }),
+      event('replaced', {}),
+      event('removed', {}),
+    ),
+  },
+  delivery: {
+    layout: null,
+    events: fc.oneof(
+      event('queued', { position, at }),
+      event('merged', { position }),
+      event('started', {}),
+      event('delivered', { at, status }),
+      event('retried', { status, error: fc.string(), nextAttemptAt: at }),
+      event('failed', { status, error: fc.string() }),
+      event('cancelled', {}),
+    ),
   },
   ticket: {
     layout: ticketLayout,

@@ -128,10 +128,11 @@ export class Client {
       dispatcher: this.forum.agent,
     })
     const text = await response.body.text()
+    const isJson = `${response.headers['content-type']}`.startsWith('application/json')
     const answer = {
       status: response.statusCode,
       headers: response.headers as Record<string, string>,
-      body: (text === '' ? undefined : JSON.parse(text)) as Body,
+      body: (isJson && text !== '' ? JSON.parse(text) : undefined) as Body,
       text,
     }
     this.forum.document?.check({ method, path, ...answer })

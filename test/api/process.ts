@@ -35,7 +35,9 @@ export class Program {
   #changed: () => void = () => {}
 
   constructor(args: readonly string[], environment: Record<string, string> = {}) {
-    const env = { PATH: process.env.PATH, ...environment }
+    // The tests run once over each HTTP server (over-node-http.test.ts).
+    const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
+    const env = { PATH, AGENT_FORUM_HTTP, ...environment }
     this.child = spawn(process.execPath, [program, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -39,13 +39,13 @@ export const malformedId = 21
 
 const text = fc.oneof(
   fc.constantFrom('hello', 'hello!', '"', '\\', '{"a":1}', 'né€🦊', '\u0000\n'),
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 40, size: 'max' }),
 )
 const by = fc.nat(6)
 const thread = fc.nat(9)
 const named = fc.uniqueArray(
   fc.oneof({ weight: 20, arbitrary: fc.nat(6) }, fc.constantFrom(absentId, malformedId)),
-  { maxLength: 4 },
+  { maxLength: 4, size: 'max' },
 )
 const visibility = fc.constantFrom<('public' | 'private')[]>('public', 'public', 'private')
 const kind = fc.constantFrom<('guest' | 'persistent')[]>('guest', 'guest', 'persistent')
@@ -89,7 +89,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 
 /** Programs that begin with someone to act. */
 export const anyProgram: fc.Arbitrary<Command[]> = fc
-  .array(command, { minLength: 5, maxLength: 150 })
+  .array(command, { minLength: 5, maxLength: 150, size: 'max' })
   .map((commands) => [
     { does: 'identity', kind: 'persistent', name: 'Ana' },
     { does: 'identity', kind: 'guest', name: 'Bob' },

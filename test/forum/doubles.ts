@@ -55,11 +55,15 @@ export function newWorld(limits: Limits = {}): World {
     clock: () => clock.now,
     id: () => draw().slice(0, 32),
     token: () => `aic_${draw()}`,
+    bytes: (count: number) => Buffer.alloc(count, draw()),
   }
   const state = new State({ retentionMs: dayMs, seed: 7, limits })
   const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
-  return { forum: { state, journal: rows, stamps, ...keys }, rows, clock }
+  return { forum: { state, journal: rows, stamps, webhookKey, ...keys }, rows, clock }
 }
+
+/** Seals the secrets of webhooks, before a restart and after. */
+export const webhookKey = Buffer.alloc(32, 5)
 
 /** The state that the rows fold to, with another seed, as after a restart. */
 export function replayed(rows: Rows, limits: Limits = {}): State {
@@ -74,6 +78,7 @@ export function serviceOf(forum: Forum): Service {
     forum,
     publicUrl: 'http://127.0.0.1:1',
     pollAfterSeconds: 60,
+    webhooks: { refuseUrl: () => null, challenge: () => null },
     compat: true,
     durability: 'always',
     version: '0.0.0',

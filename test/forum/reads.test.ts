@@ -113,9 +113,9 @@ t.test('Q1: 60 threads, 3,000 replies: feeds in pages: what sorting everything g
 const anyThreads = fc.array(
   fc.record({
     visibility: fc.constantFrom<Visibility[]>('public', 'private'),
-    participants: fc.uniqueArray(fc.integer({ min: 1, max: 2 }), { maxLength: 2 }),
+    participants: fc.uniqueArray(fc.integer({ min: 1, max: 2 }), { maxLength: 2, size: 'max' }),
   }),
-  { minLength: 1, maxLength: 40 },
+  { minLength: 1, maxLength: 40, size: 'max' },
 )
 
 t.test('list: public and private mixed: in pages: newest first, none twice', async () => {
@@ -166,4 +166,27 @@ t.test('Q1: a thread of 400 replies: pages after any seq: exactly the later ones
     if (page.hasMore !== later.length > 10 || page.position !== seqs.at(-1)) wrong += 1
   }
   t.equal(wrong, 0)
+})
+
+t.test('Q2: 4,000 messages by others: the newest are read: few are looked at', async (t) => {
+  const scene = new Scene(3)
+  for (let i = 0; i < 4; i++) scene.thread('public', [1])
+  for (let i = 0; i < 4000; i++) scene.reply(2, i % 4)
+  const { forum } = scene
+  const { messages } = forum.state
+  let looks = 0
+  for (const look of ['seq', 'author'] as const) {
+    const original = messages[look].bind(messages)
+    messages[look] = (message) => {
+      looks += 1
+      return original(message)
+    }
+  }
+  const after = forum.state.position - 20
+  const threadId = forum.state.threads.id(1)
+  t.match(readThread(forum, { caller: 1, threadId, after, limit: 50 }), { hasMore: false })
+  t.ok(looks <= 15, `a page: ${looks}, halving 1,000 takes 10`)
+  looks = 0
+  t.equal(readFeed(forum, { caller: 1, after, limit: 50 }).messages.length, 20)
+  t.ok(looks <= 4 * 11 + 25, `a feed: ${looks}, 10 for each thread and one for each shown`)
 })

@@ -45,6 +45,14 @@ t.test('gate: a page that waits: copied, as its memory is used again', async (t)
   }
 })
 
+t.test('gate: a refusal that waits: leaves whole, with its time to ask again', async (t) => {
+  const gate = new Gate({ durable: 0 })
+  const sent: (Answer | null)[] = []
+  gate.pass({ ...answer(1), status: 503, retryAfter: 9 }, (answer) => sent.push(answer))
+  gate.open(1)
+  t.match(sent, [{ status: 503, body: 'body', retryAfter: 9 }])
+})
+
 t.test('G2: failed: all that wait hear null once, and nothing follows', async (t) => {
   const gate = new Gate({ durable: 0 })
   const sent: unknown[] = []

@@ -29,7 +29,7 @@ function written(write: (page: Page) => void): string {
   return Buffer.from(page.finish()).toString()
 }
 
-const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 100 })
+const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 100, size: 'max' })
 const anySeq = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
 
 t.test('M2: any content and name: written to a page: the message, as JSON', async (t) => {

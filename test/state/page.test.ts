@@ -20,7 +20,7 @@ function twoChunks(texts: string[]): { arena: Arena; addresses: number[] } {
 const texts = ['aé€🦊z', '"content":"second"', '', 'third', '€'.repeat(5000)].map((s) => `${s}!`)
 const { arena, addresses } = twoChunks(texts)
 const page = new Page(arena)
-const ascii = fc.string({ minLength: 0, maxLength: 60, unit: 'grapheme-ascii' })
+const ascii = fc.string({ minLength: 0, maxLength: 60, size: 'max', unit: 'grapheme-ascii' })
 const part = fc.oneof(
   ascii.map((text) => ({ text })),
   fc.record({ entry: fc.nat(texts.length - 1), from: fc.nat(6), cut: fc.nat(6) }),
@@ -30,7 +30,7 @@ t.test('page: texts and entries of any chunk: put together: the bytes of all', a
   const home = fc.nat(texts.length - 1)
   const room = fc.constantFrom(0, pageBytes, 3 * pageBytes) // at home, or in a buffer of its own
   const property = fc.property(
-    fc.array(part, { maxLength: 40 }),
+    fc.array(part, { maxLength: 40, size: 'max' }),
     home,
     room,
     (parts, at, spare) => {

@@ -10,7 +10,7 @@ const change = fc.record({
 })
 
 t.test('S1: threads are followed and left: the list is exactly the followed ones', async () => {
-  const property = fc.property(fc.array(change, { maxLength: 150 }), (changes) => {
+  const property = fc.property(fc.array(change, { maxLength: 150, size: 'max' }), (changes) => {
     const subscriptions = new Subscriptions()
     for (let i = 0; i < identities; i++) subscriptions.addIdentity()
     const model = Array.from({ length: identities }, () => new Set<number>())

@@ -21,7 +21,7 @@ function entryOf(fields: Partial<ThreadEntry>): string {
   })
 }
 
-const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 160 })
+const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 160, size: 'max' })
 
 t.test('entry: any title and name: written with its count: the thread, as JSON', async () => {
   const threads = new Threads(arena)

@@ -41,9 +41,12 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Turns until `condition` holds; the test's timeout is the bound. */
+/** Turns until `condition` holds; fails when it never does. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn()
+  for (let turns = 0; !condition(); turns++) {
+    if (turns > 5_000_000) throw new Error(`waited in vain for ${condition}`)
+    await turn()
+  }
 }
 
 /** Appends each record in a batch of its own and waits until all are durable. */

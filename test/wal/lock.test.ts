@@ -89,6 +89,14 @@ t.test('a lock that a power loss emptied: taken over', async (t) => {
   t.same(disk.list(dir), [])
 })
 
+t.test('a lock and its heir that a power loss emptied: taken over', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.overwrite(`${dir}/lock`, Buffer.alloc(40))
+  disk.overwrite(`${dir}/lock.after-broken-0`, Buffer.alloc(0))
+  lockDirectory(disk, dir)()
+  t.same(disk.list(dir), [])
+})
+
 t.test('who took over a dead lock died before it was done: taken over again', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, ownerFile({ bootId: 'boot-0' }))

@@ -3,6 +3,7 @@
 import type { IdentityKind } from '../../actors/identity.ts'
 import { nobody, type State } from '../../state/state.ts'
 import { kind, type Timed } from './kind.ts'
+import { removeWebhookOf } from './webhooks.ts'
 
 interface NewIdentity extends Omit<Timed, 'type'> {
   /** 32 hex characters, as all ids in records: without a prefix. */
@@ -44,9 +45,10 @@ export const identityRecords = {
     code: 2,
     version: 1,
     fields: ['before'],
-    apply(state, _, { before, at }) {
+    apply(state, position, { before, at }) {
       for (let identity = state.guestsExpired; identity < before; identity++) {
         state.identities.actors.step(identity, { type: 'expired', at })
+        removeWebhookOf(state, identity, position)
       }
       state.guestsExpired = before
     },

@@ -98,6 +98,7 @@ export function addMessage(state: State, seq: number, thread: number, record: Ne
   const signature = state.identities.signature(by)
   const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
   state.threads.addMessage(thread, message)
+  state.webhooks.wake(thread, by, seq, at)
   state.quotas.count('messages', record)
   return message
 }

@@ -30,6 +30,7 @@ export const subscriptionRecords = {
     apply(state, position, { by, thread }) {
       if (!state.subscriptions.unsubscribe(by, thread, position)) return
       state.identities.actors.step(by, { type: 'unfollowed', position })
+      state.webhooks.unfollow(by, thread)
     },
   }),
 }
@@ -38,4 +39,5 @@ export const subscriptionRecords = {
 export function subscribe(state: State, identity: number, thread: number, position: number): void {
   if (!state.subscriptions.subscribe(identity, thread, position)) return
   state.identities.actors.step(identity, { type: 'followed', position })
+  state.webhooks.follow(identity, thread)
 }

@@ -1,0 +1,108 @@
+// A delivery: one wakeup on its way to a webhook, and what came of it. Messages that arrive while
+// it waits are merged into it.
+//
+//   none ──queued──▶ pending ──started──▶ sending ──delivered──▶ delivered
+//                    │ ▲ merged           │  ├──retried──▶ pending (again at nextAttemptAt)
+//                    │ └──┘               │  ├──failed──▶ failed
+//                    └──cancelled──▶ cancelled ◀──┘ cancelled
+//
+//   sending ──started──▶ sending: the attempt was lost in a crash and is made again
+//
+// D1. Messages are merged while it is pending, never while it is being sent: what a receiver was
+//     told does not change afterwards. first <= through.
+// D2. attempts counts every start, also of an attempt that a crash cut off.
+// D3. nextAttemptAt is 0 unless it is pending; lastHttpStatus 0 and lastError '' are none.
+// D4. What was delivered, failed or cancelled stays so.
+// D5. Time is `event.at`. Nothing here reads a clock.
+
+import { assertEvent, assign, setup } from 'xstate'
+
+/** Times in milliseconds since the epoch; `first` and `through` are positions of messages. */
+export type DeliveryContext = {
+  first: number
+  through: number
+  createdAt: number
+  attempts: number
+  nextAttemptAt: number
+  deliveredAt: number
+  lastHttpStatus: number
+  lastError: string
+}
+
+export type DeliveryEvent =
+  | { type: 'queued'; position: number; at: number }
+  | { type: 'merged'; position: number }
+  | { type: 'started' }
+  | { type: 'delivered'; at: number; status: number }
+  | { type: 'retried'; status: number; error: string; nextAttemptAt: number }
+  | { type: 'failed'; status: number; error: string }
+  | { type: 'cancelled' }
+
+export const deliveryMachine = setup({
+  types: { context: {} as DeliveryContext, events: {} as DeliveryEvent },
+  actions: {
+    queue: assign(({ event }) => {
+      assertEvent(event, 'queued')
+      const { position, at } = event
+      return { first: position, through: position, createdAt: at, nextAttemptAt: at }
+    }),
+    merge: assign({
+      through: ({ event }) => {
+        assertEvent(event, 'merged')
+        return event.position
+      },
+    }),
+    count: assign({ attempts: ({ context }) => context.attempts + 1, nextAttemptAt: 0 }),
+    deliver: assign(({ event }) => {
+      assertEvent(event, 'delivered')
+      return { deliveredAt: event.at, lastHttpStatus: event.status, lastError: '' }
+    }),
+    noteFailure: assign(({ event }) => {
+      assertEvent(event, ['retried', 'failed'])
+      return { lastHttpStatus: event.status, lastError: event.error }
+    }),
+    wait: assign({
+      nextAttemptAt: ({ event }) => {
+        assertEvent(event, 'retried')
+        return event.nextAttemptAt
+      },
+    }),
+    stop: assign({ nextAttemptAt: 0 }),
+  },
+}).createMachine({
+  id: 'delivery',
+  description: 'A wakeup is tried until its receiver answers, or until there is no more to try.',
+  context: {
+    first: 0,
+    through: 0,
+    createdAt: 0,
+    attempts: 0,
+    nextAttemptAt: 0,
+    deliveredAt: 0,
+    lastHttpStatus: 0,
+    lastError: '',
+  },
+  initial: 'none',
+  states: {
+    none: { on: { queued: { target: 'pending', actions: 'queue' } } },
+    pending: {
+      on: {
+        merged: { actions: 'merge' },
+        started: { target: 'sending', actions: 'count' },
+        cancelled: { target: 'cancelled', actions: 'stop' },
+      },
+    },
+    sending: {
+      on: {
+        started: { actions: 'count' },
+        delivered: { target: 'delivered', actions: 'deliver' },
+        retried: { target: 'pending', actions: ['noteFailure', 'wait'] },
+        failed: { target: 'failed', actions: 'noteFailure' },
+        cancelled: 'cancelled',
+      },
+    },
+    delivered: { type: 'final' },
+    failed: { type: 'final' },
+    cancelled: { type: 'final' },
+  },
+})

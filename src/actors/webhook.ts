@@ -1,0 +1,84 @@
+// A webhook: an endpoint that one identity registered, and whether it has proved to listen there.
+//
+//   none ──registered──▶ pending ──verified──▶ active ◀──verified──┐
+//                        │  ▲  │                 │  └──────────────┘
+//                        │  └──verifyFailed      └──verifyFailed──▶ active
+//                        └──lapsed [due]──▶ lapsed
+//
+//   pending, active ──replaced──▶ replaced
+//   pending, active ──removed──▶ removed
+//
+// W1. Only an active webhook is woken, and only `verified` makes one active.
+// W2. A verification that fails changes nothing but lastError; one that succeeds clears it.
+// W3. Only a pending webhook lapses, and not before its time.
+// W4. A webhook that was replaced, removed or has lapsed accepts nothing more.
+// W5. Time is `event.at`. Nothing here reads a clock.
+
+import { assertEvent, assign, setup } from 'xstate'
+
+/** Times in milliseconds since the epoch; verifiedAt 0 is never, lastError '' is none. */
+export type WebhookContext = {
+  createdAt: number
+  lapsesAt: number
+  verifiedAt: number
+  lastError: string
+}
+
+export type WebhookEvent =
+  | { type: 'registered'; at: number; lapsesAt: number }
+  | { type: 'verified'; at: number }
+  | { type: 'verifyFailed'; error: string }
+  | { type: 'lapsed'; at: number }
+  | { type: 'replaced' }
+  | { type: 'removed' }
+
+export const webhookMachine = setup({
+  types: { context: {} as WebhookContext, events: {} as WebhookEvent },
+  guards: {
+    isDue: ({ context, event }) => event.type === 'lapsed' && event.at >= context.lapsesAt,
+  },
+  actions: {
+    register: assign(({ event }) => {
+      assertEvent(event, 'registered')
+      return { createdAt: event.at, lapsesAt: event.lapsesAt, verifiedAt: 0, lastError: '' }
+    }),
+    verify: assign(({ event }) => {
+      assertEvent(event, 'verified')
+      return { verifiedAt: event.at, lastError: '' }
+    }),
+    noteError: assign({
+      lastError: ({ event }) => {
+        assertEvent(event, 'verifyFailed')
+        return event.error
+      },
+    }),
+  },
+}).createMachine({
+  id: 'webhook',
+  description: 'An endpoint is woken once it has proved to listen, until another takes its place.',
+  context: { createdAt: 0, lapsesAt: 0, verifiedAt: 0, lastError: '' },
+  initial: 'none',
+  states: {
+    none: { on: { registered: { target: 'pending', actions: 'register' } } },
+    pending: {
+      on: {
+        verified: { target: 'active', actions: 'verify' },
+        verifyFailed: { actions: 'noteError' },
+        lapsed: { guard: 'isDue', target: 'lapsed' },
+        replaced: 'replaced',
+        removed: 'removed',
+      },
+    },
+    active: {
+      on: {
+        verified: { actions: 'verify' },
+        verifyFailed: { actions: 'noteError' },
+        replaced: 'replaced',
+        removed: 'removed',
+      },
+    },
+    replaced: { type: 'final' },
+    removed: { type: 'final' },
+    lapsed: { type: 'final' },
+  },
+})

@@ -1,0 +1,113 @@
+// What is served beside the interface: guides for agents, and where to find what. decisions.md "Also
+// served".
+
+import { governanceGuide } from './guides/governance.ts'
+import { llmsGuide } from './guides/llms.ts'
+import { notificationsGuide } from './guides/notifications.ts'
+import { type Route, route, type Service } from './route.ts'
+import * as is from './schema.ts'
+
+const textType = 'text/plain; charset=utf-8'
+const text: is.Schema = { type: 'string' }
+
+interface Guide {
+  name: string
+  path: string
+  summary: string
+  /** How it begins, for the document. */
+  begins: string
+  write(service: Service): string
+}
+
+function guide({ name, path, summary, begins, write }: Guide): Route {
+  return route({
+    name,
+    summary,
+    method: 'get',
+    path,
+    auth: 'none',
+    type: textType,
+    answers: { 200: { ...text, examples: [`${begins}\n…`] } },
+    errors: [],
+    run: (service) => ({ status: 200, body: write(service), position: 0 }),
+  })
+}
+
+const notifications = guide({
+  name: 'notificationsGuide',
+  path: '/notifications.txt',
+  summary: 'How to poll, and how to be woken by a webhook.',
+  begins: '# Notifications',
+  write: notificationsGuide,
+})
+
+const governance = guide({
+  name: 'governanceGuide',
+  path: '/governance.txt',
+  summary: 'How to propose, review and read.',
+  begins: '# Governance',
+  write: ({ publicUrl }) => governanceGuide(publicUrl),
+})
+
+const llms = guide({
+  name: 'llmsGuide',
+  path: '/llms.txt',
+  summary: 'The service on one page, for agents.',
+  begins: '# Agent Forum',
+  write: ({ publicUrl }) => llmsGuide(publicUrl),
+})
+
+/** Guides may be read by whoever comes; what the forum holds, and what publishes, may not. */
+const robots = guide({
+  name: 'robots',
+  path: '/robots.txt',
+  summary: 'What crawlers may fetch: the guides, never the interface.',
+  begins: 'User-agent: *',
+  write: () => 'User-agent: *\nDisallow: /api/\n',
+})
+
+const urlOf = (path: string): is.Schema => ({
+  type: 'string',
+  format: 'uri',
+  examples: [`https://forum.example${path}`],
+})
+
+const links = is.object('Links', {
+  name: text,
+  version: text,
+  api: urlOf('/api'),
+  openapi: urlOf('/openapi.json'),
+  status: urlOf('/api/status'),
+  llms: urlOf('/llms.txt'),
+  notifications: urlOf('/notifications.txt'),
+  governance: urlOf('/governance.txt'),
+  content_is_untrusted: is.contentIsUntrusted,
+})
+
+const renderLinks = is.renderer(links)
+
+const wellKnown = route({
+  name: 'discover',
+  summary: 'Where to find what, as JSON.',
+  method: 'get',
+  path: '/.well-known/agent-forum.json',
+  auth: 'none',
+  answers: { 200: links },
+  errors: [],
+  run({ publicUrl, version }) {
+    const body = renderLinks({
+      name: 'agent-forum',
+      version,
+      api: `${publicUrl}/api`,
+      openapi: `${publicUrl}/openapi.json`,
+      status: `${publicUrl}/api/status`,
+      llms: `${publicUrl}/llms.txt`,
+      notifications: `${publicUrl}/notifications.txt`,
+      governance: `${publicUrl}/governance.txt`,
+      content_is_untrusted: true,
+    })
+    return { status: 200, body, position: 0 }
+  },
+})
+
+export const documents: readonly Route[] = [notifications, governance, llms, wellKnown, robots]

@@ -1,0 +1,236 @@
+// Webhooks and the receipts of their deliveries. interface.md 2.9 and 4.3; decisions.md "Webhooks".
+
+import { eventId, readDeliveries } from '../forum/deliveries.ts'
+import { type Forum, isRefusal } from '../forum/forum.ts'
+import {
+  beginVerification,
+  finishVerification,
+  readWebhook,
+  registerWebhook,
+  removeWebhook,
+} from '../forum/webhooks.ts'
+import { type Delivery, retentionMs, type Webhook } from '../state/webhooks.ts'
+import type { ErrorCode } from './errors.ts'
+import { asyncRoute, route } from './route.ts'
+import * as is from './schema.ts'
+
+const path = '/api/notifications/webhook'
+const verifyPath = `${path}/verify`
+const dayMs = 24 * 3_600_000
+
+const text: is.Schema = { type: 'string' }
+const textOrNull: is.Schema = { type: ['string', 'null'] }
+const timeOrNull: is.Schema = { ...is.time, type: ['integer', 'null'] }
+
+const webhook = is.object('Webhook', {
+  id: { type: 'string', pattern: '^whk_[a-f0-9]{32}$' },
+  endpoint: text,
+  state: { type: 'string', enum: ['pending', 'active'] },
+  created_at: is.time,
+  verified_at: timeOrNull,
+  last_error: { description: 'Why the last verification failed.', ...textOrNull },
+})
+
+const webhookOrNull: is.Schema = { ...webhook, title: 'NoWebhook', type: ['object', 'null'] }
+
+const writeErrors = [
+  'storage_full',
+  'storage_failed',
+  'overloaded',
+] as const satisfies readonly ErrorCode[]
+
+const webhookReading = is.object('WebhookReading', {
+  webhook: webhookOrNull,
+  guide: text,
+  delivery: { type: 'string', enum: ['at-least-once'] },
+  acknowledgement: text,
+})
+
+const renderReading = is.renderer(webhookReading)
+
+export const getWebhook = route({
+  name: 'readWebhook',
+  summary: "The caller's webhook, without its secret.",
+  method: 'get',
+  path,
+  auth: 'bearer',
+  answers: { 200: webhookReading },
+  errors: [],
+  run({ forum }, { caller }) {
+    const read = readWebhook(forum, caller)
+    const body = renderReading({
+      webhook: read.webhook && show(forum, read.webhook),
+      guide: '/notifications.txt',
+      delivery: 'at-least-once',
+      acknowledgement: 'A 2xx answer means that the wakeup was received, not read or acted on.',
+    })
+    return { status: 200, body, position: read.position }
+  },
+})
+
+const registration = is.object('WebhookRegistration', {
+  webhook,
+  signing_secret: { description: 'Signs every request; keep it.', type: 'string' },
+  verify_url: text,
+  replayed: { type: 'boolean' },
+})
+
+const renderRegistration = is.renderer(registration)
+
+export const postWebhook = route<{ url: string }>({
+  name: 'registerWebhook',
+  summary: 'Register the endpoint that is woken, in place of any earlier one.',
+  method: 'post',
+  path,
+  auth: 'bearer',
+  idempotent: true,
+  body: {
+    title: 'NewWebhook',
+    type: 'object',
+    required: ['url'],
+    properties: {
+      url: { type: 'string', format: 'uri', maxLength: 1000, 'x-error': 'invalid_webhook_url' },
+    },
+    additionalProperties: false,
+  },
+  answers: { 201: registration, 200: registration },
+  errors: [
+    'invalid_webhook_url',
+    'unknown_field',
+    'idempotency_conflict',
+    'rate_limited',
+    ...writeErrors,
+  ],
+  run({ forum, webhooks }, { caller, body: { url }, key }) {
+    const detail = webhooks.refuseUrl(url)
+    if (detail !== null) return { refused: 'invalid_webhook_url', detail }
+    const registered = registerWebhook(forum, { caller, endpoint: url, key })
+    if (isRefusal(registered)) return registered
+    const { replayed, secret, position } = registered
+    const body = renderRegistration({
+      webhook: show(forum, registered.webhook),
+      signing_secret: secret,
+      verify_url: verifyPath,
+      replayed,
+    })
+    return { status: replayed ? 200 : 201, body, position }
+  },
+})
+
+const removal = is.object('WebhookRemoval', { removed: { type: 'boolean' } })
+
+export const deleteWebhook = route({
+  name: 'removeWebhook',
+  summary: 'Remove the webhook with its secret and its deliveries.',
+  method: 'delete',
+  path,
+  auth: 'bearer',
+  answers: { 200: removal },
+  errors: writeErrors,
+  run({ forum }, { caller }) {
+    const removed = removeWebhook(forum, caller)
+    if (isRefusal(removed)) return removed
+    return { status: 200, body: '{"removed":true}', position: removed.position }
+  },
+})
+
+const verification = is.object('WebhookVerification', {
+  verified: { type: 'boolean' },
+  webhook,
+  error: textOrNull,
+})
+
+const renderVerification = is.renderer(verification)
+
+export const postVerification = asyncRoute({
+  name: 'verifyWebhook',
+  summary: 'Send the endpoint a signed challenge, which it must send back.',
+  method: 'post',
+  path: verifyPath,
+  auth: 'bearer',
+  answers: { 200: verification },
+  errors: ['webhook_not_registered', 'rate_limited', ...writeErrors],
+  async runLater({ forum, webhooks }, { caller }) {
+    const begun = beginVerification(forum, caller)
+    if (isRefusal(begun)) return begun
+    const proof = await webhooks.challenge(begun)
+    if (proof === null) return { refused: 'overloaded' }
+    const finished = finishVerification(forum, begun, proof.error)
+    if (isRefusal(finished)) return finished
+    const body = renderVerification({
+      verified: proof.error === null,
+      webhook: show(forum, finished.webhook),
+      error: proof.error,
+    })
+    return { status: 200, body, position: finished.position }
+  },
+})
+
+const delivery = is.object('Delivery', {
+  id: { type: 'string', pattern: '^evt_[a-f0-9]{32}$' },
+  message_seq: { description: 'Of the first message merged into it.', ...is.count },
+  state: { type: 'string', enum: ['pending', 'sending', 'delivered', 'failed', 'cancelled'] },
+  attempts: is.count,
+  created_at: is.time,
+  delivered_at: timeOrNull,
+  next_attempt_at: timeOrNull,
+  last_http_status: { type: ['integer', 'null'] },
+  last_error: textOrNull,
+})
+
+const deliveryList = is.object('Deliveries', {
+  deliveries: { type: 'array', items: delivery },
+  next_after: is.count,
+  has_more: { type: 'boolean' },
+  retention_days: is.count,
+})
+
+const renderDeliveries = is.renderer(deliveryList)
+
+export const getDeliveries = route<unknown, { after: number; limit: number }>({
+  name: 'listDeliveries',
+  summary: 'Wakeups sent to the webhook. A receipt means received, not read or acted on.',
+  method: 'get',
+  path: '/api/notifications/deliveries',
+  auth: 'bearer',
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
+  answers: { 200: deliveryList },
+  errors: [],
+  run({ forum }, { caller, query }) {
+    const page = readDeliveries(forum, { caller, after: query.after, limit: query.limit })
+    const body = renderDeliveries({
+      deliveries: page.deliveries.map((one) => showDelivery(forum, page.webhook!, one)),
+      next_after: page.nextAfter,
+      has_more: page.hasMore,
+      retention_days: retentionMs / dayMs,
+    })
+    return { status: 200, body, position: page.position }
+  },
+})
+
+function show({ state }: Forum, shown: Webhook) {
+  const { createdAt, verifiedAt, lastError } = shown.actor.context
+  return {
+    id: `whk_${shown.id}`,
+    endpoint: shown.endpoint,
+    state: state.webhooks.isActive(shown) ? 'active' : 'pending',
+    created_at: createdAt,
+    verified_at: verifiedAt || null,
+    last_error: lastError || null,
+  }
+}
+
+function showDelivery({ state }: Forum, of: Webhook, shown: Delivery) {
+  const { context } = shown
+  return {
+    id: eventId(of, shown),
+    message_seq: context.first,
+    state: state.webhooks.state(shown),
+    attempts: context.attempts,
+    created_at: context.createdAt,
+    delivered_at: context.deliveredAt || null,
+    next_attempt_at: context.nextAttemptAt || null,
+    last_http_status: context.lastHttpStatus || null,
+    last_error: context.lastError || null,
+  }
+}

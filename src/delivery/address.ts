@@ -1,0 +1,123 @@
+// Where a webhook may be: rules for the URL, when it is registered, and for the addresses behind
+// its name, at every attempt. Without them anyone could have this server talk to machines that only
+// it can reach.
+//
+// A1. Only https, port 443, a DNS name, nothing in the URL but host and path.
+// A2. Every address that the name resolves to is public, or none is used.
+// A3. A name is resolved once for an attempt, and the connection goes to what was checked: an
+//     answer that changes in between (DNS rebinding) changes nothing.
+//
+// `allowPrivate`, for labs, lifts the rules about host, port and addresses.
+
+import { lookup, Resolver } from 'node:dns/promises'
+import { BlockList, isIPv4 } from 'node:net'
+
+export interface AddressRules {
+  allowPrivate: boolean
+  /** The service's own host name: webhooks do not call back. */
+  ownHost: string
+}
+
+/** Addresses of a host name. Rejects or gives none when there are none. */
+export type Resolve = (host: string) => Promise<string[]>
+
+/** Why a webhook may not be at this URL, as a sentence, or null. */
+export function refuseEndpoint(text: string, rules: AddressRules): string | null {
+  if (!/^[\x21-\x7e]+$/.test(text)) return 'url must be ASCII without spaces.'
+  if (!/^https:\/\//i.test(text)) return 'url must begin with https://.'
+  if (/[?#\\]/.test(text)) return 'url must have no query, fragment or backslash.'
+  const authority = text.split('/', 3)[2]
+  if (authority.includes('@')) return 'url must have no user name or password.'
+  if (!URL.canParse(text)) return 'url is not a valid URL.'
+  const { hostname, port } = new URL(text)
+  if (rules.allowPrivate) return null
+  if (port !== '') return 'url must use port 443.'
+  return refuseHost(hostname, rules.ownHost)
+}
+
+/** The URL parser has written every spelling of an IPv4 address (0x7f.1, 2130706433) in dots. */
+function refuseHost(hostname: string, ownHost: string): string | null {
+  const host = hostname.replace(/\.$/, '')
+  if (isIPv4(host) || host.startsWith('[')) return 'url must name its host, not give an address.'
+  if (!/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})+$/.test(host) || host.length > 253) {
+    return 'url must have a public host name.'
+  }
+  if (/\.(localhost|local|internal|home\.arpa)$/.test(host)) {
+    return 'url must have a public host name.'
+  }
+  return host === ownHost ? 'url must not be on this service.' : null
+}
+
+/** The addresses to connect to, or why there are none. */
+export async function checkedAddresses(
+  hostname: string,
+  { allowPrivate }: AddressRules,
+  resolve: Resolve,
+): Promise<string[] | 'dns_lookup_failed' | 'nonpublic_webhook_address'> {
+  const addresses = await resolve(hostname).catch(() => [])
+  if (addresses.length === 0) return 'dns_lookup_failed'
+  return allowPrivate || addresses.every(isPublic) ? addresses : 'nonpublic_webhook_address'
+}
+
+// Everything that the IANA registries call special: private, shared, local, documentation,
+// benchmarking, relays, multicast, reserved.
+const specialIPv4 = blockList('ipv4', [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+])
+// The only unicast block given out. Loopback, IPv4-mapped, NAT64, local and multicast lie outside.
+const globalIPv6 = blockList('ipv6', [['2000::', 3]])
+// Protocol assignments with Teredo and ORCHID, documentation, 6to4.
+const specialIPv6 = blockList('ipv6', [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['2620:4f:8000::', 48],
+  ['3fff::', 20],
+])
+
+/** Whether an IP address is one that anyone on the internet can reach. */
+export function isPublic(address: string): boolean {
+  if (isIPv4(address)) return !specialIPv4.check(address, 'ipv4')
+  return globalIPv6.check(address, 'ipv6') && !specialIPv6.check(address, 'ipv6')
+}
+
+function blockList(family: 'ipv4' | 'ipv6', subnets: [string, number][]): BlockList {
+  const list = new BlockList()
+  for (const [net, prefix] of subnets) list.addSubnet(net, prefix, family)
+  return list
+}
+
+/**
+ * Asks name servers directly. The system's own look-up would take threads of the pool that syncs
+ * the log: names that are slow to resolve would slow every answer.
+ */
+export function publicResolve(timeoutMs: number): Resolve {
+  const resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 })
+  return async (host) => {
+    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  }
+}
+
+/** The system's look-up, which knows the hosts file too: for labs. */
+export const labResolve: Resolve = async (host) => {
+  const found = await lookup(host.replace(/^\[(.*)\]$/, '$1'), { all: true })
+  return found.map(({ address }) => address)
+}

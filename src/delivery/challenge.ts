@@ -1,0 +1,60 @@
+// Challenges: an endpoint proves that it listens by sending back what it was sent.
+
+import type { Send } from './send.ts'
+import type { Post } from './sign.ts'
+
+/** How many are waited for at once. */
+const runningMax = 64
+
+export interface Challenge extends Omit<Post, 'body'> {
+  /** The webhook's number. */
+  webhook: number
+  /** What the endpoint has to send back. */
+  challenge: string
+}
+
+/** Null: the endpoint is proved. Else an error code of decisions.md, "Webhooks". */
+export type Proof = { error: string | null }
+
+export class Challenger {
+  readonly #send: Send
+  readonly #running = new Map<number, Promise<Proof>>()
+
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  /** Asks the endpoint. Null: too many are asked, or this webhook's is being asked already. */
+  ask(challenge: Challenge): Promise<Proof> | null {
+    const { webhook } = challenge
+    if (this.#running.size >= runningMax || this.#running.has(webhook)) return null
+    const proof = this.#prove(challenge).finally(() => this.#running.delete(webhook))
+    this.#running.set(webhook, proof)
+    return proof
+  }
+
+  /** Resolves when none is waited for. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running.values())
+  }
+
+  async #prove({ challenge, endpoint, secret, eventId }: Challenge): Promise<Proof> {
+    const body = JSON.stringify({ type: 'webhook.challenge', event_id: eventId, challenge })
+    const sent = await this.#send({ endpoint, secret, eventId, body })
+    if (sent.error !== null) return { error: sent.error }
+    if (sent.body === null) return { error: 'webhook_response_too_large' }
+    const answer = parse(sent.body)
+    if (answer === null) return { error: 'webhook_invalid_response' }
+    return { error: answer.challenge === challenge ? null : 'webhook_challenge_mismatch' }
+  }
+}
+
+/** A JSON object, or null. */
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null
+  } catch {
+    return null
+  }
+}

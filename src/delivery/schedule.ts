@@ -1,0 +1,172 @@
+// Wakeups going out: which attempt is made when, and how many at once.
+//
+//   due ──▶ lane of its host ──▶ begin (a record) ──▶ durable? ──▶ send ──▶ finish (a record)
+//
+// C1. An attempt leaves when the record of its start is durable.
+// C2. At most `attemptsMax` attempts at once, and one for each host: a receiver that never answers
+//     holds one socket, and others' wakeups go past it.
+// C3. Work in one turn is bounded: many that are due at once do not hold up answers.
+// C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
+//     next start.
+//
+// It knows nothing of the forum: server.ts hands it the commands it may give.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Queue } from './queue.ts'
+import type { Send, Sent } from './send.ts'
+import type { Post } from './sign.ts'
+
+const attemptsMax = 64
+const perTurnMax = 256
+/** How long to wait while the log takes no records. */
+const pauseMs = 1_000
+const timerMsMax = 60_000
+
+/** An attempt that may leave when `position` is durable. */
+export interface Attempt extends Post {
+  position: number
+}
+
+/** What may be asked of the forum. Webhooks go by number. */
+export interface Ledger<A extends Attempt> {
+  /** Milliseconds since the epoch, as the forum counts time. */
+  now(): number
+  /** When the next webhook is due; Infinity: none is. */
+  nextDueAt(): number
+  /** Takes one that is due. */
+  takeDue(): { webhook: number; endpoint: string } | undefined
+  /** Null: there is nothing to send any more. `later`: nothing can be recorded now. */
+  begin(webhook: number): A | null | 'later'
+  /** False: nothing can be recorded now. */
+  finish(attempt: A, sent: Sent): boolean
+}
+
+interface Lane {
+  host: string
+  isBusy: boolean
+  waiting: Queue<number>
+}
+
+export class Schedule<A extends Attempt> {
+  readonly #ledger: Ledger<A>
+  readonly #send: Send
+  readonly #lanes = new Map<string, Lane>()
+  /** Lanes that have someone waiting and are not busy. */
+  readonly #ready = new Queue<Lane>()
+  /** Begun, but not durable yet: in order of position. */
+  readonly #begun = new Queue<{ attempt: A; lane: Lane }>()
+  readonly #running = new Set<Promise<void>>()
+  #busy = 0
+  #timer: NodeJS.Timeout | null = null
+  #timerAt = Number.POSITIVE_INFINITY
+  #isPaused = false
+  #isStopping = false
+
+  constructor(ledger: Ledger<A>, send: Send) {
+    this.#ledger = ledger
+    this.#send = send
+  }
+
+  /** Attempts that have begun and not finished. */
+  get busy(): number {
+    return this.#busy
+  }
+
+  /** Tells how far the log is durable: what was begun up to there leaves. */
+  onDurable(durable: number): void {
+    if (this.#isStopping) return
+    while (this.#begun.length > 0 && this.#begun.first.attempt.position <= durable) {
+      const { attempt, lane } = this.#begun.shift()
+      const running = this.#run(attempt, lane)
+      this.#running.add(running)
+      running.then(() => this.#running.delete(running))
+    }
+    this.poke()
+  }
+
+  /** Begins what is due. */
+  poke(): void {
+    if (this.#isStopping || this.#isPaused) return
+    if (this.#ready.length === 0 && this.#ledger.nextDueAt() === Number.POSITIVE_INFINITY) return
+    for (let n = 0; n < perTurnMax; n++) {
+      const due = this.#ledger.takeDue()
+      if (due === undefined) break
+      this.#enqueue(due.webhook, new URL(due.endpoint).host)
+    }
+    for (let n = 0; n < perTurnMax && this.#mayBegin(); n++) this.#begin(this.#ready.shift())
+    if (!this.#isPaused) this.#wakeAt(this.#mayBegin() ? 0 : this.#ledger.nextDueAt())
+  }
+
+  /** Begins nothing more; resolves when every attempt that left has come to its end. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await Promise.all(this.#running)
+  }
+
+  #mayBegin(): boolean {
+    return !this.#isPaused && this.#busy < attemptsMax && this.#ready.length > 0
+  }
+
+  #enqueue(webhook: number, host: string): void {
+    let lane = this.#lanes.get(host)
+    if (lane === undefined) {
+      lane = { host, isBusy: false, waiting: new Queue() }
+      this.#lanes.set(host, lane)
+    }
+    if (!lane.isBusy && lane.waiting.length === 0) this.#ready.push(lane)
+    lane.waiting.push(webhook)
+  }
+
+  #begin(lane: Lane): void {
+    const webhook = lane.waiting.shift()
+    lane.isBusy = true
+    this.#busy += 1
+    const attempt = this.#ledger.begin(webhook)
+    if (attempt !== null && attempt !== 'later') {
+      this.#begun.push({ attempt, lane })
+      return
+    }
+    if (attempt === 'later') {
+      lane.waiting.push(webhook)
+      this.#pause()
+    }
+    this.#free(lane)
+  }
+
+  async #run(attempt: A, lane: Lane): Promise<void> {
+    const sent = await this.#send(attempt)
+    while (!this.#ledger.finish(attempt, sent)) {
+      if (this.#isStopping) return
+      await sleep(pauseMs)
+    }
+    this.#free(lane)
+    this.poke()
+  }
+
+  #free(lane: Lane): void {
+    this.#busy -= 1
+    lane.isBusy = false
+    if (lane.waiting.length > 0) this.#ready.push(lane)
+    else this.#lanes.delete(lane.host)
+  }
+
+  #pause(): void {
+    this.#isPaused = true
+    this.#wakeAt(this.#ledger.now() + pauseMs)
+  }
+
+  #wakeAt(at: number): void {
+    if (at === this.#timerAt || this.#isStopping) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#timerAt = at
+    if (at === Number.POSITIVE_INFINITY) return
+    const delay = Math.min(Math.max(at - this.#ledger.now(), 0), timerMsMax)
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      this.#isPaused = false
+      this.poke()
+    }, delay)
+  }
+}

@@ -1,0 +1,119 @@
+// Sends one signed request to a webhook and says how it went. It never rejects: the network's ways
+// of failing are results.
+//
+//   rules ──▶ resolve ──▶ every address public? ──▶ connect to just those ──▶ answer, 4 KiB of it
+//   └──────────────────────────── 5 seconds for all of it ────────────────────────────────────┘
+//
+// S1. Each attempt is checked anew: no redirects, no proxies, no connections that are kept.
+
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { isIPv6 } from 'node:net'
+import { createSecureContext, rootCertificates } from 'node:tls'
+import { type AddressRules, checkedAddresses, type Resolve, refuseEndpoint } from './address.ts'
+import { type Post, signatureHeaders } from './sign.ts'
+
+/** For the whole attempt, from resolving the name to the answer's last byte. */
+export const timeoutMs = 5_000
+/** Of an answer's body; the rest is not read. */
+const answerBytesMax = 4 * 1024
+
+export interface Sent {
+  /** The answer's status; 0: there was none. */
+  status: number
+  /** Null when the receiver said 2xx, else an error code of decisions.md, "Webhooks". */
+  error: string | null
+  /** The answer's body; null when it was larger than what is read. */
+  body: string | null
+}
+
+export interface SenderOptions {
+  rules: AddressRules
+  resolve: Resolve
+  /** PEM of a further certificate authority, or null. */
+  ca: string | null
+  /** Milliseconds since the epoch. */
+  clock: () => number
+}
+
+export type Send = (post: Post) => Promise<Sent>
+
+export function createSender({ rules, resolve, ca, clock }: SenderOptions): Send {
+  const trust =
+    ca === null ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) }
+  const agent = new Agent({ keepAlive: false, ...trust })
+
+  return async (post) => {
+    const timer = new AbortController()
+    const timeout = setTimeout(() => timer.abort(), timeoutMs)
+    const timedOut = new Promise<Sent>((resolve) => {
+      timer.signal.addEventListener('abort', () => resolve(failure('webhook_timeout')))
+    })
+    try {
+      return await Promise.race([attempt(post, timer.signal), timedOut])
+    } finally {
+      clearTimeout(timeout)
+    }
+  }
+
+  async function attempt(post: Post, signal: AbortSignal): Promise<Sent> {
+    // The rules may have become stricter since it was registered.
+    if (refuseEndpoint(post.endpoint, rules) !== null) return failure('nonpublic_webhook_address')
+    const url = new URL(post.endpoint)
+    const addresses = await checkedAddresses(url.hostname, rules, resolve)
+    if (typeof addresses === 'string') return failure(addresses)
+    if (signal.aborted) return failure('webhook_timeout')
+    return exchange(post, url, addresses, signal)
+  }
+
+  function exchange(post: Post, url: URL, addresses: string[], signal: AbortSignal): Promise<Sent> {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(post.body),
+      'user-agent': 'agent-forum',
+      ...signatureHeaders(post, Math.floor(clock() / 1000)),
+    }
+    return new Promise((resolve) => {
+      const lookup = fixedLookup(addresses)
+      const sending = request(url, { method: 'POST', agent, lookup, headers, signal })
+      sending.on('error', (error) => resolve(failure(errorCode(error))))
+      sending.on('response', (response) => {
+        read(response).then(resolve, (error) => resolve(failure(errorCode(error))))
+      })
+      sending.end(post.body)
+    })
+  }
+}
+
+/** Gives the connection the addresses that were checked, whatever name servers would say now. */
+function fixedLookup(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+  return (_, options, callback) => {
+    if (options.all) callback(null, all)
+    else callback(null, all[0].address, all[0].family)
+  }
+}
+
+async function read(response: IncomingMessage): Promise<Sent> {
+  const status = response.statusCode!
+  const error = status >= 200 && status < 300 ? null : `webhook_http_${status}`
+  const parts: Buffer[] = []
+  let bytes = 0
+  // Leaving the loop closes the connection.
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > answerBytesMax) return { status, error, body: null }
+    parts.push(part)
+  }
+  return { status, error, body: Buffer.concat(parts).toString() }
+}
+
+function failure(error: string): Sent {
+  return { status: 0, error, body: '' }
+}
+
+/** The parser's errors are named HPE_…; every other one means that nobody answered. */
+function errorCode({ code }: NodeJS.ErrnoException): string {
+  return code?.startsWith('HPE_') ? 'webhook_invalid_response' : 'webhook_unreachable'
+}

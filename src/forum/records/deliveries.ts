@@ -1,0 +1,72 @@
+// Records of deliveries. That one is waiting follows from the record of its message (posts.ts).
+
+import type { DeliveryEvent } from '../../actors/delivery.ts'
+import { kind, type Timed } from './kind.ts'
+
+interface OfDelivery extends Timed {
+  /** The number of the webhook. */
+  webhook: number
+  /** Position of the first message merged into it. */
+  first: number
+}
+
+/** An attempt is made once this is durable, so an attempt is never forgotten. */
+export interface DeliveryStarted extends OfDelivery {
+  type: 'delivery.started'
+}
+
+export interface DeliveryFinished extends OfDelivery {
+  type: 'delivery.finished'
+  outcome: 'delivered' | 'retried' | 'failed' | 'cancelled'
+  /** Of the receiver's answer; 0: there was none. */
+  status: number
+  /** '': none. */
+  error: string
+  /** Chosen with its jitter; 0 unless it is tried again. */
+  nextAttemptAt: number
+}
+
+/** Finished deliveries that have been kept for long enough at this record's time are forgotten. */
+export interface DeliveriesExpired extends Timed {
+  type: 'deliveries.expired'
+}
+
+export const deliveryRecords = {
+  'delivery.started': kind<DeliveryStarted>({
+    code: 25,
+    version: 1,
+    fields: ['webhook', 'first'],
+    apply({ webhooks }, position, { webhook, first }) {
+      webhooks.tell(webhooks.get(webhook)!, first, { type: 'started' }, position)
+    },
+  }),
+
+  'delivery.finished': kind<DeliveryFinished>({
+    code: 26,
+    version: 1,
+    fields: ['webhook', 'first', 'outcome', 'status', 'error', 'nextAttemptAt'],
+    apply({ webhooks }, position, record) {
+      webhooks.tell(webhooks.get(record.webhook)!, record.first, eventOf(record), position)
+    },
+  }),
+
+  'deliveries.expired': kind<DeliveriesExpired>({
+    code: 27,
+    version: 1,
+    fields: [],
+    apply: ({ webhooks }, position, { at }) => webhooks.expireDeliveries(position, at),
+  }),
+}
+
+function eventOf({ outcome, at, status, error, nextAttemptAt }: DeliveryFinished): DeliveryEvent {
+  switch (outcome) {
+    case 'delivered':
+      return { type: 'delivered', at, status }
+    case 'retried':
+      return { type: 'retried', status, error, nextAttemptAt }
+    case 'failed':
+      return { type: 'failed', status, error }
+    case 'cancelled':
+      return { type: 'cancelled' }
+  }
+}

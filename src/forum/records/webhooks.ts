@@ -1,0 +1,102 @@
+// Records of webhooks: registered, verified, gone.
+
+import type { State } from '../../state/state.ts'
+import { kind, type Timed } from './kind.ts'
+
+export interface WebhookRegistered extends Timed {
+  type: 'webhook.registered'
+  by: number
+  id: string
+  /** As it was given. */
+  endpoint: string
+  /** The signing secret, encrypted (forum/webhook-secret.ts). */
+  sealed: Uint8Array
+  /** The idempotency key. */
+  key: string
+}
+
+/** The webhook of the n-th registration. */
+interface OfWebhook extends Timed {
+  webhook: number
+}
+
+export interface WebhookVerified extends OfWebhook {
+  type: 'webhook.verified'
+}
+
+export interface WebhookVerifyFailed extends OfWebhook {
+  type: 'webhook.verify_failed'
+  error: string
+}
+
+export interface WebhookRemoved extends OfWebhook {
+  type: 'webhook.removed'
+}
+
+/** Every webhook that has been unverified for too long at this record's time is gone. */
+export interface WebhooksLapsed extends Timed {
+  type: 'webhooks.lapsed'
+}
+
+export const webhookRecords = {
+  'webhook.registered': kind<WebhookRegistered>({
+    code: 20,
+    version: 1,
+    fields: ['by', 'id', 'endpoint', 'sealed', 'key'],
+    apply(state, position, { by, id, endpoint, sealed, key, at }) {
+      const webhook = { owner: by, id, endpoint, sealed }
+      state.webhooks.register(webhook, position, at, followed(state, by))
+      state.receipts.add(by, key, 'webhook', state.webhooks.registrations - 1, at)
+      state.quotas.count('webhooks', { by, client: '', at })
+    },
+  }),
+
+  'webhook.verified': kind<WebhookVerified>({
+    code: 21,
+    version: 1,
+    fields: ['webhook'],
+    apply(state, position, { webhook: number, at }) {
+      const webhook = state.webhooks.get(number)!
+      state.webhooks.verify(webhook, position, at, followed(state, webhook.owner))
+      state.quotas.count('verifications', { by: webhook.owner, client: '', at })
+    },
+  }),
+
+  'webhook.verify_failed': kind<WebhookVerifyFailed>({
+    code: 22,
+    version: 1,
+    fields: ['webhook', 'error'],
+    apply(state, position, { webhook: number, error, at }) {
+      const webhook = state.webhooks.get(number)!
+      state.webhooks.noteFailedVerification(webhook, position, error)
+      state.quotas.count('verifications', { by: webhook.owner, client: '', at })
+    },
+  }),
+
+  'webhook.removed': kind<WebhookRemoved>({
+    code: 23,
+    version: 1,
+    fields: ['webhook'],
+    apply: (state, position, { webhook }) =>
+      removeWebhookOf(state, state.webhooks.get(webhook)!.owner, position),
+  }),
+
+  'webhooks.lapsed': kind<WebhooksLapsed>({
+    code: 24,
+    version: 1,
+    fields: [],
+    apply: (state, position, { at }) => state.webhooks.lapse(position, at),
+  }),
+}
+
+/** Forgets an identity's webhook, if it has one. */
+export function removeWebhookOf(state: State, identity: number, position: number): void {
+  const webhook = state.webhooks.of(identity)
+  if (webhook !== undefined) state.webhooks.remove(webhook, position, followed(state, identity))
+}
+
+/** The threads that an identity follows. */
+function* followed({ subscriptions }: State, identity: number): Iterable<number> {
+  const count = subscriptions.followed(identity)
+  for (let i = 0; i < count; i++) yield subscriptions.thread(identity, i)
+}

@@ -1,0 +1,159 @@
+// Webhooks: registering an endpoint, proving that it listens, removing it. interface.md 2.9, 3 and
+// 4.3; decisions.md "Webhooks". Waiting for the endpoint's answer lies between two commands, so the
+// second one looks again.
+
+import type { Webhook } from '../state/webhooks.ts'
+import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { refuseQuota } from './quotas.ts'
+import { usedAt } from './receipts.ts'
+import { open, sealNew, seedBytes } from './webhook-secret.ts'
+
+export interface WebhookRead extends Given {
+  webhook: Webhook | null
+}
+
+export interface NewRegistration {
+  caller: number
+  /** Has passed the rules for endpoints (delivery/address.ts). */
+  endpoint: string
+  key: string
+}
+
+export interface Registration extends Given {
+  webhook: Webhook
+  secret: string
+  replayed: boolean
+}
+
+export function registerWebhook(forum: Forum, wish: NewRegistration): Registration | Refusal {
+  const { state, stamps, webhookKey } = forum
+  const { caller, endpoint, key } = wish
+
+  const receipt = state.receipts.find(caller, key)
+  if (receipt !== -1) return replayOf(forum, receipt, wish)
+
+  const at = timeOf(forum)
+  const doing = { by: caller, client: '', at }
+  const refusal = refuseQuota(forum, 'webhooks', doing) ?? refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const id = stamps.id()
+  const sealed = sealNew(webhookKey, id, stamps.bytes(seedBytes))
+  const position = commit(forum, {
+    type: 'webhook.registered',
+    at,
+    by: caller,
+    id,
+    endpoint,
+    sealed,
+    key,
+  })
+  const webhook = state.webhooks.of(caller)!
+  return { position, webhook, secret: secretOf(forum, webhook), replayed: false }
+}
+
+/** A registration that has been replaced or removed since has no secret to give again. */
+function replayOf(forum: Forum, receipt: number, wish: NewRegistration): Registration | Refusal {
+  const { receipts, webhooks } = forum.state
+  const isWebhook = receipts.operation(receipt) === 'webhook'
+  const webhook = isWebhook ? webhooks.get(receipts.subject(receipt)) : undefined
+  if (webhook === undefined || webhook.endpoint !== wish.endpoint) {
+    return { refused: 'idempotency_conflict', position: usedAt(forum.state, receipt) }
+  }
+  const secret = secretOf(forum, webhook)
+  return { position: webhooks.changedAt(wish.caller), webhook, secret, replayed: true }
+}
+
+/** The signing secret; server.ts has made sure that this node's key opens it. */
+export function secretOf({ webhookKey }: Forum, { id, sealed }: Webhook): string {
+  return open(webhookKey, id, sealed)!
+}
+
+/** Whether this node's key opens the secrets in the log. */
+export function hasRightKey({ state, webhookKey }: Forum): boolean {
+  // One tells for all: a node starts only when its key opens what is there.
+  for (const { id, sealed } of state.webhooks.all()) return open(webhookKey, id, sealed) !== null
+  return true
+}
+
+export function readWebhook({ state }: Forum, caller: number): WebhookRead {
+  return {
+    webhook: state.webhooks.of(caller) ?? null,
+    position: state.webhooks.changedAt(caller),
+  }
+}
+
+/** Removes the caller's webhook; without one there is nothing to do. */
+export function removeWebhook(forum: Forum, caller: number): Given | Refusal {
+  const { state } = forum
+  const webhook = state.webhooks.of(caller)
+  if (webhook === undefined) return { position: state.webhooks.changedAt(caller) }
+  const refusal = refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const { number } = webhook
+  return {
+    position: commit(forum, { type: 'webhook.removed', at: timeOf(forum), webhook: number }),
+  }
+}
+
+/** What has to be sent to a webhook for it to prove that it listens. */
+export interface Verification {
+  /** The number of the webhook. */
+  webhook: number
+  endpoint: string
+  secret: string
+  /** `evt_…`. */
+  eventId: string
+  /** 48 hex characters. */
+  challenge: string
+}
+
+const challengeBytes = 24
+
+export function beginVerification(forum: Forum, caller: number): Verification | Refusal {
+  const { state, stamps } = forum
+  const webhook = state.webhooks.of(caller)
+  const position = state.webhooks.changedAt(caller)
+  if (webhook === undefined) return { refused: 'webhook_not_registered', position }
+  const doing = { by: caller, client: '', at: timeOf(forum) }
+  const refusal = refuseQuota(forum, 'verifications', doing) ?? refuseWrite(forum)
+  if (refusal !== null) return refusal
+  return {
+    webhook: webhook.number,
+    endpoint: webhook.endpoint,
+    secret: secretOf(forum, webhook),
+    eventId: `evt_${stamps.id()}`,
+    challenge: stamps.bytes(challengeBytes).toString('hex'),
+  }
+}
+
+/** Records how a verification went; `error` null: the endpoint answered as it should. */
+export function finishVerification(
+  forum: Forum,
+  { webhook: number }: Verification,
+  error: string | null,
+): (Given & { webhook: Webhook }) | Refusal {
+  const webhook = forum.state.webhooks.get(number)
+  if (webhook === undefined) return { refused: 'webhook_not_registered' } // removed meanwhile
+  const refusal = refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const at = timeOf(forum)
+  const position = commit(
+    forum,
+    error === null
+      ? { type: 'webhook.verified', at, webhook: number }
+      : { type: 'webhook.verify_failed', at, webhook: number, error },
+  )
+  return { position, webhook }
+}
+
+/** Records which webhooks have lapsed and which deliveries are old; a timer calls it. */
+export function sweepWebhooks(forum: Forum): void {
+  const { webhooks } = forum.state
+  const at = timeOf(forum)
+  if (webhooks.hasLapsed(at) && refuseWrite(forum) === null) {
+    commit(forum, { type: 'webhooks.lapsed', at })
+  }
+  if (webhooks.hasExpiredDeliveries(at) && refuseWrite(forum) === null) {
+    commit(forum, { type: 'deliveries.expired', at })
+  }
+}

@@ -1,0 +1,133 @@
+// What the node says about itself at /metrics. Base units; no id, name or text of a caller is a label.
+
+import { readdirSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Journal } from '../../wal/journal.ts'
+import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
+import type { State } from '../state/state.ts'
+import { counter, gauge, histogram } from './prometheus.ts'
+import type { Vitals } from './vitals.ts'
+
+const delayResolutionMs = 10
+
+/** Returns a function that writes the metrics. It watches the event loop as long as the process lives. */
+export function metrics(vitals: Vitals): () => string {
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
+  delay.enable()
+  const loopDelay = () => {
+    const seconds = (nanoseconds: number) =>
+      Math.max(0, nanoseconds / 1e6 - delayResolutionMs) / 1e3
+    const quantiles = [0.5, 0.9, 0.99].map((quantile) => ({
+      labels: { quantile: `${quantile}` },
+      value: seconds(delay.percentile(quantile * 100)),
+    }))
+    const samples = [...quantiles, { labels: { quantile: '1' }, value: seconds(delay.max) }]
+    delay.reset()
+    return gauge(
+      'agent_forum_event_loop_delay_seconds',
+      'How late the event loop ran a timer, since the last scrape.',
+      samples,
+    )
+  }
+  return () =>
+    [
+      info(vitals),
+      requests(vitals.meter),
+      held(vitals.state),
+      vitals.journal === null ? '' : journal(vitals.journal),
+      gauge('agent_forum_gate_waiting', 'Answers that wait for the log.', vitals.gateLength()),
+      counter(
+        'agent_forum_clock_steps_back_total',
+        'How often the clock stepped back; the times of records do not.',
+        vitals.clockStepsBack,
+      ),
+      loopDelay(),
+      processBasics(),
+    ].join('')
+}
+
+function info({ version, http, durability, availability }: Vitals): string {
+  const labels = { version, http, durability, node: process.version }
+  const isServing = availability.refusal === null ? 1 : 0
+  return (
+    gauge('agent_forum_info', 'What runs, in the labels.', [{ labels, value: 1 }]) +
+    gauge('agent_forum_serving', '1 while requests are answered.', isServing)
+  )
+}
+
+function requests({ routes }: Meter): string {
+  const answers = routes.flatMap(({ name, answers }) =>
+    [2, 4, 5].map((digit) => ({
+      labels: { route: name, status: `${digit}xx` },
+      value: answers[digit],
+    })),
+  )
+  const latencies = routes.map(({ name, buckets, seconds }) => {
+    return { labels: { route: name }, bounds: latencyBoundsSeconds, counts: buckets, sum: seconds }
+  })
+  return (
+    counter('agent_forum_http_requests_total', 'Answers by route and status class.', answers) +
+    histogram(
+      'agent_forum_http_request_duration_seconds',
+      `From the request's head to its answer; one request in ${timedEvery} is timed.`,
+      latencies,
+    )
+  )
+}
+
+function held({ identities, threads, messages, subscriptions, receipts, arena }: State): string {
+  return [
+    gauge('agent_forum_identities', 'Identities ever created.', identities.count),
+    gauge('agent_forum_threads', 'Threads.', threads.count),
+    gauge('agent_forum_messages', 'Messages.', messages.count),
+    gauge(
+      'agent_forum_subscriptions',
+      'Pairs of identity and thread that are or were subscribed.',
+      subscriptions.count,
+    ),
+    gauge('agent_forum_receipts', 'Idempotency keys remembered.', receipts.count),
+    gauge('agent_forum_arena_bytes', 'Rendered text held outside the JS heap.', arena.bytes),
+  ].join('')
+}
+
+function journal(journal: Journal): string {
+  const { batches, records, bytes, syncs, segment } = journal.stats()
+  const bounds = syncs.buckets.slice(0, -1).map(({ boundSeconds }) => boundSeconds)
+  const counts = syncs.buckets.map(({ count }) => count)
+  const prefix = 'agent_forum_journal'
+  return [
+    gauge(`${prefix}_position`, 'Position of the last record.', journal.position),
+    gauge(`${prefix}_durable_position`, 'Records up to here are durable.', journal.durable),
+    gauge(`${prefix}_healthy`, '1 while records are taken.', journal.health === 'ok' ? 1 : 0),
+    gauge(`${prefix}_segment`, 'Number of the segment written to.', segment),
+    counter(`${prefix}_batches_total`, 'Frames written.', batches),
+    counter(`${prefix}_records_total`, 'Records written.', records),
+    counter(`${prefix}_bytes_total`, 'Bytes written, padding included.', bytes),
+    histogram(`${prefix}_sync_duration_seconds`, 'How long syncs took.', [
+      { bounds, counts, sum: syncs.seconds },
+    ]),
+  ].join('')
+}
+
+function processBasics(): string {
+  const { user, system } = process.cpuUsage()
+  const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
+  const startSeconds = Date.now() / 1000 - process.uptime()
+  return [
+    counter('process_cpu_seconds_total', 'User and system time.', (user + system) / 1e6),
+    gauge('process_resident_memory_bytes', 'Memory held.', rss),
+    gauge('process_start_time_seconds', 'Since the epoch.', Math.round(startSeconds)),
+    gauge('process_open_fds', 'Open files and connections.', openFiles()),
+    gauge('nodejs_heap_size_used_bytes', 'The JS heap.', heapUsed),
+    gauge('nodejs_array_buffers_bytes', 'Outside the JS heap.', arrayBuffers),
+  ].join('')
+}
+
+/** Where the system does not show them: NaN, which is how the format says "unknown". */
+function openFiles(): number {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return Number.NaN
+  }
+}

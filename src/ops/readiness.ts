@@ -1,0 +1,37 @@
+// Whether the node answers requests, and if not, how far it is.
+
+import type { Vitals } from './vitals.ts'
+
+export interface Readiness {
+  isReady: boolean
+  /** One line, or one for each thing looked at. */
+  text: string
+}
+
+export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
+  const { refusal } = vitals.availability
+  const isReady = refusal === null
+  const summary = { starting, shutting_down: draining, ok: () => 'ok' }[refusal ?? 'ok'](vitals)
+  if (!isVerbose) return { isReady, text: `${summary}\n` }
+  const { journal } = vitals
+  const health = journal === null ? 'not open yet' : journal.health
+  const lines = [
+    `${mark(journal !== null)} log: ${journal === null ? starting(vitals) : `at ${journal.position}`}`,
+    `${mark(health === 'ok')} storage: ${health}`,
+    `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
+  ]
+  return { isReady, text: `${lines.join('\n')}\n` }
+}
+
+function mark(isGood: boolean): string {
+  return isGood ? '[+]' : '[-]'
+}
+
+function starting({ replayed: { bytes, ofBytes } }: Vitals): string {
+  const percent = ofBytes === 0 ? 0 : Math.floor((100 * bytes) / ofBytes)
+  return `starting: ${percent}% of the log replayed, ${bytes} of ${ofBytes} bytes`
+}
+
+function draining(vitals: Vitals): string {
+  return `draining: ${vitals.gateLength()} answers wait for the log`
+}

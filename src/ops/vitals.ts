@@ -1,0 +1,33 @@
+// What operators may know of a node: server.ts fills it in as the node starts, ops/ shows it.
+
+import type { Journal } from '../../wal/journal.ts'
+import type { Availability } from '../http/handle.ts'
+import type { Meter } from '../http/meter.ts'
+import type { State } from '../state/state.ts'
+
+/** Known from the start. */
+interface Given {
+  version: string
+  /** Which HTTP server answers. */
+  http: string
+  durability: string
+  availability: Availability
+  meter: Meter
+  state: State
+}
+
+export interface Vitals extends Given {
+  /** Null until the log is replayed. */
+  journal: Journal | null
+  /** Bytes of the log that have been replayed, and all there are. */
+  replayed: { bytes: number; ofBytes: number }
+  /** How many answers wait for the log. */
+  gateLength(): number
+  clockStepsBack: number
+}
+
+/** The vitals of a node that has not replayed its log yet. */
+export function newVitals(given: Given): Vitals {
+  const replayed = { bytes: 0, ofBytes: 0 }
+  return { ...given, journal: null, replayed, gateLength: () => 0, clockStepsBack: 0 }
+}

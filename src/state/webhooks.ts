@@ -1,0 +1,260 @@
+// Webhooks and their deliveries: plain objects, because only few identities have any.
+//
+//   identity ──▶ webhook ──▶ deliveries   all that are kept, oldest first
+//                        ──▶ open         those of them that are not finished
+//
+// H1. An identity has at most one webhook. One that was replaced, removed or has lapsed is
+//     forgotten with its deliveries; its number is never used again.
+// H2. At most two deliveries of a webhook are open, at most one of them being sent: a message is
+//     merged into one that waits (actors/delivery.ts, D1).
+// H3. A webhook is in `due` while one of its deliveries waits and none is being sent, until the
+//     scheduler takes it out to try.
+// H4. Finished deliveries are kept for `retentionMs` by the time of records, and at most the newest
+//     `deliveriesKeptMax` of a webhook.
+//
+// Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ does what is due.
+
+import assert from 'node:assert/strict'
+import { type Actor, compile } from '../actors/compile.ts'
+import type { DeliveryContext, DeliveryEvent } from '../actors/delivery.ts'
+import { deliveryMachine } from '../actors/delivery.ts'
+import type { WebhookContext, WebhookEvent } from '../actors/webhook.ts'
+import { webhookMachine } from '../actors/webhook.ts'
+import { DueQueue } from './due-queue.ts'
+import { WakeIndex } from './wake-index.ts'
+
+export const retentionMs = 7 * 24 * 3_600_000
+/** At one wakeup a minute: most of a day. A reader who comes later has missed only receipts. */
+export const deliveriesKeptMax = 1_000
+export const lapseAfterMs = 24 * 3_600_000
+
+const webhookTable = compile<WebhookContext, WebhookEvent>(webhookMachine)
+const deliveryTable = compile<DeliveryContext, DeliveryEvent>(deliveryMachine)
+const active = webhookTable.stateNumber('active')
+const pending = deliveryTable.stateNumber('pending')
+const sending = deliveryTable.stateNumber('sending')
+
+export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed' | 'cancelled'
+export type Delivery = Actor<DeliveryContext>
+
+export interface NewWebhook {
+  owner: number
+  /** 32 hex characters. */
+  id: string
+  /** As it was given. */
+  endpoint: string
+  /** The signing secret, encrypted (forum/webhook-secret.ts). */
+  sealed: Uint8Array
+}
+
+export interface Webhook extends NewWebhook {
+  /** The n-th registration of the log, from 0. */
+  number: number
+  actor: Actor<WebhookContext>
+  /** By position of their first message. */
+  deliveries: Delivery[]
+  open: Delivery[]
+}
+
+export class Webhooks {
+  /** Webhooks with a delivery that waits for its time. */
+  readonly due = new DueQueue<Webhook>()
+  readonly #wakes = new WakeIndex()
+  readonly #byOwner = new Map<number, Webhook>()
+  readonly #byNumber = new Map<number, Webhook>()
+  /** In order of registration: that is when they lapse. */
+  readonly #unverified = new Set<Webhook>()
+  /** All deliveries, oldest first, with their webhooks. */
+  readonly #deliveries = new Map<Delivery, Webhook>()
+  /** Position of the last record that changed what an identity sees of its webhook. */
+  readonly #changed = new Map<number, number>()
+  #registrations = 0
+
+  /** How many were ever registered. */
+  get registrations(): number {
+    return this.#registrations
+  }
+
+  /** Those that there are now. */
+  all(): Iterable<Webhook> {
+    return this.#byNumber.values()
+  }
+
+  /** The identity's webhook. */
+  of(owner: number): Webhook | undefined {
+    return this.#byOwner.get(owner)
+  }
+
+  /** The webhook with this number, unless it is gone. */
+  get(number: number): Webhook | undefined {
+    return this.#byNumber.get(number)
+  }
+
+  isActive({ actor }: Webhook): boolean {
+    return actor.state === active
+  }
+
+  /** Position of the last record that changed what the identity sees of its webhook. */
+  changedAt(owner: number): number {
+    return this.#changed.get(owner) ?? 0
+  }
+
+  /** Takes the place of the owner's webhook, if any; `followed` are the owner's threads. */
+  register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
+    const before = this.of(fields.owner)
+    if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)
+    const actor = { state: webhookTable.initialState, context: webhookTable.initialContext() }
+    const webhook = { ...fields, number: this.#registrations, actor, deliveries: [], open: [] }
+    webhookTable.step(actor, { type: 'registered', at, lapsesAt: at + lapseAfterMs })
+    this.#registrations += 1
+    this.#byOwner.set(fields.owner, webhook)
+    this.#byNumber.set(webhook.number, webhook)
+    this.#unverified.add(webhook)
+    this.#changed.set(fields.owner, position)
+  }
+
+  verify(webhook: Webhook, position: number, at: number, followed: Iterable<number>): void {
+    webhookTable.step(webhook.actor, { type: 'verified', at })
+    this.#unverified.delete(webhook)
+    for (const thread of followed) this.#wakes.add(thread, webhook.owner)
+    this.#changed.set(webhook.owner, position)
+  }
+
+  noteFailedVerification(webhook: Webhook, position: number, error: string): void {
+    webhookTable.step(webhook.actor, { type: 'verifyFailed', error })
+    this.#changed.set(webhook.owner, position)
+  }
+
+  remove(webhook: Webhook, position: number, followed: Iterable<number>): void {
+    this.#drop(webhook, { type: 'removed' }, followed)
+    this.#changed.set(webhook.owner, position)
+  }
+
+  /** Whether one has been unverified for too long at this time. */
+  hasLapsed(at: number): boolean {
+    const [oldest] = this.#unverified
+    return oldest !== undefined && oldest.actor.context.lapsesAt <= at
+  }
+
+  /** Forgets those that have been unverified for too long at this time. */
+  lapse(position: number, at: number): void {
+    for (const webhook of this.#unverified) {
+      if (webhook.actor.context.lapsesAt > at) return
+      this.#drop(webhook, { type: 'lapsed', at }, [])
+      this.#changed.set(webhook.owner, position)
+    }
+  }
+
+  /** The identity now follows the thread. */
+  follow(identity: number, thread: number): void {
+    const webhook = this.of(identity)
+    if (webhook !== undefined && this.isActive(webhook)) this.#wakes.add(thread, identity)
+  }
+
+  /** The identity follows the thread no longer. */
+  unfollow(identity: number, thread: number): void {
+    this.#wakes.delete(thread, identity)
+  }
+
+  /** A message came: wakes those who follow the thread with a webhook, but never its author. */
+  wake(thread: number, author: number, position: number, at: number): void {
+    for (const identity of this.#wakes.of(thread)) {
+      if (identity !== author) this.#queue(this.of(identity)!, position, at)
+    }
+  }
+
+  state({ state }: Delivery): DeliveryState {
+    return deliveryTable.states[state] as DeliveryState
+  }
+
+  /** The delivery to try next: one that a crash cut off, else the one that is due first. */
+  next({ open }: Webhook): Delivery | undefined {
+    const [first, second] = open
+    if (second === undefined || first.state === sending) return first
+    if (second.state === sending) return second
+    return first.context.nextAttemptAt <= second.context.nextAttemptAt ? first : second
+  }
+
+  /** Tells the open delivery whose first message has this position how its attempt goes. */
+  tell(webhook: Webhook, first: number, event: DeliveryEvent, position: number): void {
+    const delivery = webhook.open.find(({ context }) => context.first === first)
+    assert(delivery !== undefined, 'an attempt is that of an open delivery')
+    deliveryTable.step(delivery, event)
+    this.#changed.set(webhook.owner, position)
+    if (!isOpen(delivery)) webhook.open = webhook.open.filter(isOpen)
+    if (delivery.state === sending) this.due.delete(webhook)
+    else this.#plan(webhook)
+  }
+
+  /** After a restart: attempts that were cut off are due at once. */
+  resume(): void {
+    for (const webhook of this.#byNumber.values()) {
+      if (webhook.open.some(({ state }) => state === sending)) this.due.set(webhook, 0)
+    }
+  }
+
+  /** Whether a finished delivery has been kept for long enough at this time. */
+  hasExpiredDeliveries(at: number): boolean {
+    for (const _ of this.#expired(at)) return true
+    return false
+  }
+
+  /** Forgets finished deliveries that have been kept for long enough at this time. */
+  expireDeliveries(position: number, at: number): void {
+    for (const [delivery, webhook] of this.#expired(at)) {
+      this.#forget(webhook, delivery)
+      this.#changed.set(webhook.owner, position)
+    }
+  }
+
+  *#expired(at: number): Iterable<[Delivery, Webhook]> {
+    for (const entry of this.#deliveries) {
+      if (entry[0].context.createdAt + retentionMs > at) return
+      if (!isOpen(entry[0])) yield entry
+    }
+  }
+
+  #queue(webhook: Webhook, position: number, at: number): void {
+    const waiting = webhook.open.find(({ state }) => state === pending)
+    if (waiting !== undefined) {
+      deliveryTable.step(waiting, { type: 'merged', position })
+      return
+    }
+    const delivery = { state: deliveryTable.initialState, context: deliveryTable.initialContext() }
+    deliveryTable.step(delivery, { type: 'queued', position, at })
+    webhook.deliveries.push(delivery)
+    webhook.open.push(delivery)
+    this.#deliveries.set(delivery, webhook)
+    this.#changed.set(webhook.owner, position)
+    if (webhook.deliveries.length > deliveriesKeptMax) {
+      this.#forget(webhook, webhook.deliveries.find((kept) => !isOpen(kept))!)
+    }
+    this.#plan(webhook)
+  }
+
+  /** Puts the webhook where it belongs among those due. One that is being sent to is not. */
+  #plan(webhook: Webhook): void {
+    const delivery = this.next(webhook)
+    if (delivery === undefined) this.due.delete(webhook)
+    else if (delivery.state === pending) this.due.set(webhook, delivery.context.nextAttemptAt)
+  }
+
+  #forget(webhook: Webhook, delivery: Delivery): void {
+    this.#deliveries.delete(delivery)
+    webhook.deliveries.splice(webhook.deliveries.indexOf(delivery), 1)
+  }
+
+  #drop(webhook: Webhook, event: WebhookEvent, followed: Iterable<number>): void {
+    webhookTable.step(webhook.actor, event)
+    for (const thread of followed) this.#wakes.delete(thread, webhook.owner)
+    for (const delivery of webhook.deliveries) this.#deliveries.delete(delivery)
+    this.#unverified.delete(webhook)
+    this.#byOwner.delete(webhook.owner)
+    this.#byNumber.delete(webhook.number)
+    this.due.delete(webhook)
+  }
+}
+
+function isOpen({ state }: Delivery): boolean {
+  return state === pending || state === sending
+}

@@ -1,0 +1,85 @@
+// The guides do what they say: their requests work, their signatures come out.
+
+import { createHmac } from 'node:crypto'
+import t from 'tap'
+import { type Forum, startForum } from './harness.ts'
+
+let forum: Forum
+t.before(async () => {
+  forum = await startForum(t, ['--public-url', 'https://forum.example', '--poll-after', '45'])
+})
+
+async function text(path: string): Promise<string> {
+  const { status, text } = await forum.anonymous.get(path)
+  t.equal(status, 200, path)
+  return text
+}
+
+t.test('guides: any caller: fetched: text that links only to what is served', async (t) => {
+  const paths = [
+    '/notifications.txt',
+    '/governance.txt',
+    '/llms.txt',
+    '/.well-known/agent-forum.json',
+  ]
+  for (const path of paths) {
+    const guide = await text(path)
+    for (const [, link] of guide.matchAll(/https:\/\/forum\.example(\/[\w./-]*)/g)) {
+      const { headers } = await forum.anonymous.send('OPTIONS', link.replace(/\/$/, ''))
+      if (/\/(threads|proposals)\/$|^\/api$/.test(link)) continue // an id follows; a base
+      t.match(headers.allow, 'OPTIONS', `${path} links to ${link}`)
+    }
+    t.notMatch(guide, /undefined|127\.0\.0\.1/)
+  }
+  t.match(await text('/robots.txt'), 'Disallow: /api/')
+  t.equal((await forum.anonymous.send('POST', '/llms.txt')).headers.allow, 'GET, HEAD, OPTIONS')
+})
+
+t.test('llms.txt: an agent follows it: an identity, a thread, news', async (t) => {
+  const guide = await text('/llms.txt')
+  const body = JSON.parse(/POST \S+\/api\/identities with (\{.*\})/.exec(guide)![1])
+  const ana = await forum.identity(body)
+  const ben = await forum.identity()
+  const { thread_id: id } = (await ana.thread()).body
+  const reply = await ben.reply(id)
+  t.equal(reply.status, 201)
+  t.equal((await ana.feed('?after=0')).body.notifications[0].message_id, reply.body.message_id)
+})
+
+t.test('notifications.txt: an agent polls as it says: reads what is new', async (t) => {
+  t.match(await text('/notifications.txt'), 'wait 45 seconds')
+  const [ana, ben] = [await forum.identity(), await forum.identity()]
+  const { thread_id: id } = (await ana.thread()).body
+  await ben.reply(id, 'older')
+  await ben.reply(id, 'newest')
+  const { notifications } = (await ana.feed('?after=0&limit=100')).body
+  const { thread_id, seq } = notifications[1]
+  const { messages } = (await ana.read(thread_id, `?after=${seq - 1}`)).body
+  t.strictSame(
+    messages.map(({ content }) => content),
+    ['newest'],
+  )
+})
+
+t.test(
+  'notifications.txt: its worked example: recomputed by its own rules: the same',
+  async (t) => {
+    const guide = await text('/notifications.txt')
+    const field = (name: string) => new RegExp(`^  ${name}:? +(.+)$`, 'm').exec(guide)![1]
+    const [secret, body] = [field('secret'), field('body')]
+    const signed = { id: field('id'), timestamp: field('timestamp') }
+    t.match(JSON.parse(body), { type: 'webhook.challenge', event_id: signed.id })
+
+    const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
+    const standard = createHmac('sha256', key).update(`${signed.id}.${signed.timestamp}.${body}`)
+    t.match(guide, `webhook-signature: v1,${standard.digest('base64')}`)
+    const older = createHmac('sha256', secret).update(`${signed.timestamp}.${signed.id}.${body}`)
+    t.match(guide, `X-AI-Commons-Signature: v1=${older.digest('hex')}`)
+  },
+)
+
+t.test('discovery: any caller: fetched: the links of this node', async (t) => {
+  const links = JSON.parse(await text('/.well-known/agent-forum.json'))
+  t.equal(links.openapi, 'https://forum.example/openapi.json')
+  t.equal(links.api, 'https://forum.example/api')
+})

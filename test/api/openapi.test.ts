@@ -1,0 +1,131 @@
+// The document: what it lists is what is served, it has an example for everything, and a linter that
+// others trust finds nothing.
+
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { type ErrorCode, errors } from '../../src/api/errors.ts'
+import { unknown } from '../../src/api/examples.ts'
+import { errorsOf, openApi } from '../../src/api/openapi.ts'
+import type { Service } from '../../src/api/route.ts'
+import { routes } from '../../src/api/routes.ts'
+
+type Json = Record<string, unknown>
+interface Content {
+  schema: Json
+  example?: unknown
+  examples?: Record<string, { value: unknown }>
+}
+interface Operation {
+  operationId: string
+  tags: string[]
+  description: string
+  'x-openai-isConsequential': boolean
+  requestBody?: { content: Record<string, Content> }
+  responses: Record<string, { content?: Record<string, Content> }>
+}
+
+const described = routes.filter(({ path }) => path !== '/openapi.json')
+const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
+const document = openApi(described, service) as {
+  paths: Record<string, Record<string, Operation>>
+  tags: { name: string; description: string }[]
+  components: { schemas: Record<string, Json> }
+}
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+)
+
+t.test('document: redocly with its recommended rules: lints it: finds nothing', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'agent-forum-lint-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  writeFileSync(join(directory, 'openapi.json'), JSON.stringify(document))
+  const manifest = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
+  const redocly = join(dirname(manifest), 'bin', 'cli.js')
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [redocly, 'lint', '--extends', 'recommended', '--format', 'json', 'openapi.json'],
+    {
+      cwd: directory,
+      env: {
+        ...process.env,
+        REDOCLY_TELEMETRY: 'off',
+        REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+      },
+    },
+  ).catch((error) => error as { stdout: string })
+  const { problems } = JSON.parse(stdout.slice(stdout.indexOf('{')))
+  t.strictSame(problems, [])
+})
+
+t.test('document: the routes: compared: the same operations both ways', async (t) => {
+  t.strictSame(
+    operations.map(({ method, path }) => `${method} ${path}`).sort(),
+    described.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/, '{$1}')}`).sort(),
+  )
+  const names = operations.map(({ operationId }) => operationId)
+  t.equal(new Set(names).size, names.length)
+  const tags = new Set(document.tags.map(({ name }) => name))
+  for (const { tags: used } of operations) t.ok(tags.has(used[0]))
+})
+
+t.test('document: the error codes: compared: routes, list and document agree', async (t) => {
+  const declared = new Set(described.flatMap(errorsOf))
+  const shown = new Set<string>()
+  for (const { responses } of operations) {
+    for (const [status, { content }] of Object.entries(responses)) {
+      for (const [code, { value }] of Object.entries(
+        content?.['application/json']?.examples ?? {},
+      )) {
+        t.equal(errors[code as ErrorCode]?.status, Number(status), `${code} ${status}`)
+        t.match(value, { error: code })
+        shown.add(code)
+      }
+    }
+  }
+  t.strictSame([...shown].sort(), [...declared].sort())
+  // What is wrong with the method is no matter of an operation.
+  t.strictSame([...declared, 'method_not_allowed'].sort(), Object.keys(errors).sort())
+})
+
+t.test('document: every body and answer: its example: fits its schema, has no gap', async (t) => {
+  const ajv = new Ajv2020({ strict: false, formats: { uri: true } })
+  ajv.addSchema({ $id: 'document', components: document.components })
+  const check = (what: string, { schema, example }: Content) => {
+    t.not(example, undefined, `${what} has an example`)
+    const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
+    const validate = ajv.compile(JSON.parse(text))
+    t.ok(validate(example), `${what}: ${ajv.errorsText(validate.errors)}`)
+    const gap = findText(example, unknown)
+    t.equal(gap, null, `${what}: no example for ${gap}: give one in its schema or in examples.ts`)
+  }
+  for (const { operationId, requestBody, responses } of operations) {
+    if (requestBody !== undefined) check(operationId, requestBody.content['application/json'])
+    for (const [status, { content = {} }] of Object.entries(responses)) {
+      if (status !== '200' && status !== '201') continue
+      for (const each of Object.values(content)) check(`${operationId} ${status}`, each)
+    }
+  }
+})
+
+/** Where in the value the text is, as a path; null where it is not. */
+function findText(value: unknown, text: string, path = 'it'): string | null {
+  if (value === text) return path
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, part] of Object.entries(value)) {
+    const found = findText(part, text, `${path}.${name}`)
+    if (found !== null) return found
+  }
+  return null
+}
+
+t.test('document: tool-calling clients: asked before: writes and publishing', async (t) => {
+  for (const { method, path, 'x-openai-isConsequential': asks } of operations) {
+    t.equal(asks, method !== 'get' || path === '/api/compat/publish', `${method} ${path}`)
+  }
+})

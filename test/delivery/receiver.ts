@@ -1,0 +1,117 @@
+// A webhook receiver: an HTTPS server on 127.0.0.1 with a certificate of a test authority that
+// openssl makes. It keeps what it was sent and answers as it is told to.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  /** As it came. */
+  text: string
+  body: Record<string, unknown>
+  /** The name that the client asked for in the TLS handshake, or false. */
+  servername: string | false
+}
+
+export type Behave = (received: Received, response: ServerResponse) => void
+
+/** A certificate authority, a key and a certificate for localhost, 127.0.0.1 and hooks.example. */
+export interface Certificates {
+  /** Path of the authority's certificate. */
+  caFile: string
+  ca: string
+  key: string
+  cert: string
+  remove(): void
+}
+
+export function makeCertificates(): Certificates {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-ca-'))
+  const path = (name: string) => join(dir, name)
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const names = 'subjectAltName=DNS:localhost,DNS:hooks.example,IP:127.0.0.1'
+  writeFileSync(path('names'), names)
+  openssl(
+    ...['req', '-x509', ...newKey, '-keyout', path('ca.key'), '-out', path('ca.pem')],
+    ...['-days', '2', '-subj', '/CN=test authority'],
+  )
+  openssl(
+    ...['req', ...newKey, '-keyout', path('key'), '-out', path('request')],
+    ...['-subj', '/CN=receiver'],
+  )
+  openssl(
+    ...['x509', '-req', '-in', path('request'), '-out', path('cert'), '-days', '2'],
+    ...['-CA', path('ca.pem'), '-CAkey', path('ca.key'), '-CAcreateserial'],
+    ...['-extfile', path('names')],
+  )
+  const read = (name: string) => readFileSync(path(name), 'utf8')
+  return {
+    caFile: path('ca.pem'),
+    ca: read('ca.pem'),
+    key: read('key'),
+    cert: read('cert'),
+    remove: () => rmSync(dir, { recursive: true }),
+  }
+}
+
+/** Sends a challenge back, and says 204 to everything else. */
+export const echo: Behave = ({ body }, response) => {
+  if (body.type === 'webhook.challenge') response.write(JSON.stringify(body))
+  else response.writeHead(204)
+  response.end()
+}
+
+export class Receiver {
+  readonly received: Received[] = []
+  behave: Behave
+  readonly #server: Server
+  #onReceived: () => void = () => {}
+
+  constructor({ key, cert }: Certificates, behave: Behave = echo) {
+    this.behave = behave
+    this.#server = createServer({ key, cert }, async (request, response) => {
+      let text = ''
+      for await (const part of request.setEncoding('utf8')) text += part
+      const { servername } = request.socket as unknown as { servername: string | false }
+      const { url, headers } = request
+      const received = { path: url!, headers, text, body: JSON.parse(text), servername }
+      this.received.push(received)
+      this.behave(received, response)
+      this.#onReceived()
+    })
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Wakeups, without the challenges. */
+  get wakeups(): Received[] {
+    return this.received.filter(({ body }) => body.type === 'notifications.available')
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+  }
+
+  /** Resolves when what was received satisfies `isEnough`. */
+  async until(isEnough: () => boolean): Promise<void> {
+    while (!isEnough()) {
+      await new Promise<void>((resolve) => {
+        this.#onReceived = resolve
+      })
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}

@@ -1,0 +1,214 @@
+// Deliveries: merging, attempts and what comes of them, receipts.
+
+import t from 'tap'
+import { beginAttempt, finishAttempt, readDeliveries, takeDue } from '../../src/forum/deliveries.ts'
+import { expireGuests } from '../../src/forum/identities.ts'
+import { removeWebhook, sweepWebhooks } from '../../src/forum/webhooks.ts'
+import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
+import { dayMs, hourMs, replayed } from './doubles.ts'
+import { bad, inbox, ok, Scene, seen, sent } from './webhook-scene.ts'
+
+t.test('delivery: pending: more messages, own ones too: one wakeup for the others', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  const first = scene.reply(2, 0)
+  scene.reply(1, 0)
+  const last = scene.reply(3, 0)
+  scene.reply(1, 0)
+  const attempt = sent(scene.begin())
+  t.same(JSON.parse(attempt.body), {
+    type: 'notifications.available',
+    event_id: attempt.eventId,
+    inbox_url: inbox,
+    after: first - 1,
+    through: last,
+    created_at: scene.state.messages.createdAt(scene.state.messages.count - 4),
+    content_included: false,
+  })
+  t.ok(attempt.position > last, 'D1: its start is newer than what it tells of')
+  t.equal(scene.begin(), undefined)
+})
+
+t.test('delivery: sending: another message: a second wakeup, which waits its turn', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  const attempt = sent(scene.begin())
+  const second = scene.reply(2, 0)
+  scene.reply(2, 0)
+  t.equal(scene.begin(), undefined, 'one attempt at a time')
+  finishAttempt(scene.forum, attempt, ok)
+  t.equal(sent(scene.begin()).first, second)
+  t.same(
+    scene.deliveries(1).map(({ state }) => state),
+    ['delivered', 'sending'],
+  )
+})
+
+t.test('D2: delivery: sending in a crash: sent again with the same id, and counted', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  const before = sent(scene.begin())
+  scene.reply(2, 0)
+  scene.restart()
+  scene.reply(2, 0)
+  const after = sent(scene.begin())
+  t.equal(after.eventId, before.eventId)
+  t.equal(after.body, before.body)
+  finishAttempt(scene.forum, after, ok)
+  t.match(scene.deliveries(1), [
+    { state: 'delivered', attempts: 2, lastHttpStatus: 204 },
+    { state: 'pending', attempts: 0 },
+  ])
+})
+
+t.test('delivery: it fails for ever: six attempts, ever later, then failed', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  const waits: number[] = []
+  for (let n = 1; n <= 6; n++) {
+    finishAttempt(scene.forum, sent(scene.begin()), bad)
+    const [{ nextAttemptAt, attempts, lastHttpStatus, lastError }] = scene.deliveries(1)
+    t.match({ attempts, lastHttpStatus, lastError }, { attempts: n, lastHttpStatus: 500 })
+    t.equal(lastError, 'webhook_http_500')
+    if (n === 6) break
+    waits.push(nextAttemptAt - scene.world.clock.now)
+    scene.world.clock.now = nextAttemptAt - 1
+    t.equal(scene.begin(), undefined, 'not before its time')
+    scene.world.clock.now = nextAttemptAt
+  }
+  for (const [n, minutes] of [1, 5, 15, 60, 360].entries()) {
+    t.ok(waits[n] >= minutes * 60_000 && waits[n] <= minutes * 72_000, `${minutes} min`)
+  }
+  t.match(scene.deliveries(1), [{ state: 'failed', nextAttemptAt: 0 }])
+  t.equal(scene.begin(), undefined)
+  const next = scene.reply(2, 0)
+  t.equal(sent(scene.begin()).first, next, 'the next message is tried at once')
+})
+
+t.test('delivery: two days old: tried once more, then given up', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  finishAttempt(scene.forum, sent(scene.begin()), bad)
+  scene.world.clock.now += 2 * dayMs
+  finishAttempt(scene.forum, sent(scene.begin()), bad)
+  t.match(scene.deliveries(1), [{ state: 'failed', attempts: 2 }])
+})
+
+t.test('delivery: a message is merged in between attempts: another id, same cursor', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  const seq = scene.reply(2, 0)
+  const first = sent(scene.begin())
+  finishAttempt(scene.forum, first, bad)
+  scene.world.clock.now += hourMs
+  scene.reply(3, 0)
+  const second = sent(scene.begin())
+  t.not(second.eventId, first.eventId, 'a receiver that drops repeated ids still hears of it')
+  t.equal(second.first, seq)
+  t.equal(scene.deliveries(1)[0].id, second.eventId)
+})
+
+t.test('D3: delivery: access lost before the attempt: cancelled, nothing is sent', async (t) => {
+  const scene = new Scene('guest')
+  scene.woken(1)
+  scene.woken(2)
+  scene.reply(3, 0)
+  scene.leave(1, 0)
+  t.equal(scene.begin(), null)
+  t.match(scene.deliveries(1), [{ state: 'cancelled', attempts: 0, nextAttemptAt: 0 }])
+  scene.world.clock.now += 7 * dayMs
+  t.equal(scene.begin(), null, 'an expired guest is not woken')
+  expireGuests(scene.forum)
+  t.equal(scene.state.webhooks.of(2), undefined, 'and has no webhook')
+  t.same(seen(replayed(scene.world.rows)), seen(scene.state))
+})
+
+t.test('delivery: left one of two threads: still told of the other', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.follow(1, 1)
+  scene.reply(2, 0)
+  scene.reply(2, 1)
+  scene.leave(1, 0)
+  t.ok(sent(scene.begin()).eventId)
+})
+
+t.test('delivery: the log is full: nothing begins or finishes, and nothing is lost', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  const due = takeDue(scene.forum)!
+  scene.world.rows.health = 'storage_full'
+  t.equal(beginAttempt(scene.forum, due.webhook, inbox), 'later')
+  scene.world.rows.health = 'ok'
+  const attempt = sent(beginAttempt(scene.forum, due.webhook, inbox))
+  scene.world.rows.health = 'storage_full'
+  t.equal(finishAttempt(scene.forum, attempt, ok), false)
+  scene.world.rows.health = 'ok'
+  t.equal(finishAttempt(scene.forum, attempt, ok), true)
+  t.match(scene.deliveries(1), [{ state: 'delivered' }])
+})
+
+t.test('webhook: replaced or removed while sending: the outcome has nowhere to go', async (t) => {
+  for (const end of ['replaced', 'removed']) {
+    const scene = new Scene()
+    scene.woken(1)
+    scene.reply(2, 0)
+    const attempt = sent(scene.begin())
+    if (end === 'replaced') scene.register(1)
+    else removeWebhook(scene.forum, 1)
+    t.equal(finishAttempt(scene.forum, attempt, ok), true)
+    t.same(scene.deliveries(1), [], 'its queue went with it')
+    scene.reply(2, 0)
+    t.equal(scene.begin(), undefined)
+  }
+})
+
+t.test('H4: deliveries: seven days, and the newest thousand: no more are kept', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  for (let n = 0; n < deliveriesKeptMax + 10; n++) {
+    scene.reply(2, 0)
+    finishAttempt(scene.forum, sent(scene.begin()), ok)
+  }
+  const { deliveries } = scene.state.webhooks.of(1)!
+  t.equal(deliveries.length, deliveriesKeptMax)
+  t.equal(deliveries.at(-1)!.context.first, scene.state.position - 2)
+  scene.world.clock.now += 7 * dayMs - 1
+  const recent = scene.reply(2, 0)
+  sweepWebhooks(scene.forum)
+  t.equal(deliveries.length, deliveriesKeptMax, 'the oldest made room for the newest')
+  scene.world.clock.now += 1
+  sweepWebhooks(scene.forum)
+  t.same(
+    deliveries.map(({ context }) => context.first),
+    [recent],
+  )
+  t.same(seen(replayed(scene.world.rows)), seen(scene.state))
+})
+
+t.test('deliveries: pages: by the cursor, to the last one', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  const firsts: number[] = []
+  for (let n = 0; n < 7; n++) {
+    firsts.push(scene.reply(2, 0))
+    finishAttempt(scene.forum, sent(scene.begin()), ok)
+  }
+  const seenFirsts: number[] = []
+  let after = 0
+  for (;;) {
+    const page = readDeliveries(scene.forum, { caller: 1, after, limit: 3 })
+    seenFirsts.push(...page.deliveries.map(({ context }) => context.first))
+    after = page.nextAfter
+    if (!page.hasMore) break
+  }
+  t.same(seenFirsts, firsts)
+  const { deliveries, ...rest } = readDeliveries(scene.forum, { caller: 1, after, limit: 3 })
+  t.match(rest, { nextAfter: after, hasMore: false })
+  t.same(deliveries, [])
+})

@@ -1,0 +1,238 @@
+// Proposals and reviews: the commands and queries, on a log of rows. G1 and G2 are those of
+// state/proposals.ts.
+
+import fc from 'fast-check'
+import t from 'tap'
+import type { Decision } from '../../src/actors/proposal.ts'
+import { getProposal, getProposals } from '../../src/api/proposals.ts'
+import type { Answer } from '../../src/api/route.ts'
+import { type Forum, isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
+import { createThread } from '../../src/forum/posts.ts'
+import { listProposals, type ProposalRequest, saveProposal } from '../../src/forum/proposals.ts'
+import { saveReview } from '../../src/forum/reviews.ts'
+import { dayMs, newWorld, replayed, serviceOf } from './doubles.ts'
+
+const policy: ProposalRequest = { kind: 'policy', title: 'A title', description: 'Why.' }
+const code: ProposalRequest = {
+  kind: 'code',
+  title: 'Mend it',
+  description: '',
+  base_commit: 'a'.repeat(40),
+  files: [
+    { path: 'src/b.ts', content: 'b\u0001' },
+    { path: 'src/a.ts', edits: [{ old_text: 'x', new_text: 'é🙂' }] },
+    { path: 'src/B.ts', content: null },
+  ],
+}
+
+let keys = 0
+const newKey = () => `key-${++keys}-of-many`
+
+/** What a command did. Throws when it refused. */
+function done<T extends object>(outcome: T | Refusal): T {
+  if (isRefusal(outcome)) throw new Error(outcome.refused)
+  return outcome
+}
+
+function furnished() {
+  const world = newWorld()
+  const { forum } = world
+  for (const kind of ['persistent', 'persistent', 'guest'] as const) {
+    createIdentity(forum, { kind, displayName: kind, address: '' })
+  }
+  const [ana, ben, guest] = [0, 1, 2]
+  const candidateId = forum.state.identities.id(ben)
+  const maintainer = { ...policy, kind: 'maintainer', candidate_id: candidateId } as const
+  return { ...world, ana, ben, guest, maintainer }
+}
+
+function save(forum: Forum, caller: number, request: ProposalRequest, key = newKey()) {
+  return saveProposal(forum, { caller, request, key })
+}
+
+function review(forum: Forum, caller: number, proposal: number, decision: Decision) {
+  const { proposals } = forum.state
+  return saveReview(forum, {
+    caller,
+    proposalId: proposals.id(proposal),
+    proposalHash: proposals.hash(proposal),
+    decision,
+    text: `I ${decision}`,
+    key: newKey(),
+  })
+}
+
+/** The answer to a request for a page, as text. */
+function read(forum: Forum, route: typeof getProposal, id: string, query: object): string {
+  const call = { caller: -1, id, query: { limit: 50, ...query }, body: null, key: '' }
+  const answer = route.run(serviceOf(forum), call as Parameters<typeof route.run>[1]) as Answer
+  return Buffer.from(answer.body as Uint8Array).toString()
+}
+
+t.test('proposals and reviews: folded from their rows anew: every page is the same', async (t) => {
+  const { forum, rows, ana, ben, guest, maintainer } = furnished()
+  const key = newKey()
+  save(forum, ana, code, key)
+  save(forum, guest, policy)
+  save(forum, ben, maintainer)
+  for (const [caller, proposal, decision] of [
+    [ana, 0, 'comment'],
+    [guest, 2, 'endorse'],
+    [ben, 2, 'accept'],
+  ] as const) {
+    done(review(forum, caller, proposal, decision))
+  }
+  const again: Forum = { ...forum, state: replayed(rows) }
+  const pages = (of: Forum) => [
+    read(of, getProposals, '', {}),
+    read(of, getProposals, '', { before: Number.MAX_SAFE_INTEGER, limit: 2 }),
+    ...[0, 1, 2].map((proposal) => read(of, getProposal, of.state.proposals.id(proposal), {})),
+  ]
+  t.same(pages(again), pages(forum))
+  t.match(pages(again)[0], '"content":"b\\u0001"')
+
+  const { position, proposal, replayed: isReplay } = done(save(again, ana, code, key))
+  t.same([position, proposal, isReplay], [4, 0, true], 'its receipt came back too')
+  t.same(save(again, ana, policy, key), { refused: 'idempotency_conflict', position: 4 })
+})
+
+t.test(
+  'G2: a proposal of code: read: files by UTF-16 units, and nothing more or less',
+  async (t) => {
+    const { forum, ana } = furnished()
+    save(forum, ana, code)
+    const { id, seq, proposal_hash, created_at, author_id, advisory, ...said } = JSON.parse(
+      read(forum, getProposals, '', {}),
+    ).proposals[0]
+    t.same([seq, advisory], [4, true])
+    t.equal(author_id, forum.state.identities.id(ana))
+    t.same(said, {
+      ...code,
+      supersedes: null,
+      files: [code.files[2], code.files[1], code.files[0]],
+    })
+  },
+)
+
+t.test('proposal: full log: refused; a replay is answered all the same', async (t) => {
+  const { forum, rows, ana } = furnished()
+  const key = newKey()
+  save(forum, ana, code, key)
+  done(review(forum, ana, 0, 'approve'))
+  rows.health = 'storage_full'
+  t.same(save(forum, ana, code), { refused: 'storage_full' })
+  t.same(review(forum, ana, 0, 'approve'), { refused: 'storage_full' })
+  t.equal(done(save(forum, ana, code, key)).replayed, true)
+  const turned = { ...code, files: [code.files[1], code.files[0], code.files[2]] }
+  t.equal(done(save(forum, ana, turned, key)).replayed, true, 'files have no order')
+})
+
+t.test('key: used across kinds of writes: refused, with the position of its use', async (t) => {
+  const { forum, ana } = furnished()
+  const key = newKey()
+  const thread = {
+    caller: ana,
+    title: 'A title',
+    content: 'Why.',
+    visibility: 'public',
+    participantIds: [],
+    address: '',
+    key,
+  } as const
+  save(forum, ana, policy, key)
+  t.same(createThread(forum, thread), { refused: 'idempotency_conflict', position: 4 })
+  const { position } = done(createThread(forum, { ...thread, key: newKey() }))
+  t.equal(position, 5)
+  const used = newKey()
+  createThread(forum, { ...thread, key: used })
+  t.same(save(forum, ana, policy, used), { refused: 'idempotency_conflict', position: 6 })
+})
+
+t.test('proposal: what it refers to will not do: refused, and why', async (t) => {
+  const { forum, clock, ana, guest, maintainer } = furnished()
+  save(forum, ana, policy)
+  const supersedes = forum.state.proposals.id(0)
+  const absent = `gov_${'0'.repeat(32)}`
+  t.same(save(forum, ana, { ...policy, supersedes: absent }), { refused: 'not_found' })
+  const otherKind = { refused: 'invalid_supersedes', position: 4 }
+  t.same(save(forum, ana, { ...code, supersedes }), otherKind)
+  done(save(forum, ana, { ...policy, supersedes }))
+
+  const candidates = ['', 'ben', `agt_${'0'.repeat(32)}`, forum.state.identities.id(guest)]
+  for (const candidate_id of candidates) {
+    t.same(save(forum, ana, { ...maintainer, candidate_id }), { refused: 'invalid_candidate' })
+  }
+  clock.now += 8 * dayMs
+  expireGuests(forum)
+  const expired = { ...maintainer, candidate_id: forum.state.identities.id(guest) }
+  t.same(save(forum, ana, expired), { refused: 'invalid_candidate' })
+})
+
+t.test('review: accept by anyone, anywhere: heard from the candidate alone', async (t) => {
+  const { forum, ana, ben, maintainer } = furnished()
+  for (const request of [code, policy, maintainer]) save(forum, ana, request)
+  const heard = [0, 1, 2].flatMap((proposal) =>
+    [ana, ben].map((caller) => !isRefusal(review(forum, caller, proposal, 'accept'))),
+  )
+  t.same(heard, [false, false, false, false, false, true])
+  t.same(review(forum, ana, 2, 'accept'), { refused: 'candidate_only', position: 6 })
+  const { reviewCount } = forum.state.proposals.actors.columns
+  t.same(
+    [0, 1, 2].map((proposal) => reviewCount.get(proposal)),
+    [0, 0, 1],
+  )
+})
+
+t.test(
+  "review: of another version or with NUL: refused, with the proposal's position",
+  async (t) => {
+    const { forum, ana } = furnished()
+    save(forum, ana, policy)
+    const wish = {
+      caller: ana,
+      proposalId: forum.state.proposals.id(0),
+      proposalHash: '0'.repeat(64),
+      decision: 'comment',
+      text: 'Hm.',
+      key: newKey(),
+    } as const
+    t.same(saveReview(forum, wish), { refused: 'proposal_hash_mismatch', position: 4 })
+    t.same(saveReview(forum, { ...wish, text: '\0' }), { refused: 'invalid_field' })
+    const absent = `gov_${'0'.repeat(32)}`
+    t.same(saveReview(forum, { ...wish, proposalId: absent }), { refused: 'not_found' })
+  },
+)
+
+t.test(
+  'list: any number of proposals, any page size, either way: each once, in order',
+  async () => {
+    const sizes = fc.record({ count: fc.nat(12), limit: fc.integer({ min: 1, max: 5 }) })
+    const property = fc.property(sizes, ({ count, limit }) => {
+      const { forum, ana } = furnished()
+      for (let i = 0; i < count; i++) {
+        save(forum, ana, policy)
+        createIdentity(forum, { kind: 'guest', displayName: 'gap', address: '' })
+      }
+      for (const direction of ['after', 'before'] as const) {
+        const seen: number[] = []
+        let from = direction === 'after' ? 0 : Number.MAX_SAFE_INTEGER
+        for (let hasMore = true; hasMore; ) {
+          const page = listProposals(forum, { from, direction, limit })
+          seen.push(...page.proposals)
+          const beyond = direction === 'after' && page.hasMore ? [page.proposals.at(-1)! + 1] : []
+          const newest = Math.max(-1, ...page.proposals, ...beyond)
+          const expected = newest === -1 ? 0 : forum.state.proposals.seq(newest)
+          if (page.position !== expected) throw new Error(`waits for ${page.position}`)
+          if (page.proposals.length === 0 && page.next !== from) throw new Error('cursor moved')
+          from = page.next
+          hasMore = page.hasMore
+        }
+        const all = Array.from({ length: count }, (_, i) => i)
+        const expected = direction === 'after' ? all : all.reverse()
+        if (`${seen}` !== `${expected}`) throw new Error(`${direction}: ${seen}`)
+      }
+    })
+    fc.assert(property, { numRuns: 100 })
+  },
+)

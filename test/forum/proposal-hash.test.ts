@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto'
+import t from 'tap'
+import { exampleHash, exampleJson, governanceGuide } from '../../src/api/guides/governance.ts'
+import { proposalHash } from '../../src/forum/proposal-hash.ts'
+import type { ProposalText } from '../../src/state/proposals.ts'
+
+const policy: ProposalText = {
+  author_id: 'agt_0f8c6a7e5d4b4c3a9f1e2d3c4b5a6978',
+  title: 'Commit messages',
+  description: 'Say why.',
+  supersedes: null,
+  kind: 'policy',
+}
+
+t.test("proposal: the guide's example: hashed: what the guide says", async (t) => {
+  t.equal(hash('sha256', exampleJson, 'hex'), exampleHash)
+  t.equal(proposalHash(policy), exampleHash)
+  const guide = governanceGuide('https://forum.example').split('\n')
+  t.ok(guide.includes(exampleJson))
+  t.ok(guide.includes(`which gives ${exampleHash}`))
+  t.same(
+    guide.filter((line) => line.length > 110),
+    guide.filter((line) => line === exampleJson),
+  )
+})
+
+t.test(
+  'proposal: any field another, or names in another order: another hash, the same',
+  async (t) => {
+    const others: ProposalText[] = [
+      { ...policy, author_id: 'agt_2' },
+      { ...policy, title: 'Commit message' },
+      { ...policy, description: 'Say  why.' },
+      { ...policy, supersedes: 'gov_1' },
+      { ...policy, kind: 'maintainer', candidate_id: 'agt_1' },
+      { ...policy, kind: 'maintainer', candidate_id: 'agt_2' },
+      { ...policy, kind: 'code', base_commit: 'a', files: [{ path: 'a', content: '' }] },
+      { ...policy, kind: 'code', base_commit: 'a', files: [{ path: 'a', content: null }] },
+    ]
+    const hashes = new Set([policy, ...others].map(proposalHash))
+    t.equal(hashes.size, others.length + 1)
+    const turned = Object.fromEntries(Object.entries(policy).reverse()) as unknown as ProposalText
+    t.equal(proposalHash(turned), exampleHash)
+  },
+)

@@ -1,0 +1,71 @@
+import t from 'tap'
+import { isPathAllowed, refuseTexts, textBytesMax } from '../../src/forum/proposal-rules.ts'
+
+const allowed = [
+  'a',
+  'README.md',
+  'src/forum/keys.ts',
+  'src/state/hash-key.ts',
+  'docs/été 🙂.md',
+  '.gitignore',
+  '.github/workflows/check.yml',
+  'environment/.environment',
+  'monkey.ts',
+  'a..b/...c',
+  'src/secretary.ts',
+]
+
+const refused = [
+  // Not relative, or with a segment that is empty, `.` or `..`.
+  ...['', '/etc/passwd', 'a//b', 'a/', './a', 'a/.', '../a', 'a/../b', '..', '/'],
+  // Characters.
+  ...['a\\b', 'a\0', 'a\nb', 'a\u007f', 'a\u0085', 'C:a', 'a%2e', 'a?b', 'a#b'],
+  // What belongs to no proposal.
+  ...['.git', '.git/config', 'a/.git/hooks/x', '.GIT/config', '.git./config', '.git /config'],
+  ...['node_modules/a', 'a/node_modules/b.js', 'Node_Modules/a'],
+  // Names of what must stay private.
+  ...['.env', '.env.local', 'app/.env.production', '.ENV', '.envrc'],
+  ...['tls/server.key', 'cert.pem', 'store.p12', 'id_rsa', '.ssh/config', 'id_ed25519.pub'],
+  ...['private-key.txt', 'api_keys.json', 'APIKey.txt'.toLowerCase()],
+  ...['secrets.json', 'secrets/prod.txt', 'client_secret.json', 'Secret.yml', 'my.secret'],
+  ...['credentials', 'aws-credentials.csv', '.git-credentials', '.aws/config', '.netrc', '.npmrc'],
+]
+
+for (const path of allowed) {
+  t.test(`path: ${path}: allowed`, async (t) => t.equal(isPathAllowed(path), true))
+}
+for (const path of refused) {
+  t.test(`path: ${JSON.stringify(path)}: refused`, async (t) => t.equal(isPathAllowed(path), false))
+}
+
+const texts = { title: 'a', description: 'b' }
+const whole = (path: string, content: string | null) => ({ path, content })
+
+t.test('texts: rules broken together: the first is heard', async (t) => {
+  const nul = { title: '\0', description: 'b' }
+  const long = 'x'.repeat(textBytesMax)
+  t.equal(refuseTexts({ ...nul, files: [whole('../a', long), whole('../a', '')] }), 'invalid_path')
+  t.equal(refuseTexts({ ...nul, files: [whole('a', long), whole('a', '')] }), 'duplicate_path')
+  t.equal(refuseTexts({ ...nul, files: [whole('a', long), whole('A', '')] }), 'invalid_field')
+  t.equal(refuseTexts({ ...texts, files: [whole('a', long), whole('A', '')] }), 'too_large')
+  t.equal(refuseTexts({ ...texts, files: [whole('a', ''), whole('A', null)] }), null)
+})
+
+t.test('texts: a NUL in any of them: refused', async (t) => {
+  t.equal(refuseTexts({ ...texts, description: 'a\0' }), 'invalid_field')
+  t.equal(refuseTexts({ ...texts, files: [whole('a', '\0')] }), 'invalid_field')
+  for (const edit of [
+    { old_text: '\0', new_text: '' },
+    { old_text: 'a', new_text: '\0' },
+  ]) {
+    t.equal(refuseTexts({ ...texts, files: [{ path: 'a', edits: [edit] }] }), 'invalid_field')
+  }
+})
+
+t.test('texts: together 32 KiB of UTF-8, and one byte more: taken, refused', async (t) => {
+  const rest = textBytesMax - 'abé'.length - 1
+  const edits = [{ old_text: 'é', new_text: 'x'.repeat(rest - 10) }]
+  const files = [{ path: 'long-path', edits }, whole('b', 'x'.repeat(10))]
+  t.equal(refuseTexts({ ...texts, files }), null)
+  t.equal(refuseTexts({ ...texts, files: [...files, whole('c', 'x')] }), 'too_large')
+})

@@ -1,0 +1,149 @@
+// A small forum for tests of webhooks: a few identities in a few threads, and shorthands for what
+// they do.
+
+import assert from 'node:assert/strict'
+import {
+  type Attempt,
+  beginAttempt,
+  eventId,
+  readDeliveries,
+  takeDue,
+} from '../../src/forum/deliveries.ts'
+import { isRefusal } from '../../src/forum/forum.ts'
+import { createIdentity } from '../../src/forum/identities.ts'
+import { createThread, reply } from '../../src/forum/posts.ts'
+import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
+import { beginVerification, finishVerification, registerWebhook } from '../../src/forum/webhooks.ts'
+import type { Limits } from '../../src/state/quotas.ts'
+import type { State } from '../../src/state/state.ts'
+import { newWorld, replayed, type World } from './doubles.ts'
+
+export const inbox = 'https://forum.example/api/notifications'
+export const agents = 4
+export const threads = 3
+
+/** A forum of a few identities, the first of which wrote all threads and then left them. */
+export class Scene {
+  readonly world: World
+  readonly threadIds: string[] = []
+  readonly attempts: Attempt[] = []
+  /** For each identity the messages it has to be woken for, and has not been. */
+  readonly owed = new Map<number, Set<number>>()
+  keys = 0
+
+  constructor(kind: 'guest' | 'persistent' = 'persistent', limits?: Limits) {
+    this.world = newWorld(limits)
+    for (let n = 0; n < agents; n++) {
+      createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' })
+    }
+    for (let n = 0; n < threads; n++) {
+      this.post(() =>
+        createThread(this.forum, {
+          caller: 0,
+          title: `thread ${n}`,
+          content: 'first',
+          visibility: 'public',
+          participantIds: [],
+          address: '',
+          key: this.key(),
+        }),
+      )
+      this.threadIds.push(this.state.threads.id(n))
+      unsubscribe(this.forum, { caller: 0, threadId: this.threadIds[n] })
+    }
+  }
+
+  get forum() {
+    return this.world.forum
+  }
+
+  get state(): State {
+    return this.forum.state
+  }
+
+  key(): string {
+    this.keys += 1
+    return `key-${this.keys}`
+  }
+
+  post(publish: () => { position: number } | { refused: string }): number {
+    const outcome = publish()
+    assert.ok(!isRefusal(outcome), 'it is published')
+    return (outcome as { position: number }).position
+  }
+
+  reply(caller: number, thread: number): number {
+    const threadId = this.threadIds[thread]
+    return this.post(() =>
+      reply(this.forum, { caller, threadId, content: 'hello', address: '', key: this.key() }),
+    )
+  }
+
+  follow(caller: number, thread: number): void {
+    subscribe(this.forum, { caller, threadId: this.threadIds[thread] })
+  }
+
+  leave(caller: number, thread: number): void {
+    unsubscribe(this.forum, { caller, threadId: this.threadIds[thread] })
+  }
+
+  register(caller: number, key = this.key(), endpoint = 'https://hooks.example.com/') {
+    return registerWebhook(this.forum, { caller, endpoint, key })
+  }
+
+  verify(caller: number, error: string | null = null) {
+    const begun = beginVerification(this.forum, caller)
+    return isRefusal(begun) ? begun : finishVerification(this.forum, begun, error)
+  }
+
+  /** An identity with an active webhook that follows the first thread. */
+  woken(caller: number): void {
+    this.register(caller)
+    this.verify(caller)
+    this.follow(caller, 0)
+  }
+
+  begin(): Attempt | null | 'later' | undefined {
+    const due = takeDue(this.forum)
+    return due && beginAttempt(this.forum, due.webhook, inbox)
+  }
+
+  deliveries(caller: number) {
+    const { webhook, deliveries } = readDeliveries(this.forum, { caller, after: 0, limit: 100 })
+    return deliveries.map((delivery) => ({
+      id: eventId(webhook!, delivery),
+      state: this.state.webhooks.state(delivery),
+      ...delivery.context,
+    }))
+  }
+
+  /** Goes on from what the log says, as after a crash. */
+  restart(): void {
+    this.forum.state = replayed(this.world.rows)
+    this.state.webhooks.resume()
+    this.attempts.length = 0
+  }
+}
+
+/** All that can be seen of webhooks from outside. */
+export function seen(state: State) {
+  return {
+    registrations: state.webhooks.registrations,
+    webhooks: [...state.webhooks.all()].map(({ actor, deliveries, open, sealed, ...rest }) => ({
+      ...rest,
+      actor,
+      sealed: Buffer.from(sealed).toString('hex'),
+      deliveries,
+      open: open.map(({ context }) => context.first),
+    })),
+    changed: Array.from({ length: agents }, (_, n) => state.webhooks.changedAt(n)),
+  }
+}
+
+export function sent(attempt: ReturnType<Scene['begin']>): Attempt {
+  assert.ok(attempt && attempt !== 'later', 'there is an attempt')
+  return attempt
+}
+
+export const ok = { status: 204, error: null }
+export const bad = { status: 500, error: 'webhook_http_500' }

@@ -1,0 +1,103 @@
+// Webhooks: registration and its replay, verification, lapsing, the secret.
+
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { isRefusal } from '../../src/forum/forum.ts'
+import { reply } from '../../src/forum/posts.ts'
+import { open, sealNew, seedBytes } from '../../src/forum/webhook-secret.ts'
+import {
+  beginVerification,
+  finishVerification,
+  hasRightKey,
+  readWebhook,
+  removeWebhook,
+  sweepWebhooks,
+} from '../../src/forum/webhooks.ts'
+import { dayMs, hourMs, replayed, webhookKey } from './doubles.ts'
+import { Scene } from './webhook-scene.ts'
+
+t.test('webhook: registered with the same key: the same secret, until it is gone', async (t) => {
+  const scene = new Scene()
+  const first = scene.register(1, 'key-of-it')
+  assert.ok(!isRefusal(first))
+  t.match(first.secret, /^whsec_[0-9a-f]{64}$/)
+  t.notOk(Buffer.concat(scene.world.rows.packed).toString('latin1').includes(first.secret))
+  scene.forum.state = replayed(scene.world.rows)
+  const again = scene.register(1, 'key-of-it')
+  t.match(again, { replayed: true, secret: first.secret, position: first.position })
+  const conflict = { refused: 'idempotency_conflict' }
+  t.match(scene.register(1, 'key-of-it', 'https://other.example.com/'), conflict)
+  const second = scene.register(1)
+  t.not((second as typeof first).secret, first.secret)
+  t.match(scene.register(1, 'key-of-it'), conflict, 'replaced')
+  t.match(scene.register(1, `key-${scene.keys}`), { replayed: true })
+  removeWebhook(scene.forum, 1)
+  t.match(scene.register(1, `key-${scene.keys}`), conflict, 'removed')
+  const threadId = scene.threadIds[0]
+  const wish = { caller: 1, threadId, content: 'x', address: '', key: 'key-of-it' }
+  t.match(reply(scene.forum, wish), conflict, 'one key space')
+})
+
+t.test('webhook: over a quota: refused until the hour is over, replays never', async (t) => {
+  const limits = { webhooks: { identity: 2 }, verifications: { identity: 1 } }
+  const scene = new Scene('persistent', limits)
+  t.match(scene.register(1, 'key-of-one'), { replayed: false })
+  t.match(scene.verify(1, 'webhook_timeout'), { webhook: {} })
+  t.match(scene.verify(1), { refused: 'rate_limited', retryAfter: 3600 })
+  t.match(scene.register(1), { replayed: false })
+  t.match(scene.register(1, `key-${scene.keys}`), { replayed: true })
+  t.match(scene.register(1), { refused: 'rate_limited' })
+  t.match(scene.register(2), { replayed: false }, 'others may')
+  scene.forum.state = replayed(scene.world.rows, limits)
+  t.match(scene.register(1), { refused: 'rate_limited' }, 'a restart forgets nothing')
+  scene.world.clock.now += hourMs
+  t.match(scene.register(1), { replayed: false })
+  t.match(scene.verify(1), { webhook: {} })
+})
+
+t.test('webhook: unverified for a day: lapsed; verified: stays', async (t) => {
+  const scene = new Scene()
+  scene.register(1)
+  scene.register(2)
+  scene.verify(2)
+  scene.world.clock.now += dayMs - 1
+  sweepWebhooks(scene.forum)
+  t.ok(readWebhook(scene.forum, 1).webhook)
+  scene.world.clock.now += 1
+  sweepWebhooks(scene.forum)
+  t.equal(readWebhook(scene.forum, 1).webhook, null)
+  t.equal(readWebhook(scene.forum, 1).position, scene.world.rows.position)
+  t.ok(readWebhook(scene.forum, 2).webhook)
+  t.match(scene.verify(1), { refused: 'webhook_not_registered' })
+  const { length } = scene.world.rows.packed
+  sweepWebhooks(scene.forum)
+  t.equal(scene.world.rows.packed.length, length, 'no record for nothing')
+})
+
+t.test('webhook: removed while the challenge is out: not registered', async (t) => {
+  const scene = new Scene()
+  scene.register(1)
+  const begun = beginVerification(scene.forum, 1)
+  assert.ok(!isRefusal(begun))
+  scene.register(1)
+  t.match(finishVerification(scene.forum, begun, null), { refused: 'webhook_not_registered' })
+  const { webhook } = readWebhook(scene.forum, 1)
+  t.equal(scene.state.webhooks.isActive(webhook!), false, 'the other one proved nothing')
+})
+
+t.test('secret: sealed: opens for its webhook and key only, and not when touched', async (t) => {
+  const sealed = sealNew(webhookKey, 'a', Buffer.alloc(seedBytes, 9))
+  t.equal(open(webhookKey, 'a', sealed), `whsec_${'09'.repeat(32)}`)
+  t.equal(open(webhookKey, 'b', sealed), null)
+  t.equal(open(Buffer.alloc(32, 6), 'a', sealed), null)
+  for (let i = 0; i < sealed.length; i++) {
+    const touched = Buffer.from(sealed)
+    touched[i] ^= 1
+    t.equal(open(webhookKey, 'a', touched), null)
+  }
+  const scene = new Scene()
+  t.equal(hasRightKey(scene.forum), true)
+  scene.register(1)
+  t.equal(hasRightKey(scene.forum), true)
+  t.equal(hasRightKey({ ...scene.forum, webhookKey: Buffer.alloc(32, 6) }), false)
+})

@@ -1,0 +1,44 @@
+// Goal:   no text with half a character passes the edge, however deep it lies, and no depth hurts.
+// Method: parseBody against a plain recursive model, on random JSON written with escapes.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { parseBody } from '../../src/http/parse.ts'
+
+function mended(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(mended)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, mended(part)]))
+}
+
+const text = fc
+  .array(fc.constantFrom('a', '\\', 'u', '\ud83d', '\ude00', 'é'))
+  .map((all) => all.join(''))
+const { whole } = fc.letrec((tie) => ({
+  whole: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('part'), { noNullPrototype: true }),
+  part: fc.oneof(
+    { maxDepth: 6 },
+    text,
+    fc.constantFrom(null, true, 1),
+    fc.array(tie('part')),
+    tie('whole'),
+  ),
+}))
+
+t.test('body: random JSON with halves of characters: parsed: each half is U+FFFD', async () => {
+  const property = fc.property(whole, (value) => {
+    const body = parseBody(Buffer.from(JSON.stringify(value)))
+    const [is, should] = [JSON.stringify(body), JSON.stringify(mended(value))]
+    if (is !== should) throw new Error(`${is} is not ${should}`)
+  })
+  fc.assert(property, { numRuns: 1000 })
+})
+
+t.test('body: 60,000 arrays in each other around half a character: mended', async (t) => {
+  const depth = 60_000
+  const json = `{"a":${'['.repeat(depth)}"\\uD800"${']'.repeat(depth)}}`
+  let part = parseBody(Buffer.from(json))?.a
+  while (Array.isArray(part)) [part] = part
+  t.equal(part, '\ufffd')
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { Meter } from '../../src/http/meter.ts'
+import { readiness } from '../../src/ops/readiness.ts'
+import { newVitals, type Vitals } from '../../src/ops/vitals.ts'
+import { State } from '../../src/state/state.ts'
+import type { Health, Journal } from '../../wal/journal.ts'
+
+function given(refusal: 'starting' | 'shutting_down' | null, health: Health | null): Vitals {
+  const vitals = newVitals({
+    version: '1',
+    http: 'x',
+    durability: 'always',
+    availability: { refusal },
+    meter: new Meter(),
+    state: new State({ retentionMs: 1, seed: 1 }),
+  })
+  if (health !== null) vitals.journal = { health, position: 7 } as Journal
+  return vitals
+}
+
+t.test('operator: the log is replayed: asks for readiness: no, and how far it is', async (t) => {
+  const vitals = given('starting', null)
+  t.strictSame(readiness(vitals, false), {
+    isReady: false,
+    text: 'starting: 0% of the log replayed, 0 of 0 bytes\n',
+  })
+  vitals.replayed = { bytes: 299, ofBytes: 1000 }
+  t.equal(readiness(vitals, false).text, 'starting: 29% of the log replayed, 299 of 1000 bytes\n')
+  t.equal(
+    readiness(vitals, true).text,
+    '[-] log: starting: 29% of the log replayed, 299 of 1000 bytes\n' +
+      '[-] storage: not open yet\n' +
+      '[-] requests: starting: 29% of the log replayed, 299 of 1000 bytes\n',
+  )
+})
+
+t.test('operator: serving: asks for readiness: yes', async (t) => {
+  const vitals = given(null, 'ok')
+  t.strictSame(readiness(vitals, false), { isReady: true, text: 'ok\n' })
+  t.equal(readiness(vitals, true).text, '[+] log: at 7\n[+] storage: ok\n[+] requests: answered\n')
+})
+
+t.test('operator: the disk is full: asks for readiness: yes, since reading goes on', async (t) => {
+  const { isReady, text } = readiness(given(null, 'storage_full'), true)
+  t.ok(isReady)
+  t.match(text, '[-] storage: storage_full')
+})
+
+t.test('operator: the node drains: asks for readiness: no, and what it waits for', async (t) => {
+  const vitals = given('shutting_down', 'ok')
+  vitals.gateLength = () => 3
+  t.strictSame(readiness(vitals, false), {
+    isReady: false,
+    text: 'draining: 3 answers wait for the log\n',
+  })
+})
