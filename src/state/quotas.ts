@@ -1,10 +1,10 @@
 // How often whom may do what: exact sliding windows, folded from the times of records.
 //
-//   action      counted in   for all | per identity | per address
-//   messages    a day             ·        ·              ·         a limit of 0 does not hold
+//   action, as `messages` ─┬─ limit for all ────── window ── one subject
+//                          ├─ limit per identity ─ window ── a subject for each identity
+//                          └─ limit per address ── window ── a subject for each address
 //
-//   window ── subject ── the times of its last `most` events, a ring:   … 17 42 | 3 8 9 …
-//                                                                              └ next, the oldest
+//   subject: the times of its last events, a ring:   17 42 | 3 8 9     next ▶ the oldest
 //
 // W1. At most `most` events of a subject in any `windowMs`. With the times of the last `most` at
 //     hand, one more may happen as soon as the oldest of them has left the window.
