@@ -45,7 +45,8 @@ const ajv = new Ajv({
   useDefaults: true,
   verbose: true,
   strict: true,
-  strictRequired: false, // of two properties exactly one: each is required without being declared again
+  // Of two properties exactly one: each is required without being declared again.
+  strictRequired: false,
   allowUnionTypes: true,
   discriminator: true,
 })
