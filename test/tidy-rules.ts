@@ -23,7 +23,6 @@ const linesMax = 300
 
 /** Files that may be longer, and why. */
 const longFiles = new Map([
-  ['wal/scan.ts', 'one pass over the log, whose steps share the place they are at'],
   ['test/wal/simulated-disk.ts', 'one disk: what is seen, what is durable, what a crash leaves'],
 ])
 
@@ -62,7 +61,7 @@ const chanceWords =
 const benchHead = ['Question', 'Compares', 'Fixed', 'Reports', 'Leaves out', 'Smoke']
 const leftOpen = /\b(?:TODO|FIXME|XXX)\b|\.only\(/
 const silenced =
-  /\.(?:skip|todo)\(|\b(?:skip|todo): |@ts-(?:ignore|expect-error|nocheck)|biome-ignore/
+  /\bt\.(?:skip|todo)\(|\b(?:skip|todo): |@ts-(?:ignore|expect-error|nocheck)|biome-ignore/
 const ownPaths = /registry\.npmjs|deb\.debian|(?<![\w.])\/(?:work|farm|home|root|Users)\/\w/
 
 const isCode = (path: string) => path.endsWith('.ts')
