@@ -4,8 +4,8 @@ import t from 'tap'
 import { startForum } from './harness.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
-for (const http of ['uws', 'node']) {
-  t.test(`connections: on ${http}: what they go through`, async (t) => {
+for (const http of ['auto', 'node']) {
+  t.test(`connections: --http ${http}: used and misused: the next request is served`, async (t) => {
     const forum = await startForum(t, ['--http', http])
     const ana = await forum.identity()
     const { body: published } = await ana.thread()

@@ -4,8 +4,8 @@ import t from 'tap'
 import { startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
-for (const http of ['uws', 'node']) {
-  t.test(`paths and methods: on ${http}: what each answers`, async (t) => {
+for (const http of ['auto', 'node']) {
+  t.test(`paths and methods: --http ${http}: asked for: answered by the documents`, async (t) => {
     const forum = await startForum(t, ['--http', http])
     const { anonymous } = forum
     const id = `thr_${'0'.repeat(32)}`
