@@ -3,11 +3,11 @@
 // Fixed:      200 identities with verified webhooks at one HTTPS receiver, each following 4 of 20
 //             threads; 10,000 replies, theirs and others', over 64 connections; callers try again
 //             with the same key.
-// Demands:    each message that an identity's feed shows lies in the range of a wakeup that its
-//             receiver got; every range begins and ends with a message by another; each receipt
-//             says delivered, and its id was received; nobody else's secret signed.
 // Reports:    replies/s while waking, wakeups, how many ids came twice, the time from the last
-//             reply to the last wakeup.
+//             reply to the last wakeup. Fails unless each message that an identity's feed shows
+//             lies in the range of a wakeup that its receiver got, every range begins and ends
+//             with a message by another, each receipt says delivered and its id was received, and
+//             the owner's secret signed everything.
 // Leaves out: receivers that fail (test/forum/deliveries.test.ts) or are silent (black-hole.ts).
 // Smoke:      20 identities, 300 replies.
 

@@ -58,8 +58,8 @@ export async function wrk(load: Load): Promise<Measured> {
   const sockets = /Socket errors: (.+)/.exec(stdout)?.[1].match(/\d+/g) ?? []
   return {
     requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)![1]),
-    p50Ms: milliseconds(/50%\s+(\S+)/.exec(stdout)![1]),
-    p99Ms: milliseconds(/99%\s+(\S+)/.exec(stdout)![1]),
+    p50Ms: milliseconds(/\s50%\s+(\S+)/.exec(stdout)![1]),
+    p99Ms: milliseconds(/\s99%\s+(\S+)/.exec(stdout)![1]),
     errors: [errors, ...sockets].reduce((sum, text) => sum + Number(text), 0),
   }
 }

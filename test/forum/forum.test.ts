@@ -151,7 +151,7 @@ t.test(
         )
       }
     })
-    // Shrinking takes minutes: a failure prints its seed at once, and shrinks without `endOnFailure`.
+    // A failure prints its seed at once; without `endOnFailure` it is shrunk, which takes minutes.
     fc.assert(property, { numRuns: programs, endOnFailure: true })
   },
 )

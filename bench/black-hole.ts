@@ -1,0 +1,169 @@
+// Question:   does a receiver that never answers slow down those who publish?
+// Compares:   a server without webhooks; one where 1,000 wakeups wait for a silent receiver, one of
+//             them always under way; and on that one, replies in the very thread that the 1,000
+//             follow, where each reply is merged into 1,000 waiting wakeups.
+// Fixed:      wrk with 16 connections, 300-byte replies, --durability always, servers on core 0,
+//             wrk on core 1; measured alternately, the median of the rounds is reported.
+// Reports:    replies/s, p50 and p99 of each; attempts made meanwhile.
+// Leaves out: receivers that answer (webhook-lab.ts).
+// Smoke:      20 webhooks, one round of one second; skipped with a line when wrk is not installed.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Agent as HttpAgent, request } from 'undici'
+import { echo, makeCertificates, Receiver } from '../test/delivery/receiver.ts'
+import { has, type Measured, startServer, wrk } from './wrk.ts'
+
+const isSmoke = process.argv.includes('--smoke')
+const webhookCount = isSmoke ? 20 : 1_000
+const rounds = isSmoke ? 1 : 5
+const seconds = isSmoke ? 1 : 5
+const connections = 16
+const atOnce = 8
+const content = 'The quick brown agent jumps over the lazy benchmark. '.repeat(6).slice(0, 300)
+const main = join(import.meta.dirname, '../src/main.js')
+
+const script = `
+local counter = 0
+function init(args) path, token, prefix = args[1], args[2], args[3] end
+function request()
+  counter = counter + 1
+  return wrk.format("POST", path, {
+    ["Content-Type"] = "application/json",
+    ["Authorization"] = "Bearer " .. token,
+    ["Idempotency-Key"] = prefix .. "-" .. counter,
+  }, '{"content":"${content}"}')
+end
+`
+
+const http = new HttpAgent({ connections: atOnce })
+let keys = 0
+
+async function post<T>(url: string, path: string, token = '', body: object = {}): Promise<T> {
+  keys += 1
+  const answer = await request(url + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'idempotency-key': `prepare-${keys}-000`,
+      ...(token !== '' && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+    dispatcher: http,
+  })
+  const json = await answer.body.json()
+  if (answer.statusCode < 300) return json as T
+  throw new Error(`${path}: ${answer.statusCode} ${JSON.stringify(json)}`)
+}
+
+interface Side {
+  name: string
+  url: string
+  token: string
+  path: string
+}
+
+/** A writer and a thread that nobody else follows. */
+async function newThread(name: string, url: string): Promise<Side> {
+  const { token } = await post<{ token: string }>(url, '/api/identities')
+  const { read_url } = await post<{ read_url: string }>(url, '/api/threads', token, {
+    title: name,
+    content,
+  })
+  return { name, url, token, path: `${read_url}/replies` }
+}
+
+/** Has identities follow a thread with verified webhooks; returns the token of one of them. */
+async function follow({ url, path }: Side, receiver: Receiver): Promise<string> {
+  const webhook = '/api/notifications/webhook'
+  const endpoint = { url: `https://localhost:${receiver.port}/` }
+  let left = webhookCount
+  let last = ''
+  const lane = async () => {
+    while (left-- > 0) {
+      const { token } = await post<{ token: string }>(url, '/api/identities')
+      await post(url, path.replace('/replies', '/subscribe'), token)
+      await post(url, webhook, token, endpoint)
+      const { verified } = await post<{ verified: boolean }>(url, `${webhook}/verify`, token)
+      if (!verified) throw new Error('the receiver did not echo')
+      last = token
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
+  return last
+}
+
+/** Whether the wakeup of one follower waits. */
+async function isWaiting(url: string, token: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${token}` }
+  const path = '/api/notifications/deliveries'
+  const { body } = await request(url + path, { headers, dispatcher: http })
+  const { deliveries } = (await body.json()) as { deliveries: { state: string }[] }
+  return deliveries.some(({ state }) => state === 'pending' || state === 'sending')
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
+}
+
+function report({ name }: Side, measured: Measured[]): void {
+  const rate = Math.round(median(measured.map(({ requestsPerSecond }) => requestsPerSecond)))
+  const p50 = median(measured.map(({ p50Ms }) => p50Ms)).toFixed(2)
+  const p99 = median(measured.map(({ p99Ms }) => p99Ms)).toFixed(2)
+  const errors = measured.reduce((sum, { errors }) => sum + errors, 0)
+  const shown = rate.toLocaleString('en').padStart(8)
+  console.log(`${name.padEnd(40)} ${shown}/s  p50 ${p50} ms  p99 ${p99} ms  errors ${errors}`)
+}
+
+async function compare(sides: Side[], luaFile: string): Promise<void> {
+  const measured = sides.map((): Measured[] => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, { name, url, path, token }] of sides.entries()) {
+      process.stderr.write(`round ${round + 1} of ${rounds}: ${name}\n`)
+      const scriptArgs = [path, token, `side-${i}-round-${round}`]
+      measured[i].push(await wrk({ url, connections, seconds, script: luaFile, scriptArgs }))
+    }
+  }
+  for (const [i, side] of sides.entries()) report(side, measured[i])
+}
+
+async function run(dir: string): Promise<void> {
+  const luaFile = join(dir, 'post.lua')
+  writeFileSync(luaFile, script)
+  const certificates = makeCertificates()
+  const receiver = new Receiver(certificates, echo)
+  await receiver.listen()
+  const lab = ['--webhook-allow-private', '--webhook-ca', certificates.caFile]
+  const serve = (name: string) => [main, 'serve', '--port', '0', '--data', join(dir, name)]
+  const plain = await startServer(serve('plain'))
+  const woken = await startServer([...serve('woken'), ...lab])
+  try {
+    const without = await newThread('no webhooks', plain.url)
+    const beside = await newThread(`${webhookCount} wakeups wait`, woken.url)
+    const followed = await newThread(`the same, in the thread they follow`, woken.url)
+    const token = await follow(followed, receiver)
+    receiver.behave = () => {}
+    receiver.received.length = 0
+    await post(woken.url, followed.path, followed.token, { content })
+    const waited = await isWaiting(woken.url, token)
+    console.log(`node ${process.version}, ${cpus()[0].model}, durability always, data in ${dir}`)
+    await compare([without, beside, followed], luaFile)
+    const stillWaits = await isWaiting(woken.url, token)
+    console.log(`waited ${waited}, still waits ${stillWaits}, ${receiver.wakeups.length} attempts`)
+  } finally {
+    await plain.stop()
+    await woken.stop()
+    await receiver.close()
+    certificates.remove()
+  }
+}
+
+if (has('wrk')) {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
+  await run(dir)
+  await http.destroy()
+  rmSync(dir, { recursive: true })
+} else {
+  console.log('skipped: wrk is not installed (apt-get install wrk)')
+}
