@@ -71,9 +71,7 @@ interface Operation {
   guarded?: boolean
   /** The most characters of the URL, with the service's origin. */
   urlCharactersMax?: number
-  /**
-   * Where it allows no further properties, a parameter that is unknown or comes twice is refused.
-   */
+  /** Where it allows no other properties, an unknown or repeated parameter is refused. */
   query?: Schema
   /** Parameters whose values `run` checks itself: something else must be refused first. */
   checkedLate?: readonly string[]
