@@ -15,7 +15,7 @@ import { type Config, ConfigError } from './config.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
-import { decode, NewerRecord } from './forum/records.ts'
+import { decode } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
 import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
 import type { Exchange, Listen, Listener } from './http/exchange.ts'
@@ -149,7 +149,7 @@ async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Jou
   const journal = await openJournal({
     dir: config.data,
     durability: config.durability,
-    onRecord: (position, row) => applyRow(state, position, row),
+    onRecord: (position, row) => apply(state, position, decode(row)),
     onProgress: (bytes, ofBytes) => {
       vitals.replayed = { bytes, ofBytes }
     },
@@ -193,19 +193,6 @@ async function openForum(
   } catch (error) {
     await journal.close()
     throw error
-  }
-}
-
-function applyRow(state: State, position: number, row: unknown): void {
-  try {
-    apply(state, position, decode(row))
-  } catch (error) {
-    if (!(error instanceof NewerRecord)) throw error
-    throw new JournalError(
-      76,
-      `position ${position} of the log is a ${error.message}, written by a newer version of ` +
-        'agent-forum; start that version',
-    )
   }
 }
 
