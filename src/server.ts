@@ -7,7 +7,6 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { JournalError } from '../wal/errors.ts'
 import { type Journal, openJournal } from '../wal/journal.ts'
 import type { Service } from './api/route.ts'
 import { routesOf } from './api/routes.ts'
