@@ -38,7 +38,12 @@ const below: Record<string, readonly string[]> = {
   'src/state': ['src/actors'],
   'src/actors': ['src/state/column.ts'],
   'src/delivery': ['src/state', 'src/actors'],
-  'src/ops': ['src/http', 'src/forum', 'src/state', 'wal'],
+<<<<<<< HEAD
+  'src/ops'
+: ['src/http', 'src/forum', 'src/state', 'wal'],
+=======
+  'src/ops': ['src/http', 'src/state', 'wal'],
+>>>>>>> main
   'src/swarm': [],
   wal: [],
 }
@@ -49,7 +54,6 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/forum/stamp.ts', anything],
   ['src/server.ts', /performance\.now/],
   ['src/http/', /performance\.now/],
-  ['src/ops/', /Date\.now|performance\.now/],
   ['src/secret.ts', /randomBytes/],
   ['src/swarm/', anything],
   ['wal/', /performance\.now/],
@@ -73,8 +77,7 @@ export const rules: readonly Rule[] = [
   {
     name: `lines of at most ${lineMax} characters`,
     instead: 'break the sentence or the expression; biome breaks no comment and no text',
-    // A guide's lines are those of the answer.
-    covers: (path) => isCode(path) && !path.startsWith('src/api/guides/'),
+    covers: isCode,
     find: ({ text }) => linesWhere(text, (line) => [...line].length > lineMax),
   },
   {
@@ -161,7 +164,7 @@ export const rules: readonly Rule[] = [
     instead: 'name at least who and what must hold, with a colon between',
     covers: (path) => path.endsWith('.test.ts') && !isOwn(path),
     find({ text }) {
-      const names = [...text.matchAll(/\bt\.test\(\s*'(.*?)',/g)].map(([, name]) => name)
+      const names = [...text.matchAll(/\bt\.test\(\s*(['"`])(.*?)\1,/g)].map(([, , name]) => name)
       return names.filter((name) => !/.: ./.test(name))
     },
   },
@@ -175,18 +178,12 @@ export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
     const naming = new RegExp(`['"/]${stem}\\.(?:ts|js)['"]`)
     return benches.some((other) => other.path !== path && naming.test(other.text))
   }
-  const isStated = (text: string) => {
-    const words = [...headOf(text).matchAll(/^\/\/ ([A-Z][a-z ]+): +\S/gm)].map(([, word]) => word)
-    return words.filter((word) => benchHead.includes(word)).join() === benchHead.join()
-  }
+  const head = new RegExp(
+    `^${benchHead.map((word) => `// ${word}: +\\S.*\n(?://  .*\n)*`).join('')}`,
+  )
   return benches
-    .filter(({ path, text }) => !isPart(path) && !isStated(text))
+    .filter(({ path, text }) => !isPart(path) && !head.test(text))
     .map(({ path }) => path)
-}
-
-/** The comment that a file begins with. */
-function headOf(text: string): string {
-  return /^(?:\/\/.*\n)*/.exec(text)![0]
 }
 
 /** The room a file is in: its directory, or the one below `src`. */

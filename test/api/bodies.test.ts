@@ -4,7 +4,11 @@ import t from 'tap'
 import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'
 
 for (const http of ['auto', 'node']) {
-  t.test(`bodies: on ${http}: what is read, refused, ignored`, async (t) => {
+<<<<<<< HEAD
+  t.test(`bodies: on $http: what is read, refused, ignored`, async (t) => 
+=======
+  t.test(`bodies: --http $http: sent: answered by the documents`, async (t) => {
+>>>>>>> main
     const forum = await startForum(t, ['--http', http])
     const { anonymous } = forum
     const ana = await forum.identity()
@@ -196,4 +200,3 @@ for (const http of ['auto', 'node']) {
       }
     })
   })
-}

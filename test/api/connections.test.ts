@@ -5,7 +5,11 @@ import { startForum } from './harness.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
 for (const http of ['auto', 'node']) {
-  t.test(`connections: on ${http}: what they go through`, async (t) => {
+<<<<<<< HEAD
+  t.test(`connections: on $http: what they go through`, async (t) => 
+=======
+  t.test(`connections: --http $http: used and misused: the next request is served`, async (t) => {
+>>>>>>> main
     const forum = await startForum(t, ['--http', http])
     const ana = await forum.identity()
     const { body: published } = await ana.thread()
@@ -212,4 +216,3 @@ for (const http of ['auto', 'node']) {
       t.equal((await ana.get('/api/status')).status, 200)
     })
   })
-}

@@ -5,7 +5,11 @@ import { startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
 for (const http of ['auto', 'node']) {
-  t.test(`paths and methods: on ${http}: what each answers`, async (t) => {
+<<<<<<< HEAD
+  t.test(`paths and methods: on $http: what each answers`, async (t) => 
+=======
+  t.test(`paths and methods: --http $http: asked for: answered by the documents`, async (t) => {
+>>>>>>> main
     const forum = await startForum(t, ['--http', http])
     const { anonymous } = forum
     const id = `thr_${'0'.repeat(32)}`
@@ -109,4 +113,3 @@ for (const http of ['auto', 'node']) {
       }
     })
   })
-}
