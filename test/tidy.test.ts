@@ -148,7 +148,7 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   {
     rule: 'a test is named',
     path: 'test/a.test.ts',
-    wrong: ["t.test('it works', async (t) => {", 't.test(\n  `works`, async'],
+    wrong: ["t.test('it works', async (t) => {", "t.test(\n  'works', async"],
     right: ["t.test('ticket: used: published again: a replay', async (t) => {"],
   },
 ]

@@ -1,9 +1,10 @@
-// What `agent-forum wal verify` and `wal inspect` show. Reads only, and takes no lock: beside a
-// running server the end of the log may look torn, because it is being written.
+// What `agent-forum wal verify` and `wal inspect` show. Reads only. Refuses a directory in use: a
+// log that is being written looks torn, or worse.
 
 import path from 'node:path'
 import { type Disk, realDisk } from './disk.ts'
 import { JournalError } from './errors.ts'
+import { refuseIfInUse } from './lock.ts'
 import { type LogEnd, scanLog } from './scan.ts'
 import { listSegments, type SegmentFile } from './segments.ts'
 
@@ -13,7 +14,7 @@ export interface LogReport {
   torn: string[]
   /** How the log ends; null when there is none, or an error. */
   log: LogEnd | null
-  /** Exit code 74, 76 or 77, with the sentence that `openJournal` would fail with. */
+  /** Exit code 74 to 77, with the sentence that `openJournal` would fail with. */
   error: JournalError | null
 }
 
@@ -25,6 +26,7 @@ export async function inspectLog(
 ): Promise<LogReport> {
   const report: LogReport = { files: [], torn: [], log: null, error: null }
   try {
+    refuseIfInUse(disk, dir)
     report.torn = disk.list(dir).filter((name) => name.includes('.torn'))
     report.files = listSegments(disk, dir)
     // Checkpoints let older segments go: the log begins where its first segment does.
@@ -41,8 +43,8 @@ export async function inspectLog(
 /** One line a segment, and one for the end, in the words of the format. */
 export function describeReport({ files, torn, log, error }: LogReport): string[] {
   const lines = files.map((file) => {
-    const { name, size, head } = file
-    const summary = log?.segments.find((segment) => segment.name === name)
+    const { number, name, size, head } = file
+    const summary = log?.segments.find((segment) => segment.number === number)
     if (summary !== undefined) {
       const { firstPosition, lastPosition, records, frames } = summary
       const range = records > 0 ? `positions ${firstPosition}..${lastPosition}` : 'no records'

@@ -53,6 +53,12 @@ export function lockDirectory(disk: Disk, dir: string): () => void {
   }
 }
 
+/** Throws JournalError 75 when a living process has the directory. Changes nothing. */
+export function refuseIfInUse(disk: Disk, dir: string): void {
+  const last = readChain(disk, dir).at(-1)
+  if (last !== undefined && isAlive(disk, last)) throw inUse(dir, last)
+}
+
 function take(disk: Disk, dir: string, ownFile: string, own: Owner): void {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const chain = readChain(disk, dir)

@@ -2,21 +2,21 @@
 // serves recovery, `wal verify` and `wal inspect` alike.
 
 import { Unpackr } from 'msgpackr'
-import { type Disk, readFully } from './disk.ts'
-import { damageError, type JournalError, storageError } from './errors.ts'
+import type { Disk } from './disk.ts'
+import { damageError, type JournalError } from './errors.ts'
 import {
   crcSeed,
   describeBadFrame,
   eachRecord,
   type Frame,
-  lastNonZero,
   readFrame,
   type SegmentHeader,
-  sectorBytes,
   segmentBytesMax,
   segmentHeaderBytes,
 } from './format.ts'
 import { checkHeads } from './heads.ts'
+import { lookBehind, type Rest } from './rest.ts'
+import { SegmentReader } from './segment-reader.ts'
 import { listSegments, type SegmentFile } from './segments.ts'
 import { judgeTail, type TailVerdict } from './tail-rule.ts'
 
@@ -30,8 +30,7 @@ export interface Place {
 }
 
 export interface SegmentSummary {
-  name: string
-  bytes: number
+  number: number
   firstPosition: number
   lastPosition: number
   frames: number
@@ -45,10 +44,8 @@ export interface LogEnd {
   base: Place
   /** After the last good frame. */
   end: Place
-  /** What follows the last good frame, byte ranges by segment. */
-  torn: { number: number; from: number; to: number }[]
-  /** Segments of zeros, ready for use. */
-  spares: { number: number; size: number }[]
+  torn: Rest['torn']
+  spares: Rest['spares']
   /** Where the good frames of each segment end. */
   ends: Map<number, number>
   segments: SegmentSummary[]
@@ -63,10 +60,6 @@ export interface ScanOptions {
   onRecord: (position: number, record: unknown) => void
   onProgress?: ((done: number, total: number) => void) | undefined
 }
-
-const pieceBytes = 1024 * 1024
-// The event loop runs at least this often, so that a server can answer "starting" meanwhile.
-const sliceMs = 4
 
 /**
  * Scans the log in `dir`; null when there is none. Throws JournalError 74 when it cannot be read,
@@ -93,13 +86,12 @@ class LogScan {
   #end: Place
   #watermark: number
   #sealed = false
-  #buffer: Buffer = Buffer.alloc(0)
-  #bytesDone = 0
-  #sliceStart = performance.now()
+  readonly #reader: SegmentReader
 
   constructor(options: ScanOptions, files: SegmentFile[], first: SegmentHeader) {
     this.#options = options
     this.#files = files
+    this.#reader = new SegmentReader(options.disk, files, options.onProgress)
     this.#storeId = first.storeId
     this.#seed = crcSeed(first.storeId)
     // What older segments held was synced before they were removed.
@@ -111,7 +103,7 @@ class LogScan {
 
   async run(): Promise<LogEnd> {
     let index = 0
-    let bytes = this.#buffer
+    let bytes: Buffer = Buffer.alloc(0)
     for (; index < this.#files.length; index++) {
       const header = this.#headerOf(index)
       if (header === null || !this.#goesOn(header)) break
@@ -145,14 +137,9 @@ class LogScan {
     this.#raise(header.watermark)
     // The segment got its name when all this was synced, so it is not above any watermark.
     if (header.settled) this.#base = this.#end
-    this.#segments.push({
-      name: this.#files.find((file) => file.number === header.number)!.name,
-      bytes: this.#files.find((file) => file.number === header.number)!.size,
-      firstPosition: header.firstPosition,
-      lastPosition: header.firstPosition - 1,
-      frames: 0,
-      records: 0,
-    })
+    const { firstPosition, number } = header
+    const counts = { lastPosition: firstPosition - 1, frames: 0, records: 0 }
+    this.#segments.push({ number, firstPosition, ...counts })
   }
 
   // A segment that ends below `from` need not be read. The one before last may hold frames above
@@ -170,31 +157,7 @@ class LogScan {
     this.#segments.at(-1)!.lastPosition = position
     this.#raise(position)
     this.#base = this.#end
-    this.#bytesDone += this.#files[index]!.size
-  }
-
-  async #load(index: number): Promise<Buffer> {
-    const { disk, onProgress } = this.#options
-    const { path, size, number } = this.#files[index]!
-    if (size > segmentBytesMax) throw this.#damage(number, 0, `${size} bytes are too many`)
-    if (this.#buffer.length < size) this.#buffer = Buffer.allocUnsafeSlow(size)
-    const bytes = this.#buffer.subarray(0, size)
-    const total = this.#files.reduce((sum, file) => sum + file.size, 0)
-    const file = open(disk, path)
-    try {
-      for (let at = 0; at < size; at += pieceBytes) {
-        const piece = bytes.subarray(at, Math.min(size, at + pieceBytes))
-        piece.fill(0, readFully(disk, file, piece, at))
-        this.#bytesDone += piece.length
-        onProgress?.(this.#bytesDone, total)
-        await this.#breathe()
-      }
-    } catch (error) {
-      throw storageError(`read ${path}`, error)
-    } finally {
-      disk.close(file)
-    }
-    return bytes
+    this.#reader.skip(index)
   }
 
   async #readFrames(index: number, bytes: Buffer): Promise<void> {
@@ -209,7 +172,7 @@ class LogScan {
       summary.frames++
       summary.records += frame.count
       summary.lastPosition = frame.lastPosition
-      if (performance.now() - this.#sliceStart > sliceMs) await this.#breathe()
+      if (this.#reader.isDue()) await this.#reader.breathe()
     }
   }
 
@@ -252,79 +215,37 @@ class LogScan {
     this.#unsynced = this.#unsynced.slice(synced)
   }
 
-  // Looks at everything behind the last good frame, `bytes` being the segment that it is in.
   async #judge(last: number, bytes: Buffer): Promise<LogEnd> {
-    const torn: LogEnd['torn'] = []
-    const spares: LogEnd['spares'] = []
-    let promised: string | null = null
-    const end = { ...this.#end }
+    const end = this.#end
     const badFrame = describeBadFrame(bytes, end.at, this.#seed)
-    for (let index = last; index < this.#files.length; index++) {
-      const file = this.#files[index]!
-      const rest = index === last ? bytes : await this.#load(index)
-      const from = index === last ? end.at : 0
-      const to = lastNonZero(rest, from)
-      if (to > from) torn.push({ number: file.number, from, to })
-      else if (index > last) spares.push({ number: file.number, size: file.size })
-      if (to > from) promised ??= this.#promise(index, rest, from)
-    }
+    const log = { files: this.#files, end, seed: this.#seed }
+    const rest = await lookBehind(log, last, bytes, (index) => this.#load(index))
     const { why, do: verdict } = judgeTail({
-      follows: torn.length > 0,
-      promised: promised !== null,
-      far: torn.some((piece) => piece.number > this.#base.number + 1),
+      follows: rest.torn.length > 0,
+      promised: rest.promise !== null,
+      far: rest.torn.some((piece) => piece.number > this.#base.number + 1),
       sealed: this.#sealed,
     })
     if (verdict === 'damage') {
-      throw this.#damage(end.number, end.at, [badFrame, promised ?? why].join('; '))
+      throw this.#damage(end.number, end.at, `${badFrame}; ${rest.promise ?? why}`)
     }
-    if (end.position < this.#options.from) {
-      const { from } = this.#options
+    const { from } = this.#options
+    if (end.position < from) {
       throw this.#damage(end.number, end.at, `the log ends here, and was known to reach ${from}`)
     }
-    return {
-      storeId: this.#storeId,
-      seed: this.#seed,
-      base: this.#base,
-      end,
-      torn,
-      spares,
-      ends: this.#ends,
-      segments: this.#segments,
-      verdict,
-    }
+    const { torn, spares } = rest
+    const known = { storeId: this.#storeId, seed: this.#seed, base: this.#base, end, verdict }
+    return { ...known, torn, spares, ends: this.#ends, segments: this.#segments }
   }
 
-  // Who says that what should follow the last good frame had been synced.
-  #promise(index: number, bytes: Buffer, from: number): string | null {
-    const { number, name, head } = this.#files[index]!
-    const { position, number: endNumber } = this.#end
-    if (number !== endNumber && head.kind === 'good' && head.header.watermark > position) {
-      return `${name} says that position ${head.header.watermark} was synced`
-    }
-    for (let at = from; at < bytes.length; at += sectorBytes) {
-      const frame = readFrame(bytes, at, this.#seed)
-      if (frame === null || frame.watermark <= position) continue
-      return `the frame at ${name}:${at} says that position ${frame.watermark} was synced`
-    }
-    return null
+  #load(index: number): Promise<Buffer> {
+    const { number, size } = this.#files[index]!
+    if (size > segmentBytesMax) throw this.#damage(number, 0, `${size} bytes are too many`)
+    return this.#reader.load(index)
   }
 
   #damage(number: number, at: number, what: string): JournalError {
     const name = this.#files.find((file) => file.number === number)?.path ?? `segment ${number}`
     return damageError(this.#options.dir, name, at, this.#end.position + 1, what)
-  }
-
-  async #breathe(): Promise<void> {
-    if (performance.now() - this.#sliceStart <= sliceMs) return
-    await new Promise((resolve) => setImmediate(resolve))
-    this.#sliceStart = performance.now()
-  }
-}
-
-function open(disk: Disk, path: string): number {
-  try {
-    return disk.open(path, 'read')
-  } catch (error) {
-    throw storageError(`read ${path}`, error)
   }
 }

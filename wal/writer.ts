@@ -1,25 +1,18 @@
 // The living journal: takes records, writes frames, keeps count of what is durable.
 //
-//   positions   appended >= written >= synced; between frames, appended = written
-//   segment     │ header │ frame │ frame │ … │ 0…        │ one sector kept for a seal │
-//                                            ▲ at                                    ▲ size
+//   positions: appended >= written >= synced; with no batch open, appended = written
 //
 // Nothing here waits: a batch goes out at the end of the turn of the event loop while fewer than
 // `syncsInFlightMax` syncs are in flight, else when one of them comes back.
 
 import assert from 'node:assert/strict'
 import { Batch } from './batch.ts'
-import { type Disk, writeAll } from './disk.ts'
+import type { Disk } from './disk.ts'
 import { type JournalError, storageError } from './errors.ts'
-import {
-  encodeSegmentHeader,
-  recordHeaderBytes,
-  sectorBytes,
-  segmentHeaderBytes,
-  wholeSectors,
-} from './format.ts'
+import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.ts'
 import type { Durability, Health, Journal, JournalStats, Notice } from './journal.ts'
 import type { Limits } from './limits.ts'
+import { OpenSegment } from './open-segment.ts'
 import { segmentName, segmentPath } from './segments.ts'
 import { encodeSeal, type Settled } from './settle.ts'
 import { Spare } from './spare.ts'
@@ -48,10 +41,7 @@ export class Writer implements Journal {
   readonly #batch: Batch
   readonly #syncs: SyncQueue
   readonly #spare: Spare
-  #file: number
-  #number: number
-  #size: number
-  #at: number
+  readonly #segment: OpenSegment
   #position: number
   #written: number
   #synced: number
@@ -76,10 +66,7 @@ export class Writer implements Journal {
     this.#always = durability.mode === 'always'
     this.storeId = settled.storeId
     this.#seed = settled.seed
-    this.#file = settled.file
-    this.#number = settled.place.number
-    this.#size = settled.size
-    this.#at = settled.place.at
+    this.#segment = new OpenSegment(disk, settled)
     this.#position = this.#written = this.#synced = settled.place.position
     this.#link = settled.place.link
     this.#batch = new Batch(limits.recordBytesMax)
@@ -91,7 +78,7 @@ export class Writer implements Journal {
     const { segmentBytes } = limits
     const onSpareFailed = (error: unknown) => this.#fail('make the segment after', error)
     const spareOptions = { disk, dir, segmentBytes, onNotice, onFailed: onSpareFailed }
-    this.#spare = new Spare(this.#number + 1, settled.spare, spareOptions)
+    this.#spare = new Spare(settled.place.number + 1, settled.spare, spareOptions)
     if (durability.mode === 'interval') {
       this.#interval = setInterval(() => this.#syncByTime(), durability.ms).unref()
     }
@@ -110,7 +97,7 @@ export class Writer implements Journal {
     const { recordBytesMax, unsyncedBytesMax } = this.#options.limits
     const next = wholeSectors(this.#batch.length + recordHeaderBytes + recordBytesMax)
     if (this.#unsyncedBytes + next > unsyncedBytesMax) return 'overloaded'
-    if (this.#spare.state === 'ready' || this.#fits(next)) return 'ok'
+    if (this.#spare.state === 'ready' || this.#segment.fits(next)) return 'ok'
     return this.#spare.state === 'no_space' ? 'storage_full' : 'overloaded'
   }
 
@@ -133,7 +120,7 @@ export class Writer implements Journal {
       records: this.#records,
       bytes: this.#bytes,
       syncs: this.#syncs.stats(),
-      segment: this.#number,
+      segment: this.#segment.number,
     }
   }
 
@@ -153,7 +140,7 @@ export class Writer implements Journal {
       })
     }
     await this.#spare.stop()
-    if (this.#state !== 'failed') this.#options.disk.close(this.#file)
+    if (this.#state !== 'failed') this.#options.disk.close(this.#segment.file)
     this.#options.unlock()
   }
 
@@ -179,7 +166,7 @@ export class Writer implements Journal {
   }
 
   #writeBatch(): void {
-    if (!this.#fits(wholeSectors(this.#batch.length))) this.#roll()
+    if (!this.#segment.fits(wholeSectors(this.#batch.length))) this.#roll()
     const records = this.#batch.count
     const firstPosition = this.#written + 1
     const place = { firstPosition, watermark: this.#synced, link: this.#link }
@@ -199,43 +186,36 @@ export class Writer implements Journal {
     this.#sealed = this.#write(encodeSeal(this.#written, this.#link, this.#seed))
   }
 
-  #write(bytes: Buffer, at = this.#at): boolean {
+  #write(bytes: Buffer): boolean {
     if (this.#state === 'failed') return false
     try {
-      writeAll(this.#options.disk, this.#file, bytes, at)
+      this.#segment.write(bytes)
     } catch (error) {
       this.#fail('write', error)
       return false
     }
-    this.#at = at + bytes.length
     this.#bytes += bytes.length
     this.#unsyncedBytes += bytes.length
     this.#uncoveredBytes += bytes.length
     return true
   }
 
-  // A sector is kept for the seal.
-  #fits(bytes: number): boolean {
-    return this.#at + bytes + sectorBytes <= this.#size
-  }
-
   #roll(): void {
     this.#startSync()
-    this.#syncs.retire(this.#file)
-    this.#number++
-    this.#file = this.#spare.take(this.#number + 1)
-    this.#size = this.#options.limits.segmentBytes
+    this.#syncs.retire(this.#segment.file)
+    const number = this.#segment.number + 1
+    const size = this.#options.limits.segmentBytes
+    this.#segment.moveTo({ file: this.#spare.take(number + 1), number, size })
     const header = {
       storeId: this.storeId,
-      number: this.#number,
+      number,
       firstPosition: this.#written + 1,
       watermark: this.#synced,
       link: this.#link,
       settled: false,
     }
-    this.#write(encodeSegmentHeader(header), 0)
-    assert(this.#at === segmentHeaderBytes || this.#state === 'failed')
-    this.#options.onNotice({ event: 'segment_begun', segment: segmentName(this.#number) })
+    this.#write(encodeSegmentHeader(header))
+    this.#options.onNotice({ event: 'segment_begun', segment: segmentName(number) })
   }
 
   #syncByTime(): void {
@@ -246,7 +226,7 @@ export class Writer implements Journal {
     if (this.#uncoveredBytes === 0 || this.#state === 'failed') return
     const bytes = this.#uncoveredBytes
     this.#uncoveredBytes = 0
-    this.#syncs.start(this.#file, this.#written, bytes)
+    this.#syncs.start(this.#segment.file, this.#written, bytes)
   }
 
   #onSynced(position: number, bytes: number): void {
@@ -286,7 +266,7 @@ export class Writer implements Journal {
     if (this.#state === 'failed') return
     this.#state = 'failed'
     this.#stopTimers()
-    const file = segmentPath(this.#options.dir, this.#number)
+    const file = segmentPath(this.#options.dir, this.#segment.number)
     this.onFailed(storageError(`${doing} ${file}`, cause))
     this.#finish()
   }

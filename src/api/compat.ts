@@ -82,7 +82,9 @@ const refuseTarget = is.validator({ type: 'object', properties: target })
 
 export const getPublish = route<unknown, PublishQuery>({
   name: 'publishByTicket',
-  summary: 'Publish one public message with a ticket: a write, although it is a GET.',
+  summary:
+    'Publish one public message with a ticket, a thread (title) or a reply (thread_id): a write, ' +
+    'although it is a GET.',
   method: 'get',
   path: publishPath,
   auth: 'none',
@@ -93,7 +95,10 @@ export const getPublish = route<unknown, PublishQuery>({
   query: {
     type: 'object',
     required: ['ticket', 'content', 'ack'],
-    oneOf: [{ required: ['title'] }, { required: ['thread_id'] }],
+    oneOf: [
+      { required: ['title'], properties: { title: {} } },
+      { required: ['thread_id'], properties: { thread_id: {} } },
+    ],
     properties: {
       ticket: { type: 'string', 'x-error': 'invalid_query' },
       ack: { type: 'string', const: 'publish', 'x-error': 'publish_ack_required' },

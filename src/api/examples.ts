@@ -1,9 +1,9 @@
-// Examples for the OpenAPI document, made from the schemas: what a schema says of itself comes first
-// (examples, const, default, enum), then what fields of that name usually hold.
+// Examples for the OpenAPI document, made from the schemas: what a schema says of itself comes
+// first (examples, const, default, enum), then what fields of that name usually hold.
 //
 // E1. An example fits its schema; a test validates every one.
-// E2. A text field without an example of its own and without a line in `usual` gets `unknown`, which
-//     the test refuses: add the line.
+// E2. A text field without an example of its own and without a line in `usual` gets `unknown`,
+//     which the test refuses: add the line.
 
 import type { Schema } from './schema.ts'
 

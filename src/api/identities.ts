@@ -3,7 +3,7 @@
 import { isRefusal } from '../forum/forum.ts'
 import { createIdentity } from '../forum/identities.ts'
 import { followUp, followUpSchema } from './follow-up.ts'
-import { route } from './route.ts'
+import { countsAddresses, route } from './route.ts'
 import { identityId, notBlank, object, renderer, type Schema, time } from './schema.ts'
 
 const kinds = ['guest', 'persistent'] as const
@@ -44,7 +44,7 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
   body: newIdentity,
   answers: { 201: identity },
   errors: ['invalid_kind', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
-  needsClient: ({ forum }) => forum.state.quotas.needsClient('identities'),
+  needsClient: countsAddresses('identities'),
   run(service, { body, client }) {
     const created = createIdentity(service.forum, {
       kind: body.kind,

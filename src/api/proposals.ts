@@ -11,7 +11,7 @@ import {
   saveProposal,
 } from '../forum/proposals.ts'
 import { file, review } from './governance-schemas.ts'
-import { route } from './route.ts'
+import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
 const text: is.Schema = { type: 'string' }
@@ -100,6 +100,7 @@ export const postProposal = route<ProposalRequest>({
   method: 'post',
   path,
   auth: 'bearer',
+  needsClient: countsAddresses('governance'),
   idempotent: true,
   body: request,
   answers: { 201: saved, 200: saved },
@@ -115,12 +116,13 @@ export const postProposal = route<ProposalRequest>({
     'invalid_candidate',
     'not_found',
     'idempotency_conflict',
+    'rate_limited',
     'storage_full',
     'storage_failed',
     'overloaded',
   ],
-  run({ forum }, { caller, body, key }) {
-    const outcome = saveProposal(forum, { caller, request: body, key })
+  run({ forum }, { caller, client, body, key }) {
+    const outcome = saveProposal(forum, { caller, address: client, request: body, key })
     if (isRefusal(outcome)) return outcome
     const { proposals, identities } = forum.state
     const id = proposals.id(outcome.proposal)

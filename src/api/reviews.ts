@@ -4,7 +4,7 @@ import type { Decision } from '../actors/proposal.ts'
 import { isRefusal } from '../forum/forum.ts'
 import { saveReview } from '../forum/reviews.ts'
 import { decision } from './governance-schemas.ts'
-import { route } from './route.ts'
+import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
 const text: is.Schema = { type: 'string' }
@@ -43,6 +43,7 @@ export const postReview = route<ReviewBody>({
   path: '/api/governance/proposals/:proposalId/reviews',
   id: is.proposalId,
   auth: 'bearer',
+  needsClient: countsAddresses('governance'),
   idempotent: true,
   body: { ...newReview, additionalProperties: false },
   answers: { 201: saved, 200: saved },
@@ -53,13 +54,14 @@ export const postReview = route<ReviewBody>({
     'not_found',
     'idempotency_conflict',
     'proposal_hash_mismatch',
+    'rate_limited',
     'storage_full',
     'storage_failed',
     'overloaded',
   ],
-  run({ forum }, { caller, id, body, key }) {
+  run({ forum }, { caller, client, id, body, key }) {
     const { proposal_hash: proposalHash, decision, text } = body
-    const wish = { caller, proposalId: id, proposalHash, decision, text, key }
+    const wish = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
     const outcome = saveReview(forum, wish)
     if (isRefusal(outcome)) return outcome
     const { reviews, identities } = forum.state

@@ -3,6 +3,7 @@
 
 import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Refusal } from '../forum/forum.ts'
+import type { Action } from '../state/quotas.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
 
@@ -70,7 +71,7 @@ interface Operation {
   guarded?: boolean
   /** The most characters of the URL, with the service's origin. */
   urlCharactersMax?: number
-  /** Where it allows no further properties, a parameter that is unknown or comes twice is refused. */
+  /** Where it allows no other properties, an unknown or repeated parameter is refused. */
   query?: Schema
   /** Parameters whose values `run` checks itself: something else must be refused first. */
   checkedLate?: readonly string[]
@@ -107,4 +108,9 @@ export function asyncRoute<Body = unknown, Query = unknown>(
   declared: AsyncRoute<Body, Query>,
 ): AsyncRoute {
   return declared as AsyncRoute
+}
+
+/** For `needsClient`: whether a limit of this action counts by the caller's address. */
+export function countsAddresses(action: Action): (service: Service) => boolean {
+  return ({ forum }) => forum.state.quotas.needsClient(action)
 }

@@ -45,7 +45,6 @@ const ajv = new Ajv({
   useDefaults: true,
   verbose: true,
   strict: true,
-  strictRequired: false, // of two properties exactly one: each is required without being declared again
   allowUnionTypes: true,
   discriminator: true,
 })

@@ -10,7 +10,7 @@ import type { Visibility } from '../state/threads.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import { followUp, followUpSchema } from './follow-up.ts'
-import { type Answer, route, type Service } from './route.ts'
+import { type Answer, countsAddresses, route, type Service } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -119,10 +119,6 @@ function writeList({ state }: Forum, threads: number[], nextCursor: string | nul
   return page.finish()
 }
 
-function countsAddresses({ forum }: Service): boolean {
-  return forum.state.quotas.needsClient('messages')
-}
-
 interface NewThreadBody {
   title: string
   content: string
@@ -157,7 +153,7 @@ export const postThread = route<NewThreadBody>({
   },
   answers: { 201: publication, 200: publication },
   errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
-  needsClient: countsAddresses,
+  needsClient: countsAddresses('messages'),
   run(service, { caller, body, key, client }) {
     const published = createThread(service.forum, {
       caller,
@@ -226,7 +222,7 @@ export const postReply = route<{ content: string }>({
   body: { title: 'NewReply', type: 'object', required: ['content'], properties: { content } },
   answers: { 201: publication, 200: publication },
   errors: ['not_found', ...writeErrors],
-  needsClient: countsAddresses,
+  needsClient: countsAddresses('messages'),
   run(service, { caller, id, body, key, client }) {
     const published = reply(service.forum, {
       caller,

@@ -5,6 +5,7 @@ import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 import { proposalHash } from './proposal-hash.ts'
 import { refuseTexts } from './proposal-rules.ts'
+import { clientOf, refuseQuota } from './quotas.ts'
 import { partition } from './reads.ts'
 import { usedAt } from './receipts.ts'
 
@@ -18,6 +19,8 @@ export type ProposalRequest = KindFields & {
 
 export interface NewProposal {
   caller: number
+  /** The caller's address; '' where no limit needs it. */
+  address: string
   request: ProposalRequest
   key: string
 }
@@ -41,11 +44,12 @@ export function saveProposal(forum: Forum, wish: NewProposal): SavedProposal | R
 
   const objection = refuseReferences(forum, request)
   if (objection !== null) return objection
-  const refusal = refuseWrite(forum)
-  if (refusal !== null) return refusal
   const at = timeOf(forum)
-  const id = stamps.id()
-  const position = commit(forum, { type: 'proposal.saved', at, by: caller, id, hash, text, key })
+  const client = clientOf(forum, 'governance', wish.address)
+  const refusal = refuseQuota(forum, 'governance', { by: caller, client, at }) ?? refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const saved = { by: caller, id: stamps.id(), hash, text, key, client }
+  const position = commit(forum, { type: 'proposal.saved', at, ...saved })
   return { position, proposal: state.proposals.count - 1, replayed: false }
 }
 

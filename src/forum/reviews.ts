@@ -5,10 +5,13 @@ import { type Decision, isHeard } from '../actors/proposal.ts'
 import type { ReviewText } from '../state/reviews.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 import { hasNul } from './proposal-rules.ts'
+import { clientOf, refuseQuota } from './quotas.ts'
 import { usedAt } from './receipts.ts'
 
 export interface NewReview {
   caller: number
+  /** The caller's address; '' where no limit needs it. */
+  address: string
   /** `gov_…` */
   proposalId: string
   /** Of the version that was reviewed. */
@@ -48,19 +51,12 @@ export function saveReview(forum: Forum, wish: NewReview): SavedReview | Refusal
   if (state.proposals.hash(proposal) !== proposalHash) {
     return { refused: 'proposal_hash_mismatch', position: told }
   }
-  const refusal = refuseWrite(forum)
-  if (refusal !== null) return refusal
   const at = timeOf(forum)
-  const id = stamps.id()
-  const position = commit(forum, {
-    type: 'proposal.reviewed',
-    at,
-    by: caller,
-    id,
-    proposal,
-    text,
-    key,
-  })
+  const client = clientOf(forum, 'governance', wish.address)
+  const refusal = refuseQuota(forum, 'governance', { by: caller, client, at }) ?? refuseWrite(forum)
+  if (refusal !== null) return refusal
+  const saved = { by: caller, id: stamps.id(), proposal, text, key, client }
+  const position = commit(forum, { type: 'proposal.reviewed', at, ...saved })
   return { position, review: state.reviews.count - 1, replayed: false }
 }
 

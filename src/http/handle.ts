@@ -194,8 +194,13 @@ function prepare(route: AnyRoute, meter: Meter): Prepared {
 /** The schema of the query without what the route checks itself, later. */
 function earlyQuery({ query = {}, checkedLate = [] }: AnyRoute): Schema {
   if (checkedLate.length === 0) return query
-  const unchecked = Object.fromEntries(checkedLate.map((name) => [name, {}]))
-  return { ...query, properties: { ...query.properties, ...unchecked } }
+  const properties = { ...query.properties }
+  for (const name of checkedLate) {
+    // What is left says how the lack of it is answered.
+    const { 'x-error': code = 'invalid_field' } = properties[name]
+    properties[name] = { 'x-error': code }
+  }
+  return { ...query, properties }
 }
 
 function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {

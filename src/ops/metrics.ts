@@ -1,4 +1,5 @@
-// What the node says about itself at /metrics. Base units; no id, name or text of a caller is a label.
+// What the node says about itself at /metrics. Base units; no id, name or text of a caller is a
+// label.
 
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -10,7 +11,10 @@ import type { Vitals } from './vitals.ts'
 
 const delayResolutionMs = 10
 
-/** Returns a function that writes the metrics. It watches the event loop as long as the process lives. */
+/**
+ * Returns a function that writes the metrics. It watches the event loop as long as the process
+ * lives.
+ */
 export function metrics(vitals: Vitals): () => string {
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
   delay.enable()

@@ -16,7 +16,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
   const { journal } = vitals
   const health = journal === null ? 'not open yet' : journal.health
   const lines = [
-    `${mark(journal !== null)} log: ${journal === null ? starting(vitals) : `at ${journal.position}`}`,
+    `${mark(journal !== null)} log: ${journal ? `at ${journal.position}` : starting(vitals)}`,
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
   ]

@@ -1,8 +1,8 @@
 // The operators' port: /livez, /readyz and /metrics, on the loopback interface only.
 //
 // O1. It answers from the first moment on, while the log is replayed and while the node drains.
-// O2. /livez says that the event loop turns. /readyz says whether requests are answered; a full disk
-//     does not change that, since reading goes on.
+// O2. /livez says that the event loop turns. /readyz says whether requests are answered; a full
+//     disk does not change that, since reading goes on.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,17 +1,17 @@
 // How often whom may do what: exact sliding windows, folded from the times of records.
 //
-//   action      counted in   for all | per identity | per address
-//   messages    a day             ·        ·              ·         a limit of 0 does not hold
+//   action, as `messages` ─┬─ limit for all ────── window ── one subject
+//                          ├─ limit per identity ─ window ── a subject for each identity
+//                          └─ limit per address ── window ── a subject for each address
 //
-//   window ── subject ── the times of its last `most` events, a ring:   … 17 42 | 3 8 9 …
-//                                                                              └ next, the oldest
+//   subject: the times of its last events, a ring:   17 42 | 3 8 9     next ▶ the oldest
 //
 // W1. At most `most` events of a subject in any `windowMs`. With the times of the last `most` at
 //     hand, one more may happen as soon as the oldest of them has left the window.
 // W2. Subjects are kept in two generations, each at least a window long; when a third begins, the
 //     oldest is dropped whole. Memory follows who did something lately, not who ever did.
-// W3. Only records count, by their own times: a refusal or a replay makes none, and a restart counts
-//     the same.
+// W3. Only records count, by their own times: a refusal or a replay makes none, and a restart
+//     counts the same.
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

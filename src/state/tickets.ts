@@ -1,8 +1,8 @@
 // Publishing tickets that may still be used: one actor each (actors/ticket.ts), by nonce.
 //
-// K1. Tickets live equally long and times never go back, so they expire in the order of their issue;
-//     those whose time has come are forgotten when the next one is issued. What is kept is bounded by
-//     the tickets issued within one lifetime, which quotas.ts bounds.
+// E1. Tickets live equally long and times never go back: they expire in the order of their issue.
+//     Those whose time has come are forgotten when the next one is issued.
+// E2. So the tickets of one lifetime are kept, at most; quotas.ts bounds how many those are.
 
 import type { Actor } from '../actors/compile.ts'
 import { compile } from '../actors/compile.ts'

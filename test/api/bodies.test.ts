@@ -4,7 +4,7 @@ import t from 'tap'
 import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'
 
 for (const http of ['uws', 'node']) {
-  t.test(`bodies on ${http}`, async (t) => {
+  t.test(`bodies: on ${http}: what is read, refused, ignored`, async (t) => {
     const forum = await startForum(t, ['--http', http])
     const { anonymous } = forum
     const ana = await forum.identity()

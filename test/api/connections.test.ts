@@ -5,7 +5,7 @@ import { startForum } from './harness.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
 for (const http of ['uws', 'node']) {
-  t.test(`connections on ${http}`, async (t) => {
+  t.test(`connections: on ${http}: what they go through`, async (t) => {
     const forum = await startForum(t, ['--http', http])
     const ana = await forum.identity()
     const { body: published } = await ana.thread()

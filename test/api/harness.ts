@@ -54,6 +54,8 @@ export interface Body {
   created_at: number
   read_url: string
   published: boolean
+  identity_mode: string
+  ticket: string
   replayed: boolean
   thread: Thread
   threads: Thread[]

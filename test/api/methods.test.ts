@@ -5,7 +5,7 @@ import { startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
 for (const http of ['uws', 'node']) {
-  t.test(`paths and methods on ${http}`, async (t) => {
+  t.test(`paths and methods: on ${http}: what each answers`, async (t) => {
     const forum = await startForum(t, ['--http', http])
     const { anonymous } = forum
     const id = `thr_${'0'.repeat(32)}`

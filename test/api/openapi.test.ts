@@ -1,5 +1,5 @@
-// The document: what it lists is what is served, it has an example for everything, and a linter that
-// others trust finds nothing.
+// The document: what it lists is what is served, it has an example for everything, and a linter
+// that others trust finds nothing.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

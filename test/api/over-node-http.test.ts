@@ -1,4 +1,5 @@
-// The API tests once more, over Node's own HTTP server: what serves where uWebSockets.js does not run.
+// The API tests once more, over Node's own HTTP server: what serves where uWebSockets.js does not
+// run.
 
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -14,6 +14,12 @@ export const program = fileURLToPath(new URL('../../src/main.js', import.meta.ur
 /** Longer than any start or stop takes; only a process that hangs meets it. */
 const patienceMs = 60_000
 
+/** None of them outlives the test that started it, however that ends. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 export interface LogLine {
   msg: string
   url?: string
@@ -42,6 +48,7 @@ export class Program {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    running.add(this.child)
     this.child.stdout!.setEncoding('utf8').on('data', (text) => {
       this.stdout += text
       this.#changed()
@@ -52,6 +59,7 @@ export class Program {
     const hanging = setTimeout(() => this.child.kill('SIGKILL'), patienceMs * 2)
     this.#ended = once(this.child, 'close').then(([code, signal]) => {
       clearTimeout(hanging)
+      running.delete(this.child)
       this.#changed()
       return { code, signal, stdout: this.stdout, stderr: this.stderr }
     })

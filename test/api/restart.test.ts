@@ -79,7 +79,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await forum.stop(signal)
     await forum.start()
 
-    t.test('identities, pages, feeds: the same bytes', async (t) => {
+    t.test('identities, pages, feeds: read again: the same bytes', async (t) => {
       t.match(before[`anonymous /api/threads/${threads[0]}?limit=100`], '"message_count":31')
       t.match(before[`eve /api/threads/${threads[1]}?limit=100`], '404 {"error":"not_found"')
       t.strictSame(await view(forum, callers, threads), before)
@@ -103,7 +103,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       t.equal((await ana.reply(thread_id, 'hers', forReply)).status, 201)
     })
 
-    t.test('seqs and times go on; nothing was published twice', async (t) => {
+    t.test('thread: written after it: seqs and times go on, nothing is there twice', async (t) => {
       const { messages } = (await ana.read(thread_id)).body
       t.strictSame(
         messages.map(({ content }) => content),

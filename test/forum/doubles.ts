@@ -46,7 +46,7 @@ export interface World {
 }
 
 /** An empty forum on its doubles. */
-export function newWorld(limits?: Limits): World {
+export function newWorld(limits: Limits = {}): World {
   const rows = new Rows()
   const clock = { now: 1_790_000_000_000 }
   let drawn = 0
@@ -57,7 +57,7 @@ export function newWorld(limits?: Limits): World {
     token: () => `aic_${draw()}`,
     bytes: (count: number) => Buffer.alloc(count, draw()),
   }
-  const state = new State({ retentionMs: dayMs, seed: 7, ...(limits && { limits }) })
+  const state = new State({ retentionMs: dayMs, seed: 7, limits })
   const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
   return { forum: { state, journal: rows, stamps, webhookKey, ...keys }, rows, clock }
 }
@@ -66,8 +66,8 @@ export function newWorld(limits?: Limits): World {
 export const webhookKey = Buffer.alloc(32, 5)
 
 /** The state that the rows fold to, with another seed, as after a restart. */
-export function replayed(rows: Rows, limits?: Limits): State {
-  const state = new State({ retentionMs: dayMs, seed: 1234567, ...(limits && { limits }) })
+export function replayed(rows: Rows, limits: Limits = {}): State {
+  const state = new State({ retentionMs: dayMs, seed: 1234567, limits })
   for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
   return state
 }

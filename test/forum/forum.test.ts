@@ -17,7 +17,7 @@ import { replayed, serviceOf } from './doubles.ts'
 import type { Answered, Viewer } from './model.ts'
 import { bodyOf, Run } from './program.ts'
 
-const programs = 30
+const programs = 20
 
 /** Asks everything that can be asked, compares each answer with the model, and keeps its bytes. */
 class Reader {
@@ -151,7 +151,7 @@ t.test(
         )
       }
     })
-    // Shrinking takes minutes: a failure prints its seed at once, and shrinks without `endOnFailure`.
+    // A failure prints its seed at once; without `endOnFailure` it is shrunk, which takes minutes.
     fc.assert(property, { numRuns: programs, endOnFailure: true })
   },
 )

@@ -48,13 +48,14 @@ function furnished() {
 }
 
 function save(forum: Forum, caller: number, request: ProposalRequest, key = newKey()) {
-  return saveProposal(forum, { caller, request, key })
+  return saveProposal(forum, { caller, address: '', request, key })
 }
 
 function review(forum: Forum, caller: number, proposal: number, decision: Decision) {
   const { proposals } = forum.state
   return saveReview(forum, {
     caller,
+    address: '',
     proposalId: proposals.id(proposal),
     proposalHash: proposals.hash(proposal),
     decision,
@@ -191,6 +192,7 @@ t.test(
     save(forum, ana, policy)
     const wish = {
       caller: ana,
+      address: '',
       proposalId: forum.state.proposals.id(0),
       proposalHash: '0'.repeat(64),
       decision: 'comment',

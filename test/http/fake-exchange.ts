@@ -1,4 +1,4 @@
-// A request in memory, and what it was answered. The body is given to the edge when the test says so.
+// A request in memory, and what it was answered. Its body comes in when the test says so.
 
 import type { errors } from '../../src/api/errors.ts'
 import type { Exchange, tooLarge } from '../../src/http/exchange.ts'

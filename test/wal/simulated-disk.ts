@@ -225,6 +225,7 @@ export class SimulatedDisk implements Disk {
   }
 
   syncLater(file: number, done: (error: Error | null) => void): void {
+    if (this.#dead) return
     const inode = this.#inode(file)
     const copy = inode.copyForSync()
     const change = this.#changes.at(-1)
@@ -244,7 +245,7 @@ export class SimulatedDisk implements Disk {
   }
 
   #later<T>(work: () => T, done: (error: Error | null, result: T) => void): void {
-    this.#alive()
+    if (this.#dead) return
     const complete = () => {
       if (this.#dead) return
       let result: T

@@ -10,6 +10,8 @@ interface Written extends Timed {
   id: string
   /** The idempotency key. */
   key: string
+  /** A hash of the caller's address, where a limit needs it. */
+  client: string
 }
 
 export interface ProposalSaved extends Written {
@@ -30,26 +32,28 @@ export const governanceRecords = {
   'proposal.saved': kind<ProposalSaved>({
     code: 30,
     version: 1,
-    fields: ['by', 'id', 'hash', 'text', 'key'],
-    apply(state, position, { by, id, hash, text, key, at }) {
+    fields: ['by', 'id', 'hash', 'text', 'key', 'client'],
+    apply(state, position, { by, id, hash, text, key, client, at }) {
       const { kind } = text
       const candidate = kind === 'maintainer' ? state.identities.findNamed(text.candidate_id) : -1
       const proposal = state.proposals.add({ id, seq: position, hash, at, text })
       state.proposals.actors.step(proposal, { type: 'saved', kind, candidate, at, position })
       state.receipts.add(by, key, 'proposal', proposal, at)
+      state.quotas.count('governance', { by, client, at })
     },
   }),
 
   'proposal.reviewed': kind<ProposalReviewed>({
     code: 31,
     version: 1,
-    fields: ['by', 'id', 'proposal', 'text', 'key'],
-    apply(state, position, { by, id, proposal, text, key, at }) {
+    fields: ['by', 'id', 'proposal', 'text', 'key', 'client'],
+    apply(state, position, { by, id, proposal, text, key, client, at }) {
       const review = state.reviews.add({ id, seq: position, at, text })
       const { decision } = text
       state.proposals.actors.step(proposal, { type: 'reviewed', by, decision, position })
       state.proposals.addReview(proposal, review)
       state.receipts.add(by, key, 'review', review, at)
+      state.quotas.count('governance', { by, client, at })
     },
   }),
 }

@@ -1,0 +1,157 @@
+// Quotas from outside: decisions.md "Quotas". Callers come from many addresses, as behind a proxy.
+
+import t, { type Test } from 'tap'
+import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
+import { run } from './process.ts'
+
+const hourSeconds = 3600
+const daySeconds = 24 * hourSeconds
+/** For what is done between an event and the answer that tells its age. */
+const slackSeconds = 300
+
+function startBehindProxy(t: Test, flags: readonly string[] = []): Promise<Forum> {
+  return startForum(t, ['--trust-proxy', ...flags])
+}
+
+function from(address: string): Record<string, string> {
+  return { 'x-forwarded-for': address }
+}
+
+async function newIdentity(forum: Forum, address: string): Promise<Client> {
+  const { body } = await forum.anonymous.post('/api/identities', {}, from(address))
+  return new Client(forum, body.token, body.id)
+}
+
+function post(author: Client, threadId: string, address: string, key = newKey()): Promise<Answer> {
+  return author.reply(threadId, 'a reply', { ...from(address), 'idempotency-key': key })
+}
+
+/** Calls until a refusal, and returns how many calls went before it. Fails past `most`. */
+async function countUntilRefused(most: number, call: (n: number) => Promise<Answer>) {
+  for (let n = 0; n <= most; n++) {
+    const answer = await call(n)
+    if (answer.status === 429) return { count: n, answer }
+    if (answer.status > 299) throw new Error(answer.text)
+  }
+  throw new Error(`more than ${most} went through`)
+}
+
+function isRateLimited(t: Test, { status, body, headers }: Answer, withinSeconds: number): void {
+  t.strictSame([status, body.error], [429, 'rate_limited'])
+  const seconds = Number(headers['retry-after'])
+  t.ok(seconds > withinSeconds - slackSeconds && seconds <= withinSeconds, `${seconds} s`)
+}
+
+t.test('--quotas open: 300 messages and 30 identities from one address: all go', async (t) => {
+  const forum = await startBehindProxy(t)
+  const author = await newIdentity(forum, '198.51.100.1')
+  const id = await publishedThread(author)
+  for (let i = 0; i < 30; i++) await newIdentity(forum, '198.51.100.1')
+  for (let i = 0; i < 300; i++) {
+    const { status } = await post(author, id, '198.51.100.1')
+    if (status !== 201) t.fail(`message ${i}: ${status}`)
+  }
+  t.equal((await author.read(id, '?limit=1')).body.thread.message_count, 301)
+})
+
+t.test('tickets: from one address: 20 within the hour, in every profile', async (t) => {
+  for (const flags of [[], ['--quotas', 'public']]) {
+    const forum = await startBehindProxy(t, flags)
+    const ask = (address: string) => forum.anonymous.get('/api/compat/ticket', from(address))
+    const { count, answer } = await countUntilRefused(20, () => ask('198.51.100.1'))
+    t.equal(count, 20)
+    isRateLimited(t, answer, hourSeconds)
+    t.equal((await ask('198.51.100.2')).status, 200, 'another address has its own')
+    await forum.stop('SIGKILL')
+    await forum.start()
+    isRateLimited(t, await ask('198.51.100.1'), hourSeconds)
+  }
+})
+
+t.test('--ticket-limit: 2: two; 0: any number', async (t) => {
+  const two = await startForum(t, ['--ticket-limit', '2'])
+  const ask = (forum: Forum) => forum.anonymous.get('/api/compat/ticket')
+  t.equal((await countUntilRefused(2, () => ask(two))).count, 2)
+  const any = await startForum(t, ['--ticket-limit', '0'])
+  for (let i = 0; i < 30; i++) t.equal((await ask(any)).status, 200)
+})
+
+t.test('--quotas public: identities: 10 an hour from one address', async (t) => {
+  const forum = await startBehindProxy(t, ['--quotas', 'public'])
+  const create = (address: string) => forum.anonymous.post('/api/identities', {}, from(address))
+  const { count, answer } = await countUntilRefused(10, () => create('198.51.100.1'))
+  t.equal(count, 10)
+  isRateLimited(t, answer, hourSeconds)
+  t.equal((await create('198.51.100.2')).status, 201)
+})
+
+t.test('--quotas public: messages: 60 an address, 100 an identity, 200 in all', async (t) => {
+  const forum = await startBehindProxy(t, ['--quotas', 'public'])
+  const [ana, ben, eve] = await Promise.all(
+    [1, 2, 3].map((n) => newIdentity(forum, `198.51.100.${n}`)),
+  )
+  const { body } = await ana.thread({}, from('203.0.113.1'))
+  const id = body.thread_id
+  const first = newKey()
+  t.equal((await post(ana, id, '203.0.113.1', first)).status, 201)
+
+  const address = await countUntilRefused(60, () => post(ana, id, '203.0.113.1'))
+  t.equal(address.count, 58, 'and the thread and the first reply: 60')
+  isRateLimited(t, address.answer, daySeconds)
+  t.equal((await post(ana, id, '203.0.113.1', first)).status, 200, 'a replay goes')
+  isRateLimited(t, await ben.thread({}, from('203.0.113.1')), daySeconds)
+  const ticket = await forum.anonymous.get('/api/compat/ticket', from('203.0.113.1'))
+  const byGet = new URLSearchParams({ ticket: ticket.body.ticket, ack: 'publish', content: 'x' })
+  const url = `/api/compat/publish?${byGet}&thread_id=${id}`
+  isRateLimited(t, await forum.anonymous.get(url, from('203.0.113.1')), daySeconds)
+
+  const other = (n: number) => `203.0.113.${10 + (n % 100)}`
+  const identity = await countUntilRefused(100, (n) => post(ana, id, other(n)))
+  t.equal(identity.count, 40, 'and the 60 before: 100')
+  await forum.stop()
+  await forum.start()
+  isRateLimited(t, await post(ana, id, '203.0.113.9'), daySeconds)
+
+  let from200 = 100
+  for (const author of [ben, eve]) {
+    const { count } = await countUntilRefused(100, (n) => post(author, id, other(n)))
+    from200 += count
+  }
+  t.equal(from200, 200)
+  t.equal((await eve.read(id, '?limit=1')).body.thread.message_count, 200)
+})
+
+t.test('flags: one limit lifted or set: it wins over the profile', async (t) => {
+  const lifted = await startBehindProxy(t, [
+    '--quotas',
+    'public',
+    '--identities-per-hour-per-address',
+    '0',
+    '--messages-per-day-per-identity=2',
+  ])
+  for (let i = 0; i < 15; i++) await newIdentity(lifted, '198.51.100.1')
+  const ana = await newIdentity(lifted, '198.51.100.1')
+  const { count } = await countUntilRefused(2, () => ana.thread())
+  t.equal(count, 2)
+})
+
+t.test('flags: impossible: one clear line and 64', async (t) => {
+  const wrong: [string[], string][] = [
+    [['--quotas', 'closed'], '--quotas takes open or public, not "closed"'],
+    [['--messages-per-day', '-1'], "Option '--messages-per-day' argument is ambiguous"],
+    [
+      ['--messages-per-day=x'],
+      '--messages-per-day takes a whole number from 0 to 10000000, not "x"',
+    ],
+    [
+      ['--ticket-limit=10000001'],
+      '--ticket-limit takes a whole number from 0 to 10000000, not "10000001"',
+    ],
+  ]
+  for (const [flags, line] of wrong) {
+    const { code, stderr } = await run(['serve', ...flags])
+    t.equal(code, 64)
+    t.equal(stderr.indexOf(`agent-forum: ${line}`), 0, stderr)
+    t.equal(stderr.trim().split('\n').length, 1)
+  }
+})

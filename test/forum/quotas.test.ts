@@ -1,0 +1,129 @@
+// Quotas where commands meet them, at any time: decisions.md "Quotas".
+
+import t from 'tap'
+import { isRefusal } from '../../src/forum/forum.ts'
+import { createIdentity } from '../../src/forum/identities.ts'
+import { createThread, reply } from '../../src/forum/posts.ts'
+import { decode, encode } from '../../src/forum/records.ts'
+import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets.ts'
+import type { Limits } from '../../src/state/quotas.ts'
+import { dayMs, hourMs, newWorld, replayed, type World } from './doubles.ts'
+
+const here = '198.51.100.7'
+const there = '198.51.100.8'
+
+function furnished(limits: Limits): World {
+  const world = newWorld(limits)
+  for (const displayName of ['Ana', 'Ben']) {
+    createIdentity(world.forum, { kind: 'persistent', displayName, address: here })
+  }
+  return world
+}
+
+let keys = 0
+
+/** What a thread by this caller, from this address, comes to: a code, `new` or `replayed`. */
+function thread(world: World, caller: number, address: string, key = `key-${keys++}-of-many`) {
+  const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+  const outcome = createThread(world.forum, { caller, address, key, ...wish })
+  if (isRefusal(outcome)) return outcome.refused
+  return outcome.replayed ? 'replayed' : 'new'
+}
+
+t.test(
+  'messages: threads, replies and GET together: one over: 429 until the first leaves',
+  async (t) => {
+    const world = furnished({ messages: { all: 3 } })
+    const { forum, clock } = world
+    t.equal(thread(world, 0, here), 'new')
+    clock.now += hourMs
+    const answer = { threadId: forum.state.threads.id(0), content: 'C', address: here }
+    t.match(reply(forum, { caller: 1, key: 'key-reply', ...answer }), { replayed: false })
+    const issued = issueTicket(forum, here)
+    if (isRefusal(issued)) throw new Error(issued.refused)
+    const nonce = acceptTicket(forum, issued.ticket, here) as string
+    const byGet = { nonce, post: { title: 'T', content: 'C' }, address: here }
+    t.match(publishByTicket(forum, byGet), { replayed: false })
+
+    const refused = { refused: 'rate_limited', position: 6, retryAfter: 23 * 3600 }
+    t.same(reply(forum, { caller: 1, key: 'key-more', ...answer }), refused)
+    t.match(publishByTicket(forum, byGet), { replayed: true }, 'a replay never counts')
+    clock.now += 23 * hourMs - 1
+    t.match(reply(forum, { caller: 1, key: 'key-more', ...answer }), { retryAfter: 1 })
+    clock.now += 1
+    t.match(reply(forum, { caller: 1, key: 'key-more', ...answer }), { replayed: false })
+    t.equal(thread(world, 0, here), 'rate_limited', 'the window slides: one leaves, one comes')
+  },
+)
+
+t.test('replays and refusals: at the limit: answered, and never counted', async (t) => {
+  const world = furnished({ messages: { identity: 2 } })
+  t.equal(thread(world, 0, here, 'key-0001'), 'new')
+  for (let i = 0; i < 5; i++) t.equal(thread(world, 0, here, 'key-0001'), 'replayed')
+  t.equal(thread(world, 0, here), 'new')
+  for (let i = 0; i < 5; i++) t.equal(thread(world, 0, here), 'rate_limited')
+  t.equal(thread(world, 0, here, 'key-0001'), 'replayed', 'with nothing left')
+  t.equal(thread(world, 1, here), 'new', 'another identity has its own')
+  world.clock.now += dayMs
+  t.same([thread(world, 0, here), thread(world, 0, here)], ['new', 'new'])
+})
+
+t.test('windows: restart: what was counted is counted, and leaves in its time', async (t) => {
+  const limits = { messages: { address: 2 }, identities: { address: 3 }, tickets: { address: 1 } }
+  const world = furnished(limits)
+  const { forum, clock } = world
+  const guest = { kind: 'guest', displayName: 'Guest', address: here } as const
+  thread(world, 0, here)
+  issueTicket(forum, here)
+  clock.now += hourMs / 2
+  createIdentity(forum, guest)
+  thread(world, 1, here)
+  forum.state = replayed(world.rows, limits)
+  t.same([thread(world, 0, here), thread(world, 0, there)], ['rate_limited', 'new'])
+  t.match(createIdentity(forum, guest), { refused: 'rate_limited', retryAfter: 1800 })
+  t.match(issueTicket(forum, here), { refused: 'rate_limited', retryAfter: 1800 })
+  t.notOk(isRefusal(issueTicket(forum, there)))
+  clock.now += hourMs / 2
+  t.notOk(isRefusal(createIdentity(forum, guest)))
+  t.notOk(isRefusal(issueTicket(forum, here)))
+})
+
+t.test('ticket limit: over midnight UTC: it counts any 60 minutes', async (t) => {
+  const world = newWorld({ tickets: { address: 1 } })
+  world.clock.now = Math.ceil(world.clock.now / dayMs) * dayMs - 1
+  t.notOk(isRefusal(issueTicket(world.forum, here)))
+  world.clock.now += 1
+  t.match(issueTicket(world.forum, here), { refused: 'rate_limited' })
+})
+
+t.test('records: an address: kept only while a limit needs it, and never as it is', async (t) => {
+  const clients = (limits: Limits) => {
+    const world = furnished(limits)
+    thread(world, 0, here)
+    issueTicket(world.forum, here)
+    return world.rows.records().map((record) => ('client' in record ? record.client : null))
+  }
+  t.same(clients({}), ['', '', '', ''])
+  t.same(clients({ messages: { all: 5, identity: 5 } }), ['', '', '', ''])
+  const [ana, ben, message, ticket] = clients({ messages: { address: 5 }, tickets: { address: 5 } })
+  t.same([ana, ben], ['', ''])
+  t.match(message, /^[0-9a-f]{16}$/)
+  t.equal(ticket, message, 'one address has one hash')
+})
+
+t.test(
+  'K3: rows of version 1: replayed under limits: counted for all and by identity',
+  async (t) => {
+    const limits = { messages: { all: 2, identity: 1, address: 1 } }
+    const world = furnished({})
+    thread(world, 0, here)
+    const rows = world.rows.records().map(encode)
+    const old = rows.map(([code, version, ...values]) => {
+      t.equal(version, 2)
+      return [code, 1, ...values.slice(0, -1)]
+    })
+    t.same(old.map(decode), rows.map(decode))
+    world.forum.state = replayed(world.rows, limits)
+    t.same([thread(world, 0, here), thread(world, 1, here)], ['rate_limited', 'new'])
+  },
+)

@@ -1,0 +1,62 @@
+// What stands behind the last good frame: nothing but zeros, or bytes to be judged.
+
+import { lastNonZero, readFrame, sectorBytes } from './format.ts'
+import type { Place } from './scan.ts'
+import type { SegmentFile } from './segments.ts'
+
+export interface Rest {
+  /** Other bytes than zeros, a range in each segment that has some. */
+  torn: { number: number; from: number; to: number }[]
+  /** Segments of zeros, ready for use. */
+  spares: { number: number; size: number }[]
+  /** Who says that what should follow the last good frame had been synced. */
+  promise: string | null
+}
+
+interface ReadLog {
+  files: SegmentFile[]
+  /** After the last good frame. */
+  end: Place
+  seed: number
+}
+
+/** `last` is the index of the segment that the log ends in, `bytes` its content. */
+export async function lookBehind(
+  log: ReadLog,
+  last: number,
+  bytes: Buffer,
+  load: (index: number) => Promise<Buffer>,
+): Promise<Rest> {
+  const rest: Rest = { torn: [], spares: [], promise: null }
+  for (let index = last; index < log.files.length; index++) {
+    const { number, size } = log.files[index]!
+    const segment = index === last ? bytes : await load(index)
+    const from = index === last ? log.end.at : 0
+    const to = lastNonZero(segment, from)
+    if (to > from) {
+      rest.torn.push({ number, from, to })
+      rest.promise ??= findPromise(log, log.files[index]!, segment, from)
+    } else if (index > last) {
+      rest.spares.push({ number, size })
+    }
+  }
+  return rest
+}
+
+// A frame in the middle of the rest may be good: all that counts is what it says of others (J2).
+function findPromise(
+  { end, seed }: ReadLog,
+  { name, head }: SegmentFile,
+  bytes: Buffer,
+  from: number,
+): string | null {
+  if (from === 0 && head.kind === 'good' && head.header.watermark > end.position) {
+    return `${name} says that position ${head.header.watermark} was synced`
+  }
+  for (let at = from; at < bytes.length; at += sectorBytes) {
+    const frame = readFrame(bytes, at, seed)
+    if (frame === null || frame.watermark <= end.position) continue
+    return `the frame at ${name}:${at} says that position ${frame.watermark} was synced`
+  }
+  return null
+}
