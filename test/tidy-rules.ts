@@ -38,12 +38,7 @@ const below: Record<string, readonly string[]> = {
   'src/state': ['src/actors'],
   'src/actors': ['src/state/column.ts'],
   'src/delivery': ['src/state', 'src/actors'],
-<<<<<<< HEAD
-  'src/ops'
-: ['src/http', 'src/forum', 'src/state', 'wal'],
-=======
   'src/ops': ['src/http', 'src/state', 'wal'],
->>>>>>> main
   'src/swarm': [],
   wal: [],
 }
