@@ -6,7 +6,8 @@ import { describeReport, inspectLog } from '../wal/inspect.ts'
 import { ConfigError } from './config.ts'
 import { decode } from './forum/records.ts'
 
-export const walHelp = `agent-forum wal verify [--data DIR]     check every byte; say where it is damaged
+export const walHelp = `\
+agent-forum wal verify [--data DIR]     check every byte; say where it is damaged
 agent-forum wal inspect [--data DIR]    the same, and how many records of each kind
 
 DIR is ./data unless given. Exit codes: 0 whole, 64 a flag that cannot be used, 74 it cannot be
