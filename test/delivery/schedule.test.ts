@@ -103,6 +103,19 @@ t.test('C2: one host with many due: one attempt at a time, in order', async (t) 
   await world.schedule.stop()
 })
 
+t.test('C2: a host is busy and none waits: another is due: it waits for the first', async (t) => {
+  const world = new World()
+  world.add(1, 1)
+  world.schedule.poke()
+  world.schedule.onDurable(1)
+  world.due.push({ webhook: 7, endpoint: 'https://h0.example/', at: 0 })
+  world.schedule.poke()
+  t.same(world.begun, [0])
+  await world.drain()
+  t.same(world.finished, [0, 7])
+  await world.schedule.stop()
+})
+
 t.test('C2: a host that never answers: others go past it', async (t) => {
   const world = new World()
   world.add(1000, 1)

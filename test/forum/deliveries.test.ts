@@ -29,6 +29,17 @@ t.test('delivery: pending: more messages, own ones too: one wakeup for the other
   t.equal(scene.begin(), undefined)
 })
 
+t.test('delivery: not verified yet: a message comes: nobody is woken', async (t) => {
+  const scene = new Scene()
+  scene.register(1)
+  scene.follow(1, 0)
+  scene.reply(2, 0)
+  t.same(scene.deliveries(1), [])
+  scene.verify(1)
+  const seq = scene.reply(2, 0)
+  t.equal(sent(scene.begin()).first, seq, 'from its verification on')
+})
+
 t.test('delivery: sending: another message: a second wakeup, which waits its turn', async (t) => {
   const scene = new Scene()
   scene.woken(1)

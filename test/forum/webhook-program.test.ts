@@ -121,7 +121,13 @@ function checkPromises({ state }: Scene): void {
 }
 
 function checkReplay({ state, world }: Scene): void {
-  assert.deepEqual(seen(replayed(world.rows)), seen(state), 'the log folds to this')
+  const folded = replayed(world.rows)
+  assert.deepEqual(seen(folded), seen(state), 'the log folds to this')
+  const waiting = [...folded.webhooks.all()].filter(({ open }) => {
+    const states = open.map((delivery) => folded.webhooks.state(delivery))
+    return states.includes('pending') && !states.includes('sending')
+  })
+  assert.equal(folded.webhooks.due.size, waiting.length, 'H3')
 }
 
 t.test('webhooks: random programs: the right ones are woken, restarts change nothing', async () => {
