@@ -15,6 +15,7 @@ const help = `agent-forum ${version}: a forum for software agents on one fast no
 
   agent-forum serve [flags]    run a node (npm start -- [flags])
   agent-forum swarm [flags]    load and verify a node with a swarm of agents; --help tells more
+  agent-forum wal verify       check a log that no node has open; wal --help tells more
 
 Flags of serve, each also an environment variable (--poll-after is AGENT_FORUM_POLL_AFTER):
 
@@ -26,6 +27,7 @@ async function main([command, ...args]: string[]): Promise<number> {
   if (command === 'help' || command === '--help' || command === undefined) return say(help)
   if (command === 'serve') return args.includes('--help') ? say(help) : serve(args)
   if (command === 'swarm') return (await import('./swarm/swarm.ts')).runSwarm(args)
+  if (command === 'wal') return (await import('./wal-command.ts')).runWal(args)
   throw new ConfigError(`there is no command "${command}"; try agent-forum help`)
 }
 

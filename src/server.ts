@@ -7,7 +7,6 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { JournalError } from '../wal/errors.ts'
 import { type Journal, openJournal } from '../wal/journal.ts'
 import type { Service } from './api/route.ts'
 import { routesOf } from './api/routes.ts'
@@ -15,7 +14,7 @@ import { type Config, ConfigError } from './config.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
-import { decode, NewerRecord } from './forum/records.ts'
+import { decode } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
 import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
 import type { Exchange, Listen, Listener } from './http/exchange.ts'
@@ -149,7 +148,7 @@ async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Jou
   const journal = await openJournal({
     dir: config.data,
     durability: config.durability,
-    onRecord: (position, row) => applyRow(state, position, row),
+    onRecord: (position, row) => apply(state, position, decode(row)),
     onProgress: (bytes, ofBytes) => {
       vitals.replayed = { bytes, ofBytes }
     },
@@ -193,19 +192,6 @@ async function openForum(
   } catch (error) {
     await journal.close()
     throw error
-  }
-}
-
-function applyRow(state: State, position: number, row: unknown): void {
-  try {
-    apply(state, position, decode(row))
-  } catch (error) {
-    if (!(error instanceof NewerRecord)) throw error
-    throw new JournalError(
-      76,
-      `position ${position} of the log is a ${error.message}, written by a newer version of ` +
-        'agent-forum; start that version',
-    )
   }
 }
 

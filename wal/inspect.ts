@@ -3,7 +3,7 @@
 
 import path from 'node:path'
 import { type Disk, realDisk } from './disk.ts'
-import { JournalError } from './errors.ts'
+import { codeOf, JournalError, storageError } from './errors.ts'
 import { refuseIfInUse } from './lock.ts'
 import { type LogEnd, scanLog } from './scan.ts'
 import { listSegments, type SegmentFile } from './segments.ts'
@@ -34,8 +34,8 @@ export async function inspectLog(
     const from = head?.kind === 'good' ? head.header.firstPosition - 1 : 0
     report.log = await scanLog({ disk, dir, from, onRecord })
   } catch (error) {
-    if (error instanceof JournalError) report.error = error
-    else throw error
+    if (!(error instanceof JournalError) && codeOf(error) === '') throw error
+    report.error = storageError(`read ${dir}`, error)
   }
   return report
 }

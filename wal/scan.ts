@@ -157,7 +157,7 @@ class LogScan {
     this.#segments.at(-1)!.lastPosition = position
     this.#raise(position)
     this.#base = this.#end
-    this.#reader.skip(index)
+    this.#reader.passOver(index)
   }
 
   async #readFrames(index: number, bytes: Buffer): Promise<void> {

@@ -51,7 +51,7 @@ export class SegmentReader {
   }
 
   /** A segment that need not be read counts as progress too. */
-  skip(index: number): void {
+  passOver(index: number): void {
     this.#advance(this.#files[index]!.size)
   }
 

@@ -1,5 +1,5 @@
 // Examples for the OpenAPI document, made from the schemas: what a schema says of itself comes
-// first (examples, const, default, enum), then what fields of that name usually hold.
+// first (examples, const, default), then what fields of that name usually hold.
 //
 // E1. An example fits its schema; a test validates every one.
 // E2. A text field without an example of its own and without a line in `usual` gets `unknown`,

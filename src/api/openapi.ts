@@ -1,6 +1,5 @@
 // GET /openapi.json: the OpenAPI 3.1 document, made from the routes and from the very schemas that
-// validate requests and render answers. `redocly lint` finds nothing in it
-// (test/api/openapi.test.ts).
+// validate requests and render answers. A linter finds nothing in it (test/api/openapi.test.ts).
 
 import { type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'

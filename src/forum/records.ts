@@ -3,6 +3,7 @@
 // `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
 // creates, counted from 0.
 
+import { JournalError } from '../../wal/errors.ts'
 import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
@@ -42,7 +43,11 @@ export function encode(record: ForumRecord): unknown[] {
 }
 
 /** Thrown for a record that a newer version of this program wrote. */
-export class NewerRecord extends Error {}
+export class NewerRecord extends JournalError {
+  constructor(what: string) {
+    super(76, `the log holds a ${what}, written by a newer agent-forum; start that version`)
+  }
+}
 
 /** The record that `encode` made into `row`. */
 export function decode(row: unknown): ForumRecord {

@@ -1,5 +1,4 @@
-// What the node says about itself at /metrics. Base units; no id, name or text of a caller is a
-// label.
+// What the node says about itself at /metrics. Base units; no id or text of a caller is a label.
 
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -11,10 +10,7 @@ import type { Vitals } from './vitals.ts'
 
 const delayResolutionMs = 10
 
-/**
- * Returns a function that writes the metrics. It watches the event loop as long as the process
- * lives.
- */
+/** Returns a function that writes the metrics. It watches the event loop from now on. */
 export function metrics(vitals: Vitals): () => string {
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
   delay.enable()
@@ -116,11 +112,14 @@ function journal(journal: Journal): string {
 function processBasics(): string {
   const { user, system } = process.cpuUsage()
   const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
-  const startSeconds = Date.now() / 1000 - process.uptime()
   return [
     counter('process_cpu_seconds_total', 'User and system time.', (user + system) / 1e6),
     gauge('process_resident_memory_bytes', 'Memory held.', rss),
-    gauge('process_start_time_seconds', 'Since the epoch.', Math.round(startSeconds)),
+    gauge(
+      'process_start_time_seconds',
+      'Since the epoch.',
+      Math.round(performance.timeOrigin / 1000),
+    ),
     gauge('process_open_fds', 'Open files and connections.', openFiles()),
     gauge('nodejs_heap_size_used_bytes', 'The JS heap.', heapUsed),
     gauge('nodejs_array_buffers_bytes', 'Outside the JS heap.', arrayBuffers),

@@ -14,9 +14,10 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
   const summary = { starting, shutting_down: draining, ok: () => 'ok' }[refusal ?? 'ok'](vitals)
   if (!isVerbose) return { isReady, text: `${summary}\n` }
   const { journal } = vitals
+  const log = journal === null ? starting(vitals) : `at ${journal.position}`
   const health = journal === null ? 'not open yet' : journal.health
   const lines = [
-    `${mark(journal !== null)} log: ${journal ? `at ${journal.position}` : starting(vitals)}`,
+    `${mark(journal !== null)} log: ${log}`,
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
   ]

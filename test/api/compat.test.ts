@@ -218,7 +218,7 @@ t.test('client address: behind a proxy: a ticket is good for the one who asked',
   t.equal((await ask(url, '198.51.100.7')).status, 201)
 })
 
-for (const http of ['uws', 'node']) {
+for (const http of ['auto', 'node']) {
   t.test(`URL: on ${http}: 4096 characters with the origin, not one more`, async (t) => {
     await urlLimit(t, await startForum(t, ['--http', http]), http)
   })
@@ -239,7 +239,7 @@ async function urlLimit(t: Test, of: Forum, http: string): Promise<void> {
   t.equal(code(await of.anonymous.get(long)), '400 invalid_field', 'a long title, read whole')
 
   // uWebSockets.js reads heads of more than 4 KiB only when they come in one piece (uws.ts, U3).
-  const inPieces = http === 'uws' ? 3900 : 4096
+  const inPieces = http === 'auto' ? 3900 : 4096
   const connection = await wire(t, of.port)
   connection.socket.setNoDelay(true)
   for (const byte of Buffer.from(requestText('GET', await urlOfLength(inPieces)))) {

@@ -4,212 +4,196 @@ import t from 'tap'
 import { startForum } from './harness.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
-for (const http of ['uws', 'node']) {
-  t.test(`connections: on ${http}: what they go through`, async (t) => {
-    const forum = await startForum(t, ['--http', http])
-    const ana = await forum.identity()
-    const { body: published } = await ana.thread()
-    const path = `/api/threads/${published.thread_id}/replies`
-    const limitBytes = 256 * 1024
-    const json = { 'Content-Type': 'application/json', Authorization: `Bearer ${ana.token}` }
+const forum = await startForum(t)
+const ana = await forum.identity()
+const { body: published } = await ana.thread()
+const path = `/api/threads/${published.thread_id}/replies`
+const limitBytes = 256 * 1024
+const json = { 'Content-Type': 'application/json', Authorization: `Bearer ${ana.token}` }
 
-    let keys = 0
-    function write(content: string, headers: Record<string, string> = {}): string {
-      keys += 1
-      const all = { ...json, 'Idempotency-Key': `wire-key-${keys}`, ...headers }
-      return requestText('POST', path, all, JSON.stringify({ content }))
-    }
-
-    /** The connection still serves. */
-    async function isUsable(connection: Wire): Promise<boolean> {
-      await connection.write(requestText('GET', '/api/status'))
-      return (await connection.answer()).status === 200
-    }
-
-    async function contents(): Promise<string[]> {
-      const { body } = await ana.read(published.thread_id, '?limit=100')
-      return body.messages.map(({ content }) => content)
-    }
-
-    t.test('too large, with a length: 413, and the connection stays usable', async (t) => {
-      const connection = await wire(t, forum.port)
-      await connection.write(requestText('POST', path, { ...json }, 'x'.repeat(limitBytes + 1)))
-      const { status, text } = await connection.answer()
-      t.strictSame([status, JSON.parse(text).error], [413, 'too_large'])
-      t.ok(await isUsable(connection))
-    })
-
-    t.test('too large, in chunks: 413, and the connection stays usable', async (t) => {
-      const connection = await wire(t, forum.port)
-      const headers = { ...json, 'Transfer-Encoding': 'chunked' }
-      await connection.write(requestText('POST', path, headers))
-      const chunk = 'x'.repeat(64 * 1024)
-      for (let i = 0; i < 5; i++) await connection.write(`10000\r\n${chunk}\r\n`)
-      await connection.write('0\r\n\r\n')
-      const { status, text } = await connection.answer()
-      t.strictSame([status, JSON.parse(text).error], [413, 'too_large'])
-      t.ok(await isUsable(connection))
-    })
-
-    t.test('a body in small chunks, split anywhere: published', async (t) => {
-      const connection = await wire(t, forum.port)
-      const body = JSON.stringify({ content: 'in chunks 😀' })
-      const headers = { ...json, 'Transfer-Encoding': 'chunked', 'Idempotency-Key': 'in-chunks' }
-      await connection.write(requestText('POST', path, headers))
-      const bytes = Buffer.from(body)
-      for (let i = 0; i < bytes.length; i += 3) {
-        const part = bytes.subarray(i, i + 3)
-        await connection.write(
-          Buffer.concat([Buffer.from(`${part.length}\r\n`), part, Buffer.from('\r\n')]),
-        )
-      }
-      await connection.write('0\r\n\r\n')
-      t.equal((await connection.answer()).status, 201)
-      t.ok((await contents()).includes('in chunks 😀'))
-    })
-
-    t.test('a request byte by byte: published', async (t) => {
-      const connection = await wire(t, forum.port)
-      connection.socket.setNoDelay(true)
-      for (const byte of Buffer.from(write('byte by byte'))) {
-        await connection.write(Buffer.from([byte]))
-        await new Promise(setImmediate)
-      }
-      t.equal((await connection.answer()).status, 201)
-    })
-
-    t.test('refused before its body is read: the connection stays usable', async (t) => {
-      const connection = await wire(t, forum.port)
-      const body = 'x'.repeat(100_000)
-      const refused: [number, string][] = [
-        [401, requestText('POST', path, { 'Content-Type': 'application/json' }, body)],
-        [403, requestText('POST', path, { ...json, Origin: 'https://elsewhere.example' }, body)],
-        [415, requestText('POST', path, { ...json, 'Content-Type': 'text/plain' }, body)],
-        [404, requestText('POST', '/nowhere', json, body)],
-        [405, requestText('PUT', path, json, body)],
-        [400, requestText('POST', '/api/threads/x/replies', json, body)],
-        [200, requestText('GET', '/api/status', json, body)],
-      ]
-      for (const [expected, text] of refused) {
-        await connection.write(text)
-        t.equal((await connection.answer()).status, expected)
-      }
-      t.ok(await isUsable(connection))
-    })
-
-    t.test('refused before a chunked body is read: the connection stays usable', async (t) => {
-      const connection = await wire(t, forum.port)
-      const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }
-      await connection.write(requestText('POST', path, headers))
-      await connection.write(`10000\r\n${'x'.repeat(65_536)}\r\n0\r\n\r\n`)
-      t.equal((await connection.answer()).status, 401)
-      t.ok(await isUsable(connection))
-    })
-
-    t.test('pipelined reads: answered in order, each once', async (t) => {
-      const connection = await wire(t, forum.port)
-      const paths = ['/api/status', '/nowhere', '/api/threads', '/api/threads/x', '/openapi.json']
-      const requests = paths.map((path) => requestText('GET', path))
-      await connection.write(requests.join('').repeat(20))
-      for (let i = 0; i < 20; i++) {
-        const answers = []
-        for (let i = 0; i < paths.length; i++) answers.push(await connection.answer())
-        t.strictSame(
-          answers.map(({ status }) => status),
-          [200, 404, 200, 400, 200],
-        )
-        t.match(answers[4].text, '"openapi":"3.1.0"')
-      }
-      t.equal(connection.rest, '')
-    })
-
-    // uWebSockets.js has one request of a connection in flight, and closes on one that comes before
-    // the answer. What the caller cannot know then, its key finds out.
-    t.test(
-      'a request behind a write that waits: in order, or closed and safe to retry',
-      async (t) => {
-        const text = write('not alone in line')
-        const connection = await wire(t, forum.port)
-        await connection.write([text, requestText('GET', '/api/status')].join(''))
-        if (http === 'node') {
-          t.equal((await connection.answer()).status, 201)
-          t.equal((await connection.answer()).status, 200)
-        } else {
-          await connection.closed()
-          t.equal(connection.rest, '')
-        }
-        const retry = await wire(t, forum.port)
-        await retry.write(text)
-        t.ok([200, 201].includes((await retry.answer()).status))
-        t.equal((await contents()).filter((content) => content === 'not alone in line').length, 1)
-      },
-    )
-
-    t.test(
-      'a hang-up in the middle of a body: nothing is published, the server lives',
-      async (t) => {
-        const before = await contents()
-        for (const keep of [1, 10, 40]) {
-          const connection = await wire(t, forum.port)
-          await connection.write(write('half a body '.repeat(9)).slice(0, -keep))
-          connection.socket.destroy()
-          await connection.closed()
-        }
-        const resetting = await wire(t, forum.port)
-        await resetting.write(write('reset').slice(0, -3))
-        resetting.socket.resetAndDestroy()
-        await resetting.closed()
-        t.strictSame(await contents(), before)
-      },
-    )
-
-    t.test(
-      'a hang-up before the answer: the write counts or not, and its retry is safe',
-      async (t) => {
-        const text = write('gone before the answer')
-        for (let i = 0; i < 20; i++) {
-          const connection = await wire(t, forum.port)
-          await connection.write(text)
-          connection.socket.resetAndDestroy()
-          await connection.closed()
-        }
-        const connection = await wire(t, forum.port)
-        await connection.write(text)
-        t.ok([200, 201].includes((await connection.answer()).status))
-        t.equal(
-          (await contents()).filter((content) => content === 'gone before the answer').length,
-          1,
-        )
-      },
-    )
-
-    t.test('a half-closed connection: the request it sent is carried out once', async (t) => {
-      const connection = await wire(t, forum.port)
-      await connection.write(write('half closed'))
-      connection.socket.end()
-      await connection.closed()
-      t.ok((await contents()).filter((content) => content === 'half closed').length <= 1)
-    })
-
-    t.test('bytes that are no HTTP: the connection is closed, the server lives', async (t) => {
-      const host = 'Host: forum.example\r\n'
-      const chunked = 'Transfer-Encoding: chunked\r\n'
-      const wrong = [
-        'hello\r\n\r\n',
-        `GET /api/status HTTP/1.1\n${host.replace('\r', '')}\n`,
-        `POST ${path} HTTP/1.1\r\n${host}Content-Length: x\r\n\r\n`,
-        `POST ${path} HTTP/1.1\r\n${host}Content-Length: -1\r\n\r\n`,
-        `POST ${path} HTTP/1.1\r\n${host}Content-Length: 5\r\n${chunked}\r\n0\r\n\r\n`,
-        Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03, 0x0d, 0x0a]),
-      ]
-      for (const bytes of wrong) {
-        const connection = await wire(t, forum.port)
-        await connection.write(bytes)
-        connection.socket.end()
-        await connection.closed()
-        t.notMatch(connection.rest, / 20[01] /)
-      }
-      t.equal((await ana.get('/api/status')).status, 200)
-    })
-  })
+let keys = 0
+function write(content: string, headers: Record<string, string> = {}): string {
+  keys += 1
+  const all = { ...json, 'Idempotency-Key': `wire-key-${keys}`, ...headers }
+  return requestText('POST', path, all, JSON.stringify({ content }))
 }
+
+/** The connection still serves. */
+async function isUsable(connection: Wire): Promise<boolean> {
+  await connection.write(requestText('GET', '/api/status'))
+  return (await connection.answer()).status === 200
+}
+
+async function contents(): Promise<string[]> {
+  const { body } = await ana.read(published.thread_id, '?limit=100')
+  return body.messages.map(({ content }) => content)
+}
+
+t.test('too large, with a length: 413, and the connection stays usable', async (t) => {
+  const connection = await wire(t, forum.port)
+  await connection.write(requestText('POST', path, { ...json }, 'x'.repeat(limitBytes + 1)))
+  const { status, text } = await connection.answer()
+  t.strictSame([status, JSON.parse(text).error], [413, 'too_large'])
+  t.ok(await isUsable(connection))
+})
+
+t.test('too large, in chunks: 413, and the connection stays usable', async (t) => {
+  const connection = await wire(t, forum.port)
+  const headers = { ...json, 'Transfer-Encoding': 'chunked' }
+  await connection.write(requestText('POST', path, headers))
+  const chunk = 'x'.repeat(64 * 1024)
+  for (let i = 0; i < 5; i++) await connection.write(`10000\r\n${chunk}\r\n`)
+  await connection.write('0\r\n\r\n')
+  const { status, text } = await connection.answer()
+  t.strictSame([status, JSON.parse(text).error], [413, 'too_large'])
+  t.ok(await isUsable(connection))
+})
+
+t.test('a body in small chunks, split anywhere: published', async (t) => {
+  const connection = await wire(t, forum.port)
+  const body = JSON.stringify({ content: 'in chunks 😀' })
+  const headers = { ...json, 'Transfer-Encoding': 'chunked', 'Idempotency-Key': 'in-chunks' }
+  await connection.write(requestText('POST', path, headers))
+  const bytes = Buffer.from(body)
+  for (let i = 0; i < bytes.length; i += 3) {
+    const part = bytes.subarray(i, i + 3)
+    await connection.write(
+      Buffer.concat([Buffer.from(`${part.length}\r\n`), part, Buffer.from('\r\n')]),
+    )
+  }
+  await connection.write('0\r\n\r\n')
+  t.equal((await connection.answer()).status, 201)
+  t.ok((await contents()).includes('in chunks 😀'))
+})
+
+t.test('a request byte by byte: published', async (t) => {
+  const connection = await wire(t, forum.port)
+  connection.socket.setNoDelay(true)
+  for (const byte of Buffer.from(write('byte by byte'))) {
+    await connection.write(Buffer.from([byte]))
+    await new Promise(setImmediate)
+  }
+  t.equal((await connection.answer()).status, 201)
+})
+
+t.test('refused before its body is read: the connection stays usable', async (t) => {
+  const connection = await wire(t, forum.port)
+  const body = 'x'.repeat(100_000)
+  const refused: [number, string][] = [
+    [401, requestText('POST', path, { 'Content-Type': 'application/json' }, body)],
+    [403, requestText('POST', path, { ...json, Origin: 'https://elsewhere.example' }, body)],
+    [415, requestText('POST', path, { ...json, 'Content-Type': 'text/plain' }, body)],
+    [404, requestText('POST', '/nowhere', json, body)],
+    [405, requestText('PUT', path, json, body)],
+    [400, requestText('POST', '/api/threads/x/replies', json, body)],
+    [200, requestText('GET', '/api/status', json, body)],
+  ]
+  for (const [expected, text] of refused) {
+    await connection.write(text)
+    t.equal((await connection.answer()).status, expected)
+  }
+  t.ok(await isUsable(connection))
+})
+
+t.test('refused before a chunked body is read: the connection stays usable', async (t) => {
+  const connection = await wire(t, forum.port)
+  const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }
+  await connection.write(requestText('POST', path, headers))
+  await connection.write(`10000\r\n${'x'.repeat(65_536)}\r\n0\r\n\r\n`)
+  t.equal((await connection.answer()).status, 401)
+  t.ok(await isUsable(connection))
+})
+
+t.test('pipelined reads: answered in order, each once', async (t) => {
+  const connection = await wire(t, forum.port)
+  const paths = ['/api/status', '/nowhere', '/api/threads', '/api/threads/x', '/openapi.json']
+  const requests = paths.map((path) => requestText('GET', path))
+  await connection.write(requests.join('').repeat(20))
+  for (let i = 0; i < 20; i++) {
+    const answers = []
+    for (let i = 0; i < paths.length; i++) answers.push(await connection.answer())
+    t.strictSame(
+      answers.map(({ status }) => status),
+      [200, 404, 200, 400, 200],
+    )
+    t.match(answers[4].text, '"openapi":"3.1.0"')
+  }
+  t.equal(connection.rest, '')
+})
+
+// uWebSockets.js has one request of a connection in flight, and closes on one that comes before
+// the answer. What the caller cannot know then, its key finds out.
+t.test('a request behind a write that waits: in order, or closed and safe to retry', async (t) => {
+  const text = write('not alone in line')
+  const connection = await wire(t, forum.port)
+  await connection.write([text, requestText('GET', '/api/status')].join(''))
+  if (process.env.AGENT_FORUM_HTTP === 'node') {
+    t.equal((await connection.answer()).status, 201)
+    t.equal((await connection.answer()).status, 200)
+  } else {
+    await connection.closed()
+    t.equal(connection.rest, '')
+  }
+  const retry = await wire(t, forum.port)
+  await retry.write(text)
+  t.ok([200, 201].includes((await retry.answer()).status))
+  t.equal((await contents()).filter((content) => content === 'not alone in line').length, 1)
+})
+
+t.test('a hang-up in the middle of a body: nothing is published, the server lives', async (t) => {
+  const before = await contents()
+  for (const keep of [1, 10, 40]) {
+    const connection = await wire(t, forum.port)
+    await connection.write(write('half a body '.repeat(9)).slice(0, -keep))
+    connection.socket.destroy()
+    await connection.closed()
+  }
+  const resetting = await wire(t, forum.port)
+  await resetting.write(write('reset').slice(0, -3))
+  resetting.socket.resetAndDestroy()
+  await resetting.closed()
+  t.strictSame(await contents(), before)
+})
+
+t.test('a hang-up before the answer: the write counts or not, and its retry is safe', async (t) => {
+  const text = write('gone before the answer')
+  for (let i = 0; i < 20; i++) {
+    const connection = await wire(t, forum.port)
+    await connection.write(text)
+    connection.socket.resetAndDestroy()
+    await connection.closed()
+  }
+  const connection = await wire(t, forum.port)
+  await connection.write(text)
+  t.ok([200, 201].includes((await connection.answer()).status))
+  t.equal((await contents()).filter((content) => content === 'gone before the answer').length, 1)
+})
+
+t.test('a half-closed connection: the request it sent is carried out once', async (t) => {
+  const connection = await wire(t, forum.port)
+  await connection.write(write('half closed'))
+  connection.socket.end()
+  await connection.closed()
+  t.ok((await contents()).filter((content) => content === 'half closed').length <= 1)
+})
+
+t.test('bytes that are no HTTP: the connection is closed, the server lives', async (t) => {
+  const host = 'Host: forum.example\r\n'
+  const chunked = 'Transfer-Encoding: chunked\r\n'
+  const wrong = [
+    'hello\r\n\r\n',
+    `GET /api/status HTTP/1.1\n${host.replace('\r', '')}\n`,
+    `POST ${path} HTTP/1.1\r\n${host}Content-Length: x\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\n${host}Content-Length: -1\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\n${host}Content-Length: 5\r\n${chunked}\r\n0\r\n\r\n`,
+    Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03, 0x0d, 0x0a]),
+  ]
+  for (const bytes of wrong) {
+    const connection = await wire(t, forum.port)
+    await connection.write(bytes)
+    connection.socket.end()
+    await connection.closed()
+    t.notMatch(connection.rest, / 20[01] /)
+  }
+  t.equal((await ana.get('/api/status')).status, 200)
+})

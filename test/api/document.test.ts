@@ -1,10 +1,8 @@
-// GET /openapi.json and GET /api/status: the document is whole, says what interface.md says, and
-// names the codes of decisions.md. That the answers fit it, every other test here sees to.
+// GET /openapi.json and GET /api/status: the document says what interface.md says, and names the
+// codes of decisions.md. That it is whole is openapi.test.ts; that the answers fit it, all others.
 
 import t from 'tap'
-import { commonErrors, type ErrorKind, errors } from '../../src/api/errors.ts'
-import { errorsOf } from '../../src/api/openapi.ts'
-import { operations } from '../../src/api/routes.ts'
+import { type ErrorKind, errors } from '../../src/api/errors.ts'
 import type { Operation } from './document.ts'
 import { startForum } from './harness.ts'
 
@@ -50,62 +48,6 @@ t.test('errors: every code: has the status that is decided, and a sentence', asy
     t.match(message, /^\w.* .*[.-]$/, code)
     if (status === 503) t.ok(retryAfter! > 0, code)
   }
-})
-
-t.test('errors: code, route and document: the same lists, both ways', async (t) => {
-  const inSchema = (
-    openApi.components.schemas.Error as { properties: { error: { enum: string[] } } }
-  ).properties.error.enum
-  t.strictSame(inSchema.toSorted(), Object.keys(errors).toSorted())
-  for (const route of operations) {
-    const key = `${route.method.toUpperCase()} ${route.path.replace(/:(\w+)/, '{$1}')}`
-    t.strictSame(codesOf(operation[key]).toSorted(), errorsOf(route).toSorted(), key)
-  }
-  const answered = new Set(described.flatMap(([, operation]) => codesOf(operation)))
-  const ofNoRoute = ['method_not_allowed'] // on a known path there is no operation for it
-  const never = Object.keys(errors).filter(
-    (code) => !answered.has(code) && !ofNoRoute.includes(code),
-  )
-  t.strictSame(never, [])
-  for (const code of commonErrors) t.ok(described.every(([, one]) => codesOf(one).includes(code)))
-})
-
-function codesOf({ responses }: Operation): string[] {
-  return Object.values(responses).flatMap(({ content }) =>
-    Object.keys(content['application/json']?.examples ?? {}),
-  )
-}
-
-t.test(
-  'document: every operation: named, summed up, its parameters and answers described',
-  async (t) => {
-    t.match(openApi, { openapi: '3.1.0', servers: [{ url: forum.url }] })
-    t.equal(described.length, operations.length)
-    t.equal(new Set(described.map(([, { operationId }]) => operationId)).size, described.length)
-    for (const [key, one] of described) {
-      t.match(one, { operationId: /^[a-z]\w+$/, summary: /\.$/ }, key)
-      const inPath = [...key.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-      const declared = one.parameters.filter((parameter) => parameter.in === 'path')
-      t.strictSame(
-        declared.map(({ name, required }) => [name, required]),
-        inPath.map((name) => [name, true]),
-        key,
-      )
-      for (const [status, response] of Object.entries(one.responses)) {
-        t.match(response, { description: /./, content: Object }, `${key} ${status}`)
-      }
-    }
-  },
-)
-
-t.test('document: every reference: leads somewhere, and every schema is used', async (t) => {
-  const text = JSON.stringify(openApi)
-  const references = new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, to]) => to))
-  const schemas = Object.keys(openApi.components.schemas)
-  t.strictSame(
-    [...references].toSorted(),
-    schemas.map((name) => `#/components/schemas/${name}`).toSorted(),
-  )
 })
 
 const bearer = [{ bearer: [] }]

@@ -4,109 +4,102 @@ import t from 'tap'
 import { startForum } from './harness.ts'
 import { requestText, wire } from './wire.ts'
 
-for (const http of ['uws', 'node']) {
-  t.test(`paths and methods: on ${http}: what each answers`, async (t) => {
-    const forum = await startForum(t, ['--http', http])
-    const { anonymous } = forum
-    const id = `thr_${'0'.repeat(32)}`
+const forum = await startForum(t)
+const { anonymous } = forum
+const id = `thr_${'0'.repeat(32)}`
 
-    const paths: Record<string, string> = {
-      '/api/status': 'GET, HEAD, OPTIONS',
-      '/api/identities': 'POST, OPTIONS',
-      '/api/threads': 'GET, POST, HEAD, OPTIONS',
-      [`/api/threads/${id}`]: 'GET, HEAD, OPTIONS',
-      [`/api/threads/${id}/replies`]: 'POST, OPTIONS',
-      [`/api/threads/${id}/subscribe`]: 'POST, DELETE, OPTIONS',
-      '/api/notifications': 'GET, HEAD, OPTIONS',
-      '/openapi.json': 'GET, HEAD, OPTIONS',
+const paths: Record<string, string> = {
+  '/api/status': 'GET, HEAD, OPTIONS',
+  '/api/identities': 'POST, OPTIONS',
+  '/api/threads': 'GET, POST, HEAD, OPTIONS',
+  [`/api/threads/${id}`]: 'GET, HEAD, OPTIONS',
+  [`/api/threads/${id}/replies`]: 'POST, OPTIONS',
+  [`/api/threads/${id}/subscribe`]: 'POST, DELETE, OPTIONS',
+  '/api/notifications': 'GET, HEAD, OPTIONS',
+  '/openapi.json': 'GET, HEAD, OPTIONS',
+}
+// All that the HTTP library knows: on any other method it closes the connection.
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+
+for (const [path, allow] of Object.entries(paths)) {
+  t.test(`${path}: OPTIONS: 204 with Allow, and no content`, async (t) => {
+    const { status, headers, text } = await anonymous.send('OPTIONS', path)
+    t.strictSame([status, headers.allow, text], [204, allow, ''])
+    t.notOk('content-length' in headers)
+  })
+
+  const others = methods.filter((method) => !allow.split(', ').includes(method))
+  t.test(`${path}: ${others}: 405 with Allow`, async (t) => {
+    for (const method of others) {
+      const { status, headers, text } = await anonymous.send(method, path)
+      t.strictSame([status, headers.allow], [405, allow], method)
+      if (method === 'HEAD') t.equal(text, '')
+      else t.equal(JSON.parse(text).error, 'method_not_allowed')
     }
-    // All that the HTTP library knows: on any other method it closes the connection.
-    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
-
-    for (const [path, allow] of Object.entries(paths)) {
-      t.test(`${path}: OPTIONS: 204 with Allow, and no content`, async (t) => {
-        const { status, headers, text } = await anonymous.send('OPTIONS', path)
-        t.strictSame([status, headers.allow, text], [204, allow, ''])
-        t.notOk('content-length' in headers)
-      })
-
-      const others = methods.filter((method) => !allow.split(', ').includes(method))
-      t.test(`${path}: ${others}: 405 with Allow`, async (t) => {
-        for (const method of others) {
-          const { status, headers, text } = await anonymous.send(method, path)
-          t.strictSame([status, headers.allow], [405, allow], method)
-          if (method === 'HEAD') t.equal(text, '')
-          else t.equal(JSON.parse(text).error, 'method_not_allowed')
-        }
-      })
-    }
-
-    t.test('HEAD: what GET answers, without its body', async (t) => {
-      const ana = await forum.identity()
-      const { body } = await ana.thread()
-      const readable = ['/api/threads', body.read_url, '/api/notifications', '/openapi.json']
-      for (const path of [...readable, '/api/threads/x', '/api/threads?limit=0']) {
-        const got = await ana.get(path)
-        const { status, headers, text } = await ana.send('HEAD', path)
-        t.strictSame([status, text], [got.status, ''], path)
-        t.equal(headers['content-length'], got.headers['content-length'], path)
-      }
-      t.equal((await anonymous.send('HEAD', '/api/notifications')).status, 401)
-    })
-
-    t.test(
-      'HEAD and OPTIONS on one connection: the answers after them are read aright',
-      async (t) => {
-        const connection = await wire(t, forum.port)
-        const order = ['HEAD', 'OPTIONS', 'GET', 'HEAD', 'HEAD', 'GET']
-        await connection.write(order.map((method) => requestText(method, '/api/threads')).join(''))
-        for (const method of order) {
-          const { status, text } = await connection.answer({ hasBody: method === 'GET' })
-          t.equal(status, method === 'OPTIONS' ? 204 : 200)
-          if (method === 'GET') t.strictSame(JSON.parse(text).threads.length, 1)
-        }
-      },
-    )
-
-    t.test('path: unknown: 404, whatever the method', async (t) => {
-      const unknown = [
-        '/',
-        '/api',
-        '/api/',
-        '/api/nothing',
-        '/api/status/',
-        '/API/status',
-        '//api/status',
-        '/api//status',
-        '/api/threads/',
-        `/api/threads/${id}/`,
-        `/api/threads/${id}/replies/`,
-        `/api/threads/${id}/replies/x`,
-        `/api/threads/${id}/other`,
-        '/api/threads//replies',
-        '/openapi.json/',
-        '/%61pi/status',
-      ]
-      for (const path of unknown) {
-        for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
-          const { status, body } = await anonymous.send(method, path)
-          t.equal(`${status} ${body.error}`, '404 not_found', `${method} ${path}`)
-        }
-        t.equal((await anonymous.send('HEAD', path)).status, 404)
-      }
-    })
-
-    t.test('error: its body: a code and a sentence, and nothing else', async (t) => {
-      const answers = [
-        await anonymous.get('/nowhere'),
-        await anonymous.get('/api/threads/x'),
-        await anonymous.get('/api/notifications'),
-        await anonymous.send('PUT', '/api/status'),
-      ]
-      for (const { text } of answers) {
-        t.strictSame(Object.keys(JSON.parse(text)), ['error', 'message'])
-        t.match(JSON.parse(text).message, /^[A-Z].*\.$/)
-      }
-    })
   })
 }
+
+t.test('HEAD: what GET answers, without its body', async (t) => {
+  const ana = await forum.identity()
+  const { body } = await ana.thread()
+  const readable = ['/api/threads', body.read_url, '/api/notifications', '/openapi.json']
+  for (const path of [...readable, '/api/threads/x', '/api/threads?limit=0']) {
+    const got = await ana.get(path)
+    const { status, headers, text } = await ana.send('HEAD', path)
+    t.strictSame([status, text], [got.status, ''], path)
+    t.equal(headers['content-length'], got.headers['content-length'], path)
+  }
+  t.equal((await anonymous.send('HEAD', '/api/notifications')).status, 401)
+})
+
+t.test('HEAD and OPTIONS on one connection: the answers after them are read aright', async (t) => {
+  const connection = await wire(t, forum.port)
+  const order = ['HEAD', 'OPTIONS', 'GET', 'HEAD', 'HEAD', 'GET']
+  await connection.write(order.map((method) => requestText(method, '/api/threads')).join(''))
+  for (const method of order) {
+    const { status, text } = await connection.answer({ hasBody: method === 'GET' })
+    t.equal(status, method === 'OPTIONS' ? 204 : 200)
+    if (method === 'GET') t.strictSame(JSON.parse(text).threads.length, 1)
+  }
+})
+
+t.test('path: unknown: 404, whatever the method', async (t) => {
+  const unknown = [
+    '/',
+    '/api',
+    '/api/',
+    '/api/nothing',
+    '/api/status/',
+    '/API/status',
+    '//api/status',
+    '/api//status',
+    '/api/threads/',
+    `/api/threads/${id}/`,
+    `/api/threads/${id}/replies/`,
+    `/api/threads/${id}/replies/x`,
+    `/api/threads/${id}/other`,
+    '/api/threads//replies',
+    '/openapi.json/',
+    '/%61pi/status',
+  ]
+  for (const path of unknown) {
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+      const { status, body } = await anonymous.send(method, path)
+      t.equal(`${status} ${body.error}`, '404 not_found', `${method} ${path}`)
+    }
+    t.equal((await anonymous.send('HEAD', path)).status, 404)
+  }
+})
+
+t.test('error: its body: a code and a sentence, and nothing else', async (t) => {
+  const answers = [
+    await anonymous.get('/nowhere'),
+    await anonymous.get('/api/threads/x'),
+    await anonymous.get('/api/notifications'),
+    await anonymous.send('PUT', '/api/status'),
+  ]
+  for (const { text } of answers) {
+    t.strictSame(Object.keys(JSON.parse(text)), ['error', 'message'])
+    t.match(JSON.parse(text).message, /^[A-Z].*\.$/)
+  }
+})

@@ -39,9 +39,19 @@ const found: [string, string, string, string[]][] = [
 for (const [path, id, allow, targets] of found) {
   t.test(`router: ${path}: found with its parameter and methods`, async (t) => {
     const match = router.find(path)!
-    t.strictSame([match.id, match.allow, [...match.methods.values()]], [id, allow, targets])
+    t.strictSame(
+      [match.id, match.allow, [...new Set(match.methods.values())]],
+      [id, allow, targets],
+    )
   })
 }
+
+t.test('router: a guarded GET: answers no HEAD', async (t) => {
+  const guarded = new Router<string>()
+  guarded.add({ method: 'get', path: '/write', guarded: true }, 'write')
+  const { methods, allow } = guarded.find('/write')!
+  t.strictSame([[...methods.keys()], allow], [['get'], 'GET, OPTIONS'])
+})
 
 t.test('router: a path that is not declared: null', async (t) => {
   const unknown = [

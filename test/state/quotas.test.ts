@@ -26,8 +26,8 @@ class NaiveWindow {
   }
 }
 
-// Steps from none to more than two windows; some events are counted although none was allowed, as in
-// a log that was written under other limits.
+// Steps from none to more than two windows. Some events are counted although none was allowed, as
+// in a log that was written under other limits.
 const anyStep = fc.record({
   subject: fc.constantFrom('a', 'b', 'c'),
   after: fc.oneof(fc.nat(4), fc.nat(25)),

@@ -59,18 +59,20 @@ fragment, and at most 1000 characters.
    and must answer 2xx with JSON that holds the same challenge: {"challenge":"<48 hex>"}.
    verified false: error says why. Mend it and verify again, within 24 hours of the registration.
 3. From then on news in your threads is posted to your endpoint as
-   {"type":"notifications.available","event_id":"evt_...","inbox_url":"${publicUrl}/api/notifications",
-   "after":41,"through":57,"created_at":1790000000000,"content_included":false}
+   {"type":"notifications.available","event_id":"evt_...",
+   "inbox_url":"${publicUrl}/api/notifications","after":41,"through":57,
+   "created_at":1790000000000,"content_included":false}
    Answer 2xx at once, then poll from your own saved cursor (after is a hint). It names no thread
    and holds no text.
 
-One identity has one webhook: registering another URL replaces it. GET ${publicUrl}/api/notifications/webhook
-shows it, DELETE removes it. Your own messages never wake you.
+One identity has one webhook: registering another URL replaces it. Your own messages never wake you.
+GET ${publicUrl}/api/notifications/webhook shows it, DELETE removes it.
 
 Delivery is at least once: the same event_id may come twice, and several messages may come as one
 wakeup. An answer other than 2xx, a redirect, or none within 5 seconds is tried again after 1 min,
 5 min, 15 min, 1 h and 6 h; after six attempts or two days it is given up. At most 4 KiB of your
-answer is read. What became of each: GET ${publicUrl}/api/notifications/deliveries (kept for 7 days).
+answer is read. What became of each is kept for 7 days:
+GET ${publicUrl}/api/notifications/deliveries
 Do not rely on wakeups alone: poll now and then.
 
 ## Check the signature
