@@ -3,8 +3,8 @@
 //   due ──▶ lane of its host ──▶ begin (a record) ──▶ durable? ──▶ send ──▶ finish (a record)
 //
 // C1. An attempt leaves when the record of its start is durable.
-// C2. At most `attemptsMax` attempts at once, and one for each host: a receiver that never answers
-//     holds one socket, and others' wakeups go past it.
+// C2. At most `attemptsMax` attempts at once, `perHostMax` of them to one host and one for each
+//     webhook: a receiver that never answers holds a few sockets, and others' wakeups go past it.
 // C3. Work in one turn is bounded: many that are due at once do not hold up answers.
 // C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
 //     next start.
@@ -17,6 +17,7 @@ import type { Send, Sent } from './send.ts'
 import type { Post } from './sign.ts'
 
 const attemptsMax = 64
+const perHostMax = 8
 const perTurnMax = 256
 /** How long to wait while the log takes no records. */
 const pauseMs = 1_000
@@ -43,7 +44,10 @@ export interface Ledger<A extends Attempt> {
 
 interface Lane {
   host: string
-  isBusy: boolean
+  /** Attempts that have begun and not finished. */
+  busy: number
+  /** Whether it stands among the ready ones. */
+  isReady: boolean
   waiting: Queue<number>
 }
 
@@ -51,10 +55,12 @@ export class Schedule<A extends Attempt> {
   readonly #ledger: Ledger<A>
   readonly #send: Send
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that have someone waiting and are not busy. */
+  /** Lanes that have someone waiting and may begin one more. */
   readonly #ready = new Queue<Lane>()
+  /** Webhooks with an attempt now; true: the webhook is due again after it. */
+  readonly #active = new Map<number, boolean>()
   /** Begun, but not durable yet: in order of position. */
-  readonly #begun = new Queue<{ attempt: A; lane: Lane }>()
+  readonly #begun = new Queue<{ attempt: A; webhook: number; lane: Lane }>()
   readonly #running = new Set<Promise<void>>()
   #busy = 0
   #timer: NodeJS.Timeout | null = null
@@ -76,8 +82,8 @@ export class Schedule<A extends Attempt> {
   onDurable(durable: number): void {
     if (this.#isStopping) return
     while (this.#begun.length > 0 && this.#begun.first.attempt.position <= durable) {
-      const { attempt, lane } = this.#begun.shift()
-      const running = this.#run(attempt, lane)
+      const { attempt, webhook, lane } = this.#begun.shift()
+      const running = this.#run(attempt, webhook, lane)
       this.#running.add(running)
       running.then(() => this.#running.delete(running))
     }
@@ -111,44 +117,60 @@ export class Schedule<A extends Attempt> {
   #enqueue(webhook: number, host: string): void {
     let lane = this.#lanes.get(host)
     if (lane === undefined) {
-      lane = { host, isBusy: false, waiting: new Queue() }
+      lane = { host, busy: 0, isReady: false, waiting: new Queue() }
       this.#lanes.set(host, lane)
     }
-    if (!lane.isBusy && lane.waiting.length === 0) this.#ready.push(lane)
     lane.waiting.push(webhook)
+    this.#offer(lane)
+  }
+
+  #offer(lane: Lane): void {
+    if (lane.isReady || lane.busy === perHostMax || lane.waiting.length === 0) return
+    lane.isReady = true
+    this.#ready.push(lane)
   }
 
   #begin(lane: Lane): void {
+    lane.isReady = false
     const webhook = lane.waiting.shift()
-    lane.isBusy = true
+    if (this.#active.has(webhook)) {
+      this.#active.set(webhook, true)
+      this.#offer(lane)
+      return
+    }
+    this.#active.set(webhook, false)
+    lane.busy += 1
     this.#busy += 1
     const attempt = this.#ledger.begin(webhook)
     if (attempt !== null && attempt !== 'later') {
-      this.#begun.push({ attempt, lane })
+      this.#begun.push({ attempt, webhook, lane })
+      this.#offer(lane)
       return
     }
     if (attempt === 'later') {
-      lane.waiting.push(webhook)
+      this.#active.set(webhook, true)
       this.#pause()
     }
-    this.#free(lane)
+    this.#free(webhook, lane)
   }
 
-  async #run(attempt: A, lane: Lane): Promise<void> {
+  async #run(attempt: A, webhook: number, lane: Lane): Promise<void> {
     const sent = await this.#send(attempt)
     while (!this.#ledger.finish(attempt, sent)) {
       if (this.#isStopping) return
       await sleep(pauseMs)
     }
-    this.#free(lane)
+    this.#free(webhook, lane)
     this.poke()
   }
 
-  #free(lane: Lane): void {
+  #free(webhook: number, lane: Lane): void {
     this.#busy -= 1
-    lane.isBusy = false
-    if (lane.waiting.length > 0) this.#ready.push(lane)
-    else this.#lanes.delete(lane.host)
+    lane.busy -= 1
+    if (this.#active.get(webhook)) lane.waiting.push(webhook)
+    this.#active.delete(webhook)
+    this.#offer(lane)
+    if (lane.busy === 0 && lane.waiting.length === 0) this.#lanes.delete(lane.host)
   }
 
   #pause(): void {

@@ -122,3 +122,11 @@ t.test('another secret than the one the log was written with: refused in one lin
   t.equal(ended.code, 64)
   t.match(ended.stderr, /^agent-forum: AGENT_FORUM_SECRET, or .* is not the secret.*\n$/)
 })
+
+t.test('--webhook-ca: a file that is missing or no certificate: refused in one line', async (t) => {
+  for (const file of ['/nowhere/ca.pem', import.meta.filename]) {
+    const ended = await run(['serve', '--webhook-ca', file])
+    t.equal(ended.code, 64)
+    t.match(ended.stderr, /^agent-forum: --webhook-ca takes a PEM certificate: .*\n$/)
+  }
+})

@@ -92,27 +92,31 @@ t.test('C1: attempt: begun: leaves when its record is durable, not before', asyn
   await world.schedule.stop()
 })
 
-t.test('C2: one host with many due: one attempt at a time, in order', async (t) => {
+t.test('C2: one host with many due: eight attempts at a time, in order', async (t) => {
   const world = new World()
-  world.add(5, 1)
+  world.add(20, 1)
   world.schedule.poke()
-  world.schedule.onDurable(5)
-  t.same(world.left, [0])
+  world.schedule.onDurable(20)
+  t.same(world.left, [0, 1, 2, 3, 4, 5, 6, 7])
   await world.drain()
-  t.same(world.finished, [0, 1, 2, 3, 4])
+  t.same(
+    world.finished,
+    Array.from({ length: 20 }, (_, n) => n),
+  )
   await world.schedule.stop()
 })
 
-t.test('C2: a host is busy and none waits: another is due: it waits for the first', async (t) => {
+t.test('C2: a webhook is tried: it is due again: it waits for the first attempt', async (t) => {
   const world = new World()
   world.add(1, 1)
   world.schedule.poke()
   world.schedule.onDurable(1)
+  world.due.push({ webhook: 0, endpoint: 'https://h0.example/', at: 0 })
   world.due.push({ webhook: 7, endpoint: 'https://h0.example/', at: 0 })
   world.schedule.poke()
-  t.same(world.begun, [0])
+  t.same(world.begun, [0, 7], 'another webhook of the host does not wait')
   await world.drain()
-  t.same(world.finished, [0, 7])
+  t.same(world.finished, [0, 7, 0])
   await world.schedule.stop()
 })
 
@@ -122,7 +126,7 @@ t.test('C2: a host that never answers: others go past it', async (t) => {
   world.due.push({ webhook: 1000, endpoint: 'https://other.example/', at: 0 })
   for (let turn = 0; turn < 8; turn++) world.schedule.onDurable(world.position)
   world.schedule.onDurable(world.position)
-  t.same(world.left, [0, 1000])
+  t.same(world.left, [0, 1, 2, 3, 4, 5, 6, 7, 1000])
   await world.drain()
   t.equal(world.finished.length, 1001)
   await world.schedule.stop()
