@@ -122,12 +122,31 @@ t.test('log: a whole conversation at the lowest level: never a token, key or tex
   await ben.unsubscribe(body.thread_id)
   await ana.get('/api/threads?cursor=cursor-in-no-log')
   await forum.anonymous.get('/api/threads', { authorization: 'Bearer token-in-no-log' })
+  const hook = await ben.post(
+    '/api/notifications/webhook',
+    { url: 'https://a.example/-in-no-log' },
+    {
+      'idempotency-key': 'hook-key-in-no-log',
+    },
+  )
+  const { signing_secret: signingSecret } = JSON.parse(hook.text)
+  const { ticket } = JSON.parse((await forum.anonymous.get('/api/compat/ticket')).text)
+  const publish = '/api/compat/publish?ack=publish&title=t-in-no-log&content=c-in-no-log&ticket='
+  t.equal((await forum.anonymous.get(publish + ticket)).status, 201)
   const first = await forum.stop()
   await forum.start()
   const second = await forum.stop()
   const log = first!.stdout + second!.stdout
   t.match(log, '"msg":"recovered"')
-  for (const secret of ['-in-no-log', ana.token, ben.token, ana.id, body.thread_id]) {
+  for (const secret of [
+    '-in-no-log',
+    ana.token,
+    ben.token,
+    ticket,
+    signingSecret,
+    ana.id,
+    body.thread_id,
+  ]) {
     t.notMatch(log, secret)
   }
   for (const line of log.trim().split('\n')) t.type(JSON.parse(line).msg, 'string')
