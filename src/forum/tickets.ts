@@ -94,9 +94,10 @@ export function publishByTicket(forum: Forum, wish: TicketPublishing): Publicati
 
 function isSame(state: State, message: number, thread: number, post: TicketPost): boolean {
   const { content } = post
-  const beganThread = state.threads.message(state.messages.thread(message), 0) === message
-  if ('threadId' in post) return !beganThread && isReply(state, message, thread, content)
+  if ('threadId' in post) {
+    const beganThread = state.threads.message(thread, 0) === message
+    return !beganThread && isReply(state, message, thread, content)
+  }
   const { title } = post
-  const wish = { title, content, visibility: 'public' as const, participantIds: [] }
-  return beganThread && isThread(state, message, wish)
+  return isThread(state, message, { title, content, visibility: 'public', participantIds: [] })
 }
