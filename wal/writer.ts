@@ -108,7 +108,7 @@ export class Writer implements Journal {
       this.#flushPlanned = true
       setImmediate(() => {
         this.#flushPlanned = false
-        this.flush()
+        this.#flush()
       })
     }
     return ++this.#position
@@ -157,7 +157,7 @@ export class Writer implements Journal {
     return !this.#always || this.#syncs.length < syncsInFlightMax
   }
 
-  flush(): void {
+  #flush(): void {
     if (this.#state !== 'open' || this.#batch.count === 0 || !this.#mayFlush()) return
     this.#writeBatch()
     const soon = this.#uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
@@ -236,7 +236,7 @@ export class Writer implements Journal {
     this.#synced = position
     this.#unsyncedBytes -= bytes
     if (moved && this.#always) this.onDurable(position)
-    this.flush()
+    this.#flush()
     this.#sealWhenIdle()
     this.#closeStep()
   }
