@@ -112,3 +112,13 @@ t.test('webhook: of a persistent identity: the guests of its week expire: stays'
   scene.reply(2, 0)
   t.match(scene.begin(), { endpoint: 'https://hooks.example.com/' })
 })
+
+t.test('webhook: removed while it is verified: the refusal waits for the removal', async (t) => {
+  const scene = new Scene()
+  scene.register(1)
+  const begun = beginVerification(scene.forum, 1)
+  assert.ok(!isRefusal(begun))
+  removeWebhook(scene.forum, 1)
+  const refused = { refused: 'webhook_not_registered', position: scene.state.position }
+  t.same(finishVerification(scene.forum, begun, null), refused)
+})
