@@ -68,7 +68,7 @@ export class Edge {
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
-  /** From now on requests reach the routes. `flush` sends what they wrote on its way to the disk. */
+  /** From now on requests reach the routes. `flush` starts what they wrote on its way to disk. */
   open(service: Service, gate: Gate, flush: () => void): void {
     this.#service = service
     this.#gate = gate
