@@ -133,7 +133,10 @@ export function finishVerification(
   error: string | null,
 ): (Given & { webhook: Webhook }) | Refusal {
   const webhook = forum.state.webhooks.get(number)
-  if (webhook === undefined) return { refused: 'webhook_not_registered' } // removed meanwhile
+  if (webhook === undefined) {
+    // Removed meanwhile, by a record that may not be durable yet.
+    return { refused: 'webhook_not_registered', position: forum.state.position }
+  }
   const refusal = refuseWrite(forum)
   if (refusal !== null) return refusal
   const at = timeOf(forum)

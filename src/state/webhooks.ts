@@ -218,6 +218,7 @@ export class Webhooks {
     const waiting = webhook.open.find(({ state }) => state === pending)
     if (waiting !== undefined) {
       deliveryTable.step(waiting, { type: 'merged', position })
+      this.#changed.set(webhook.owner, position) // its id names what was merged into it
       return
     }
     const delivery = { state: deliveryTable.initialState, context: deliveryTable.initialContext() }

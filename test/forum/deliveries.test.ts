@@ -29,6 +29,17 @@ t.test('delivery: pending: more messages, own ones too: one wakeup for the other
   t.equal(scene.begin(), undefined)
 })
 
+t.test('delivery: pending: a message is merged in: its new id waits for it', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  const [{ id }] = scene.deliveries(1)
+  const merged = scene.reply(2, 0)
+  t.not(scene.deliveries(1)[0].id, id, 'the id names the range')
+  const { position } = readDeliveries(scene.forum, { caller: 1, after: 0, limit: 1 })
+  t.equal(position, merged)
+})
+
 t.test('delivery: not verified yet: a message comes: nobody is woken', async (t) => {
   const scene = new Scene()
   scene.register(1)

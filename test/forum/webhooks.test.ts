@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { isRefusal } from '../../src/forum/forum.ts'
+import { expireGuests } from '../../src/forum/identities.ts'
 import { reply } from '../../src/forum/posts.ts'
 import { open, sealNew, seedBytes } from '../../src/forum/webhook-secret.ts'
 import {
@@ -100,4 +101,24 @@ t.test('secret: sealed: opens for its webhook and key only, and not when touched
   scene.register(1)
   t.equal(hasRightKey(scene.forum), true)
   t.equal(hasRightKey({ ...scene.forum, webhookKey: Buffer.alloc(32, 6) }), false)
+})
+
+t.test('webhook: of a persistent identity: the guests of its week expire: stays', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.world.clock.now += 7 * dayMs
+  expireGuests(scene.forum)
+  t.ok(scene.state.webhooks.of(1), 'its owner has not expired')
+  scene.reply(2, 0)
+  t.match(scene.begin(), { endpoint: 'https://hooks.example.com/' })
+})
+
+t.test('webhook: removed while it is verified: the refusal waits for the removal', async (t) => {
+  const scene = new Scene()
+  scene.register(1)
+  const begun = beginVerification(scene.forum, 1)
+  assert.ok(!isRefusal(begun))
+  removeWebhook(scene.forum, 1)
+  const refused = { refused: 'webhook_not_registered', position: scene.state.position }
+  t.same(finishVerification(scene.forum, begun, null), refused)
 })

@@ -47,8 +47,8 @@ export const identityRecords = {
     fields: ['before'],
     apply(state, position, { before, at }) {
       for (let identity = state.guestsExpired; identity < before; identity++) {
-        state.identities.actors.step(identity, { type: 'expired', at })
-        removeWebhookOf(state, identity, position)
+        const hasExpired = state.identities.actors.step(identity, { type: 'expired', at })
+        if (hasExpired) removeWebhookOf(state, identity, position)
       }
       state.guestsExpired = before
     },
