@@ -7,6 +7,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf, storageError } from '../wal/errors.ts'
 import { ConfigError } from './config.ts'
 
 const charactersMin = 32
@@ -22,15 +23,24 @@ export function deriveKey(secret: string, purpose: Purpose): Buffer {
 
 /**
  * The secret of the data directory `dir`, which the caller has locked; made when there is none.
- * `given` (AGENT_FORUM_SECRET) wins. Throws a ConfigError for one that is too short.
+ * `given` (AGENT_FORUM_SECRET) wins. Throws a ConfigError for one that is too short,
+ * a JournalError 74 where it can be neither read nor written.
  */
 export function loadSecret(dir: string, given: string | undefined): string {
   if (given !== undefined) return checked(given, 'AGENT_FORUM_SECRET')
   const path = join(dir, 'secret')
   try {
-    return checked(readFileSync(path, 'utf8').trim(), path)
+    return checked(readOrMake(dir, path), path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw error instanceof ConfigError ? error : storageError(`read or make ${path}`, error)
+  }
+}
+
+function readOrMake(dir: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
   }
   const secret = randomBytes(keyBytes).toString('hex')
   writeWhole(dir, path, `${secret}\n`)
