@@ -7,7 +7,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkedSecret } from './config.ts'
+import { codeOf, storageError } from '../wal/errors.ts'
+import { ConfigError, checkedSecret } from './config.ts'
 
 const keyBytes = 32
 
@@ -22,15 +23,23 @@ export function deriveKey(secret: string, purpose: Purpose): Buffer {
 /**
  * The secret of the data directory `dir`, which the caller has locked; made when there is none.
  * `given` (AGENT_FORUM_SECRET, checked with the configuration) wins. Throws a ConfigError for a
- * file that holds too short a one.
+ * file that holds too short a one, a JournalError 74 where it can be neither read nor written.
  */
 export function loadSecret(dir: string, given: string | undefined): string {
   if (given !== undefined) return given
   const path = join(dir, 'secret')
   try {
-    return checkedSecret(readFileSync(path, 'utf8').trim(), path)
+    return checkedSecret(readOrMake(dir, path), path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw error instanceof ConfigError ? error : storageError(`read or make ${path}`, error)
+  }
+}
+
+function readOrMake(dir: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
   }
   const secret = randomBytes(keyBytes).toString('hex')
   writeWhole(dir, path, `${secret}\n`)

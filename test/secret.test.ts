@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -48,6 +56,12 @@ t.test('secret: shorter than 32 characters: in the file: refused, and named', as
     () => loadSecret(dir, undefined),
     new ConfigError(`${join(dir, 'secret')} must hold at least 32 characters`),
   )
+})
+
+t.test('secret: its file cannot be read: refused as a failure of the storage', async (t) => {
+  const dir = directory(t)
+  mkdirSync(join(dir, 'secret'))
+  t.throws(() => loadSecret(dir, undefined), { exitCode: 74, message: /secret: EISDIR/ })
 })
 
 t.test('S1: keys: of each purpose and secret: 32 bytes, and all different', async (t) => {

@@ -134,10 +134,15 @@ function readBootId(disk: Disk): string | null {
   return readText(disk, '/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
 
-// The 22nd field; the second, the program's name, may hold anything but ends in the last ')'.
+// The third field is the state, the 20th the number of threads, the 22nd the start; the second, the
+// program's name, may hold anything but ends in the last ')'. A zombie has ended and only waits for
+// its parent to hear of it, unless a thread of it is still writing.
 function readStartTicks(disk: Disk, pid: number): string | null {
   const stat = readText(disk, `/proc/${pid}/stat`)
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
+  if (stat === null) return null
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const isZombie = fields[0] === 'Z' && Number(fields[17]) <= 1
+  return isZombie ? null : fields[19]
 }
 
 function readText(disk: Disk, file: string): string | null {

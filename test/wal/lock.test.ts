@@ -49,6 +49,27 @@ t.test('another process has the directory: refused with 75 and its pid; dead: ta
   )
 })
 
+t.test('its owner was killed, and its parent has not heard of it yet: taken', async (t) => {
+  const where = path.join(t.testdir({}), 'wal')
+  // The shell becomes a process that never asks for its children.
+  const script = '"$0" --input-type=module -e "$1" "$2" & echo $!; exec sleep 600'
+  const parent = spawn('sh', ['-c', script, process.execPath, owning, where])
+  t.teardown(() => parent.kill('SIGKILL'))
+  let text = ''
+  await new Promise<void>((resolve) =>
+    parent.stdout.on('data', (chunk) => {
+      text += chunk
+      if (text.includes('held')) resolve()
+    }),
+  )
+  const pid = Number.parseInt(text, 10)
+  process.kill(pid, 'SIGKILL')
+  const state = () => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  while (state()[0] !== 'Z' || state()[17] !== '1') await new Promise(setImmediate)
+  const journal = await openJournal({ dir: where, segmentBytes: 65536, onRecord() {} })
+  await journal.close()
+})
+
 t.test('locked by this process: refused with 75', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
