@@ -7,7 +7,7 @@
 
 import path from 'node:path'
 import { type Disk, realDisk, syncDirectory } from './disk.ts'
-import { type JournalError, storageError } from './errors.ts'
+import { codeOf, type JournalError, storageError } from './errors.ts'
 import { limitsOf } from './limits.ts'
 import { lockDirectory } from './lock.ts'
 import { scanLog } from './scan.ts'
@@ -98,7 +98,12 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 function makeDirectory(disk: Disk, dir: string): void {
   guarded(`make ${dir}`, () => {
     disk.makeDirectory(dir)
-    syncDirectory(disk, path.dirname(path.resolve(dir)))
+    try {
+      syncDirectory(disk, path.dirname(path.resolve(dir)))
+    } catch (error) {
+      // A parent that may be entered but not read is somebody else's, and older than this.
+      if (codeOf(error) !== 'EACCES') throw error
+    }
   })
 }
 

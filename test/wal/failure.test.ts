@@ -46,6 +46,26 @@ t.test('J5: the younger of two syncs succeeds, then the older fails: neither cou
   await journal.close()
 })
 
+t.test('J5: a write fails, then the sync in flight too: failed once', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  await until(() => disk.pending === 0)
+  disk.manual = true
+  let failures = 0
+  journal.onFailed = () => failures++
+  journal.append('in flight')
+  await turn()
+  disk.refuse('write', 'EIO')
+  journal.append('x'.repeat(700))
+  await turn()
+  t.equal(failures, 1)
+  disk.refuse('write', null)
+  disk.failSync(1)
+  disk.complete(0)
+  t.equal(failures, 1)
+  await journal.close()
+})
+
 t.test('J5: a write fails: final, said once, close gives the directory back', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
