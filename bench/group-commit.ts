@@ -57,25 +57,28 @@ function run(
   const latenciesMs: number[] = []
   const appendedMs: number[] = []
   let appended = 0
-  let answered = 0
-  const over = () => (smoke ? appended >= smokeRecords : performance.now() - startedMs > runMs)
-  const append = () => {
-    if (over() || journal.health !== 'ok') return
-    const record = { type: 'bench', n: appended++, payload }
-    appendedMs.push(performance.now())
-    journal.append(record)
-    onWritten(JSON.stringify(record))
-  }
+  let idle = 0
+  const isOver = () => (smoke ? appended >= smokeRecords : performance.now() - startedMs > runMs)
   return new Promise((resolve, reject) => {
+    const append = () => {
+      if (isOver()) {
+        const seconds = (performance.now() - startedMs) / 1000
+        if (++idle === writers) resolve({ seconds, latenciesMs })
+      } else if (journal.health !== 'ok') {
+        setImmediate(append)
+      } else {
+        const record = { type: 'bench', n: appended++, payload }
+        appendedMs.push(performance.now())
+        journal.append(record)
+        onWritten(JSON.stringify(record))
+      }
+    }
     journal.onFailed = reject
     journal.onDurable = (durable) => {
       const nowMs = performance.now()
-      for (; answered < durable; answered++) {
-        latenciesMs.push(nowMs - appendedMs[answered]!)
+      while (latenciesMs.length < durable) {
+        latenciesMs.push(nowMs - appendedMs[latenciesMs.length]!)
         append()
-      }
-      if (answered === appended && over()) {
-        resolve({ seconds: (nowMs - startedMs) / 1000, latenciesMs })
       }
     }
     for (let n = 0; n < writers; n++) append()
@@ -101,7 +104,9 @@ for (const durability of modes) {
       durability.mode.padEnd(8),
       String(writers).padStart(8),
       (result.records / result.seconds).toFixed(0).padStart(9),
-      result.recordsPerSync.toFixed(1).padStart(13),
+      (Number.isFinite(result.recordsPerSync) ? result.recordsPerSync.toFixed(1) : '-').padStart(
+        13,
+      ),
       result.p50Ms.toFixed(2).padStart(8),
       result.p99Ms.toFixed(2).padStart(8),
       result.hash.padStart(10),

@@ -45,6 +45,8 @@ export interface Config {
 
 export class ConfigError extends Error {}
 
+const secretCharactersMin = 32
+
 interface Flag {
   /** What stands for the value in --help; null: the flag is on or off. */
   value: string | null
@@ -138,7 +140,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
       (name) => (text(name) === '' ? null : parseLimit(name, text(name))),
     ),
     compat: !parseSwitch('no-compat', text('no-compat')),
-    secret: environment.AGENT_FORUM_SECRET,
+    secret: readSecret(environment),
     trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
     opsPort: parseNumber('ops-port', text('ops-port'), 0, 65_535),
     webhookAllowPrivate: parseSwitch('webhook-allow-private', text('webhook-allow-private')),
@@ -146,6 +148,18 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
     logLevel: parseLevel(text('log-level')),
   }
+}
+
+/** Checked before anything is touched: the data directory, the port, the log. */
+function readSecret({ AGENT_FORUM_SECRET }: NodeJS.ProcessEnv): string | undefined {
+  if (AGENT_FORUM_SECRET === undefined) return undefined
+  return checkedSecret(AGENT_FORUM_SECRET, 'AGENT_FORUM_SECRET')
+}
+
+/** The secret, or a ConfigError that names its `source` when it is too short. */
+export function checkedSecret(secret: string, source: string): string {
+  if (secret.length >= secretCharactersMin) return secret
+  throw new ConfigError(`${source} must hold at least ${secretCharactersMin} characters`)
 }
 
 function variableName(flag: string): string {

@@ -7,9 +7,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from './config.ts'
+import { checkedSecret } from './config.ts'
 
-const charactersMin = 32
 const keyBytes = 32
 
 /** What keys are derived for. */
@@ -22,24 +21,20 @@ export function deriveKey(secret: string, purpose: Purpose): Buffer {
 
 /**
  * The secret of the data directory `dir`, which the caller has locked; made when there is none.
- * `given` (AGENT_FORUM_SECRET) wins. Throws a ConfigError for one that is too short.
+ * `given` (AGENT_FORUM_SECRET, checked with the configuration) wins. Throws a ConfigError for a
+ * file that holds too short a one.
  */
 export function loadSecret(dir: string, given: string | undefined): string {
-  if (given !== undefined) return checked(given, 'AGENT_FORUM_SECRET')
+  if (given !== undefined) return given
   const path = join(dir, 'secret')
   try {
-    return checked(readFileSync(path, 'utf8').trim(), path)
+    return checkedSecret(readFileSync(path, 'utf8').trim(), path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   const secret = randomBytes(keyBytes).toString('hex')
   writeWhole(dir, path, `${secret}\n`)
   return secret
-}
-
-function checked(secret: string, source: string): string {
-  if (secret.length >= charactersMin) return secret
-  throw new ConfigError(`${source} must hold at least ${charactersMin} characters`)
 }
 
 function writeWhole(dir: string, path: string, text: string): void {

@@ -83,7 +83,7 @@ export async function startNode(config: Config, version: string, log: Logger): P
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
   const failed = watch(journal, gate, wakeups)
-  edge.open(service, gate, () => journal.flush())
+  edge.open(service, gate)
   availability.refusal = null
   expire(forum)
   wakeups.resume()
@@ -95,7 +95,6 @@ export async function startNode(config: Config, version: string, log: Logger): P
       clearInterval(expiry)
       availability.refusal = 'shutting_down'
       listener.stop()
-      edge.finish()
       await wakeups.stop()
       await nextTurn() // what the webhooks said is answered
       await journal.close()

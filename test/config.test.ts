@@ -21,6 +21,14 @@ t.test('config: nothing given: the presets', async (t) => {
   t.match(parseConfig([], {}), presets)
 })
 
+t.test('config: a secret: of 32 characters taken, of fewer refused', async (t) => {
+  const of = (secret: string) => parseConfig([], { AGENT_FORUM_SECRET: secret }).secret
+  t.equal(of('s'.repeat(32)), 's'.repeat(32))
+  const refusal = new ConfigError('AGENT_FORUM_SECRET must hold at least 32 characters')
+  t.throws(() => of('s'.repeat(31)), refusal)
+  t.throws(() => of(''), refusal)
+})
+
 const possible: [string, string, Partial<Config>][] = [
   ['host', '::1', { host: '::1' }],
   ['port', '0', { port: 0 }],

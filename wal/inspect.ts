@@ -3,7 +3,7 @@
 
 import path from 'node:path'
 import { type Disk, realDisk } from './disk.ts'
-import { codeOf, JournalError, storageError } from './errors.ts'
+import { JournalError, storageError } from './errors.ts'
 import { refuseIfInUse } from './lock.ts'
 import { type LogEnd, scanLog } from './scan.ts'
 import { listSegments, type SegmentFile } from './segments.ts'
@@ -27,15 +27,15 @@ export async function inspectLog(
   const report: LogReport = { files: [], torn: [], log: null, error: null }
   try {
     refuseIfInUse(disk, dir)
-    report.torn = disk.list(dir).filter((name) => name.includes('.torn'))
+    report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
     report.files = listSegments(disk, dir)
     // Checkpoints let older segments go: the log begins where its first segment does.
     const head = report.files[0]?.head
     const from = head?.kind === 'good' ? head.header.firstPosition - 1 : 0
     report.log = await scanLog({ disk, dir, from, onRecord })
   } catch (error) {
-    if (!(error instanceof JournalError) && codeOf(error) === '') throw error
-    report.error = storageError(`read ${dir}`, error)
+    if (error instanceof JournalError) report.error = error
+    else throw error
   }
   return report
 }
@@ -50,7 +50,8 @@ export function describeReport({ files, torn, log, error }: LogReport): string[]
       const range = records > 0 ? `positions ${firstPosition}..${lastPosition}` : 'no records'
       return `${name}: ${size} bytes, ${range}, ${records} records in ${frames} frames`
     }
-    if (head.kind !== 'good') return `${name}: ${size} bytes, header ${head.kind}`
+    if (head.kind === 'zero') return `${name}: ${size} bytes, not used yet`
+    if (head.kind !== 'good') return `${name}: ${size} bytes, its header cannot be read`
     return `${name}: ${size} bytes, from position ${head.header.firstPosition}`
   })
   for (const name of torn) lines.push(`${name}: a torn tail that was put aside`)
@@ -62,6 +63,14 @@ export function describeReport({ files, torn, log, error }: LogReport): string[]
     ...lines,
     `store ${storeId} ends at ${place}, position ${end.position}: ${endings[verdict]}`,
   ]
+}
+
+function namesIn(disk: Disk, dir: string): string[] {
+  try {
+    return disk.list(dir)
+  } catch (error) {
+    throw storageError(`read ${dir}`, error)
+  }
 }
 
 const endings = {

@@ -60,8 +60,6 @@ export interface Journal {
   readonly health: Health
   /** Returns the record's position. Never waits. Throws on our own bugs only. */
   append(record: unknown): number
-  /** Writes what was appended now, not at the end of the turn of the event loop, if it may. */
-  flush(): void
   /** Called whenever `durable` has moved. One listener. */
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */

@@ -18,6 +18,8 @@ export interface Limits {
   recordBytesMax: number
   /** Most that may wait for a sync: the open batch, and frames that are written. */
   unsyncedBytesMax: number
+  /** A batch as long as this goes out beside syncs in flight; a shorter one waits for them. */
+  besideBytesMin: number
 }
 
 /** `segmentBytes` is a whole number of sectors, from 16 KiB to 1 GiB. */
@@ -29,6 +31,7 @@ export function limitsOf(segmentBytes: number): Limits {
     segmentBytes,
     recordBytesMax: Math.min(recordBytesMax, segmentBytes / 16),
     unsyncedBytesMax: Math.min(frameBytesMax, segmentBytes / 4),
+    besideBytesMin: Math.min(4096, segmentBytes / 32),
   }
   const largestFrame = frameHeaderBytes + recordHeaderBytes + limits.recordBytesMax + sectorBytes
   // A record of the largest size can be written when nothing waits.

@@ -18,7 +18,6 @@ import type { Gate } from './gate.ts'
 import { Meter, type RouteMeter } from './meter.ts'
 import { hasStray, isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { Router } from './router.ts'
-import { Turns } from './turns.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 export const bodyBytesMax = 256 * 1024
@@ -53,10 +52,8 @@ export class Edge {
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
   readonly #trustProxy: boolean
-  readonly #writes = new Turns(() => this.#flush())
   #service: Service | null = null
   #gate: Gate | null = null
-  #flush: () => void = () => {}
 
   constructor(
     routes: readonly AnyRoute[],
@@ -68,16 +65,10 @@ export class Edge {
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
-  /** From now on requests reach the routes. `flush` starts what they wrote on its way to disk. */
-  open(service: Service, gate: Gate, flush: () => void): void {
+  /** From now on requests reach the routes. */
+  open(service: Service, gate: Gate): void {
     this.#service = service
     this.#gate = gate
-    this.#flush = flush
-  }
-
-  /** Runs the writes that were read and wait for their turn. */
-  finish(): void {
-    this.#writes.finish()
   }
 
   /** Answers one request. */
@@ -155,16 +146,12 @@ export class Edge {
   }
 
   #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
-    const service = this.#service!
-    if (route.runLater !== undefined) {
-      exchange.hold()
-      void route.runLater(service, call).then((outcome) => this.#pass(exchange, route, outcome))
-    } else if (route.method === 'get') {
-      this.#pass(exchange, route, route.run(service, call))
-    } else {
-      exchange.hold()
-      this.#writes.add(() => this.#pass(exchange, route, route.run(service, call)))
-    }
+    if (route.runLater === undefined)
+      return this.#pass(exchange, route, route.run(this.#service!, call))
+    exchange.hold()
+    void route
+      .runLater(this.#service!, call)
+      .then((outcome) => this.#pass(exchange, route, outcome))
   }
 
   #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {

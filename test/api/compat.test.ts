@@ -1,5 +1,6 @@
 // Publishing by GET: interface.md 4.4, decisions.md "GET publishing", FAULTS.md 26.
 
+import { existsSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { type Answer, type Client, type Forum, publishedThread, startForum } from './harness.ts'
 import { run } from './process.ts'
@@ -251,7 +252,7 @@ async function urlLimit(t: Test, of: Forum, http: string): Promise<void> {
 }
 
 t.test(
-  'log and secret: whatever was asked: no ticket is logged; a short secret is 64',
+  'log and secret: whatever was asked: no ticket is logged; a short secret is 64, nothing made',
   async (t) => {
     t.notMatch(forum.log, /tkt_/)
     const { code, stderr } = await run(['serve', '--port', '0', '--data', `${forum.data}-2`], {
@@ -261,5 +262,6 @@ t.test(
       [code, stderr],
       [64, 'agent-forum: AGENT_FORUM_SECRET must hold at least 32 characters\n'],
     )
+    t.notOk(existsSync(`${forum.data}-2`), 'the data directory is not made')
   },
 )

@@ -34,7 +34,7 @@ class Node {
 
   constructor() {
     const forum: Forum = { ...newWorld().forum, journal: this.journal }
-    this.edge.open(serviceOf(forum), this.gate, () => {})
+    this.edge.open(serviceOf(forum), this.gate)
     const created = this.post('/api/identities', {})
     this.sync()
     this.token = JSON.parse(created.answers[0].text!).token
@@ -56,7 +56,6 @@ class Node {
   post(path: string, body: object, key?: string): FakeExchange {
     const exchange = this.begin(path, key)
     exchange.end(body)
-    this.edge.finish()
     return exchange
   }
 

@@ -208,6 +208,12 @@ t.test('J6: the last segment with records is missing: refused, its spare is ther
   await refused(t, disk, /segment 2 is missing/)
 })
 
+t.test('J6: bytes two segments beyond what was synced: refused', async (t) => {
+  const disk = await logOf(3, 200, false)
+  disk.overwrite(third, Buffer.alloc(smallSegment, 'noise'))
+  await refused(t, disk, /bytes where no crash could leave any/)
+})
+
 t.test('J6: the first segment is all zeros: refused', async (t) => {
   const disk = await logOf(30, 500, true)
   disk.overwrite(first, Buffer.alloc(smallSegment))

@@ -34,9 +34,9 @@ t.test('J5: the younger of two syncs succeeds, then the older fails: neither cou
   let failures = 0
   journal.onFailed = () => failures++
   journal.onDurable = () => t.fail('not durable')
-  journal.append('older')
+  journal.append('older'.padEnd(700))
   await turn()
-  journal.append('younger')
+  journal.append('younger'.padEnd(700))
   await turn()
   disk.complete(1)
   disk.failSync(1)

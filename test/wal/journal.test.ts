@@ -78,7 +78,7 @@ t.test('J4: syncs come back in another order: announced in order, the younger wa
   const announced: number[] = []
   journal.onDurable = (position) => announced.push(position)
   for (let n = 1; n <= 3; n++) {
-    journal.append(n)
+    journal.append('x'.repeat(700))
     await turn()
   }
   t.equal(disk.pending, 3)
@@ -90,13 +90,31 @@ t.test('J4: syncs come back in another order: announced in order, the younger wa
   await closeByHand(disk, journal)
 })
 
-t.test('three syncs in flight: the fourth batch fills until one comes back', async (t) => {
+t.test('a sync in flight: short batches fill until it comes back', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   await until(() => disk.pending === 0)
   disk.manual = true
   for (let n = 1; n <= 8; n++) {
     journal.append(n)
+    await turn()
+  }
+  t.equal(journal.stats().batches, 1)
+  disk.complete(0)
+  t.equal(journal.durable, 1)
+  t.equal(journal.stats().batches, 2)
+  disk.complete(0)
+  t.equal(journal.durable, 8)
+  await closeByHand(disk, journal)
+})
+
+t.test('three syncs in flight: the fourth batch fills, long as it is', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk, { segmentBytes: 64 * 1024 })
+  await until(() => disk.pending === 0)
+  disk.manual = true
+  for (let n = 1; n <= 8; n++) {
+    journal.append('x'.repeat(2000))
     await turn()
   }
   t.equal(journal.stats().batches, 3)

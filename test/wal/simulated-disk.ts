@@ -229,7 +229,10 @@ export class SimulatedDisk implements Disk {
     const inode = this.#inode(file)
     const copy = inode.copyForSync()
     const change = this.#changes.at(-1)
-    this.#later(() => this.#finishSync(inode, copy, change), done)
+    this.#later(() => {
+      this.#inode(file)
+      this.#finishSync(inode, copy, change)
+    }, done)
   }
 
   dataSyncLater(file: number, done: (error: Error | null) => void): void {
