@@ -114,6 +114,10 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   const webhook = state.webhooks.of(caller)
   const position = state.webhooks.changedAt(caller)
   if (webhook === undefined) return { refused: 'webhook_not_registered', position }
+  // An endpoint hears only of what is durable; when this refusal leaves, the webhook is.
+  if (webhook.position > forum.journal.durable) {
+    return { refused: 'overloaded', position: webhook.position }
+  }
   const doing = { by: caller, client: '', at: timeOf(forum) }
   const refusal = refuseQuota(forum, 'verifications', doing) ?? refuseWrite(forum)
   if (refusal !== null) return refusal

@@ -50,6 +50,8 @@ export interface NewWebhook {
 export interface Webhook extends NewWebhook {
   /** The n-th registration of the log, from 0. */
   number: number
+  /** Of the record that registered it. */
+  position: number
   actor: Actor<WebhookContext>
   /** By position of their first message. */
   deliveries: Delivery[]
@@ -104,7 +106,8 @@ export class Webhooks {
     const before = this.of(fields.owner)
     if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)
     const actor = { state: webhookTable.initialState, context: webhookTable.initialContext() }
-    const webhook = { ...fields, number: this.#registrations, actor, deliveries: [], open: [] }
+    const number = this.#registrations
+    const webhook = { ...fields, number, position, actor, deliveries: [], open: [] }
     webhookTable.step(actor, { type: 'registered', at, lapsesAt: at + lapseAfterMs })
     this.#registrations += 1
     this.#byOwner.set(fields.owner, webhook)

@@ -122,3 +122,15 @@ t.test('webhook: removed while it is verified: the refusal waits for the removal
   const refused = { refused: 'webhook_not_registered', position: scene.state.position }
   t.same(finishVerification(scene.forum, begun, null), refused)
 })
+
+t.test('webhook: not durable yet: verified: its endpoint is not asked before it is', async (t) => {
+  const scene = new Scene()
+  const { rows } = scene.world
+  const registered = scene.register(1)
+  assert.ok(!isRefusal(registered))
+  const { position } = registered
+  scene.forum.journal = { append: (row) => rows.append(row), health: 'ok', durable: position - 1 }
+  t.same(beginVerification(scene.forum, 1), { refused: 'overloaded', position })
+  scene.forum.journal = rows
+  t.match(beginVerification(scene.forum, 1), { endpoint: 'https://hooks.example.com/' })
+})

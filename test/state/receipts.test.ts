@@ -71,3 +71,13 @@ t.test('R2, R3: a million and more: evicted oldest first, only when old', async 
   receipts.add(0, key(0), 'thread', 5, 920_000 + retentionMs)
   t.equal(receipts.operation(receipts.find(0, key(0))), 'thread', 'a forgotten key is a new one')
 })
+
+t.test('R2: many: all grown old at once: a few evicted with each that is added', async (t) => {
+  const receipts = new Receipts(retentionMs, 1)
+  for (let n = 0; n < million + 100; n++) receipts.add(n % 7, key(n), 'reply', n, n)
+  const late = 2 * million + retentionMs
+  receipts.add(0, 'late-key-0', 'reply', 0, late)
+  t.equal(receipts.count, million + 85, 'no pause: work follows what is added')
+  for (let n = 1; n < 8; n++) receipts.add(0, `late-key-${n}`, 'reply', n, late)
+  t.equal(receipts.count, million, 'and soon all are gone')
+})
