@@ -25,7 +25,7 @@ export function segmentPath(dir: string, number: number): string {
   return path.join(dir, segmentName(number))
 }
 
-/** All segments in order of their numbers, headers read. Other names are not ours and left alone. */
+/** All segments in order of their numbers, headers read. Other files are left alone. */
 export function listSegments(disk: Disk, dir: string): SegmentFile[] {
   const names = disk.list(dir).filter((name) => /^\d{10}\.wal$/.test(name))
   return names.sort().map((name) => {
