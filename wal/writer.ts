@@ -248,6 +248,7 @@ export class Writer implements Journal {
   // Damage in the last frame can be told from a torn tail only when a later frame vouches for it.
   #sealWhenIdle(): void {
     if (this.#idle !== null || this.#sealed || this.#state !== 'open') return
+    if (this.#synced !== this.#position) return
     const frames = this.#frames
     this.#idle = setTimeout(() => {
       this.#idle = null

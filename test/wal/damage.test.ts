@@ -211,7 +211,7 @@ t.test('J6: the last segment with records is missing: refused, its spare is ther
 t.test('J6: bytes two segments beyond what was synced: refused', async (t) => {
   const disk = await logOf(3, 200, false)
   disk.overwrite(third, Buffer.alloc(smallSegment, 'noise'))
-  await refused(t, disk, /bytes where no crash could leave any/)
+  await refused(t, disk, /bytes where no crash can leave any/)
 })
 
 t.test('J6: the first segment is all zeros: refused', async (t) => {
