@@ -25,11 +25,7 @@ export function segmentPath(dir: string, number: number): string {
   return path.join(dir, segmentName(number))
 }
 
-<<<<<<< HEAD
-/** All segments in order of their numbers, headers read. Other names are not ours: left alone. */
-=======
 /** All segments in order of their numbers, headers read. Other files are left alone. */
->>>>>>> wal
 export function listSegments(disk: Disk, dir: string): SegmentFile[] {
   const names = disk.list(dir).filter((name) => /^\d{10}\.wal$/.test(name))
   return names.sort().map((name) => {

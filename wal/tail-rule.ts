@@ -28,21 +28,12 @@ type Row = { why: string; when: [boolean | null, boolean | null, boolean | null,
 
 // biome-ignore format: a table
 export const tailRule: readonly (Row & { do: TailVerdict })[] = [
-<<<<<<< HEAD
-  //                                              follows promised far    sealed
-  { why: 'closed, or idle when it died',    when: [false, _,       _,     true ], do: 'continue' },
-  { why: 'died before the seal',            when: [false, _,       _,     false], do: 'settle' },
-  { why: 'a torn tail',                     when: [true,  false,   false, _    ], do: 'cut' },
-  { why: 'bytes that were synced changed',  when: [true,  true,    _,     _    ], do: 'damage' },
-  { why: 'bytes where no crash leaves any', when: [true,  false,   true,  _    ], do: 'damage' },
-=======
   //                                                 follows promised far   sealed
   { why: 'closed, or idle when it died',       when: [false, _,     _,     true ], do: 'continue' },
   { why: 'died before the seal',               when: [false, _,     _,     false], do: 'settle' },
   { why: 'a torn tail',                        when: [true,  false, false, _    ], do: 'cut' },
   { why: 'synced bytes have changed',          when: [true,  true,  _,     _    ], do: 'damage' },
   { why: 'bytes where no crash can leave any', when: [true,  false, true,  _    ], do: 'damage' },
->>>>>>> wal
 ]
 
 /** The one row that fits. */
