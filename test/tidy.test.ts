@@ -142,7 +142,7 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   },
   {
     rule: 'no paths of one machine',
-    wrong: ['see /home/me/notes', "`/${'work'}/x`", `https://registry.${'npmjs'}.org/tap`],
+    wrong: ['see /home/me/notes', `'/${'work'}/x'`, `https://registry.${'npmjs'}.org/tap`],
     right: ['src/home/me', 'https://forum.example/home/x', '/api/threads'],
   },
   {
