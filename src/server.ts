@@ -7,10 +7,11 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Journal, openJournal } from '../wal/journal.ts'
+import { type Journal, type JournalOptions, openJournal } from '../wal/journal.ts'
 import type { Service } from './api/route.ts'
 import { routesOf } from './api/routes.ts'
 import { type Config, ConfigError } from './config.ts'
+import type { Send } from './delivery/send.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
@@ -41,9 +42,22 @@ export interface Node {
   failed: Promise<never>
 }
 
+/** What a node stands on, where it is not this machine: tests put a node on ground that shakes. */
+export interface Ground extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
+  /** Takes requests. */
+  listen?: Listen
+  /** Posts to webhooks. */
+  send?: Send
+}
+
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
-export async function startNode(config: Config, version: string, log: Logger): Promise<Node> {
-  const http = chooseHttp(config)
+export async function startNode(
+  config: Config,
+  version: string,
+  log: Logger,
+  ground: Ground = {},
+): Promise<Node> {
+  const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
   const edge = new Edge(routesOf(config), availability, config)
   const startedAt = performance.now()
@@ -55,7 +69,7 @@ export async function startNode(config: Config, version: string, log: Logger): P
   const about = { version, http: http.name, durability: config.durabilityName }
   const vitals = newVitals({ ...about, availability, meter: edge.meter, state })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
-  const recovering = recover(config, vitals, log)
+  const recovering = recover(config, vitals, log, ground)
   await Promise.race([recovering, nextTurn()])
   const onRequest = (exchange: Exchange) => edge.handle(exchange)
   const { host, port, opsPort } = config
@@ -71,7 +85,7 @@ export async function startNode(config: Config, version: string, log: Logger): P
   const gate = new Gate(journal)
   vitals.gateLength = () => gate.length
   const publicUrl = config.publicUrl ?? url
-  const wakeups = startWakeups(forum, config, publicUrl)
+  const wakeups = startWakeups(forum, config, publicUrl, ground.send)
   const service: Service = {
     forum,
     publicUrl,
@@ -142,11 +156,18 @@ function stamps(vitals: Vitals, log: Logger): Stamps {
   })
 }
 
-async function recover(config: Config, vitals: Vitals, log: Logger): Promise<Journal> {
+async function recover(
+  config: Config,
+  vitals: Vitals,
+  log: Logger,
+  { disk, segmentBytes }: Ground,
+): Promise<Journal> {
   const { state } = vitals
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,
+    disk,
+    segmentBytes,
     durability: config.durability,
     onRecord: (position, row) => apply(state, position, decode(row)),
     onProgress: (bytes, ofBytes) => {

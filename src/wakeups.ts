@@ -2,10 +2,10 @@
 // what it needs of the other.
 
 import type { Config } from './config.ts'
-import { labResolve, publicResolve, refuseEndpoint } from './delivery/address.ts'
+import { type AddressRules, labResolve, publicResolve, refuseEndpoint } from './delivery/address.ts'
 import { Challenger } from './delivery/challenge.ts'
 import { Schedule } from './delivery/schedule.ts'
-import { createSender, timeoutMs } from './delivery/send.ts'
+import { createSender, type Send, timeoutMs } from './delivery/send.ts'
 import { beginAttempt, finishAttempt, nextDueAt, takeDue } from './forum/deliveries.ts'
 import { type Forum, timeOf } from './forum/forum.ts'
 
@@ -21,11 +21,14 @@ export interface Wakeups {
   stop(): Promise<void>
 }
 
-export function startWakeups(forum: Forum, config: Config, publicUrl: string): Wakeups {
-  const { webhookAllowPrivate: allowPrivate, webhookCa: ca } = config
-  const rules = { allowPrivate, ownHost: new URL(publicUrl).hostname }
-  const resolve = allowPrivate ? labResolve : publicResolve(timeoutMs)
-  const send = createSender({ rules, resolve, ca, clock: forum.stamps.clock })
+/** `send`: posts in place of the network. */
+export function startWakeups(
+  forum: Forum,
+  config: Config,
+  publicUrl: string,
+  send: Send = networkSend(forum, config, publicUrl),
+): Wakeups {
+  const rules = rulesOf(config, publicUrl)
   const challenger = new Challenger(send)
   const inboxUrl = `${publicUrl}/api/notifications`
   const schedule = new Schedule(
@@ -50,4 +53,14 @@ export function startWakeups(forum: Forum, config: Config, publicUrl: string): W
       await Promise.all([schedule.stop(), challenger.settled()])
     },
   }
+}
+
+function rulesOf({ webhookAllowPrivate: allowPrivate }: Config, publicUrl: string): AddressRules {
+  return { allowPrivate, ownHost: new URL(publicUrl).hostname }
+}
+
+function networkSend({ stamps }: Forum, config: Config, publicUrl: string): Send {
+  const resolve = config.webhookAllowPrivate ? labResolve : publicResolve(timeoutMs)
+  const rules = rulesOf(config, publicUrl)
+  return createSender({ rules, resolve, ca: config.webhookCa, clock: stamps.clock })
 }

@@ -26,9 +26,9 @@ export type Notice = { event: string; [field: string]: unknown }
 export interface JournalOptions {
   /** Made when it is missing, one level. */
   dir: string
-  disk?: Disk
+  disk?: Disk | undefined
   /** A whole number of sectors, from 16 KiB to 1 GiB; default 64 MiB. */
-  segmentBytes?: number
+  segmentBytes?: number | undefined
   durability?: Durability
   /** Records after this position are replayed; default 0, all. */
   from?: number

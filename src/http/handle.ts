@@ -24,6 +24,8 @@ export const bodyBytesMax = 256 * 1024
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const prefetch = /prefetch|prerender/i
+/** One object, like `earlyQueries`: the validator of a schema is found again by it. */
+const anything: Schema = {}
 
 /** What the edge answers with while it is not ready: a code, or null once it is. */
 export interface Availability {
@@ -187,20 +189,26 @@ function prepare(route: AnyRoute, meter: Meter): Prepared {
     ),
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
-    checkBody: validator(route.body ?? {}),
+    checkBody: validator(route.body ?? anything),
   }
 }
 
+const earlyQueries = new WeakMap<Schema, Schema>()
+
 /** The schema of the query without what the route checks itself, later. */
-function earlyQuery({ query = {}, checkedLate = [] }: AnyRoute): Schema {
+function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {
   if (checkedLate.length === 0) return query
+  const known = earlyQueries.get(query)
+  if (known !== undefined) return known
   const properties = { ...query.properties }
   for (const name of checkedLate) {
     // What is left says how the lack of it is answered.
     const { 'x-error': code = 'invalid_field' } = properties[name]
     properties[name] = { 'x-error': code }
   }
-  return { ...query, properties }
+  const early = { ...query, properties }
+  earlyQueries.set(query, early)
+  return early
 }
 
 function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {
