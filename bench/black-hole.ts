@@ -8,12 +8,15 @@
 // Leaves out: receivers that answer (webhook-lab.ts).
 // Smoke:      20 webhooks, one round of one second; skipped with a line when wrk is not installed.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent as HttpAgent, request } from 'undici'
 import { echo, makeCertificates, Receiver } from '../test/delivery/receiver.ts'
-import { has, type Measured, startServer, wrk } from './wrk.ts'
+import { median } from './compare.ts'
+import { has, startServer } from './process.ts'
+import { freshKey, ringOf } from './ring.ts'
+import { prepareWrk, type Seen } from './wrk.ts'
 
 const isSmoke = process.argv.includes('--smoke')
 const webhookCount = isSmoke ? 20 : 1_000
@@ -23,19 +26,6 @@ const connections = 16
 const atOnce = 8
 const content = 'The quick brown agent jumps over the lazy benchmark. '.repeat(6).slice(0, 300)
 const main = join(import.meta.dirname, '../src/main.js')
-
-const script = `
-local counter = 0
-function init(args) path, token, prefix = args[1], args[2], args[3] end
-function request()
-  counter = counter + 1
-  return wrk.format("POST", path, {
-    ["Content-Type"] = "application/json",
-    ["Authorization"] = "Bearer " .. token,
-    ["Idempotency-Key"] = prefix .. "-" .. counter,
-  }, '{"content":"${content}"}')
-end
-`
 
 const http = new HttpAgent({ connections: atOnce })
 let keys = 0
@@ -103,34 +93,37 @@ async function isWaiting(url: string, token: string): Promise<boolean> {
   return deliveries.some(({ state }) => state === 'pending' || state === 'sending')
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
-}
-
-function report({ name }: Side, measured: Measured[]): void {
-  const rate = Math.round(median(measured.map(({ requestsPerSecond }) => requestsPerSecond)))
-  const p50 = median(measured.map(({ p50Ms }) => p50Ms)).toFixed(2)
-  const p99 = median(measured.map(({ p99Ms }) => p99Ms)).toFixed(2)
+function report({ name }: Side, measured: Seen[]): void {
+  const rate = Math.round(median(measured.map(({ requests, seconds }) => requests / seconds)))
+  const p50 = median(measured.map(({ latencyMs }) => latencyMs['50'])).toFixed(2)
+  const p99 = median(measured.map(({ latencyMs }) => latencyMs['99'])).toFixed(2)
   const errors = measured.reduce((sum, { errors }) => sum + errors, 0)
   const shown = rate.toLocaleString('en').padStart(8)
   console.log(`${name.padEnd(40)} ${shown}/s  p50 ${p50} ms  p99 ${p99} ms  errors ${errors}`)
 }
 
-async function compare(sides: Side[], luaFile: string): Promise<void> {
-  const measured = sides.map((): Measured[] => [])
+async function compare(sides: Side[], dir: string): Promise<void> {
+  const measured = sides.map((): Seen[] => [])
+  const route = 'POST /api/threads/:id/replies'
+  const send = sides.map(({ path, token }, i) => {
+    const body = { content }
+    return prepareWrk(
+      dir,
+      `side-${i}`,
+      ringOf([{ method: 'POST', route, path, token, key: freshKey, body }]),
+    )
+  })
   for (let round = 0; round < rounds; round++) {
-    for (const [i, { name, url, path, token }] of sides.entries()) {
+    for (const [i, { name, url }] of sides.entries()) {
       process.stderr.write(`round ${round + 1} of ${rounds}: ${name}\n`)
-      const scriptArgs = [path, token, `side-${i}-round-${round}`]
-      measured[i].push(await wrk({ url, connections, seconds, script: luaFile, scriptArgs }))
+      const filling = { prefix: `side-${i}-round-${round}-`, position: 0 }
+      measured[i].push(await send[i]({ url, connections, seconds }, filling))
     }
   }
   for (const [i, side] of sides.entries()) report(side, measured[i])
 }
 
 async function run(dir: string): Promise<void> {
-  const luaFile = join(dir, 'post.lua')
-  writeFileSync(luaFile, script)
   const certificates = makeCertificates()
   const receiver = new Receiver(certificates, echo)
   await receiver.listen()
@@ -148,7 +141,7 @@ async function run(dir: string): Promise<void> {
     await post(woken.url, followed.path, followed.token, { content })
     const waited = await isWaiting(woken.url, token)
     console.log(`node ${process.version}, ${cpus()[0].model}, durability always, data in ${dir}`)
-    await compare([without, beside, followed], luaFile)
+    await compare([without, beside, followed], dir)
     const stillWaits = await isWaiting(woken.url, token)
     console.log(`waited ${waited}, still waits ${stillWaits}, ${receiver.wakeups.length} attempts`)
   } finally {

@@ -1,95 +1,81 @@
-// wrk, the load generator (Debian package `wrk`): runs it against one server and reads its report.
-// The server runs on core 0, wrk on core 1, where `taskset` is there to say so.
+// wrk, the load generator (Debian package `wrk`): sends a ring of requests to one server with its
+// script below, and reads what it measured.
 
-import { execFile, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runLoad } from './process.ts'
+import { type Filling, type Ring, renderRing } from './ring.ts'
 
 export interface Load {
   url: string
   connections: number
   seconds: number
-  /** Lua: what to send. */
-  script: string
-  /** Arguments of the script. */
-  scriptArgs: string[]
 }
 
-export interface Measured {
-  requestsPerSecond: number
-  p50Ms: number
-  p99Ms: number
-  /** Answers that were not 2xx, and socket errors. */
+/** What the load generator saw. */
+export interface Seen {
+  requests: number
+  seconds: number
+  /** By percentile. */
+  latencyMs: Record<Percentile, number>
+  /** Answers that were not 2xx or 3xx, and socket errors. */
   errors: number
 }
 
-/** Whether a program is installed. */
-export function has(program: string): boolean {
-  try {
-    execFileSync('which', [program], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
+export const percentiles = ['50', '90', '99', '99.9', '100'] as const
+export type Percentile = (typeof percentiles)[number]
+
+// Requests end with \\30. \\28 is where a fresh key goes, \\29 where a position goes: there, most
+// of what a request costs the load generator is one string put together.
+const script = `
+local heads, tails, isKey, count = {}, {}, {}, 0
+local prefix, position, rate, sent = "", 0, 0, 0
+
+function init(args)
+  prefix, position, rate = args[2], tonumber(args[3]), tonumber(args[4])
+  local file = assert(io.open(args[1], "rb"))
+  for text in file:read("*a"):gmatch("[^\\30]+") do
+    count = count + 1
+    local head, mark, tail = text:match("^(.-)([\\28\\29])(.*)$")
+    heads[count], tails[count], isKey[count] = head or text, tail or false, mark == "\\28"
+  end
+  file:close()
+end
+
+function request()
+  sent = sent + 1
+  local i = sent % count + 1
+  local tail = tails[i]
+  if not tail then return heads[i] end
+  if isKey[i] then return heads[i] .. prefix .. sent .. tail end
+  return heads[i] .. math.max(0, math.floor(position + sent * rate)) .. tail
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '\\n{"requests":%d,"seconds":%f,"errors":%d,"latencyMs":{',
+    summary.requests, summary.duration / 1e6,
+    errors.status + errors.connect + errors.read + errors.write + errors.timeout))
+  for _, p in ipairs({ 50, 90, 99, 99.9 }) do
+    io.write(string.format('"%g":%f,', p, latency:percentile(p) / 1e3))
+  end
+  io.write(string.format('"100":%f}}\\n', latency.max / 1e3))
+end
+`
+
+/** Writes what wrk needs to send a ring into a directory; returns what sends it. */
+export function prepareWrk(dir: string, name: string, ring: Ring) {
+  const scriptFile = join(dir, 'ring.lua')
+  const ringFile = join(dir, `${name}.ring`)
+  writeFileSync(scriptFile, script)
+  writeFileSync(ringFile, renderRing(ring))
+  const rate = ring.writes / ring.requests.length
+  return async ({ url, connections, seconds }: Load, filling: Filling): Promise<Seen> => {
+    const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', scriptFile, url, '--']
+    const { prefix, position } = filling
+    const args = [ringFile, prefix, `${position - ring.writes}`, `${rate}`]
+    const text = await runLoad([...command, ...args])
+    return JSON.parse(text.trimEnd().split('\n').at(-1)!) as Seen
   }
-}
-
-function pinned(core: number, command: string[]): string[] {
-  return has('taskset') ? ['taskset', '-c', String(core), ...command] : command
-}
-
-export async function wrk(load: Load): Promise<Measured> {
-  const [program, ...args] = pinned(1, [
-    'wrk',
-    '--latency',
-    '-t1',
-    `-c${load.connections}`,
-    `-d${load.seconds}s`,
-    '-s',
-    load.script,
-    load.url,
-    '--',
-    ...load.scriptArgs,
-  ])
-  const { stdout } = await run(program, args)
-  const errors = /Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? '0'
-  const sockets = /Socket errors: (.+)/.exec(stdout)?.[1].match(/\d+/g) ?? []
-  return {
-    requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)![1]),
-    p50Ms: milliseconds(/\s50%\s+(\S+)/.exec(stdout)![1]),
-    p99Ms: milliseconds(/\s99%\s+(\S+)/.exec(stdout)![1]),
-    errors: [errors, ...sockets].reduce((sum, text) => sum + Number(text), 0),
-  }
-}
-
-function milliseconds(text: string): number {
-  const factor = { us: 0.001, ms: 1, s: 1000 }[text.replace(/[\d.]/g, '')]
-  return Number.parseFloat(text) * (factor ?? 1000)
-}
-
-export interface Child {
-  url: string
-  stop(): Promise<void>
-}
-
-/** Starts a server on core 0; it says its URL in a line of JSON with the property `url`. */
-export async function startServer(args: string[]): Promise<Child> {
-  const [program, ...rest] = pinned(0, [process.execPath, ...args])
-  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exited = once(child, 'exit')
-  for await (const line of createInterface({ input: child.stdout })) {
-    const { url } = JSON.parse(line) as { url?: string }
-    if (url === undefined) continue
-    child.stdout.resume()
-    return {
-      url,
-      async stop() {
-        child.kill('SIGTERM')
-        await exited
-      },
-    }
-  }
-  throw new Error(`the server ended before it listened: ${args.join(' ')}`)
 }

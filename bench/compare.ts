@@ -1,0 +1,97 @@
+// Sides of a comparison are measured alternately, each round in the other order: what else the
+// machine does meets all of them. What counts is the median of the rounds, and for ratios the
+// median of each round's ratio.
+
+import { cpuSeconds } from './process.ts'
+import { type Percentile, percentiles, type Seen } from './wrk.ts'
+
+export interface Side {
+  name: string
+  /** The process whose time is counted, with its children. */
+  pid: number
+  load(amount: Amount, round: number): Promise<Seen>
+}
+
+export interface Amount {
+  connections: number
+  seconds: number
+}
+
+export interface Measured {
+  perSecond: number
+  latencyMs: Record<Percentile, number>
+  errors: number
+  requests: number
+  /** Processor time of the server. */
+  cpuUsPerRequest: number
+  /** Part of its core that the server used. */
+  busy: number
+}
+
+export interface Result extends Measured {
+  side: string
+  /** This side's throughput against the first side's, and the least and most of the rounds. */
+  ratio: number
+  ratioMin: number
+  ratioMax: number
+  /** The first side's processor time for a request against this side's. */
+  cpuRatio: number
+}
+
+export async function compare(
+  sides: readonly Side[],
+  amount: Amount,
+  rounds: number,
+  onStep: (what: string) => void = () => {},
+): Promise<Result[]> {
+  const measured = sides.map((): Measured[] => [])
+  for (let round = 0; round < rounds; round++) {
+    const order = [...sides.keys()]
+    if (round % 2 === 1) order.reverse()
+    for (const i of order) {
+      onStep(`${sides[i].name}, ${amount.connections} connections`)
+      measured[i].push(await measure(sides[i], amount, round))
+    }
+  }
+  return sides.map(({ name }, i) => summarize(name, measured[i], measured[0]))
+}
+
+async function measure({ pid, load }: Side, amount: Amount, round: number): Promise<Measured> {
+  const before = cpuSeconds(pid)
+  const { requests, seconds, latencyMs, errors } = await load(amount, round)
+  const cpu = cpuSeconds(pid) - before
+  return {
+    perSecond: requests / seconds,
+    latencyMs,
+    errors,
+    requests,
+    cpuUsPerRequest: (cpu / requests) * 1e6,
+    busy: cpu / seconds,
+  }
+}
+
+function summarize(side: string, rounds: Measured[], base: Measured[]): Result {
+  const of = (value: (each: Measured) => number) => median(rounds.map(value))
+  const sum = (value: (each: Measured) => number) => rounds.map(value).reduce((a, b) => a + b)
+  const latency = percentiles.map((p) => [p, of(({ latencyMs }) => latencyMs[p])])
+  const ratios = rounds.map(({ perSecond }, i) => perSecond / base[i].perSecond)
+  return {
+    side,
+    perSecond: of(({ perSecond }) => perSecond),
+    latencyMs: Object.fromEntries(latency) as Measured['latencyMs'],
+    errors: sum(({ errors }) => errors),
+    requests: sum(({ requests }) => requests),
+    cpuUsPerRequest: of(({ cpuUsPerRequest }) => cpuUsPerRequest),
+    busy: of(({ busy }) => busy),
+    ratio: median(ratios),
+    ratioMin: Math.min(...ratios),
+    ratioMax: Math.max(...ratios),
+    cpuRatio: median(rounds.map((each, i) => base[i].cpuUsPerRequest / each.cpuUsPerRequest)),
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

@@ -1,0 +1,79 @@
+// The flags of `npm run bench`.
+
+import { tmpdir } from 'node:os'
+import { parseArgs } from 'node:util'
+import { scenarios } from './scenarios.ts'
+
+export interface Options {
+  isQuick: boolean
+  /** Names of scenarios. */
+  only: string[]
+  connections: number
+  durability: string
+  /** Where data directories are made: the disk that is measured. */
+  dir: string
+  json: string | null
+  html: string | null
+}
+
+export class UsageError extends Error {}
+
+export const help = `npm run bench -- [flags]
+
+  --quick            fewer and shorter rounds: under 3 minutes in all
+  --only NAMES       these scenarios only, with commas between
+  --connections N    at once; default 64
+  --durability MODE  of the forum: always (default), interval[:ms], none
+  --dir DIR          where the data goes: the disk that is measured; default ${tmpdir()}
+  --json FILE        write the results as JSON too
+  --html FILE        write a page with plots too
+  --help
+
+Scenarios:
+${scenarios.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n')}
+`
+
+/** Null when help is asked for. */
+export function parseOptions(args: string[]): Options | null {
+  const values = parseFlags(args)
+  if (values.help) return null
+  const names = scenarios.map(({ name }) => name)
+  const only = values.only?.split(',') ?? names
+  const unknown = only.find((name) => !names.includes(name))
+  if (unknown !== undefined) throw new UsageError(`--only: there is no scenario "${unknown}"`)
+  const connections = Number(values.connections ?? 64)
+  if (!Number.isInteger(connections) || connections < 1) {
+    throw new UsageError(`--connections: "${values.connections}" is not a number from 1 on`)
+  }
+  return {
+    isQuick: values.quick ?? false,
+    only,
+    connections,
+    durability: values.durability ?? 'always',
+    dir: values.dir ?? tmpdir(),
+    json: values.json ?? null,
+    html: values.html ?? null,
+  }
+}
+
+function parseFlags(args: string[]) {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  try {
+    return parseArgs({
+      args,
+      options: {
+        quick: flag,
+        only: text,
+        connections: text,
+        durability: text,
+        dir: text,
+        json: text,
+        html: text,
+        help: flag,
+      },
+    }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('\n')[0])
+  }
+}

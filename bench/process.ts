@@ -1,0 +1,134 @@
+// The processes of a benchmark: servers on core 0 and load on core 1, where `taskset` is there to
+// say so. Each is stopped by its own handle, and none outlives the benchmark.
+
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+
+const serverCore = 0
+const loadCore = 1
+/** Of the times in /proc, on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** Whether a program is installed. */
+export function has(program: string): boolean {
+  try {
+    execFileSync('which', [program], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const canPin = has('taskset')
+
+function pinned(core: number, command: readonly string[]): string[] {
+  return canPin ? ['taskset', '-c', `${core}`, ...command] : [...command]
+}
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+function start(core: number, command: readonly string[], options: SpawnOptions): ChildProcess {
+  const [program, ...args] = pinned(core, command)
+  const child = spawn(program, args, options)
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
+/** Runs a load generator to its end; what it printed. */
+export async function runLoad(command: readonly string[]): Promise<string> {
+  const child = start(loadCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'close')
+  let text = ''
+  child.stdout!.setEncoding('utf8').on('data', (part: string) => (text += part))
+  const [code] = await exited
+  if (code !== 0) throw new Error(`${command[0]} ended with ${code}: ${text}`)
+  return text
+}
+
+export interface Child {
+  pid: number
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
+
+export interface Server extends Child {
+  url: string
+}
+
+/** Starts a program that is asked later whether it is ready. */
+export function startDaemon(command: readonly string[], options: SpawnOptions = {}): Child {
+  const child = start(serverCore, command, { stdio: ['ignore', 'ignore', 'inherit'], ...options })
+  const exited = once(child, 'exit')
+  return {
+    pid: child.pid!,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      await exited
+    },
+  }
+}
+
+/** Starts a Node program that says its URL in a line of JSON with the property `url`. */
+export async function startServer(args: readonly string[]): Promise<Server> {
+  const command = [process.execPath, '--enable-source-maps', ...args]
+  const child = start(serverCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const { url } = JSON.parse(line) as { url?: string }
+    if (url === undefined) continue
+    child.stdout!.resume()
+    return {
+      url,
+      pid: child.pid!,
+      async stop(signal = 'SIGTERM') {
+        child.kill(signal)
+        await exited
+      },
+    }
+  }
+  throw new Error(`the server ended before it listened: ${args.join(' ')}`)
+}
+
+/** A port on the loopback interface that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Seconds of processor time that a process and its children have taken; NaN where unknown. */
+export function cpuSeconds(pid: number): number {
+  try {
+    const own = statOf(pid)
+    const children = readdirSync(`/proc/${pid}/task`).flatMap(
+      (task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').match(/\d+/g) ?? [],
+    )
+    return children.reduce((sum, child) => sum + cpuSeconds(Number(child)), own)
+  } catch {
+    return Number.NaN
+  }
+}
+
+function statOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The second field is the program's name, which may hold spaces.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [user, system] = fields.slice(11, 13).map(Number)
+  return (user + system) / ticksPerSecond
+}
+
+/** Bytes of memory that a process holds. */
+export function residentBytes(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+) kB/.exec(text)![1]) * 1024
+}

@@ -1,0 +1,92 @@
+// Requests that a load generator sends in turn, over and over. Each is rendered once, before the
+// load begins; at one place a fresh idempotency key or a position of the log may be filled in.
+
+/** Where a key goes that was never used. */
+export const freshKey = '\x1c'
+/** Where the position goes that the log had one turn of the ring ago: what a poller saw last. */
+export const lastSeen = '\x1d'
+/** Ends a request in a file of them. */
+const end = '\x1e'
+
+export interface Request {
+  method: 'GET' | 'POST'
+  /** Of the path: requests of one route have answers of one kind. */
+  route: string
+  path: string
+  token?: string
+  key?: string
+  body?: object
+}
+
+export interface Ring {
+  requests: readonly Request[]
+  /** How many of the requests append a record each. */
+  writes: number
+}
+
+/** What is filled in: a prefix for keys, and the log's position as the load begins. */
+export interface Filling {
+  prefix: string
+  position: number
+}
+
+export function ringOf(requests: readonly Request[]): Ring {
+  return { requests, writes: requests.filter(({ key }) => key === freshKey).length }
+}
+
+/** The requests as they go over the wire, with their marks. */
+export function renderRing({ requests }: Ring): string {
+  return requests.map((request) => render(request) + end).join('')
+}
+
+function render({ method, path, token, key, body }: Request): string {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1']
+  if (token !== undefined) lines.push(`Authorization: Bearer ${token}`)
+  if (key !== undefined) lines.push(`Idempotency-Key: ${key}`)
+  if (body !== undefined) {
+    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
+  }
+  return `${lines.join('\r\n')}\r\n\r\n${text}`
+}
+
+/** A request with its place filled in, as the `n`-th that is sent. */
+export function fill(request: Request, ring: Ring, { prefix, position }: Filling, n: number) {
+  const seen = Math.max(0, position - ring.writes)
+  const { path, key } = request
+  return {
+    ...request,
+    path: path.replace(lastSeen, `${seen}`),
+    ...(key !== undefined && { key: key.replace(freshKey, `${prefix}${n}`) }),
+  }
+}
+
+export interface Answered {
+  route: string
+  status: number
+  body: string
+}
+
+/** Sends `count` requests of the ring, evenly spread; what a server said to them. */
+export async function ask(
+  url: string,
+  ring: Ring,
+  filling: Filling,
+  count: number,
+): Promise<Answered[]> {
+  const { requests } = ring
+  const step = Math.max(1, Math.floor(requests.length / count))
+  const answers: Answered[] = []
+  for (let i = 0; i < requests.length && answers.length < count; i += step) {
+    const { method, route, path, token, key, body } = fill(requests[i], ring, filling, i)
+    const headers: Record<string, string> = {}
+    if (token !== undefined) headers.Authorization = `Bearer ${token}`
+    if (key !== undefined) headers['Idempotency-Key'] = key
+    if (body !== undefined) headers['Content-Type'] = 'application/json'
+    const text = body === undefined ? null : JSON.stringify(body)
+    const response = await fetch(url + path, { method, headers, body: text })
+    answers.push({ route, status: response.status, body: await response.text() })
+    if (!response.ok) throw new Error(`${route}: ${response.status} ${answers.at(-1)!.body}`)
+  }
+  return answers
+}

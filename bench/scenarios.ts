@@ -1,0 +1,158 @@
+// What callers do, one scenario each: a ring of requests made for one population, and how much of
+// the floor is aimed at. Those that only read come first, so that they find what was built.
+
+import type { Population } from './population.ts'
+import { contentOf } from './population.ts'
+import { freshKey, lastSeen, type Request, type Ring, ringOf } from './ring.ts'
+
+export interface Scenario {
+  name: string
+  title: string
+  /** At least this part of the floor's throughput. */
+  target?: number
+  /** Who else can do it. */
+  peers?: readonly ('redis' | 'postgres')[]
+  ring(population: Population): Ring
+}
+
+const postsReply = 'POST /api/threads/:id/replies'
+const readsThread = 'GET /api/threads/:id'
+const pollsFeed = 'GET /api/notifications'
+const newsPerPoll = 5
+const ringLength = 1_000
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'page',
+    title: 'read a page of 50 messages',
+    target: 0.85,
+    peers: ['redis', 'postgres'],
+    ring: ({ longThreads }) => ringOf(longThreads.map((id) => read(id, 'limit=50'))),
+  },
+  {
+    name: 'tail',
+    title: 'read a tail, 0 to 3 new',
+    target: 0.9,
+    ring: ({ threads }) =>
+      ringOf(threads.map(({ id, newest }, i) => read(id, `after=${newest.at(-1 - (i % 4))}`))),
+  },
+  {
+    name: 'feed-empty',
+    title: 'poll a feed without news',
+    target: 0.9,
+    ring: ({ tokens, position }) =>
+      ringOf(tokens.slice(0, ringLength).map((t) => poll(t, position))),
+  },
+  {
+    name: 'feed-news',
+    title: `poll a feed with about ${newsPerPoll} news`,
+    ring({ tokens, position, size }) {
+      const after = Math.max(0, position - Math.ceil((newsPerPoll * size.threads) / 3))
+      return ringOf(tokens.slice(0, ringLength).map((token) => poll(token, after)))
+    },
+  },
+  {
+    name: 'feed-1000',
+    title: 'poll a feed of 1,000 threads, 10 with news',
+    target: 0.3,
+    ring: ({ follower }) => ringOf([poll(follower.token, follower.after)]),
+  },
+  {
+    name: 'list',
+    title: 'list threads',
+    ring: ({ tokens }) =>
+      ringOf(
+        tokens.slice(0, ringLength).map((token) => {
+          return { method: 'GET', route: 'GET /api/threads', path: '/api/threads', token }
+        }),
+      ),
+  },
+  {
+    name: 'replay',
+    title: 'send a reply again, with its key',
+    ring: ({ replies }) =>
+      ringOf(
+        replies.map(({ token, threadId, content, key }) => reply(token, threadId, content, key)),
+      ),
+  },
+  {
+    name: 'mixed',
+    title: 'swarm: 70% polls, 20% tails, 10% replies',
+    target: 0.6,
+    ring: mixed,
+  },
+  {
+    name: 'reply',
+    title: 'post a reply',
+    target: 0.5,
+    peers: ['redis', 'postgres'],
+    ring: (population) =>
+      ringOf(Array.from({ length: ringLength }, (_, i) => replyOf(population, i))),
+  },
+  {
+    name: 'thread',
+    title: 'post a thread',
+    ring: ({ tokens, size }) =>
+      ringOf(
+        tokens.slice(0, ringLength).map((token, i) => {
+          const body = { title: `Another thread ${i}`, content: contentOf(i, size.contentBytes) }
+          return {
+            method: 'POST',
+            route: 'POST /api/threads',
+            path: '/api/threads',
+            token,
+            key,
+            body,
+          }
+        }),
+      ),
+  },
+  {
+    name: 'identity',
+    title: 'create an identity',
+    ring: () => {
+      const path = '/api/identities'
+      const body = { kind: 'persistent', display_name: 'one more agent' }
+      return ringOf([{ method: 'POST', route: `POST ${path}`, path, body }])
+    },
+  },
+]
+
+const key = freshKey
+
+/** Each identity polls once in a turn of the ring, and is told of what came since. */
+function mixed(population: Population): Ring {
+  const { tokens, threads } = population
+  const turns = Math.ceil(tokens.length / 7)
+  const requests: Request[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    for (let i = 0; i < 7; i++)
+      requests.push(poll(tokens[(turn * 7 + i) % tokens.length], lastSeen))
+    // Replies and polls lie between each other, as those of many callers do.
+    requests.splice(-5, 0, replyOf(population, turn))
+    for (let i = 0; i < 2; i++) {
+      const { id } = threads[(turn * 2 + i) % threads.length]
+      requests.splice(-2 - i, 0, read(id, `after=${lastSeen}`))
+    }
+  }
+  return ringOf(requests)
+}
+
+function read(id: string, query: string): Request {
+  return { method: 'GET', route: readsThread, path: `/api/threads/${id}?${query}` }
+}
+
+function poll(token: string, after: number | string): Request {
+  const path = `/api/notifications?after=${after}`
+  return { method: 'GET', route: pollsFeed, path, token }
+}
+
+function reply(token: string, threadId: string, content: string, key: string): Request {
+  const path = `/api/threads/${threadId}/replies`
+  return { method: 'POST', route: postsReply, path, token, key, body: { content } }
+}
+
+function replyOf({ threads, size }: Population, i: number): Request {
+  const { id, tokens } = threads[i % threads.length]
+  return reply(tokens[i % tokens.length], id, contentOf(i, size.contentBytes), freshKey)
+}

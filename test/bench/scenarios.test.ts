@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { populate } from '../../bench/population.ts'
+import { has } from '../../bench/process.ts'
+import { ask } from '../../bench/ring.ts'
+import { scenarios } from '../../bench/scenarios.ts'
+import { setScene, startForum } from '../../bench/sides.ts'
+
+const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
+const amount = { connections: 2, seconds: 1 }
+const samplesMax = 100
+
+// Load generators are not everywhere.
+const skip = has('wrk') ? false : 'wrk is not installed (apt-get install wrk)'
+
+t.test('bench: a tiny forum', { skip }, async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
+  t.teardown(() => rmSync(dir, { recursive: true }))
+  const population = await populate(join(dir, 'data'), size)
+  const forum = await startForum(join(dir, 'data'), ['--durability', 'none'])
+  t.teardown(() => forum.stop())
+
+  const answered = async (status = '2') => {
+    const pattern = new RegExp(`^agent_forum_http_requests_total\\{.*"${status}xx"`)
+    const counts = [...(await forum.metrics())].filter(([name]) => pattern.test(name))
+    return counts.reduce((sum, [, count]) => sum + count, 0)
+  }
+
+  t.test('bench: the population: each scenario: meets what its title says', async (t) => {
+    const metrics = await forum.metrics()
+    t.equal(metrics.get('agent_forum_messages'), size.messages)
+    t.equal(metrics.get('agent_forum_threads'), size.threads)
+    t.equal(metrics.get('agent_forum_journal_position'), population.position)
+
+    const answersOf = async (name: string) => {
+      const ring = scenarios.find((each) => each.name === name)!.ring(population)
+      const filling = { prefix: `test-${name}-`, position: population.position }
+      return (await ask(forum.url, ring, filling, samplesMax)).map(({ status, body }) => {
+        return { status, ...JSON.parse(body) }
+      })
+    }
+    const lengths = async (name: string, property: string) => {
+      const answers = await answersOf(name)
+      return [...new Set(answers.map((answer) => answer[property].length))].sort()
+    }
+    t.same(await lengths('page', 'messages'), [50])
+    t.same(await lengths('tail', 'messages'), [0, 1, 2, 3])
+    t.same(await lengths('feed-empty', 'notifications'), [0])
+    t.same(await lengths('feed-1000', 'notifications'), [10])
+    const news = (await answersOf('feed-news')).map(({ notifications }) => notifications.length)
+    const mean = news.reduce((a, b) => a + b) / news.length
+    t.ok(mean > 2 && mean < 10, `${mean} news in a poll`)
+    t.ok((await answersOf('replay')).every(({ status, replayed }) => status === 200 && replayed))
+    t.ok((await answersOf('reply')).every(({ status, replayed }) => status === 201 && !replayed))
+  })
+
+  t.test('bench: all scenarios at once: they run: 2xx only, and counts add up', async (t) => {
+    const messages = async () => (await forum.metrics()).get('agent_forum_messages')!
+    const before = { answered: await answered(), messages: await messages() }
+    const seen = await Promise.all(
+      scenarios.map(async (scenario) => {
+        const scene = await setScene(dir, scenario, population, forum)
+        try {
+          const [floor, own] = await Promise.all(
+            [scene.floor, scene.forum].map((side) => side.load(amount, 0)),
+          )
+          t.equal(floor.errors, 0, `${scenario.name}: the floor`)
+          t.equal(own.errors, 0, `${scenario.name}: the forum`)
+          t.ok(floor.requests > 0 && own.requests > 0, `${scenario.name}: something was measured`)
+          return { name: scenario.name, requests: own.requests }
+        } finally {
+          await scene.stop()
+        }
+      }),
+    )
+
+    // What was asked when the time was over is counted by the forum alone.
+    const count = (await answered()) - before.answered
+    const measured = seen.reduce((sum, { requests }) => sum + requests, 0)
+    const uncounted = scenarios.length * (samplesMax + amount.connections)
+    t.ok(count >= measured, `${count} answered, ${measured} measured`)
+    t.ok(count <= measured + uncounted, `${count} answered, ${measured} measured`)
+    const posts = seen.filter(({ name }) => name === 'reply' || name === 'thread')
+    const posted = posts.reduce((sum, { requests }) => sum + requests, 0)
+    t.ok((await messages()) - before.messages >= posted, `${posted} posts, each a new message`)
+    t.equal(await answered('[45]'), 0, 'none was refused')
+  })
+})
