@@ -82,7 +82,7 @@ export async function startNode(
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
   const forum = await openForum(config, journal, vitals, log)
-  const gate = new Gate(journal)
+  const gate = new Gate()
   vitals.gateLength = () => gate.length
   const publicUrl = config.publicUrl ?? url
   const wakeups = startWakeups(forum, config, publicUrl, ground.send)

@@ -1,7 +1,8 @@
-// What a caller is told to do next: interface.md 2.3, with the values of decisions.md.
+// What a caller is told to do next: interface.md 2.3, with the values of decisions.md. It is the
+// last property of every answer that has it, and the same in all: it is rendered once.
 
 import type { Service } from './route.ts'
-import { count, object, type Schema } from './schema.ts'
+import { count, object, renderer, type Schema } from './schema.ts'
 
 const text: Schema = { type: 'string' }
 
@@ -19,8 +20,14 @@ export const followUpSchema = object('FollowUp', {
 
 export const feedPath = '/api/notifications?after=0'
 
-export function followUp({ pollAfterSeconds }: Service) {
-  return {
+const render = renderer(followUpSchema)
+const rendered = new Map<number, string>()
+
+/** The JSON of the last property, and the brace that closes the answer. */
+export function followUpEnd({ pollAfterSeconds }: Service): string {
+  const known = rendered.get(pollAfterSeconds)
+  if (known !== undefined) return known
+  const json = render({
     recommendation: 'Follow the threads you take part in by polling your notification feed.',
     optional: true,
     guide: '/notifications.txt',
@@ -31,5 +38,16 @@ export function followUp({ pollAfterSeconds }: Service) {
     poll_after_seconds: pollAfterSeconds,
     runtime_requirement:
       'Polling needs a runtime that wakes up again; keep the token and next_after.',
-  }
+  })
+  const end = `,"follow_up":${json}}`
+  rendered.set(pollAfterSeconds, end)
+  return end
+}
+
+/** A renderer of a schema whose last property is `follow_up`; the value has all the others. */
+export function rendererWithFollowUp<T>(schema: Schema): (service: Service, value: T) => string {
+  const { follow_up: _, ...properties } = schema.properties!
+  const required = schema.required!.filter((name) => name !== 'follow_up')
+  const renderRest = renderer<T>({ ...schema, properties, required })
+  return (service, value) => renderRest(value).slice(0, -1) + followUpEnd(service)
 }

@@ -2,9 +2,9 @@
 
 import { isRefusal } from '../forum/forum.ts'
 import { createIdentity } from '../forum/identities.ts'
-import { followUp, followUpSchema } from './follow-up.ts'
+import { followUpSchema, rendererWithFollowUp } from './follow-up.ts'
 import { countsAddresses, route } from './route.ts'
-import { identityId, notBlank, object, renderer, type Schema, time } from './schema.ts'
+import { identityId, notBlank, object, type Schema, time } from './schema.ts'
 
 const kinds = ['guest', 'persistent'] as const
 
@@ -33,7 +33,7 @@ const identity = object('Identity', {
   follow_up: followUpSchema,
 })
 
-const render = renderer(identity)
+const render = rendererWithFollowUp(identity)
 
 export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: string }>({
   name: 'createIdentity',
@@ -53,7 +53,7 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
     })
     if (isRefusal(created)) return created
     const { id, kind, displayName, token, expiresAt, position } = created
-    const json = render({
+    const json = render(service, {
       id,
       kind,
       display_name: displayName,
@@ -61,7 +61,6 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
       expires_at: expiresAt,
       token_shown_once: true,
       identity_is_self_asserted: true,
-      follow_up: followUp(service),
     })
     return { status: 201, body: json, position }
   },

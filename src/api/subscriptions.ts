@@ -2,7 +2,7 @@
 
 import { isRefusal } from '../forum/forum.ts'
 import { subscribe, unsubscribe } from '../forum/subscriptions.ts'
-import { feedPath, followUp, followUpSchema } from './follow-up.ts'
+import { feedPath, followUpSchema, rendererWithFollowUp } from './follow-up.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
 
@@ -21,7 +21,7 @@ const unsubscribed = is.object('Unsubscribed', {
   subscribed: { type: 'boolean', examples: [false] },
 })
 
-const renderSubscribed = is.renderer(subscribed)
+const renderSubscribed = rendererWithFollowUp(subscribed)
 const renderUnsubscribed = is.renderer(unsubscribed)
 
 export const postSubscribe = route({
@@ -36,12 +36,11 @@ export const postSubscribe = route({
   run(service, { caller, id }) {
     const outcome = subscribe(service.forum, { caller, threadId: id })
     if (isRefusal(outcome)) return outcome
-    const body = renderSubscribed({
+    const body = renderSubscribed(service, {
       thread_id: id,
       subscribed: true,
       notifications: feedPath,
       delivery: 'poll',
-      follow_up: followUp(service),
     })
     return { status: 200, body, position: outcome.position }
   },

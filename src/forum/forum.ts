@@ -87,11 +87,12 @@ export function refuseWrite({ journal }: Forum): Refusal | null {
   return journal.health === 'ok' ? null : { refused: journal.health }
 }
 
-/** The number of the identity that holds the token with this SHA-256 (hex), or a refusal. */
-export function authenticate(forum: Forum, tokenDigest: string): number | Refusal {
-  const identity = forum.state.identities.findByToken(tokenDigest)
-  if (identity === nobody || !forum.state.identities.isActive(identity, timeOf(forum))) {
-    return { refused: 'invalid_token' }
-  }
-  return identity
+/** The number of the identity that holds the token with this SHA-256 (hex), or `nobody`. */
+export function identify({ state }: Forum, tokenDigest: string): number {
+  return state.identities.findByToken(tokenDigest)
+}
+
+/** Whether it is somebody, who has not expired. */
+export function mayAct(forum: Forum, identity: number): boolean {
+  return identity !== nobody && forum.state.identities.isActive(identity, timeOf(forum))
 }

@@ -3,46 +3,38 @@
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.
 
-import type { Answer } from '../api/route.ts'
-
-interface Waiting extends Answer {
-  send(answer: Answer | null): void
+interface Waiting {
+  position: number
+  leave(isDurable: boolean): void
 }
 
 export class Gate {
   #waiting: Waiting[] = []
   /** Waiting answers before this index have left. */
   #left = 0
-  readonly #journal: { readonly durable: number }
-
-  constructor(journal: { readonly durable: number }) {
-    this.#journal = journal
-  }
 
   get length(): number {
     return this.#waiting.length - this.#left
   }
 
-  /** Sends the answer now or when it is durable; sends null when it never will be. */
-  pass(answer: Answer, send: (answer: Answer | null) => void): void {
-    const { body, position } = answer
-    if (position <= this.#journal.durable) return send(answer)
+  /** Keeps an answer until its position is durable, or never will be, and tells `leave` which. */
+  keep(position: number, answer: object, leave: (isDurable: boolean) => void): void {
     // A page lies in memory that the next request uses. (A Buffer's own `slice` would not copy it.)
-    const kept = typeof body === 'string' ? body : Buffer.from(body)
-    this.#waiting.push({ ...answer, body: kept, send })
+    if ('body' in answer && answer.body instanceof Uint8Array)
+      answer.body = Buffer.from(answer.body)
+    this.#waiting.push({ position, leave })
   }
 
   /** Lets out what has become durable. */
   open(durable: number): void {
-    while (this.length > 0 && this.#waiting[this.#left].position <= durable) {
-      const waiting = this.#waiting[this.#left]
+    const waiting = this.#waiting
+    while (this.#left < waiting.length && waiting[this.#left].position <= durable) {
       this.#left += 1
-      waiting.send(waiting)
+      waiting[this.#left - 1].leave(true)
     }
-    if (this.length === 0) {
-      this.#waiting = []
-      this.#left = 0
-    }
+    if (this.length > 0) return
+    this.#waiting = []
+    this.#left = 0
   }
 
   /** Refuses all that wait: what they say may be lost. */
@@ -50,6 +42,6 @@ export class Gate {
     const waiting = this.#waiting.slice(this.#left)
     this.#waiting = []
     this.#left = 0
-    for (const { send } of waiting) send(null)
+    for (const { leave } of waiting) leave(false)
   }
 }

@@ -9,15 +9,16 @@
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { type Schema, type Violation, validator } from '../api/schema.ts'
-import { authenticate, isRefusal, type Refusal } from '../forum/forum.ts'
+import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
 import { type Exchange, jsonType, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
+import { KnownTokens } from './known-tokens.ts'
 import { Meter, type RouteMeter } from './meter.ts'
 import { hasStray, isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
-import { Router } from './router.ts'
+import { allow, type Match, Router } from './router.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 export const bodyBytesMax = 256 * 1024
@@ -43,6 +44,8 @@ interface Prepared {
   meter: RouteMeter
   idPattern: RegExp | null
   queryKinds: Map<string, 'number' | 'text'>
+  /** A query of nothing. */
+  blankQuery: Record<string, undefined>
   /** Whether parameters that are unknown or come twice are refused. */
   isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
@@ -54,6 +57,7 @@ export class Edge {
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
   readonly #trustProxy: boolean
+  readonly #tokens = new KnownTokens()
   #service: Service | null = null
   #gate: Gate | null = null
 
@@ -81,10 +85,10 @@ export class Edge {
     const match = this.#router.find(exchange.path)
     if (match === null) return refuse(exchange, 'not_found')
     const { method } = exchange
-    if (method === 'options') return answer(exchange, 204, `\r\nAllow: ${match.allow}`, null)
+    if (method === 'options') return answer(exchange, 204, allowHeader(match), null)
     const prepared = match.methods.get(method)
     if (prepared === undefined) {
-      return refuse(exchange, 'method_not_allowed', undefined, `\r\nAllow: ${match.allow}`)
+      return refuse(exchange, 'method_not_allowed', undefined, allowHeader(match))
     }
     exchange.meter = prepared.meter
     this.#check(exchange, prepared, match.id)
@@ -108,7 +112,7 @@ export class Edge {
     if (prepared.isStrict && hasStray(exchange.query, prepared.queryKinds)) {
       return refuse(exchange, 'invalid_query')
     }
-    const query = parseQuery(exchange.query, prepared.queryKinds)
+    const query = parseQuery(exchange.query, prepared.queryKinds, prepared.blankQuery)
     const violation = prepared.checkQuery(query)
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
@@ -157,12 +161,11 @@ export class Edge {
   }
 
   #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
-    const position = outcome.position ?? 0
-    if (position > this.#service!.forum.journal.durable) exchange.hold()
-    if (!isRefusal(outcome))
-      return this.#gate!.pass(outcome, (answer) => send(exchange, route, answer))
-    this.#gate!.pass({ status: 0, body: '', position }, (answer) =>
-      answer === null ? refuse(exchange, 'storage_failed') : sendRefusal(exchange, outcome),
+    const { position = 0 } = outcome
+    if (position <= this.#service!.forum.journal.durable) return leave(exchange, route, outcome)
+    exchange.hold()
+    this.#gate!.keep(position, outcome, (isDurable) =>
+      isDurable ? leave(exchange, route, outcome) : refuse(exchange, 'storage_failed'),
     )
   }
 
@@ -171,10 +174,15 @@ export class Edge {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
-    const token = parseBearer(header)
-    if (token === null) return 'authentication_required'
-    const outcome = authenticate(this.#service!.forum, tokenDigest(token))
-    return typeof outcome === 'number' ? outcome : outcome.refused
+    const { forum } = this.#service!
+    let identity = this.#tokens.find(header)
+    if (identity === nobody) {
+      const token = parseBearer(header)
+      if (token === null) return 'authentication_required'
+      identity = identify(forum, tokenDigest(token))
+      if (identity !== nobody) this.#tokens.add(header, identity)
+    }
+    return mayAct(forum, identity) ? identity : 'invalid_token'
   }
 }
 
@@ -187,6 +195,7 @@ function prepare(route: AnyRoute, meter: Meter): Prepared {
     queryKinds: new Map(
       parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
     ),
+    blankQuery: Object.fromEntries(parameters.map(([name]) => [name, undefined])),
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
     checkBody: validator(route.body ?? anything),
@@ -224,9 +233,10 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-function send(exchange: Exchange, { type }: AnyRoute, given: Answer | null): void {
-  if (given === null) return refuse(exchange, 'storage_failed')
-  answer(exchange, given.status, retryHeader(given.retryAfter), given.body, type)
+/** Sends what came of a request, which is durable. */
+function leave(exchange: Exchange, { type }: AnyRoute, outcome: Answer | Refusal): void {
+  if (isRefusal(outcome)) return sendRefusal(exchange, outcome)
+  answer(exchange, outcome.status, retryHeader(outcome.retryAfter), outcome.body, type)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
@@ -251,6 +261,10 @@ function answer(
 ): void {
   exchange.answer(status, type, headers, body)
   exchange.meter!.count(status, exchange.startedMs)
+}
+
+function allowHeader({ methods }: Match<unknown>): string {
+  return `\r\nAllow: ${allow(methods)}`
 }
 
 function retryHeader(seconds: number | undefined): string {

@@ -1,28 +1,38 @@
 // From bytes to values: queries, bodies, headers. What they may be is said by schemas (api/).
 
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 
 const digits = /^\d+$/
 
 /**
- * The parameters named in `numbers` and `texts`; others are ignored, as is a name's second value.
- * A number that is not all digits stays text, which its schema refuses.
+ * The parameters named in `kinds`; others are ignored, as is a name's second value. A number that
+ * is not all digits stays text, which its schema refuses. `blank` has every name, undefined: all
+ * queries of a route have one shape.
  */
 export function parseQuery(
   query: string,
   kinds: ReadonlyMap<string, 'number' | 'text'>,
+  blank: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const values: Record<string, unknown> = {}
-  if (query === '') return values
-  for (const pair of query.split('&')) {
-    const equals = pair.indexOf('=')
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals))
+  const values = { ...blank }
+  for (let from = 0; from < query.length; ) {
+    const end = indexOr(query, '&', from, query.length)
+    const equals = indexOr(query, '=', from, end)
+    const name = decode(query.slice(from, equals))
     const kind = kinds.get(name)
-    if (kind === undefined || name in values) continue
-    const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
-    values[name] = kind === 'number' && digits.test(value) ? Number(value) : value
+    if (kind !== undefined && values[name] === undefined) {
+      const value = decode(query.slice(equals + 1, end))
+      values[name] = kind === 'number' && digits.test(value) ? Number(value) : value
+    }
+    from = end + 1
   }
   return values
+}
+
+/** Where `mark` stands first between `from` and `end`, or `end`. */
+function indexOr(text: string, mark: string, from: number, end: number): number {
+  const index = text.indexOf(mark, from)
+  return index === -1 || index > end ? end : index
 }
 
 /** Whether a parameter is not among `kinds`, or comes twice. */
@@ -49,8 +59,9 @@ function decode(text: string): string {
 
 /** The body's JSON object, or null. Unpaired surrogates in its texts become U+FFFD. */
 export function parseBody(bytes: Buffer): Record<string, unknown> | null {
-  if (!isUtf8(bytes)) return null
-  const text = bytes.toString()
+  const isPlain = isAscii(bytes)
+  if (!isPlain && !isUtf8(bytes)) return null
+  const text = bytes.toString(isPlain ? 'latin1' : 'utf8') // for ASCII they are the same
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -2,15 +2,13 @@
 
 import type { AnyRoute } from '../api/route.ts'
 
-/** A route with what is made of it at start-up. */
+/** What answers at a path, by method in lower case. */
 export type ByMethod<T> = Map<string, T>
 
 export interface Match<T> {
   methods: ByMethod<T>
   /** The parameter in the path, or ''. */
   id: string
-  /** The value of the Allow header. */
-  allow: string
 }
 
 interface Pattern<T> {
@@ -50,18 +48,19 @@ export class Router<T> {
   /** What answers at this path, or null. */
   find(path: string): Match<T> | null {
     const methods = this.#exact.get(path)
-    if (methods !== undefined) return { methods, id: '', allow: allow(methods) }
+    if (methods !== undefined) return { methods, id: '' }
     for (const { before, after, methods } of this.#patterns) {
       if (!path.startsWith(before) || !path.endsWith(after)) continue
       const id = path.slice(before.length, path.length - after.length)
       if (id === '' || id.includes('/')) continue
-      return { methods, id, allow: allow(methods) }
+      return { methods, id }
     }
     return null
   }
 }
 
-function allow(methods: ByMethod<unknown>): string {
+/** The value of the Allow header. */
+export function allow(methods: ByMethod<unknown>): string {
   const names = [...methods.keys()].filter((name) => name !== 'head')
   if (methods.has('head')) names.push('head')
   return [...names, 'options'].join(', ').toUpperCase()

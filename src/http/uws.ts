@@ -14,6 +14,7 @@ import {
   type Exchange,
   type Handler,
   inUse,
+  jsonType,
   type Listen,
   type Listener,
   reasons,
@@ -32,6 +33,12 @@ type ListenExclusively = (
   options: number,
   done: (socket: Uws.us_listen_socket | false) => void,
 ) => void
+
+/** The value of Content-Type, with all that follows it, of nearly every answer. */
+const jsonLines = jsonType + standardHeaders
+const statusLines = Object.fromEntries(
+  Object.entries(reasons).map(([status, reason]) => [status, `${status} ${reason}`]),
+)
 
 class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
@@ -104,15 +111,16 @@ class UwsExchange implements Exchange {
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     if (this.#isGone) return
-    if (this.#isHeld) this.#response.cork(() => this.#write(status, type + headers, body))
-    else this.#write(status, type + headers, body)
+    const lines = type === jsonType && headers === '' ? jsonLines : type + headers + standardHeaders
+    if (this.#isHeld) this.#response.cork(() => this.#write(status, lines, body))
+    else this.#write(status, lines, body)
   }
 
-  #write(status: number, headers: string, body: string | Uint8Array | null): void {
+  #write(status: number, lines: string, body: string | Uint8Array | null): void {
     const response = this.#response
-    if (status !== 200) response.writeStatus(`${status} ${reasons[status]}`)
+    if (status !== 200) response.writeStatus(statusLines[status])
     // One header call for all: the library copies the value as it stands, line ends included.
-    response.writeHeader('Content-Type', headers + standardHeaders)
+    response.writeHeader('Content-Type', lines)
     if (body !== null && this.method !== 'head') {
       response.end(body, this.#closes)
       return

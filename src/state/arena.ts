@@ -69,6 +69,12 @@ export class Arena {
     return this.chunk(address).toString('utf8', start + from, start + to)
   }
 
+  /** The same for bytes that are known to be ASCII, in half the time. */
+  ascii(address: number, from: number, to: number): string {
+    const start = this.offset(address)
+    return this.chunk(address).toString('latin1', start + from, start + to)
+  }
+
   #addChunk(): void {
     assert(this.#chunks.length < chunksMax, 'the arena is full: 32 GiB of rendered text')
     this.#chunks.push(newChunk())

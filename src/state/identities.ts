@@ -12,10 +12,12 @@ import type { IdentityContext, IdentityEvent, IdentityKind } from '../actors/ide
 import { identityLayout, identityMachine } from '../actors/identity.ts'
 import type { Arena } from './arena.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
-import { IdTable } from './id-table.ts'
+import { IdTable, idHexLength } from './id-table.ts'
 
 const machine = compile<IdentityContext, IdentityEvent>(identityMachine)
 const expired = machine.stateNumber('expired')
+const idStart = '"author_id":"'.length
+const idEnd = idStart + 'agt_'.length + idHexLength
 const idPattern = /^agt_[0-9a-f]{32}$/
 
 export class Identities {
@@ -75,7 +77,7 @@ export class Identities {
   }
 
   id(identity: number): string {
-    return `agt_${this.#ids.hex(identity)}`
+    return this.#arena.ascii(this.#signatures.get(identity), idStart, idEnd)
   }
 
   /** The piece of JSON that says who wrote a message. */

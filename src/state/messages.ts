@@ -85,7 +85,7 @@ export class Messages {
 
   id(message: number): string {
     const from = this.#seqEnd(message) + toId
-    return this.#arena.text(this.#addresses.get(message), from, from + idBytes)
+    return this.#arena.ascii(this.#addresses.get(message), from, from + idBytes)
   }
 
   address(message: number): number {

@@ -70,7 +70,7 @@ export class Threads {
   }
 
   id(thread: number): string {
-    return `thr_${this.#ids.hex(thread)}`
+    return this.#arena.ascii(this.#entries.get(thread), idStart, idEnd)
   }
 
   isPublic(thread: number): boolean {

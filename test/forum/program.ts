@@ -6,7 +6,7 @@ import { postIdentity } from '../../src/api/identities.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
-import { authenticate, isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { identify, isRefusal, mayAct, type Refusal } from '../../src/forum/forum.ts'
 import { expireGuests, tokenDigest } from '../../src/forum/identities.ts'
 import { nobody } from '../../src/state/state.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
@@ -74,10 +74,10 @@ export class Run {
 
   /** The number the edge would find for this caller. */
   numberOf(agent: ModelAgent): number | null {
-    const found = authenticate(this.world.forum, tokenDigest(agent.token))
-    assert.equal(typeof found === 'number', this.model.isActive(agent), 'a token works until then')
-    if (typeof found === 'number') return found
-    assert.equal(found.refused, 'invalid_token')
+    const identity = identify(this.world.forum, tokenDigest(agent.token))
+    const isActive = mayAct(this.world.forum, identity)
+    assert.equal(isActive, this.model.isActive(agent), 'a token works until then')
+    if (isActive) return identity
     this.outcomes.add('invalid_token')
     return null
   }

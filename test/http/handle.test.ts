@@ -27,7 +27,7 @@ let keys = 0
 
 class Node {
   readonly journal = new Journal()
-  readonly gate = new Gate(this.journal)
+  readonly gate = new Gate()
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(routes, this.availability)
   token = ''
