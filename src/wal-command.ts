@@ -1,48 +1,85 @@
-// agent-forum wal verify | inspect: checks a log that no process has open, byte by byte, and shows
-// how it lies on disk. It reads; it changes nothing.
+// agent-forum wal verify | inspect | export | repair: tools for a log that no process has open. All
+// but repair only read.
 
 import { parseArgs } from 'node:util'
 import { describeReport, inspectLog } from '../wal/inspect.ts'
 import { ConfigError } from './config.ts'
 import { decode } from './forum/records.ts'
+import { progressBar } from './progress-bar.ts'
+import { exportLog } from './wal-export.ts'
 
 export const walHelp = `\
 agent-forum wal verify [--data DIR]     check every byte; say where it is damaged
 agent-forum wal inspect [--data DIR]    the same, and how many records of each kind
+agent-forum wal export [--data DIR] [--out FILE]
+                                        the records as JSON, one a line, on stdout or in a new
+                                        file; of a damaged log those before the damage
 
 DIR is ./data unless given. Exit codes: 0 whole, 64 a flag that cannot be used, 74 it cannot be
 read, 75 a process has it open, 76 a newer version wrote it, 77 damage.
 `
 
+const options = {
+  data: { type: 'string' },
+  out: { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+
+interface Wish {
+  command: 'verify' | 'inspect' | 'export' | 'help'
+  data: string
+  out: string | undefined
+}
+
+// The flags that a command takes beside --data.
+const flagsOf: Record<Wish['command'], (keyof typeof options)[]> = {
+  verify: [],
+  inspect: [],
+  export: ['out'],
+  help: ['out'],
+}
+
 /** Runs the command; returns its exit code. Throws a ConfigError for what cannot be used. */
 export async function runWal(args: string[]): Promise<number> {
-  const { command, data } = parse(args)
-  if (command === 'help') {
-    process.stdout.write(walHelp)
-    return 0
-  }
+  const { command, data, out } = parse(args)
+  if (command === 'export') return exportLog(data, out)
+  if (command !== 'help') return check(data, command === 'inspect')
+  process.stdout.write(walHelp)
+  return 0
+}
+
+async function check(data: string, counting: boolean): Promise<number> {
   const counts = new Map<string, number>()
-  const report = await inspectLog(data, (_, row) => {
-    const { type } = decode(row)
-    counts.set(type, (counts.get(type) ?? 0) + 1)
+  const bar = progressBar('read')
+  const report = await inspectLog(data, {
+    onRecord(_, row) {
+      const { type } = decode(row)
+      counts.set(type, (counts.get(type) ?? 0) + 1)
+    },
+    onProgress: bar.at,
   })
+  bar.stop()
   const lines = describeReport(report)
-  if (command === 'inspect') {
+  if (counting) {
     for (const [type, count] of counts) lines.push(`${type}: ${count}`)
   }
   process.stdout.write(`${lines.join('\n')}\n`)
   return report.error?.exitCode ?? 0
 }
 
-function parse(args: string[]): { command: string; data: string } {
-  const options = { data: { type: 'string' }, help: { type: 'boolean' } } as const
+function parse(args: string[]): Wish {
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const [command = 'help', ...more] = values.help ? ['help'] : positionals
-    if (more.length === 0 && ['verify', 'inspect', 'help'].includes(command)) {
-      return { command, data: values.data ?? './data' }
+    const [name = 'help', ...more] = values.help ? ['help'] : positionals
+    if (more.length > 0 || !Object.hasOwn(flagsOf, name)) {
+      throw new ConfigError(`there is no command "wal ${positionals.join(' ')}"; try wal --help`)
     }
-    throw new ConfigError(`there is no command "wal ${positionals.join(' ')}"; try wal --help`)
+    const command = name as Wish['command']
+    for (const flag of Object.keys(values) as (keyof typeof options)[]) {
+      if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
+      throw new ConfigError(`wal ${command} takes no --${flag}; try wal --help`)
+    }
+    return { command, data: values.data ?? './data', out: values.out }
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`${(error as Error).message.split(/\. |\n/, 1)[0]}; try wal --help`)

@@ -1,11 +1,12 @@
-// What `agent-forum wal verify` and `wal inspect` show. Reads only. Refuses a directory in use: a
-// log that is being written looks torn, or worse.
+// What `agent-forum wal verify`, `inspect` and `export` show. Reads only. Refuses a directory in use:
+// a log that is being written looks torn, or worse.
 
 import path from 'node:path'
 import { type Disk, realDisk } from './disk.ts'
 import { JournalError, storageError } from './errors.ts'
+import { checkHeads } from './heads.ts'
 import { refuseIfInUse } from './lock.ts'
-import { type LogEnd, scanLog } from './scan.ts'
+import { type LogEnd, type ScanOptions, scanLog } from './scan.ts'
 import { listSegments, type SegmentFile } from './segments.ts'
 
 export interface LogReport {
@@ -18,26 +19,56 @@ export interface LogReport {
   error: JournalError | null
 }
 
-/** Reads the whole log in `dir`, checks every byte of it, and gives its records to `onRecord`. */
+export interface InspectOptions extends Partial<Pick<ScanOptions, 'onRecord' | 'onProgress'>> {
+  disk?: Disk
+}
+
+/**
+ * Reads the whole log in `dir`, checks every byte of it, and gives its records to `onRecord`: of a
+ * damaged log those before the damage.
+ */
 export async function inspectLog(
   dir: string,
-  onRecord: (position: number, record: unknown) => void = () => {},
-  disk: Disk = realDisk,
+  { onRecord = () => {}, onProgress, disk = realDisk }: InspectOptions = {},
 ): Promise<LogReport> {
   const report: LogReport = { files: [], torn: [], log: null, error: null }
   try {
     refuseIfInUse(disk, dir)
     report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
     report.files = listSegments(disk, dir)
-    // Checkpoints let older segments go: the log begins where its first segment does.
-    const head = report.files[0]?.head
-    const from = head?.kind === 'good' ? head.header.firstPosition - 1 : 0
-    report.log = await scanLog({ disk, dir, from, onRecord })
+    const from = logBegin(report.files)
+    const { files, error } = beforeBadHead(report.files, { dir, from })
+    report.error = error
+    const log = await scanLog({ disk, dir, from, onRecord, onProgress, files })
+    if (error === null) report.log = log
   } catch (error) {
     if (error instanceof JournalError) report.error = error
     else throw error
   }
   return report
+}
+
+/** The position before the first record. Checkpoints let older segments go. */
+export function logBegin([first]: SegmentFile[]): number {
+  return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
+}
+
+// The segments before the first one that has no place among them, and what is wrong with that one.
+function beforeBadHead(
+  files: SegmentFile[],
+  options: { dir: string; from: number },
+): { files: SegmentFile[]; error: JournalError | null } {
+  let error: JournalError | null = null
+  for (let count = files.length; count > 0; count--) {
+    try {
+      checkHeads(files.slice(0, count), options)
+      return { files: files.slice(0, count), error }
+    } catch (thrown) {
+      if (!(thrown instanceof JournalError)) throw thrown
+      error ??= thrown
+    }
+  }
+  return { files: [], error }
 }
 
 /** One line a segment, and one for the end, in the words of the format. */

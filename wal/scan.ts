@@ -59,6 +59,8 @@ export interface ScanOptions {
   from: number
   onRecord: (position: number, record: unknown) => void
   onProgress?: ((done: number, total: number) => void) | undefined
+  /** The segments to read; default all in `dir`. */
+  files?: SegmentFile[] | undefined
 }
 
 /**
@@ -66,7 +68,7 @@ export interface ScanOptions {
  * 76 when a newer version wrote it, 77 when it is damaged.
  */
 export async function scanLog(options: ScanOptions): Promise<LogEnd | null> {
-  const files = listSegments(options.disk, options.dir)
+  const files = options.files ?? listSegments(options.disk, options.dir)
   if (files.length === 0) return null
   const first = checkHeads(files, options)
   return new LogScan(options, files, first).run()

@@ -18,7 +18,10 @@ t.test('inspect: a closed log: segments, records and how it ends, nothing change
   const disk = await closedLog()
   const before = disk.contents()
   const records: unknown[] = []
-  const report = await inspectLog(dir, (_, record) => records.push(record), disk)
+  const report = await inspectLog(dir, {
+    onRecord: (_, record) => records.push(record),
+    disk,
+  })
   t.equal(report.error, null)
   t.same(records, ['a', 'b', 'c'.repeat(600)])
   const lines = describeReport(report)
@@ -31,7 +34,7 @@ t.test('inspect: a closed log: segments, records and how it ends, nothing change
 t.test('inspect: a damaged log: what is there, and the sentence of the refusal', async (t) => {
   const disk = await closedLog()
   disk.bytesOf(`${dir}/0000000001.wal`)[1024 + 40]! ^= 1
-  const report = await inspectLog(dir, undefined, disk)
+  const report = await inspectLog(dir, { disk })
   t.equal(report.error?.exitCode, 77)
   t.match(describeReport(report).at(-1), /0000000001\.wal is damaged at offset 1024, position 1: /)
 })
@@ -39,10 +42,10 @@ t.test('inspect: a damaged log: what is there, and the sentence of the refusal',
 t.test('inspect: a torn tail, and one put aside before: both are shown', async (t) => {
   const disk = await closedLog()
   disk.bytesOf(`${dir}/0000000001.wal`)[8000] = 1
-  const torn = describeReport(await inspectLog(dir, undefined, disk))
+  const torn = describeReport(await inspectLog(dir, { disk }))
   t.match(torn.at(-1), /a torn tail follows, which the next start puts aside/)
   await (await open(disk)).journal.close()
-  const after = describeReport(await inspectLog(dir, undefined, disk))
+  const after = describeReport(await inspectLog(dir, { disk }))
   t.ok(after.includes('0000000001.wal.torn: a torn tail that was put aside'))
   t.match(after.at(-1), /position 3: sealed/)
 })
@@ -50,14 +53,14 @@ t.test('inspect: a torn tail, and one put aside before: both are shown', async (
 t.test('inspect: in use: refused with 75, for a log in motion looks torn', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
-  const { error } = await inspectLog(dir, undefined, disk)
+  const { error } = await inspectLog(dir, { disk })
   t.equal(error?.exitCode, 75)
   await journal.close()
 })
 
 t.test('inspect: no directory, or an empty one: said', async (t) => {
   const disk = new SimulatedDisk(1)
-  t.match(describeReport(await inspectLog(dir, undefined, disk)), ['no log here'])
+  t.match(describeReport(await inspectLog(dir, { disk })), ['no log here'])
   disk.makeDirectory(dir)
-  t.match(describeReport(await inspectLog(dir, undefined, disk)), ['no log here'])
+  t.match(describeReport(await inspectLog(dir, { disk })), ['no log here'])
 })
