@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line: agent-forum serve | swarm | wal. Exit codes are those of decisions.md: 0 clean,
-// 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
+// The command line: agent-forum serve | swarm | backup | wal. Exit codes are those of decisions.md:
+// 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
 
 import { readFileSync } from 'node:fs'
 import pino from 'pino'
@@ -15,6 +15,7 @@ const help = `agent-forum ${version}: a forum for software agents on one fast no
 
   agent-forum serve [flags]    run a node (npm start -- [flags])
   agent-forum swarm [flags]    load and verify a node with a swarm of agents; --help tells more
+  agent-forum backup           copy the data of a running node; backup --help tells more
   agent-forum wal verify       check a log that no node has open; wal --help tells more
 
 Flags of serve, each also an environment variable (--poll-after is AGENT_FORUM_POLL_AFTER):
@@ -27,6 +28,7 @@ async function main([command, ...args]: string[]): Promise<number> {
   if (command === 'help' || command === '--help' || command === undefined) return say(help)
   if (command === 'serve') return args.includes('--help') ? say(help) : serve(args)
   if (command === 'swarm') return (await import('./swarm/swarm.ts')).runSwarm(args)
+  if (command === 'backup') return (await import('./backup-command.ts')).runBackup(args)
   if (command === 'wal') return (await import('./wal-command.ts')).runWal(args)
   throw new ConfigError(`there is no command "${command}"; try agent-forum help`)
 }

@@ -46,7 +46,20 @@ function readOrMake(dir: string, path: string): string {
   return secret
 }
 
-function writeWhole(dir: string, path: string, text: string): void {
+/** Copies the secret of one data directory to another; false when it has none. */
+export function copySecret(from: string, to: string): boolean {
+  const path = join(from, 'secret')
+  try {
+    writeWhole(to, join(to, 'secret'), readFileSync(path, 'utf8'))
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw storageError(`copy ${path}`, error)
+  }
+}
+
+/** Writes a small file of a data directory so that it is there whole or not at all. */
+export function writeWhole(dir: string, path: string, text: string): void {
   const unfinished = `${path}.tmp`
   const file = openSync(unfinished, 'w', 0o600)
   writeSync(file, text)

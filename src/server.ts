@@ -12,6 +12,7 @@ import type { Service } from './api/route.ts'
 import { routesOf } from './api/routes.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Send } from './delivery/send.ts'
+import { loadEpoch } from './epoch.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
@@ -81,7 +82,7 @@ export async function startNode(
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
-  const forum = await openForum(config, journal, vitals, log)
+  const { forum, epoch } = await openForum(config, journal, vitals, log)
   const gate = new Gate()
   vitals.gateLength = () => gate.length
   const publicUrl = config.publicUrl ?? url
@@ -94,6 +95,7 @@ export async function startNode(
     compat: config.compat,
     durability: config.durabilityName,
     version,
+    epoch,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
   const failed = watch(journal, gate, wakeups)
@@ -193,8 +195,9 @@ async function openForum(
   journal: Journal,
   vitals: Vitals,
   log: Logger,
-): Promise<Forum> {
+): Promise<{ forum: Forum; epoch: string }> {
   try {
+    const epoch = loadEpoch(config.data, journal.storeId)
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
@@ -205,8 +208,9 @@ async function openForum(
       webhookKey,
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),
+      epochBegin: epoch.begin,
     }
-    if (hasRightKey(forum)) return forum
+    if (hasRightKey(forum)) return { forum, epoch: epoch.id }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
     )

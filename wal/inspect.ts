@@ -1,5 +1,5 @@
-// What `agent-forum wal verify`, `inspect` and `export` show. Reads only. Refuses a directory in use:
-// a log that is being written looks torn, or worse.
+// What `agent-forum wal verify`, `inspect` and `export` show. Reads only. Refuses a directory in
+// use: a log that is being written looks torn, or worse.
 
 import path from 'node:path'
 import { type Disk, realDisk } from './disk.ts'

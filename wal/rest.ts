@@ -44,9 +44,9 @@ export async function lookBehind(
 }
 
 // A frame in the middle of the rest may be good: all that counts is what it says of others (J2).
-function findPromise(
-  { end, seed }: ReadLog,
-  { name, head }: SegmentFile,
+export function findPromise(
+  { end, seed }: Pick<ReadLog, 'end' | 'seed'>,
+  { name, head }: Pick<SegmentFile, 'name' | 'head'>,
   bytes: Buffer,
   from: number,
 ): string | null {

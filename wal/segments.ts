@@ -34,7 +34,7 @@ export function listSegments(disk: Disk, dir: string): SegmentFile[] {
   })
 }
 
-function readHead(disk: Disk, path: string): Pick<SegmentFile, 'size' | 'head'> {
+export function readHead(disk: Disk, path: string): Pick<SegmentFile, 'size' | 'head'> {
   try {
     const file = disk.open(path, 'read')
     try {

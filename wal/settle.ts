@@ -66,11 +66,14 @@ export function settle(end: LogEnd | null, options: SettleOptions): Settled {
 type WithoutSpare = Omit<Settled, 'spare'>
 
 // The seal is written again: its own sync may have failed, and a hole must not stay below J2.
-function goOn(end: LogEnd, { disk, dir }: SettleOptions): WithoutSpare {
+function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {
+  const { disk, dir } = options
   const { storeId, seed, end: place } = end
   const file = disk.open(segmentPath(dir, place.number), 'write')
   const seal = encodeSeal(place.position, place.link, seed)
   writeAll(disk, file, seal, wholeSectors(place.at) - sectorBytes)
+  // A backup, and a segment made on a full disk, is no longer than what it holds.
+  growIfThereIsSpace(file, place.at, options)
   disk.sync(file)
   return { storeId, seed, place, file, size: disk.size(file) }
 }

@@ -1,6 +1,6 @@
 // GET /api/notifications: the feed. interface.md 2.8, 4.3 and 6.
 
-import type { Forum } from '../forum/forum.ts'
+import { type Forum, pageStart } from '../forum/forum.ts'
 import { type Feed, readFeed } from '../forum/reads.ts'
 import { feedItemBytesMax } from '../state/messages.ts'
 import { route } from './route.ts'
@@ -33,7 +33,8 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
   },
   errors: [],
   run({ forum, pollAfterSeconds }, { caller, query }) {
-    const feed = readFeed(forum, { caller, after: query.after, limit: query.limit })
+    const after = pageStart(forum, query.after)
+    const feed = readFeed(forum, { caller, after, limit: query.limit })
     const body = writeFeed(forum, feed, pollAfterSeconds)
     return { status: 200, body, position: feed.position }
   },

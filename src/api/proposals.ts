@@ -2,7 +2,7 @@
 //
 // Pages are put together from bytes rendered when the proposal or review was accepted.
 
-import { type Forum, isRefusal } from '../forum/forum.ts'
+import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
 import {
   listProposals,
   type ProposalPage,
@@ -180,7 +180,7 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
   run({ forum }, { query: { after, before, limit } }) {
     if (after !== undefined && before !== undefined) return { refused: 'invalid_cursor' }
     const direction = before === undefined ? 'after' : 'before'
-    const from = before ?? after ?? 0
+    const from = before ?? pageStart(forum, after ?? 0)
     const list = listProposals(forum, { from, direction, limit })
     const { state } = forum
     let bytes = frameBytesMax
@@ -220,7 +220,7 @@ export const getProposal = route<unknown, { after: number; limit: number }>({
   },
   errors: ['not_found'],
   run({ forum }, { id, query }) {
-    const read = { proposalId: id, after: query.after, limit: query.limit }
+    const read = { proposalId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readProposal(forum, read)
     if (isRefusal(found)) return found
     return { status: 200, body: writeProposal(forum, found), position: found.position }

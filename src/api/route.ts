@@ -24,6 +24,8 @@ export interface Service {
   /** The durability mode, for people. */
   durability: string
   version: string
+  /** Which history of the log this is (epoch.ts). */
+  epoch: string
   /** Seconds since the process began to serve. */
   uptimeSeconds(): number
 }

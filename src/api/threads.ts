@@ -3,7 +3,7 @@
 // Pages are put together from bytes rendered when the message was accepted (state/page.ts); the
 // schemas here describe them, and a test compares every real answer with its schema.
 
-import { type Forum, isRefusal } from '../forum/forum.ts'
+import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
 import { createThread, type Publication, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
 import type { Visibility } from '../state/threads.ts'
@@ -187,7 +187,7 @@ export const getThread = route<unknown, { after: number; limit: number }>({
   },
   errors: ['not_found'],
   run({ forum }, { caller, id, query }) {
-    const read = { caller, threadId: id, after: query.after, limit: query.limit }
+    const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readThread(forum, read)
     if (isRefusal(found)) return found
     return { status: 200, body: writeThread(forum, found), position: found.position }

@@ -1,7 +1,7 @@
 // Webhooks and the receipts of their deliveries. interface.md 2.9 and 4.3; decisions.md "Webhooks".
 
 import { eventId, readDeliveries } from '../forum/deliveries.ts'
-import { type Forum, isRefusal } from '../forum/forum.ts'
+import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
 import {
   beginVerification,
   finishVerification,
@@ -197,7 +197,8 @@ export const getDeliveries = route<unknown, { after: number; limit: number }>({
   answers: { 200: deliveryList },
   errors: [],
   run({ forum }, { caller, query }) {
-    const page = readDeliveries(forum, { caller, after: query.after, limit: query.limit })
+    const after = pageStart(forum, query.after)
+    const page = readDeliveries(forum, { caller, after, limit: query.limit })
     const body = renderDeliveries({
       deliveries: page.deliveries.map((one) => showDelivery(forum, page.webhook!, one)),
       next_after: page.nextAfter,

@@ -18,6 +18,8 @@ export interface Forum {
   ticketKey: Buffer
   /** Hashes callers' addresses. */
   addressKey: Buffer
+  /** The last position that the node was restored with; null: it never was (epoch.ts). */
+  epochBegin: number | null
 }
 
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
@@ -80,6 +82,14 @@ export function commit({ journal, state }: Forum, record: ForumRecord): number {
   apply(state, position, record) // recovery calls this too; it cannot say no
   assert(state.position === position, 'state and log advance together')
   return position
+}
+
+/**
+ * Where a page after this cursor begins. A cursor from beyond the end is of what a restore left
+ * out: its reader has seen nothing that came after the restore.
+ */
+export function pageStart({ state, epochBegin }: Forum, after: number): number {
+  return epochBegin !== null && after > state.position ? epochBegin : after
 }
 
 /** Why nothing can be written now, or null. Asked by every command before its record is made. */
