@@ -18,8 +18,8 @@ export interface Forum {
   ticketKey: Buffer
   /** Hashes callers' addresses. */
   addressKey: Buffer
-  /** The last position that the node was restored with; null: it never was (epoch.ts). */
-  epochBegin: number | null
+  /** The last position that the node was restored with; nothing: it never was (epoch.ts). */
+  epochBegin?: number | null
 }
 
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
@@ -88,7 +88,7 @@ export function commit({ journal, state }: Forum, record: ForumRecord): number {
  * Where a page after this cursor begins. A cursor from beyond the end is of what a restore left
  * out: its reader has seen nothing that came after the restore.
  */
-export function pageStart({ state, epochBegin }: Forum, after: number): number {
+export function pageStart({ state, epochBegin = null }: Forum, after: number): number {
   return epochBegin !== null && after > state.position ? epochBegin : after
 }
 

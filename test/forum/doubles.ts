@@ -58,7 +58,7 @@ export function newWorld(limits: Limits = {}): World {
     bytes: (count: number) => Buffer.alloc(count, draw()),
   }
   const state = new State({ retentionMs: dayMs, seed: 7, limits })
-  const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2), epochBegin: null }
+  const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
   return { forum: { state, journal: rows, stamps, webhookKey, ...keys }, rows, clock }
 }
 
