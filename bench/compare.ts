@@ -7,8 +7,8 @@ import { type Percentile, percentiles, type Seen } from './wrk.ts'
 
 export interface Side {
   name: string
-  /** The process whose time is counted, with its children. */
-  pid: number
+  /** The processes whose time is counted, with their children. */
+  pids: readonly number[]
   load(amount: Amount, round: number): Promise<Seen>
 }
 
@@ -30,6 +30,8 @@ export interface Measured {
 
 export interface Result extends Measured {
   side: string
+  /** Requests a second in each round. */
+  rounds: number[]
   /** This side's throughput against the first side's, and the least and most of the rounds. */
   ratio: number
   ratioMin: number
@@ -56,10 +58,11 @@ export async function compare(
   return sides.map(({ name }, i) => summarize(name, measured[i], measured[0]))
 }
 
-async function measure({ pid, load }: Side, amount: Amount, round: number): Promise<Measured> {
-  const before = cpuSeconds(pid)
+async function measure({ pids, load }: Side, amount: Amount, round: number): Promise<Measured> {
+  const spent = () => pids.map(cpuSeconds).reduce((a, b) => a + b)
+  const before = spent()
   const { requests, seconds, latencyMs, errors } = await load(amount, round)
-  const cpu = cpuSeconds(pid) - before
+  const cpu = spent() - before
   return {
     perSecond: requests / seconds,
     latencyMs,
@@ -74,9 +77,11 @@ function summarize(side: string, rounds: Measured[], base: Measured[]): Result {
   const of = (value: (each: Measured) => number) => median(rounds.map(value))
   const sum = (value: (each: Measured) => number) => rounds.map(value).reduce((a, b) => a + b)
   const latency = percentiles.map((p) => [p, of(({ latencyMs }) => latencyMs[p])])
-  const ratios = rounds.map(({ perSecond }, i) => perSecond / base[i].perSecond)
+  const rates = rounds.map(({ perSecond }) => perSecond)
+  const ratios = rates.map((rate, i) => rate / base[i].perSecond)
   return {
     side,
+    rounds: rates,
     perSecond: of(({ perSecond }) => perSecond),
     latencyMs: Object.fromEntries(latency) as Measured['latencyMs'],
     errors: sum(({ errors }) => errors),

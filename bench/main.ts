@@ -17,6 +17,9 @@ import { type Phase, Progress } from '../src/swarm/progress.ts'
 import { compare, type Result } from './compare.ts'
 import { describeMachine, machineLines } from './machine.ts'
 import { help, type Options, parseOptions, UsageError } from './options.ts'
+import type { Peer } from './peers/peer.ts'
+import { postgres } from './peers/postgres.ts'
+import { redis } from './peers/redis.ts'
 import { type Population, populate } from './population.ts'
 import { has } from './process.ts'
 import { type Results, scenarioResult } from './results.ts'
@@ -33,6 +36,13 @@ interface Plan {
 }
 const quick: Plan = { rounds: 3, seconds: 1, warmUpSeconds: 1 }
 const full: Plan = { rounds: 5, seconds: 5, warmUpSeconds: 2 }
+
+/** Who plays in every scenario. */
+interface Cast {
+  population: Population
+  forum: Forum
+  peers: ReadonlyMap<string, Peer>
+}
 
 const say = (lines: readonly string[]) => process.stdout.write(`${lines.join('\n')}\n`)
 const progress = new Progress(process.stderr)
@@ -64,14 +74,17 @@ async function run(options: Options, dir: string): Promise<Results> {
   const population = await build(join(dir, 'data'))
   const forum = await startForum(join(dir, 'data'), ['--durability', options.durability])
   const results: Results = { machine, scenarios: [] }
+  const chosen = scenarios.filter(({ name }) => options.only.includes(name))
+  const peers = await startPeers(options, chosen, population)
   try {
-    for (const scenario of scenarios.filter(({ name }) => options.only.includes(name))) {
-      const sides = await measure(options, dir, scenario, population, forum)
+    for (const scenario of chosen) {
+      const sides = await measure(options, dir, scenario, { population, forum, peers })
       const result = scenarioResult(scenario, options.connections, sides)
       results.scenarios.push(result)
       say(scenarioLines(result))
     }
   } finally {
+    for (const peer of peers.values()) await peer.stop()
     await forum.stop()
   }
   return results
@@ -88,16 +101,36 @@ async function build(data: string): Promise<Population> {
   return population
 }
 
+/** Those that some scenario needs and that are installed, by name. */
+async function startPeers(
+  { dir, durability }: Options,
+  chosen: readonly Scenario[],
+  population: Population,
+): Promise<Map<string, Peer>> {
+  const peers = new Map<string, Peer>()
+  for (const kind of [redis, postgres]) {
+    const missing = kind.missing()
+    if (!chosen.some(({ peers }) => peers?.includes(kind.name))) continue
+    if (missing === null) peers.set(kind.name, await kind.start(dir, population, durability))
+    else say([`without ${kind.name}: not installed (apt-get install ${missing})`])
+  }
+  return peers
+}
+
 async function measure(
   { isQuick, connections }: Options,
   dir: string,
   scenario: Scenario,
-  population: Population,
-  forum: Forum,
+  { population, forum, peers }: Cast,
 ): Promise<Result[]> {
   const { rounds, seconds, warmUpSeconds } = isQuick ? quick : full
   const scene = await setScene(dir, scenario, population, forum)
-  const sides = [scene.floor, scene.forum]
+  const others = (scenario.peers ?? []).flatMap((name) => peers.get(name) ?? [])
+  const sides = [
+    scene.floor,
+    scene.forum,
+    ...others.map((peer) => peer.side(scenario.name, scene.other)),
+  ]
   const phase = progress.phase(scenario.name, sides.length * (rounds + 1))
   try {
     await compare(sides, { connections, seconds: warmUpSeconds }, 1, phase.tick)

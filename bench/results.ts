@@ -1,6 +1,6 @@
 // What a run of the benchmark found, as it is written to a file, and what is said about it.
 
-import type { Result } from './compare.ts'
+import { median, type Result } from './compare.ts'
 import type { Machine } from './machine.ts'
 import type { Scenario } from './scenarios.ts'
 
@@ -23,24 +23,46 @@ export interface Results {
 }
 
 export function scenarioResult(
-  { name, title, target }: Scenario,
+  scenario: Scenario,
   connections: number,
   sides: Result[],
 ): ScenarioResult {
+  const { name, title } = scenario
+  return { name, title, connections, sides, verdicts: [...aims(scenario, sides), ...doubts(sides)] }
+}
+
+/** A sentence for each target. */
+function aims({ targets = {}, p99Target }: Scenario, sides: Result[]): string[] {
   const [floor, forum] = sides
-  const verdicts: string[] = []
-  if (target !== undefined) {
-    const outcome = forum.ratio >= target ? 'met' : 'missed'
-    verdicts.push(`target: ${target.toFixed(2)} x floor: ${outcome} (${forum.ratio.toFixed(2)})`)
+  const outcome = (isMet: boolean, value: number) => `${isMet ? 'met' : 'missed'}: ${shown(value)}`
+  const sentences: string[] = []
+  for (const [name, target] of Object.entries(targets)) {
+    const other = sides.find(({ side }) => side === name)
+    if (other === undefined) continue
+    const ratio = median(forum.rounds.map((rate, i) => rate / other.rounds[i]))
+    sentences.push(`at least ${shown(target)} x ${name}: ${outcome(ratio >= target, ratio)}`)
   }
-  if (floor.busy < busyEnough) {
-    verdicts.push(
-      `the floor had ${Math.round(floor.busy * 100)}% of its core: the load could not keep it ` +
-        'busy, or the machine was shared; compare processor time instead',
-    )
+  if (p99Target !== undefined) {
+    const ratio = forum.latencyMs['99'] / floor.latencyMs['99']
+    sentences.push(`p99 at most ${p99Target} x floor: ${outcome(ratio <= p99Target, ratio)}`)
   }
-  for (const { side, errors } of sides) {
-    if (errors > 0) verdicts.push(`${side}: ${errors} requests failed: its figures mean nothing`)
-  }
-  return { name, title, connections, sides, verdicts }
+  return sentences
+}
+
+/** What makes the figures doubtful. */
+function doubts([floor, ...others]: Result[]): string[] {
+  const failed = [floor, ...others].filter(({ errors }) => errors > 0)
+  const sentences = failed.map(
+    ({ side, errors }) => `${side}: ${errors} requests failed: its figures mean nothing`,
+  )
+  if (floor.busy >= busyEnough) return sentences
+  return [
+    ...sentences,
+    `the floor used ${Math.round(floor.busy * 100)}% of its core: the load could not keep it ` +
+      'busy, or something else ran there; the processor time tells more',
+  ]
+}
+
+function shown(value: number): string {
+  return value >= 10 ? value.toFixed(0) : value.toFixed(2)
 }

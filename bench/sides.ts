@@ -59,7 +59,7 @@ export async function setScene(
   let loads = 0
   const side = (name: string, { url, pid }: Server): Side => ({
     name,
-    pid,
+    pids: [pid],
     load: async (amount) =>
       send({ url, ...amount }, { prefix: `${tag}-${loads++}-`, position: await position() }),
   })
