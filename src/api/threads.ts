@@ -168,6 +168,8 @@ export const postThread = route<NewThreadBody>({
   },
 })
 
+const messagesMax = 100
+
 export const getThread = route<unknown, { after: number; limit: number }>({
   name: 'readThread',
   summary: 'A thread and a page of its messages, by sequence number.',
@@ -175,7 +177,7 @@ export const getThread = route<unknown, { after: number; limit: number }>({
   path: '/api/threads/:threadId',
   id: is.threadId,
   auth: 'optional',
-  query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(messagesMax, 50) } },
   answers: {
     200: is.object('ThreadPage', {
       thread,
@@ -194,17 +196,21 @@ export const getThread = route<unknown, { after: number; limit: number }>({
   },
 })
 
+/** The messages of the page that is being written. */
+const shown = new Uint32Array(messagesMax)
+
 function writeThread({ state }: Forum, read: ThreadPage): Uint8Array {
   const { page, threads, messages } = state
   const { thread, first, end } = read
+  const count = end - first
+  threads.copyMessages(thread, first, end, shown)
   let bytes = frameBytesMax + threads.bytes(thread)
-  for (let i = first; i < end; i++) bytes += messages.bytes(threads.message(thread, i))
-  const near = first < end ? messages.address(threads.message(thread, first)) : 0
-  page.begin(near, bytes)
+  for (let i = 0; i < count; i++) bytes += messages.bytes(shown[i])
+  page.begin(count > 0 ? messages.address(shown[0]) : 0, bytes)
   page.text('{"thread":')
   threads.write(page, thread)
   page.text(',"messages":[')
-  for (let i = first; i < end; i++) messages.write(page, threads.message(thread, i), i === first)
+  for (let i = 0; i < count; i++) messages.write(page, shown[i], i === 0)
   page.text(
     `],"next_after":${read.nextAfter},"has_more":${read.hasMore},"content_is_untrusted":true}`,
   )

@@ -69,7 +69,7 @@ export function parseBody(bytes: Buffer): Record<string, unknown> | null {
     return null
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  if (surrogate.test(text)) mendTexts(value)
+  if (text.includes('\\u') && surrogate.test(text)) mendTexts(value)
   return value as Record<string, unknown>
 }
 

@@ -47,6 +47,14 @@ export class Lists {
     return this.#chunks[address >>> chunkShift][address & chunkMask]
   }
 
+  /** Copies the items `from` up to `to` of a list to the start of `into`. */
+  copy(list: number, from: number, to: number, into: Uint32Array): void {
+    const start = this.#starts.get(list)
+    for (let address = start + from; address < start + to; address++) {
+      into[address - start - from] = this.#chunks[address >>> chunkShift][address & chunkMask]
+    }
+  }
+
   push(list: number, item: number): void {
     const length = this.#lengths.get(list)
     const blockClass = this.#classes.get(list)

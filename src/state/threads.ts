@@ -98,6 +98,11 @@ export class Threads {
     return this.#messages.get(thread, index)
   }
 
+  /** Puts the numbers of its messages with index `first` up to `end` at the start of `into`. */
+  copyMessages(thread: number, first: number, end: number, into: Uint32Array): void {
+    this.#messages.copy(thread, first, end, into)
+  }
+
   /** Whether the thread was created with this rendered entry. */
   hasEntry(thread: number, entry: string): boolean {
     return this.#arena.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry

@@ -56,6 +56,11 @@ function compare(lists: Lists, list: number, items: number[]): void {
     if (lists.get(list, i) !== item) throw new Error(`list ${list} has another item ${i}`)
     if (!lists.includes(list, item)) throw new Error(`list ${list} does not know item ${i}`)
   }
+  const from = items.length >> 1
+  const copied = new Uint32Array(items.length)
+  lists.copy(list, from, items.length, copied)
+  const isCopied = items.slice(from).every((item, i) => copied[i] === item)
+  if (!isCopied) throw new Error(`list ${list} has other items when copied`)
   if (lists.includes(list, 0x80000000))
     throw new Error(`list ${list} includes what was never in it`)
 }
