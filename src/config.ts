@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Durability } from '../wal/journal.ts'
+import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
 import {
   limitsOf,
   type Profile,
@@ -28,6 +29,8 @@ export interface Config {
   pollAfterSeconds: number
   /** How often callers may do what. */
   limits: Limits
+  /** What callers may make the node hold. */
+  nodeLimits: NodeLimits
   /** Whether messages can be published by GET. */
   compat: boolean
   /** Given in the environment; else the data directory has one (secret.ts). */
@@ -82,6 +85,7 @@ const flags = {
     help: 'open: only tickets are limited; public: so is what the next flags say',
   },
   ...quotas,
+  ...limitFlags,
   'ticket-limit': {
     value: 'N',
     preset: '20',
@@ -139,6 +143,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
       parseLimit('ticket-limit', text('ticket-limit')),
       (name) => (text(name) === '' ? null : parseLimit(name, text(name))),
     ),
+    nodeLimits: nodeLimitsOf((name, min, max) => parseNumber(name, text(name), min, max)),
     compat: !parseSwitch('no-compat', text('no-compat')),
     secret: readSecret(environment),
     trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),

@@ -19,9 +19,11 @@ import { expireGuests } from './forum/identities.ts'
 import { decode } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
 import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
+import { Admission } from './http/admission.ts'
 import type { Exchange, Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
+import { Load } from './http/load.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
 import { serveOperators } from './ops/serve.ts'
@@ -60,7 +62,8 @@ export async function startNode(
 ): Promise<Node> {
   const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
-  const edge = new Edge(routesOf(config), availability, config)
+  const load = new Load(config.nodeLimits.load)
+  const edge = new Edge(routesOf(config), availability, config, load)
   const startedAt = performance.now()
   const state = new State({
     retentionMs: config.idempotencyHours * 3_600_000,
@@ -68,7 +71,9 @@ export async function startNode(
     limits: config.limits,
   })
   const about = { version, http: http.name, durability: config.durabilityName }
-  const vitals = newVitals({ ...about, availability, meter: edge.meter, state })
+  const { memoryBytesMax } = config.nodeLimits
+  const { meter } = edge
+  const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
   const recovering = recover(config, vitals, log, ground)
   await Promise.race([recovering, nextTurn()])
@@ -78,13 +83,20 @@ export async function startNode(
     opsPort === 0
       ? null
       : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
-  const listener = await orClose(recovering, '--port', () => http.listen(host, port, onRequest))
+  const options = { load, behindProxy: config.trustProxy }
+  const listener = await orClose(recovering, '--port', () =>
+    http.listen(host, port, onRequest, options),
+  )
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
   const { forum, epoch } = await openForum(config, journal, vitals, log)
   const gate = new Gate()
+  const admission = new Admission({ load, gate, journal, memoryBytesMax })
+  forum.admission = admission
+  const unwatch = admission.start()
   vitals.gateLength = () => gate.length
+  vitals.complaints = () => admission.complaints
   const publicUrl = config.publicUrl ?? url
   const wakeups = startWakeups(forum, config, publicUrl, ground.send)
   const service: Service = {
@@ -109,6 +121,7 @@ export async function startNode(
     failed,
     async stop() {
       clearInterval(expiry)
+      unwatch()
       availability.refusal = 'shutting_down'
       listener.stop()
       await wakeups.stop()
@@ -201,7 +214,7 @@ async function openForum(
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
-    const forum = {
+    const forum: Forum = {
       state,
       journal,
       stamps: stamps(vitals, log),

@@ -147,7 +147,11 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 
 /** Codes that any route may answer; routes list only what is theirs. */
-export const commonErrors = ['starting', 'shutting_down'] as const satisfies readonly ErrorCode[]
+export const commonErrors = [
+  'starting',
+  'shutting_down',
+  'overloaded',
+] as const satisfies readonly ErrorCode[]
 
 /** The JSON of an error. `detail` replaces the general sentence. */
 export function errorBody(code: ErrorCode, detail?: string): string {

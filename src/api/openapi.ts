@@ -1,7 +1,7 @@
 // GET /openapi.json: the OpenAPI 3.1 document, made from the routes and from the very schemas that
 // validate requests and render answers. A linter finds nothing in it (test/api/openapi.test.ts).
 
-import { type ErrorCode, errorBody, errors } from './errors.ts'
+import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { type AnyRoute, type Route, route, type Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
@@ -11,7 +11,7 @@ type Json = Record<string, unknown>
 /** Every code that a route can answer: those it declares, and those that follow from the rest. */
 export function errorsOf(declared: AnyRoute): ErrorCode[] {
   const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
-  const codes: ErrorCode[] = ['starting', 'shutting_down', ...declared.errors]
+  const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
   if (auth !== 'none') codes.push('invalid_token', 'authentication_required')
   if (id !== undefined) codes.push('invalid_id')

@@ -8,7 +8,7 @@
 
 import { hash } from 'node:crypto'
 import type { Delivery, Webhook } from '../state/webhooks.ts'
-import { commit, type Forum, type Given, refuseWrite, timeOf } from './forum.ts'
+import { commit, type Forum, type Given, refuseRecord, timeOf } from './forum.ts'
 import { readFeed } from './reads.ts'
 import { secretOf } from './webhooks.ts'
 
@@ -91,7 +91,7 @@ export function beginAttempt(
   const webhook = state.webhooks.get(number)
   const delivery = webhook && state.webhooks.next(webhook)
   if (delivery === undefined) return null // replaced or removed meanwhile
-  if (refuseWrite(forum) !== null) return 'later'
+  if (refuseRecord(forum) !== null) return 'later'
 
   const at = timeOf(forum)
   const { first, through, createdAt } = delivery.context
@@ -141,7 +141,7 @@ export interface AttemptResult {
 export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptResult): boolean {
   const webhook = forum.state.webhooks.get(attempt.webhook)
   if (webhook === undefined) return true // replaced or removed meanwhile, its receipts with it
-  if (refuseWrite(forum) !== null) return false
+  if (refuseRecord(forum) !== null) return false
   const at = timeOf(forum)
   const { status, error } = result
   const of = { at, webhook: attempt.webhook, first: attempt.first, status, error: error ?? '' }

@@ -20,6 +20,13 @@ export interface Forum {
   addressKey: Buffer
   /** The last position that the node was restored with; nothing: it never was (epoch.ts). */
   epochBegin?: number | null
+  /** What the log does not know of: whether there is room for more. */
+  admission?: Admission
+}
+
+export interface Admission {
+  /** Why no caller's write is let in now, or null. */
+  refusal(): Refusal | null
 }
 
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
@@ -92,8 +99,13 @@ export function pageStart({ state, epochBegin = null }: Forum, after: number): n
   return epochBegin !== null && after > state.position ? epochBegin : after
 }
 
-/** Why nothing can be written now, or null. Asked by every command before its record is made. */
-export function refuseWrite({ journal }: Forum): Refusal | null {
+/** Why a caller can write nothing now, or null. Every command asks before it makes its record. */
+export function refuseWrite(forum: Forum): Refusal | null {
+  return refuseRecord(forum) ?? forum.admission?.refusal() ?? null
+}
+
+/** Why the log takes no record now, or null. Asked for what no caller is waiting for. */
+export function refuseRecord({ journal }: Forum): Refusal | null {
   return journal.health === 'ok' ? null : { refused: journal.health }
 }
 

@@ -4,7 +4,15 @@
 import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import {
+  commit,
+  type Forum,
+  type Given,
+  type Refusal,
+  refuseRecord,
+  refuseWrite,
+  timeOf,
+} from './forum.ts'
 import { clientOf, refuseQuota } from './quotas.ts'
 
 const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
@@ -64,6 +72,6 @@ export function expireGuests(forum: Forum): void {
   while (before < state.identities.count && createdAt.get(before) + guestLifetimeMs <= at) {
     before += 1
   }
-  if (before === state.guestsExpired || refuseWrite(forum) !== null) return
+  if (before === state.guestsExpired || refuseRecord(forum) !== null) return
   commit(forum, { type: 'guests.expired', at, before })
 }

@@ -3,7 +3,15 @@
 // second one looks again.
 
 import type { Webhook } from '../state/webhooks.ts'
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import {
+  commit,
+  type Forum,
+  type Given,
+  type Refusal,
+  refuseRecord,
+  refuseWrite,
+  timeOf,
+} from './forum.ts'
 import { refuseQuota } from './quotas.ts'
 import { usedAt } from './receipts.ts'
 import { open, sealNew, seedBytes } from './webhook-secret.ts'
@@ -141,7 +149,7 @@ export function finishVerification(
     // Removed meanwhile, by a record that may not be durable yet.
     return { refused: 'webhook_not_registered', position: forum.state.position }
   }
-  const refusal = refuseWrite(forum)
+  const refusal = refuseRecord(forum)
   if (refusal !== null) return refusal
   const at = timeOf(forum)
   const position = commit(
@@ -157,10 +165,10 @@ export function finishVerification(
 export function sweepWebhooks(forum: Forum): void {
   const { webhooks } = forum.state
   const at = timeOf(forum)
-  if (webhooks.hasLapsed(at) && refuseWrite(forum) === null) {
+  if (webhooks.hasLapsed(at) && refuseRecord(forum) === null) {
     commit(forum, { type: 'webhooks.lapsed', at })
   }
-  if (webhooks.hasExpiredDeliveries(at) && refuseWrite(forum) === null) {
+  if (webhooks.hasExpiredDeliveries(at) && refuseRecord(forum) === null) {
     commit(forum, { type: 'deliveries.expired', at })
   }
 }

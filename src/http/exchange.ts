@@ -1,10 +1,14 @@
 // One request and its answer, as the HTTP library under us shows them: uWebSockets.js where its
 // native binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers see no difference.
 
+import type { Body } from './incoming-body.ts'
+import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
 
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')
+/** A body for which there is no room at present. */
+export const overloaded = Symbol('overloaded')
 
 export const jsonType = 'application/json; charset=utf-8'
 
@@ -17,8 +21,6 @@ export const standardHeaders =
 
 /** How much of a body that is too large is read and dropped before the connection is given up. */
 export const dropBytesMax = 16 << 20
-/** How long a connection may say nothing before it is closed. */
-export const idleSeconds = 10
 
 /** The status line's text for every status that the service answers with. */
 export const reasons: Record<number, string> = {
@@ -59,7 +61,7 @@ export interface Exchange {
    * Collects the body and calls `done` once; never when the client hangs up before its end. A body
    * over `bytesMax` is read to its end and dropped, so that the connection stays usable.
    */
-  collect(bytesMax: number, done: (body: Buffer | typeof tooLarge) => void): void
+  collect(bytesMax: number, done: (body: Body) => void): void
   /** Says that the answer comes after the handler returned. */
   hold(): void
   /**
@@ -71,8 +73,21 @@ export interface Exchange {
 
 export type Handler = (exchange: Exchange) => void
 
+/** How an HTTP server is to treat those who connect. */
+export interface ListenOptions {
+  /** What it holds is counted here, within the limits there. */
+  load: Load
+  /** A proxy stands in front, and may have read differently where a request ends. */
+  behindProxy: boolean
+}
+
 /** Listens on host and port (0: any free one). Rejects when the port cannot be had. */
-export type Listen = (host: string, port: number, handler: Handler) => Promise<Listener>
+export type Listen = (
+  host: string,
+  port: number,
+  handler: Handler,
+  options: ListenOptions,
+) => Promise<Listener>
 
 /** Why a port cannot be had. */
 export function inUse(host: string, port: number): string {

@@ -13,9 +13,10 @@ import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
 import { tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
-import { type Exchange, jsonType, tooLarge } from './exchange.ts'
+import { type Exchange, jsonType, overloaded, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { KnownTokens } from './known-tokens.ts'
+import { Load } from './load.ts'
 import { Meter, type RouteMeter } from './meter.ts'
 import { hasStray, isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { allow, type Match, Router } from './router.ts'
@@ -58,6 +59,7 @@ export class Edge {
   readonly #availability: Availability
   readonly #trustProxy: boolean
   readonly #tokens = new KnownTokens()
+  readonly #load: Load
   #service: Service | null = null
   #gate: Gate | null = null
 
@@ -65,7 +67,9 @@ export class Edge {
     routes: readonly AnyRoute[],
     availability: Availability,
     { trustProxy }: EdgeOptions = { trustProxy: false },
+    load = new Load(),
   ) {
+    this.#load = load
     this.#availability = availability
     this.#trustProxy = trustProxy
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
@@ -97,7 +101,7 @@ export class Edge {
   #check(exchange: Exchange, prepared: Prepared, id: string): void {
     const { route, idPattern } = prepared
     const service = this.#service!
-    if (route.method !== 'get' || route.guarded) {
+    if (isWrite(route)) {
       const code = crossSite(exchange, service.publicUrl)
       if (code !== null) return refuse(exchange, code)
     }
@@ -124,6 +128,7 @@ export class Edge {
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
     exchange.collect(bodyBytesMax, (bytes) => {
       if (bytes === tooLarge) return refuse(exchange, 'too_large')
+      if (bytes === overloaded) return refuse(exchange, 'overloaded')
       this.#readBody(exchange, prepared, call, bytes)
     })
   }
@@ -163,10 +168,19 @@ export class Edge {
   #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
     const { position = 0 } = outcome
     if (position <= this.#service!.forum.journal.durable) return leave(exchange, route, outcome)
+    const bytes = isRefusal(outcome) ? 0 : outcome.body.length
+    // What a write did must be told.
+    if (!isWrite(route) && !this.#load.hasRoom(bytes)) {
+      this.#load.refused.answers += 1
+      return refuse(exchange, 'overloaded')
+    }
     exchange.hold()
-    this.#gate!.keep(position, outcome, (isDurable) =>
-      isDurable ? leave(exchange, route, outcome) : refuse(exchange, 'storage_failed'),
-    )
+    this.#load.answerBytes += bytes
+    this.#gate!.keep(position, outcome, (isDurable) => {
+      this.#load.answerBytes -= bytes
+      if (isDurable) leave(exchange, route, outcome)
+      else refuse(exchange, 'storage_failed')
+    })
   }
 
   /** The caller's number, or why there is none. */
@@ -203,6 +217,10 @@ function prepare(route: AnyRoute, meter: Meter): Prepared {
 }
 
 const earlyQueries = new WeakMap<Schema, Schema>()
+
+function isWrite({ method, guarded }: AnyRoute): boolean {
+  return method !== 'get' || guarded === true
+}
 
 /** The schema of the query without what the route checks itself, later. */
 function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {

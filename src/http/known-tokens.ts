@@ -2,11 +2,13 @@
 //
 // T1. Only tokens that somebody holds are kept, and a token names the same identity for ever:
 //     nothing here has to be forgotten. Whether the identity may still act is asked each time.
-// T2. Two generations, each of at most `keptMax` headers: what was used lately stays.
+// T2. A header is kept only as it is usually written; with spaces put in it could be of any length.
+// T3. Two generations, each of at most `keptMax` headers: what was used lately stays.
 
 import { nobody } from '../state/state.ts'
 
 const keptMax = 16_384
+const usualCharacters = 'Bearer aic_'.length + 64
 
 export class KnownTokens {
   #current = new Map<string, number>()
@@ -23,6 +25,7 @@ export class KnownTokens {
   }
 
   add(header: string, identity: number): void {
+    if (header.length !== usualCharacters) return
     if (this.#current.size === keptMax) {
       this.#before = this.#current
       this.#current = new Map()

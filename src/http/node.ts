@@ -4,20 +4,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
-  dropBytesMax,
   type Exchange,
   type Handler,
-  idleSeconds,
   inUse,
   type Listener,
+  type ListenOptions,
   reasons,
   standardHeaders,
-  tooLarge,
 } from './exchange.ts'
+import { type Body, IncomingBody } from './incoming-body.ts'
+import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
+import { SlowBodies } from './slow-bodies.ts'
 
 /** The longest request line and headers: enough for a URL that is too long to hear so from us. */
 const headBytesMax = 64 << 10
+
+/** Smaller answers are not counted: the kernel takes them. */
+const countBytesMin = 4096
 
 class NodeExchange implements Exchange {
   meter: RouteMeter | null = null
@@ -27,12 +31,20 @@ class NodeExchange implements Exchange {
   readonly query: string
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #load: Load
+  readonly #slow: SlowBodies<NodeExchange>
   /** The rest of the body is not worth reading: close after the answer. */
   #closes = false
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { load, slow }: { load: Load; slow: SlowBodies<NodeExchange> },
+  ) {
     this.#request = request
     this.#response = response
+    this.#load = load
+    this.#slow = slow
     this.method = request.method!.toLowerCase()
     const url = request.url!
     const mark = url.indexOf('?')
@@ -54,32 +66,57 @@ class NodeExchange implements Exchange {
 
   hold(): void {} // Node keeps the request, and drops what is written to a client that hung up.
 
-  collect(bytesMax: number, done: (body: Buffer | typeof tooLarge) => void): void {
-    let parts: Buffer[] = []
-    let bytes = 0
-    this.#request.on('data', (chunk: Buffer) => {
-      if (this.#closes) return
-      bytes += chunk.byteLength
-      if (bytes > bytesMax) parts = []
-      else parts.push(chunk)
-      if (bytes <= dropBytesMax) return
-      this.#closes = true
-      done(tooLarge)
+  collect(bytesMax: number, done: (body: Body) => void): void {
+    const body = new IncomingBody(this.#load, bytesMax, (whole) => {
+      this.#closes = body.isHopeless
+      done(whole)
     })
+    this.#slow.add(this)
+    this.#request.on('data', (chunk: Buffer) => body.add(chunk))
     this.#request.on('end', () => {
-      if (!this.#closes) done(bytes > bytesMax ? tooLarge : Buffer.concat(parts))
+      this.#slow.delete(this)
+      body.end()
     })
+    this.#request.on('close', () => {
+      this.#slow.delete(this)
+      body.drop()
+    })
+  }
+
+  /** Gives up on a body that takes too long. */
+  cut(): void {
+    this.#load.refused.slow_bodies += 1
+    this.#request.destroy()
   }
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     const response = this.#response
     if (response.destroyed) return
+    this.#waitForReader(body?.length ?? 0)
     const lines = `Content-Type: ${type}${headers}${standardHeaders}`.split('\r\n')
     if (body !== null) lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
     if (this.#closes) lines.push('Connection: close')
     response.writeHead(status, reasons[status], lines.flatMap(nameAndValue))
     // A page lies in memory that the next request uses, and the socket may keep what it is given.
     response.end(typeof body === 'string' || body === null ? body : Buffer.from(body))
+  }
+
+  /** Counts the answer until its reader has taken it; one who takes nothing for too long is cut. */
+  #waitForReader(bytes: number): void {
+    const response = this.#response
+    const { socket } = this.#request
+    // Node sets its own time again when the answer is out.
+    socket.setTimeout(this.#load.limits.idleSeconds * 1000)
+    if (bytes < countBytesMin) return
+    if (!this.#load.hasRoom(bytes)) {
+      this.#load.refused.answers += 1
+      socket.destroy()
+      return
+    }
+    this.#load.answerBytes += bytes
+    response.once('close', () => {
+      this.#load.answerBytes -= bytes
+    })
   }
 }
 
@@ -89,14 +126,36 @@ function nameAndValue(line: string): [name: string, value: string] {
 }
 
 /** `Listen` of exchange.ts. */
-export function listenNode(host: string, port: number, handler: Handler): Promise<Listener> {
+export function listenNode(
+  host: string,
+  port: number,
+  handler: Handler,
+  { load }: ListenOptions,
+): Promise<Listener> {
+  const { connectionsMax, bodySeconds, idleSeconds } = load.limits
   const server = createServer({
     maxHeaderSize: headBytesMax,
     headersTimeout: idleSeconds * 1000,
+    // Of requests whose body nobody waits for; for the others there is `slow`.
+    requestTimeout: (bodySeconds + idleSeconds) * 1000,
+    connectionsCheckingInterval: 1000,
     keepAliveTimeout: idleSeconds * 1000,
   })
+  const slow = new SlowBodies<NodeExchange>(bodySeconds * 1000)
+  server.maxConnections = connectionsMax
+  let connections = 0
+  load.connections = () => connections
+  server.on('drop', () => {
+    load.refused.connections += 1
+  })
+  server.on('connection', (socket) => {
+    connections += 1
+    socket.once('close', () => {
+      connections -= 1
+    })
+  })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-    if (request.httpVersion === '1.1') handler(new NodeExchange(request, response))
+    if (request.httpVersion === '1.1') handler(new NodeExchange(request, response, { load, slow }))
     else request.destroy()
   }
   server.on('request', onRequest)
@@ -106,7 +165,11 @@ export function listenNode(host: string, port: number, handler: Handler): Promis
     server.once('error', () => reject(new Error(inUse(host, port))))
     server.listen({ host, port, exclusive: true }, () => {
       const { port } = server.address() as AddressInfo
-      resolve({ port, stop: () => server.close() })
+      const stop = () => {
+        slow.stop()
+        server.close()
+      }
+      resolve({ port, stop })
     })
   })
 }

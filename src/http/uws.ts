@@ -6,25 +6,36 @@
 // U3. A request line and headers over 4 KiB are read only when they arrive in one piece, as they do
 //     from a proxy; otherwise the library closes the connection, and this build cannot be told to.
 // U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
+// U5. A connection that says nothing between requests, that sends a head for longer than that, or
+//     does not read its answer, is closed by the library after 8 to 12 seconds; so is one that
+//     sends a body with less than 16 KiB a second. This build cannot be told other times.
+// U6. The library keeps what a reader does not take, without end, and goes on with the next request
+//     of the connection. So what may meet a reader like that is sent by `tryEnd`: while it waits, a
+//     further request closes the connection.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
+import { limitConnections } from './accept-limit.ts'
 import {
-  dropBytesMax,
   type Exchange,
   type Handler,
   inUse,
   jsonType,
   type Listen,
   type Listener,
+  type ListenOptions,
   reasons,
   standardHeaders,
   tooLarge,
 } from './exchange.ts'
+import { isAmbiguous } from './framing.ts'
+import { type Body, IncomingBody } from './incoming-body.ts'
+import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
+import { SlowBodies } from './slow-bodies.ts'
 
 // The type declarations lack the option without which two processes may share a port unnoticed.
-interface ListenOptions {
+interface PortOptions {
   LIBUS_LISTEN_EXCLUSIVE_PORT: number
 }
 type ListenExclusively = (
@@ -39,6 +50,10 @@ const jsonLines = jsonType + standardHeaders
 const statusLines = Object.fromEntries(
   Object.entries(reasons).map(([status, reason]) => [status, `${status} ${reason}`]),
 )
+/** Answers from this size on may always meet a reader who does not take them. */
+const tryBytesMin = 4096
+/** Smaller ones that follow each other do so too: one in so many is sent as if it did. */
+const tryOneIn = 8
 
 class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
@@ -48,14 +63,19 @@ class UwsExchange implements Exchange {
   readonly query: string
   readonly #response: Uws.HttpResponse
   readonly #request: Uws.HttpRequest
+  readonly #edge: UwsEdge
   #isHeld = false
   #isGone = false
   /** The rest of the body is not worth reading: close after the answer. */
   #closes = false
+  #body: IncomingBody | null = null
+  /** Of an answer that waits for its reader. */
+  #waitingBytes = 0
 
-  constructor(response: Uws.HttpResponse, request: Uws.HttpRequest) {
+  constructor(response: Uws.HttpResponse, request: Uws.HttpRequest, edge: UwsEdge) {
     this.#response = response
     this.#request = request
+    this.#edge = edge
     this.method = request.getMethod()
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
@@ -82,31 +102,41 @@ class UwsExchange implements Exchange {
     this.#isHeld = true
     this.#response.onAborted(() => {
       this.#isGone = true
+      this.#letGo()
     })
   }
 
-  collect(bytesMax: number, done: (body: Buffer | typeof tooLarge) => void): void {
+  collect(bytesMax: number, done: (body: Body) => void): void {
     this.hold()
-    let parts: Buffer[] = []
-    let bytes = 0
-    let isDone = false
     this.#response.onData((chunk, isLast) => {
-      if (isDone) return
-      bytes += chunk.byteLength
-      if (bytes > bytesMax) {
-        parts = []
-        this.#closes = bytes > dropBytesMax
-        if (!isLast && !this.#closes) return
-        isDone = true
-        done(tooLarge)
-      } else if (isLast) {
-        isDone = true
-        const last = Buffer.from(chunk)
-        done(parts.length === 0 ? last : Buffer.concat([...parts, last]))
-      } else {
-        parts.push(Buffer.from(chunk.slice(0)))
+      if (this.#body !== null) this.#take(this.#body, chunk, isLast)
+      else if (isLast) done(chunk.byteLength > bytesMax ? tooLarge : Buffer.from(chunk))
+      else {
+        this.#body = new IncomingBody(this.#edge.load, bytesMax, done)
+        this.#edge.slow.add(this)
+        this.#take(this.#body, chunk, isLast)
       }
     })
+  }
+
+  #take(body: IncomingBody, chunk: ArrayBuffer, isLast: boolean): void {
+    if (isLast || body.isHopeless) this.#edge.slow.delete(this)
+    body.add(Buffer.from(chunk.slice(0)))
+    this.#closes = body.isHopeless
+    if (isLast) body.end()
+  }
+
+  /** Gives up on a body that takes too long. */
+  cut(): void {
+    this.#edge.load.refused.slow_bodies += 1
+    this.#response.close()
+  }
+
+  #letGo(): void {
+    this.#edge.slow.delete(this)
+    this.#body?.drop()
+    this.#edge.load.answerBytes -= this.#waitingBytes
+    this.#waitingBytes = 0
   }
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
@@ -122,12 +152,45 @@ class UwsExchange implements Exchange {
     // One header call for all: the library copies the value as it stands, line ends included.
     response.writeHeader('Content-Type', lines)
     if (body !== null && this.method !== 'head') {
-      response.end(body, this.#closes)
+      const { load, draw } = this.#edge
+      const isSmall = body.length < tryBytesMin && !load.isMemoryLow && !draw(tryOneIn)
+      if (isSmall || this.#closes) response.end(body, this.#closes)
+      else this.#tryEnd(body)
       return
     }
+    // There is no `tryEnd` for these (U6), so they end when memory does.
+    if (this.#edge.load.isMemoryLow) return this.#giveUp()
     // Given a length, the library's own `endWithoutBody` waits for that many bytes.
     if (body !== null) response.writeHeader('Content-Length', `${Buffer.byteLength(body)}`)
     response.endWithoutBody()
+  }
+
+  /** Closes the connection: there is no room for its answer. Not at once, as it may be corked. */
+  #giveUp(): void {
+    this.hold()
+    this.#edge.load.refused.answers += 1
+    setImmediate(() => {
+      if (!this.#isGone) this.#response.close()
+    })
+  }
+
+  /** Ends the answer when its reader has taken it. */
+  #tryEnd(body: string | Uint8Array): void {
+    const response = this.#response
+    const bytes = Buffer.byteLength(body)
+    const [, isDone] = response.tryEnd(body, bytes)
+    if (isDone) return
+    const { load } = this.#edge
+    if (!load.hasRoom(bytes)) return this.#giveUp()
+    this.hold()
+    const rest = Buffer.from(body as Uint8Array)
+    this.#waitingBytes = bytes
+    load.answerBytes += bytes
+    response.onWritable((offset) => {
+      const [ok, isDone] = response.tryEnd(rest.subarray(offset), bytes)
+      if (isDone) this.#letGo()
+      return ok
+    })
   }
 }
 
@@ -137,27 +200,83 @@ export function loadUws(): Listen | null {
   const binding = `uWebSockets.js/binaries/uws_${platform}_${arch}_${versions.modules}.node`
   try {
     const uws = createRequire(import.meta.url)(binding) as typeof Uws
-    return (host, port, handler) => listen(uws, host, port, handler)
+    return (host, port, handler, options) => listen(uws, host, port, handler, options)
   } catch {
     return null
   }
 }
 
-function listen(uws: typeof Uws, host: string, port: number, handler: Handler): Promise<Listener> {
+/** What the exchanges of a server share. */
+interface UwsEdge {
+  load: Load
+  slow: SlowBodies<UwsExchange>
+  /** True one time in so many, which callers cannot tell beforehand. */
+  draw(oneIn: number): boolean
+}
+
+function listen(
+  uws: typeof Uws,
+  host: string,
+  port: number,
+  handler: Handler,
+  { load, behindProxy }: ListenOptions,
+): Promise<Listener> {
+  const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
+  const edge = { load, slow, draw: lottery() }
   const app = uws.App()
-  app.any('/*', (response, request) => handler(new UwsExchange(response, request)))
-  return new Promise((resolve, reject) => {
-    const listening = (socket: Uws.us_listen_socket | false) => {
-      if (socket === false) {
-        reject(new Error(inUse(host, port)))
-        return
-      }
-      resolve({
-        port: uws.us_socket_local_port(socket),
-        stop: () => uws.us_listen_socket_close(socket),
-      })
-    }
-    const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as ListenOptions
-    ;(app.listen as unknown as ListenExclusively).call(app, host, port, exclusive, listening)
+  app.any('/*', (response, request) => {
+    if (behindProxy && isAmbiguous(request)) {
+      load.refused.framing += 1
+      response.close()
+    } else handler(new UwsExchange(response, request, edge))
   })
+  const open = (port: number) => openPort(uws, app, host, port)
+  let socket = open(port)
+  if (socket === false) return Promise.reject(new Error(inUse(host, port)))
+  const boundPort = uws.us_socket_local_port(socket)
+  const close = () => {
+    if (socket !== false) uws.us_listen_socket_close(socket)
+    socket = false
+  }
+  const unwatch = limitConnections(load, {
+    close,
+    open() {
+      socket = open(boundPort)
+      return socket !== false
+    },
+  })
+  const stop = () => {
+    unwatch()
+    slow.stop()
+    close()
+  }
+  return Promise.resolve({ port: boundPort, stop })
+}
+
+/** Binds the port, or says false. */
+function openPort(
+  uws: typeof Uws,
+  app: Uws.TemplatedApp,
+  host: string,
+  port: number,
+): Uws.us_listen_socket | false {
+  const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as PortOptions
+  let bound: Uws.us_listen_socket | false = false
+  // It calls back before it returns.
+  const listening = (socket: Uws.us_listen_socket | false) => {
+    bound = socket
+  }
+  ;(app.listen as unknown as ListenExclusively).call(app, host, port, exclusive, listening)
+  return bound
+}
+
+/** Draws that cost nothing and follow no pattern of requests. */
+function lottery(): (oneIn: number) => boolean {
+  let seed = Math.trunc(performance.now() * 1e6) | 1
+  return (oneIn) => {
+    seed ^= seed << 13
+    seed ^= seed >>> 17
+    seed ^= seed << 5
+    return (seed >>> 0) % oneIn === 0
+  }
 }

@@ -1,9 +1,9 @@
 // What the node says about itself at /metrics. Base units; no id or text of a caller is a label.
 
-import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Journal } from '../../wal/journal.ts'
 import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
+import { openFiles } from '../http/open-files.ts'
 import type { State } from '../state/state.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
 import type { Vitals } from './vitals.ts'
@@ -36,6 +36,7 @@ export function metrics(vitals: Vitals): () => string {
       held(vitals.state),
       vitals.journal === null ? '' : journal(vitals.journal),
       gauge('agent_forum_gate_waiting', 'Answers that wait for the log.', vitals.gateLength()),
+      load(vitals),
       counter(
         'agent_forum_clock_steps_back_total',
         'How often the clock stepped back; the times of records do not.',
@@ -73,6 +74,28 @@ function requests({ routes }: Meter): string {
       latencies,
     )
   )
+}
+
+function load({ load, memoryBytesMax }: Vitals): string {
+  const { connectionsMax, waitingMax, queueBytesMax } = load.limits
+  const queues = [
+    { labels: { what: 'bodies' }, value: load.bodyBytes },
+    { labels: { what: 'answers' }, value: load.answerBytes },
+  ]
+  const limits = { connections: connectionsMax, gate: waitingMax, queue_bytes: queueBytesMax }
+  const refusals = Object.entries(load.refused).map(([why, value]) => ({ labels: { why }, value }))
+  return [
+    gauge('agent_forum_connections', 'Connections that are open.', load.connections()),
+    gauge('agent_forum_queue_bytes', 'Bodies that come in, answers that wait.', queues),
+    gauge(
+      'agent_forum_limit',
+      'What the flags allow.',
+      Object.entries({ ...limits, memory_bytes: memoryBytesMax }).map(([of, value]) => {
+        return { labels: { of }, value }
+      }),
+    ),
+    counter('agent_forum_refusals_total', 'Refused or cut because of a limit.', refusals),
+  ].join('')
 }
 
 function held({ identities, threads, messages, subscriptions, receipts, arena }: State): string {
@@ -124,13 +147,4 @@ function processBasics(): string {
     gauge('nodejs_heap_size_used_bytes', 'The JS heap.', heapUsed),
     gauge('nodejs_array_buffers_bytes', 'Outside the JS heap.', arrayBuffers),
   ].join('')
-}
-
-/** Where the system does not show them: NaN, which is how the format says "unknown". */
-function openFiles(): number {
-  try {
-    return readdirSync('/proc/self/fd').length
-  } catch {
-    return Number.NaN
-  }
 }

@@ -11,7 +11,7 @@ export interface Readiness {
 export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
   const { refusal } = vitals.availability
   const isReady = refusal === null
-  const summary = { starting, shutting_down: draining, ok: () => 'ok' }[refusal ?? 'ok'](vitals)
+  const summary = { starting, shutting_down: draining, ok: serving }[refusal ?? 'ok'](vitals)
   if (!isVerbose) return { isReady, text: `${summary}\n` }
   const { journal } = vitals
   const log = journal === null ? starting(vitals) : `at ${journal.position}`
@@ -20,12 +20,20 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(journal !== null)} log: ${log}`,
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
+    ...vitals.complaints().map((complaint) => `${mark(false)} ${complaint}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
 }
 
 function mark(isGood: boolean): string {
   return isGood ? '[+]' : '[-]'
+}
+
+/** Reading goes on, so a node that refuses writes is ready: taking it out would stop that too. */
+function serving({ journal, complaints }: Vitals): string {
+  const health = journal?.health ?? 'ok'
+  const what = [...(health === 'ok' ? [] : [`storage: ${health}`]), ...complaints()]
+  return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
 function starting({ replayed: { bytes, ofBytes } }: Vitals): string {

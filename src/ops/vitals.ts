@@ -2,6 +2,7 @@
 
 import type { Journal } from '../../wal/journal.ts'
 import type { Availability } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
 
@@ -13,6 +14,8 @@ interface Given {
   durability: string
   availability: Availability
   meter: Meter
+  load: Load
+  memoryBytesMax: number
   state: State
 }
 
@@ -23,11 +26,20 @@ export interface Vitals extends Given {
   replayed: { bytes: number; ofBytes: number }
   /** How many answers wait for the log. */
   gateLength(): number
+  /** What is not as it should be, though requests are answered. */
+  complaints(): string[]
   clockStepsBack: number
 }
 
 /** The vitals of a node that has not replayed its log yet. */
 export function newVitals(given: Given): Vitals {
   const replayed = { bytes: 0, ofBytes: 0 }
-  return { ...given, journal: null, replayed, gateLength: () => 0, clockStepsBack: 0 }
+  return {
+    ...given,
+    journal: null,
+    replayed,
+    gateLength: () => 0,
+    complaints: () => [],
+    clockStepsBack: 0,
+  }
 }

@@ -173,13 +173,13 @@ export class Forum {
   url = ''
   document: Document | null = null
   readonly data: string
-  readonly flags: readonly string[]
+  readonly flags: string[]
   readonly agent = new Agent()
   #program: Program | null = null
 
   constructor(data: string, flags: readonly string[]) {
     this.data = data
-    this.flags = flags
+    this.flags = [...flags]
   }
 
   /** The caller without a token. */

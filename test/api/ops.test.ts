@@ -3,36 +3,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { request } from 'undici'
 import { startForum } from './harness.ts'
+import { ask, freePort, samples } from './operators.ts'
 import { dataDirectory, run } from './process.ts'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function ask(port: number, path: string, method = 'GET') {
-  const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}${path}`, {
-    method: method as 'GET',
-  })
-  return { status: statusCode, type: headers['content-type'], text: await body.text() }
-}
-
-/** The samples of a page of metrics, by name and labels. */
-function samples(text: string): Map<string, number> {
-  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return new Map(
-    lines.map((line) => {
-      const space = line.lastIndexOf(' ')
-      return [line.slice(0, space), Number(line.slice(space + 1))]
-    }),
-  )
-}
 
 t.test('operator: a forum in use: asks: alive, ready, and what was done', async (t) => {
   const port = await freePort()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { Load } from '../../src/http/load.ts'
 import { Meter } from '../../src/http/meter.ts'
 import { readiness } from '../../src/ops/readiness.ts'
 import { newVitals, type Vitals } from '../../src/ops/vitals.ts'
@@ -12,6 +13,8 @@ function given(refusal: 'starting' | 'shutting_down' | null, health: Health | nu
     durability: 'always',
     availability: { refusal },
     meter: new Meter(),
+    load: new Load(),
+    memoryBytesMax: 1,
     state: new State({ retentionMs: 1, seed: 1 }),
   })
   if (health !== null) vitals.journal = { health, position: 7 } as Journal

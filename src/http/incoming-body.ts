@@ -1,0 +1,77 @@
+// A body that comes in, chunk by chunk: what both HTTP servers do with it.
+//
+// B1. `done` is called at most once, and never after `drop`.
+// B2. What is kept is counted in the load, and let go at the end, whatever the end.
+
+import { dropBytesMax, overloaded, tooLarge } from './exchange.ts'
+import type { Load } from './load.ts'
+
+export type Body = Buffer | typeof tooLarge | typeof overloaded
+
+export class IncomingBody {
+  readonly #load: Load
+  readonly #bytesMax: number
+  readonly #done: (body: Body) => void
+  #parts: Buffer[] = []
+  #kept = 0
+  #bytes = 0
+  #isDone = false
+  /** Why it is read to its end without being kept. */
+  #refusal: typeof tooLarge | typeof overloaded | null = null
+
+  constructor(load: Load, bytesMax: number, done: (body: Body) => void) {
+    this.#load = load
+    this.#bytesMax = bytesMax
+    this.#done = done
+  }
+
+  /** Whether so much was sent that is of no use that the connection is not worth keeping. */
+  get isHopeless(): boolean {
+    return this.#bytes > dropBytesMax
+  }
+
+  /** Takes a chunk that is its own from now on. */
+  add(chunk: Buffer): void {
+    if (this.#isDone) return
+    this.#bytes += chunk.byteLength
+    if (this.#refusal === null) this.#keep(chunk)
+    if (this.isHopeless) this.#finish(tooLarge)
+  }
+
+  end(): void {
+    if (!this.#isDone) this.#finish(this.#refusal ?? Buffer.concat(this.#parts))
+  }
+
+  /** Nothing more will come. */
+  drop(): void {
+    this.#isDone = true
+    this.#letGo()
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#bytes > this.#bytesMax) this.#refuse(tooLarge)
+    else if (!this.#load.hasRoom(chunk.byteLength)) this.#refuse(overloaded)
+    else {
+      this.#parts.push(chunk)
+      this.#kept += chunk.byteLength
+      this.#load.bodyBytes += chunk.byteLength
+    }
+  }
+
+  #refuse(why: typeof tooLarge | typeof overloaded): void {
+    this.#refusal = why
+    this.#letGo()
+  }
+
+  #finish(body: Body): void {
+    if (body === overloaded) this.#load.refused.bodies += 1
+    this.drop()
+    this.#done(body)
+  }
+
+  #letGo(): void {
+    this.#load.bodyBytes -= this.#kept
+    this.#kept = 0
+    this.#parts = []
+  }
+}

@@ -1,0 +1,177 @@
+// What callers can make a node hold is limited: connections, bodies that come in, answers that
+// nobody reads, memory. Over each limit there is a refusal, and a metric that counts it.
+
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
+import { ask, freePort, sample } from './operators.ts'
+import { requestText, type Wire, wire } from './wire.ts'
+
+interface Watched {
+  forum: Forum
+  ops: number
+}
+
+async function given(t: Test, ...flags: string[]): Promise<Watched> {
+  const ops = await freePort()
+  return { forum: await startForum(t, ['--ops-port', `${ops}`, ...flags]), ops }
+}
+
+function refused(ops: number, why: string): Promise<number> {
+  return sample(ops, `agent_forum_refusals_total{why="${why}"}`)
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20)
+}
+
+function post(ana: Client, path: string, body: string): string {
+  const headers = {
+    'Content-Type': 'application/json',
+    Authorization: `Bearer ${ana.token}`,
+    'Idempotency-Key': newKey(),
+  }
+  return requestText('POST', path, headers, body)
+}
+
+/** Whether a connection is taken and a request on it answered. */
+async function isServed(port: number, kept: Socket[]): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {}) // refused or reset: it closes
+  socket.write(requestText('GET', '/api/status'))
+  const outcome = await new Promise<unknown>((resolve) => {
+    socket.once('data', resolve).once('close', resolve)
+  })
+  if (!Buffer.isBuffer(outcome)) return false
+  kept.push(socket)
+  return true
+}
+
+t.test('connections: more than may be: not served, those that are open are', async (t) => {
+  const { forum, ops } = await given(t, '--connections-max', '40')
+  const kept: Socket[] = []
+  t.teardown(() => kept.forEach((socket) => void socket.destroy()))
+  await until(async () => {
+    for (let i = 0; i < 8; i++) if (!(await isServed(forum.port, kept))) return true
+    await sleep(150)
+    return false
+  })
+  t.ok(kept.length >= 38, `${kept.length} were served`)
+  t.ok((await refused(ops, 'connections')) >= 1)
+  const open = kept[kept.length - 1]
+  open.write(requestText('GET', '/api/status'))
+  t.match((await once(open, 'data')).toString(), /200 OK/)
+  for (const socket of kept) socket.destroy()
+  await until(() => isServed(forum.port, kept))
+})
+
+t.test('readers: ask for pages without end and read none: memory stays bounded', async (t) => {
+  const { forum, ops } = await given(t, '--queue-mb', '2')
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana, { content: 'x'.repeat(8000) })
+  for (let i = 0; i < 99; i++) await ana.reply(thread, 'x'.repeat(8000))
+  const rss = () => sample(ops, 'process_resident_memory_bytes')
+  const before = await rss()
+  for (const path of [`/api/threads/${thread}?limit=100`, '/api/status', '/nowhere']) {
+    const socket = connect(forum.port, '127.0.0.1').on('error', () => {})
+    socket.pause()
+    // Over 100 MB of answers, of any kind; uWebSockets.js keeps what nobody takes.
+    socket.write(requestText('GET', path).repeat(200_000))
+    if (forum.log.includes('node:http')) {
+      await sleep(1000)
+      t.ok(socket.writableLength > 0, 'what is not read is not asked for') // Node stops reading
+    } else await new Promise((resolve) => socket.once('close', resolve))
+    const queued = await sample(ops, 'agent_forum_queue_bytes{what="answers"}')
+    t.ok(queued <= 2 << 20, `${path}: ${queued} bytes are queued`)
+    const growth = ((await rss()) - before) >> 20
+    t.ok(growth < 100, `${path}: grew by ${growth} MiB`)
+    socket.destroy()
+  }
+  t.equal((await ana.read(thread)).status, 200)
+  await until(async () => (await sample(ops, 'agent_forum_queue_bytes{what="answers"}')) === 0)
+})
+
+t.test('readers: slow, but they read: get their page whole', async (t) => {
+  const { forum } = await given(t)
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana)
+  for (let i = 0; i < 99; i++) await ana.reply(thread, `${i} `.padEnd(8000, '😀'))
+  const connection = await wire(t, forum.port)
+  connection.socket.pause()
+  await connection.write(requestText('GET', `/api/threads/${thread}?limit=100`))
+  await sleep(300)
+  connection.socket.resume()
+  const { text } = await connection.answer()
+  t.equal(text, (await ana.read(thread, '?limit=100')).text)
+  await connection.write(requestText('GET', '/api/status'))
+  t.equal((await connection.answer()).status, 200)
+})
+
+t.test('bodies: together more than may be held: some are refused, then none', async (t) => {
+  const { forum, ops } = await given(t, '--queue-mb', '1')
+  const ana = await forum.identity()
+  const path = `/api/threads/${await publishedThread(ana)}/replies`
+  const body = JSON.stringify({ content: 'a reply', padding: 'x'.repeat(200_000) })
+  const connections: Wire[] = []
+  for (let i = 0; i < 10; i++) {
+    const connection = await wire(t, forum.port)
+    await connection.write(post(ana, path, body).slice(0, -10))
+    connections.push(connection)
+  }
+  await until(async () => {
+    const held = await sample(ops, 'agent_forum_queue_bytes{what="bodies"}')
+    return held > 700_000 && held <= 1 << 20
+  })
+  const statuses: number[] = []
+  for (const connection of connections) {
+    await connection.write(body.slice(-10))
+    const { status, text } = await connection.answer()
+    if (status === 503) t.equal(JSON.parse(text).error, 'overloaded')
+    statuses.push(status)
+  }
+  const published = statuses.filter((status) => status === 201).length
+  t.ok(published >= 3 && published <= 5, `${published} were published`)
+  t.equal(statuses.filter((status) => status === 503).length, 10 - published)
+  t.equal(await refused(ops, 'bodies'), 10 - published)
+  t.equal(await sample(ops, 'agent_forum_queue_bytes{what="bodies"}'), 0)
+  t.equal((await ana.post(path, JSON.parse(body), { 'idempotency-key': newKey() })).status, 201)
+})
+
+t.test('a body: does not arrive in time: the connection is cut, nothing is held', async (t) => {
+  const { forum, ops } = await given(t, '--body-timeout', '1')
+  const ana = await forum.identity()
+  const path = `/api/threads/${await publishedThread(ana)}/replies`
+  const connection = await wire(t, forum.port)
+  await connection.write(post(ana, path, JSON.stringify({ content: 'late' })).slice(0, -5))
+  await connection.closed()
+  t.notMatch(connection.rest, / 20[01] /)
+  t.equal(await refused(ops, 'slow_bodies'), 1)
+  t.equal(await sample(ops, 'agent_forum_queue_bytes{what="bodies"}'), 0)
+  t.equal((await ana.get('/api/status')).status, 200)
+})
+
+t.test('memory: used up: writes are 503 and say so, reads go on, the operator hears', async (t) => {
+  const { forum, ops } = await given(t)
+  const ana = await forum.identity({ kind: 'persistent' })
+  const thread = await publishedThread(ana)
+  await forum.stop()
+  forum.flags.push('--memory-mb', '64') // less than the process holds when it is empty
+  await forum.start()
+  const { status, headers, body } = await ana.reply(thread)
+  t.match(
+    { status, headers, body },
+    {
+      status: 503,
+      headers: { 'retry-after': '30' },
+      body: { error: 'overloaded', message: /memory/ },
+    },
+  )
+  t.equal((await ana.read(thread)).body.messages.length, 1)
+  t.equal((await ana.feed()).status, 200)
+  t.equal((await ask(ops, '/readyz')).status, 200)
+  t.match((await ask(ops, '/readyz')).text, /^degraded: memory: at its limit/)
+  t.match((await ask(ops, '/readyz?verbose')).text, /^\[-\] memory: /m)
+  t.equal(await refused(ops, 'memory'), 1)
+})

@@ -1,0 +1,37 @@
+// What an operator asks a node: /livez, /readyz and /metrics on the port of its own.
+
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { request } from 'undici'
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export async function ask(port: number, path: string, method = 'GET') {
+  const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}${path}`, {
+    method: method as 'GET',
+  })
+  return { status: statusCode, type: headers['content-type'], text: await body.text() }
+}
+
+/** The samples of a page of metrics, by name and labels. */
+export function samples(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => {
+      const space = line.lastIndexOf(' ')
+      return [line.slice(0, space), Number(line.slice(space + 1))]
+    }),
+  )
+}
+
+/** One sample of the node's metrics. */
+export async function sample(port: number, name: string): Promise<number> {
+  return samples((await ask(port, '/metrics')).text).get(name) ?? Number.NaN
+}

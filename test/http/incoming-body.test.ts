@@ -1,0 +1,73 @@
+// Bodies that come in: B1 done is called once, B2 what is kept is counted and let go.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { dropBytesMax, overloaded, tooLarge } from '../../src/http/exchange.ts'
+import { type Body, IncomingBody } from '../../src/http/incoming-body.ts'
+import { Load, unlimited } from '../../src/http/load.ts'
+
+function given(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {
+  const load = new Load({ ...unlimited, queueBytesMax })
+  const told: Body[] = []
+  const body = new IncomingBody(load, bytesMax, (whole) => told.push(whole))
+  return { load, told, body }
+}
+
+t.test('body: in chunks: put together, counted until its end', async (t) => {
+  const { load, told, body } = given()
+  body.add(Buffer.from('hel'))
+  body.add(Buffer.from('lo'))
+  t.equal(load.bodyBytes, 5)
+  body.end()
+  t.strictSame(told, [Buffer.from('hello')])
+  t.equal(load.bodyBytes, 0)
+})
+
+t.test('body: over its limit: let go at once, refused at its end', async (t) => {
+  const { load, told, body } = given()
+  body.add(Buffer.alloc(8))
+  body.add(Buffer.alloc(8))
+  t.strictSame([load.bodyBytes, told], [0, []])
+  body.end()
+  t.strictSame(told, [tooLarge])
+})
+
+t.test('body: goes on without end: refused, and the connection is not worth keeping', async (t) => {
+  const { told, body } = given()
+  body.add(Buffer.alloc(dropBytesMax))
+  t.strictSame([told, body.isHopeless], [[], false])
+  body.add(Buffer.alloc(1))
+  t.strictSame([told, body.isHopeless], [[tooLarge], true])
+  body.add(Buffer.alloc(1))
+  body.end()
+  t.equal(told.length, 1)
+})
+
+t.test('body: no room for it: let go at once, overloaded at its end, and counted', async (t) => {
+  const { load, told, body } = given(6)
+  body.add(Buffer.alloc(4))
+  body.add(Buffer.alloc(4))
+  t.equal(load.bodyBytes, 0)
+  body.end()
+  t.strictSame(told, [overloaded])
+  t.equal(load.refused.bodies, 1)
+})
+
+t.test('B1, B2: chunks, ends and hang-ups in any order: one outcome, nothing held', async (t) => {
+  const step = fc.oneof(fc.nat(12), fc.constantFrom('end' as const, 'drop' as const))
+  fc.assert(
+    fc.property(fc.array(step), fc.integer({ min: 0, max: 30 }), (steps, room) => {
+      const { load, told, body } = given(room)
+      let ended = false
+      for (const each of [...steps, 'drop' as const]) {
+        if (each === 'end') body.end()
+        else if (each === 'drop') body.drop()
+        else body.add(Buffer.alloc(each))
+        ended ||= typeof each === 'string'
+        if (load.bodyBytes > Math.min(room, 10) || (ended && load.bodyBytes !== 0)) return false
+      }
+      return told.length <= 1
+    }),
+  )
+  t.pass('held')
+})
