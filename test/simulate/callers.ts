@@ -1,0 +1,138 @@
+// Agents that use the forum: who they are, how they ask, and what they know must come of it.
+
+import { ask, type Forecast, type Request, refused } from './asking.ts'
+import { Forecasts, shown, type Who } from './forecasts.ts'
+import type { Machine } from './machine.ts'
+import type { Agent } from './model-types.ts'
+import * as pages from './pages.ts'
+
+const texts = ['hello', '', '"quoted" \\ {"a":1}', 'né€🦊', '\u0000\n\t', 'x'.repeat(500)]
+export const agentsMax = 12
+
+export class Callers {
+  readonly machine: Machine
+  /** What callers know of identities: who was told a token may have been lost with a crash. */
+  readonly tokens: { id: string; token: string }[] = []
+  keys = 0
+
+  constructor(machine: Machine) {
+    this.machine = machine
+  }
+
+  /** Reads everything there is, and compares it with the model. */
+  readAll(): void {
+    const { model } = this.machine
+    const forecasts = this.forecasts()
+    for (const { id, author, visibility } of model.threads) {
+      const token = visibility === 'private' ? this.tokenOf(author) : undefined
+      if (visibility === 'private' && token === undefined) continue
+      const viewer = token === undefined ? null : author
+      const forecast = this.as(viewer, forecasts.readThread(viewer, id, 0, 100))
+      this.ask({ method: 'get', path: `/api/threads/${id}`, query: 'limit=100', token }, forecast)
+    }
+    this.ask(
+      { method: 'get', path: '/api/threads', query: 'limit=50' },
+      shown(pages.threadList(model, null)),
+    )
+    const proposals = shown(pages.proposalList(model))
+    this.ask({ method: 'get', path: '/api/governance/proposals', query: 'limit=50' }, proposals)
+    for (const { id } of model.proposals) {
+      const path = `/api/governance/proposals/${id}`
+      this.ask({ method: 'get', path, query: 'limit=50' }, forecasts.readProposal(id))
+    }
+    for (const { id, token } of this.tokens) {
+      const agent = model.agentBy(id)
+      const own = agent ?? null
+      const feed = agent === undefined ? refused('invalid_token') : shown(pages.feed(agent, 0, 100))
+      const query = 'limit=100'
+      this.ask({ method: 'get', path: '/api/notifications', query, token }, this.as(own, feed))
+      if (agent === undefined || model.webhooks.changedAt(agent) === 0) continue
+      this.readWebhook(agent, token)
+    }
+  }
+
+  readWebhook(agent: Agent, token: string | undefined): void {
+    const { model } = this.machine
+    const path = '/api/notifications'
+    const webhook = this.as(agent, shown(pages.webhookPage(model, agent)))
+    this.ask({ method: 'get', path: `${path}/webhook`, token }, webhook)
+    const deliveries = this.as(agent, shown(pages.deliveryPage(model, agent)))
+    this.ask({ method: 'get', path: `${path}/deliveries`, query: 'limit=100', token }, deliveries)
+  }
+
+  askAs(who: Who, request: Omit<Request, 'address'>, forecast: Forecast): void {
+    const token = this.tokenOf(who.agent)
+    if (token === undefined) return
+    this.ask({ ...request, address: who.address, token }, this.as(who.agent, forecast))
+  }
+
+  /** Nobody is heard whose token has expired. */
+  as(agent: Agent | null, forecast: Forecast): Forecast {
+    const isActive = agent === null || this.machine.model.isActive(agent, this.at())
+    return isActive ? forecast : refused('invalid_token')
+  }
+
+  ask(
+    request: Partial<Request> & { path: string },
+    forecast: Forecast,
+    then?: (body: string) => void,
+  ) {
+    const address = request.address ?? this.address()
+    ask(this.machine, { method: 'get', ...request, address }, forecast, then)
+  }
+
+  at(): number {
+    return Math.max(this.machine.time.wallMs, this.machine.model.now)
+  }
+
+  forecasts(): Forecasts {
+    const { model, time, config } = this.machine
+    return new Forecasts(model, time.wallMs, config.limits)
+  }
+
+  /** Somebody who is there and knows its token, one of the first `among`. */
+  who(among = agentsMax): Who | null {
+    const known = this.tokens[this.below(Math.min(among, this.tokens.length))]
+    const agent = known && this.machine.model.agentBy(known.id)
+    return agent === undefined ? null : { agent, address: this.address() }
+  }
+
+  tokenOf(agent: Agent): string | undefined {
+    return this.tokens.find(({ id }) => id === agent.id)?.token
+  }
+
+  newKey(): string {
+    this.keys += 1
+    return `key-${this.keys}-key`
+  }
+
+  address(): string {
+    return `192.0.2.${1 + this.below(3)}`
+  }
+
+  text(): string {
+    return texts[this.below(5)]
+  }
+
+  /** Governance takes no NUL. */
+  plainText(): string {
+    return `${this.keys} ${texts[this.below(4)]}`
+  }
+
+  content(): string {
+    return `${this.keys} ${texts[this.below(texts.length)]}`
+  }
+
+  some<T>(all: readonly T[], most: number): T[] {
+    const picked = Array.from({ length: this.below(most + 1) }, () => all[this.below(all.length)])
+    return [...new Set(picked)].filter((one) => one !== undefined)
+  }
+
+  below(count: number): number {
+    return this.machine.below(count)
+  }
+
+  one(of: number): boolean {
+    return this.below(of) === 0
+  }
+}

@@ -1,0 +1,300 @@
+// What the model says must come of each kind of request. decisions.md, in its order of checks.
+
+import assert from 'node:assert/strict'
+import { tokenDigest } from '../../src/forum/identities.ts'
+import { proposalHash } from '../../src/forum/proposal-hash.ts'
+import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
+import { clientDay, readTicket, signTicket } from '../../src/forum/ticket-string.ts'
+import { open } from '../../src/forum/webhook-secret.ts'
+import { deriveKey } from '../../src/secret.ts'
+import type { ProposalText } from '../../src/state/proposals.ts'
+import type { Limits } from '../../src/state/quotas.ts'
+import { type Forecast, refused, type Told, type Writing } from './asking.ts'
+import { secret } from './machine.ts'
+import type { Model } from './model.ts'
+import type { Agent, Doing } from './model-types.ts'
+import * as pages from './pages.ts'
+import { addressKey, limitReached } from './quota-model.ts'
+import type { Webhook } from './webhook-model.ts'
+
+const ticketKey = deriveKey(secret, 'ticket')
+const webhookKey = deriveKey(secret, 'webhook')
+const dayMs = 24 * 3_600_000
+const guestMs = 7 * dayMs
+const ticketMs = 120_000
+
+/** Who does something, from where. */
+export interface Who {
+  agent: Agent
+  address: string
+}
+
+export class Forecasts {
+  readonly model: Model
+  /** What a record made now has as its time. */
+  readonly at: number
+  readonly #limits: Limits
+
+  constructor(model: Model, wallMs: number, limits: Limits) {
+    this.model = model
+    this.at = Math.max(wallMs, model.now)
+    this.#limits = limits
+  }
+
+  identity(kind: 'guest' | 'persistent', name: string, address: string): Forecast {
+    const limited = this.#limited('identities', -1, address)
+    if (limited !== null) return limited
+    const expiresAt = kind === 'guest' ? this.at + guestMs : 0
+    return this.#writing('identity.created', { kind, displayName: name, expiresAt }, () => {
+      const agent = this.model.agents.at(-1)!
+      const body = (text: string) => {
+        const { token } = JSON.parse(text) as { token: string }
+        assert.equal(tokenDigest(token), agent.tokenDigest)
+        assert.equal(text, pages.identityBody(agent, token))
+      }
+      return { status: 201, body }
+    })
+  }
+
+  thread(
+    { agent, address }: Who,
+    key: string,
+    wish: { title: string; content: string; visibility: 'public' | 'private'; named: string[] },
+  ): Forecast {
+    const { title, content, visibility, named } = wish
+    const used = this.#used(agent, key, ['thread', title, content, visibility, named])
+    if (used !== null) return used
+    const participants = named.map((id) => this.model.agentBy(id))
+    for (const other of participants) {
+      if (other === undefined || !this.model.isActive(other, this.at))
+        return refused('invalid_members')
+      if (other.kind === 'compat') return refused('invalid_members')
+    }
+    const limited = this.#limited('messages', agent.number, address)
+    if (limited !== null) return limited
+    const numbers = participants.map((other) => other!.number)
+    const fields = { by: agent.number, title, content, visibility, key, participants: numbers }
+    return this.#writing('thread.posted', fields, () => this.#published(false, 201))
+  }
+
+  reply({ agent, address }: Who, key: string, threadId: string, content: string): Forecast {
+    const thread = this.model.visible(agent, threadId)
+    if (thread === undefined) return refused('not_found')
+    const used = this.#used(agent, key, ['reply', threadId, content])
+    if (used !== null) return used
+    const limited = this.#limited('messages', agent.number, address)
+    if (limited !== null) return limited
+    const fields = { by: agent.number, thread: thread.number, content, key }
+    return this.#writing('reply.posted', fields, () => this.#published(false, 201))
+  }
+
+  follow(agent: Agent, threadId: string, wanted: boolean): Forecast {
+    const thread = this.model.visible(agent, threadId)
+    const body = pages.subscriptionBody(threadId, wanted)
+    if (thread === undefined && wanted) return refused('not_found')
+    if (thread === undefined) return { status: 200, body, newest: 0 }
+    if (agent.follows.has(thread) === wanted) {
+      return { status: 200, body, newest: agent.followed.get(thread) ?? 0 }
+    }
+    const type = wanted ? 'thread.subscribed' : 'thread.unsubscribed'
+    const fields = { by: agent.number, thread: thread.number }
+    return this.#writing(type, fields, () => ({ status: 200, body }))
+  }
+
+  readThread(viewer: Agent | null, threadId: string, after: number, limit: number): Forecast {
+    const thread = this.model.visible(viewer, threadId)
+    return thread === undefined
+      ? refused('not_found')
+      : shown(pages.threadPage(thread, after, limit))
+  }
+
+  ticket(address: string): Forecast {
+    const limited = this.#limited('tickets', -1, address)
+    if (limited !== null) return limited
+    const expiresAt = this.at + ticketMs
+    return this.#writing('ticket.issued', { expiresAt }, () => {
+      const [nonce] = [...this.model.tickets.keys()].slice(-1)
+      const client = clientDay(addressKey, address, this.at)
+      const signed = signTicket(ticketKey, { nonce, expiresAt, client })
+      const body = (text: string) => {
+        const { ticket, expires_at } = JSON.parse(text)
+        assert.deepEqual([ticket, expires_at], [signed, expiresAt])
+      }
+      return { status: 200, body }
+    })
+  }
+
+  publish(
+    signed: string,
+    address: string,
+    post: { content: string; title?: string; threadId?: string },
+  ): Forecast {
+    const { nonce, expiresAt, client } = readTicket(ticketKey, signed)!
+    if (this.at >= expiresAt) return refused('expired_ticket')
+    const ticket = this.model.tickets.get(nonce)
+    if (ticket === undefined) return refused('invalid_ticket')
+    if (client !== clientDay(addressKey, address, this.at)) return refused('ticket_client_changed')
+    const { content, title, threadId } = post
+    const thread = threadId === undefined ? undefined : this.model.visible(null, threadId)
+    if (threadId !== undefined && thread === undefined) return refused('not_found')
+    if (ticket.message !== null) {
+      const { seq, thread: of } = ticket.message
+      const began = of.messages[0] === ticket.message
+      const isSame =
+        ticket.message.content === content &&
+        (threadId === undefined ? began && of.title === title : !began && of === thread)
+      if (!isSame) return refused('ticket_already_used', seq)
+      return { status: 200, body: pages.publicationBody(ticket.message, true), newest: seq }
+    }
+    const limited = this.#limited('messages', -1, address)
+    if (limited !== null) return limited
+    return thread === undefined
+      ? this.#writing('ticket.used_for_thread', { nonce, title, content }, () =>
+          this.#published(false, 201),
+        )
+      : this.#writing('ticket.used_for_reply', { nonce, thread: thread.number, content }, () =>
+          this.#published(false, 201),
+        )
+  }
+
+  registerWebhook({ agent }: Who, key: string, endpoint: string): Forecast {
+    const use = agent.uses.get(key)
+    if (use !== undefined) {
+      const webhook = 'webhook' in use.made ? this.model.webhooks.all[use.made.webhook] : undefined
+      if (webhook === undefined || webhook.isGone || webhook.endpoint !== endpoint) {
+        return refused('idempotency_conflict', use.position)
+      }
+      const body = pages.registrationBody(webhook, secretOf(webhook), true)
+      return { status: 200, body, newest: this.model.webhooks.changedAt(agent) }
+    }
+    const limited = this.#limited('webhooks', agent.number, '')
+    if (limited !== null) return limited
+    return this.#writing('webhook.registered', { by: agent.number, endpoint, key }, () => {
+      const webhook = this.model.webhooks.of(agent)!
+      return { status: 201, body: pages.registrationBody(webhook, secretOf(webhook), false) }
+    })
+  }
+
+  removeWebhook(agent: Agent): Forecast {
+    const body = '{"removed":true}'
+    const webhook = this.model.webhooks.of(agent)
+    const newest = this.model.webhooks.changedAt(agent)
+    if (webhook === undefined) return { status: 200, body, newest }
+    return this.#writing('webhook.removed', { webhook: webhook.number }, () => ({
+      status: 200,
+      body,
+    }))
+  }
+
+  /** Null: the endpoint is asked. */
+  verify(agent: Agent): Told | null {
+    const newest = this.model.webhooks.changedAt(agent)
+    if (this.model.webhooks.of(agent) === undefined)
+      return refused('webhook_not_registered', newest)
+    return this.#limited('verifications', agent.number, '')
+  }
+
+  proposal({ agent, address }: Who, key: string, request: Record<string, unknown>): Forecast {
+    const { kind, title, description, supersedes = null, ...more } = request
+    const wish = { title, description, supersedes, kind, ...more }
+    const used = this.#used(agent, key, ['proposal', wish])
+    if (used !== null) return used
+    if (supersedes !== null) {
+      const earlier = this.model.proposals.find(({ id }) => id === supersedes)
+      if (earlier === undefined) return refused('not_found')
+      if (earlier.text.kind !== kind) return refused('invalid_supersedes', earlier.seq)
+    }
+    if (kind === 'maintainer') {
+      const candidate = this.model.agentBy(request.candidate_id as string)
+      if (candidate?.kind !== 'persistent') return refused('invalid_candidate')
+    }
+    const limited = this.#limited('governance', agent.number, address)
+    if (limited !== null) return limited
+    const text = { author_id: agent.id, ...wish } as ProposalText
+    const fields = { by: agent.number, key, text, hash: proposalHash(text) }
+    return this.#writing('proposal.saved', fields, () => {
+      return { status: 201, body: pages.savedProposalBody(this.model.proposals.at(-1)!, false) }
+    })
+  }
+
+  review(
+    { agent, address }: Who,
+    key: string,
+    wish: { proposalId: string; hash: string; decision: string; text: string },
+  ): Forecast {
+    const { proposalId, hash, decision, text } = wish
+    const used = this.#used(agent, key, ['review', proposalId, hash, decision, text])
+    if (used !== null) return used
+    const proposal = this.model.proposals.find(({ id }) => id === proposalId)
+    if (proposal === undefined) return refused('not_found')
+    const { text: said, seq } = proposal
+    const isCandidate = said.kind === 'maintainer' && said.candidate_id === agent.id
+    if (decision === 'accept' && !isCandidate) return refused('candidate_only', seq)
+    if (hash !== proposal.hash) return refused('proposal_hash_mismatch', seq)
+    const limited = this.#limited('governance', agent.number, address)
+    if (limited !== null) return limited
+    const number = this.model.proposals.indexOf(proposal)
+    return this.#writing('proposal.reviewed', { by: agent.number, key, proposal: number }, () => {
+      return { status: 201, body: pages.savedReviewBody(proposal.reviews.at(-1)!, false) }
+    })
+  }
+
+  readProposal(proposalId: string): Forecast {
+    const proposal = this.model.proposals.find(({ id }) => id === proposalId)
+    return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
+  }
+
+  /** What came of the key before, when it was used before. */
+  #used(agent: Agent, key: string, wish: unknown[]): Told | null {
+    const use = agent.uses.get(key)
+    if (use === undefined) return null
+    const { made, position: newest } = use
+    if (use.wish !== JSON.stringify(wish) || !('is' in made)) {
+      return refused('idempotency_conflict', newest)
+    }
+    switch (made.is) {
+      case 'message':
+        return { status: 200, body: pages.publicationBody(made, true), newest }
+      case 'proposal':
+        return { status: 200, body: pages.savedProposalBody(made, true), newest }
+      case 'review':
+        return { status: 200, body: pages.savedReviewBody(made, true), newest }
+    }
+  }
+
+  #limited(action: Doing['action'], by: number, address: string): Told | null {
+    const told = limitReached(this.model.done, this.#limits, { action, by, address, at: this.at })
+    return told === null ? null : refused('rate_limited', told)
+  }
+
+  #published(replayed: boolean, status: number): Omit<Told, 'newest'> {
+    const message = [...this.model.messages.values()].at(-1)!
+    return { status, body: pages.publicationBody(message, replayed) }
+  }
+
+  #writing<T extends RecordType>(
+    type: T,
+    fields: Partial<Record<keyof RecordOf<T>, unknown>>,
+    tell: () => Omit<Told, 'newest'>,
+  ): Writing {
+    return {
+      check: (record: ForumRecord) => {
+        assert.equal(record.type, type)
+        assert.equal(record.at, this.at, 'time is the later of the clock and the last record')
+        for (const [name, value] of Object.entries(fields)) {
+          assert.deepEqual(record[name as keyof ForumRecord], value, `${type}: ${name}`)
+        }
+      },
+      tell: () => ({ ...tell(), newest: this.model.position }),
+    }
+  }
+}
+
+/** A page of what there is. */
+export function shown({ body, newest }: pages.Page): Told {
+  return { status: 200, body, newest }
+}
+
+export function secretOf({ id, sealed }: Webhook): string {
+  return open(webhookKey, id, sealed)!
+}

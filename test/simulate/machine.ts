@@ -1,0 +1,213 @@
+// A machine that a node runs on, dies on and comes back on: simulated time, disk and network. It
+// keeps what the node's log said, record by record, and how much of it callers were told.
+//
+//   facts      every record appended, by position; after a crash those that survived
+//   promised   the newest of them that an answer, or a wakeup, told of: no crash may take it back
+//
+// K1. After a restart the log holds a beginning of the facts that reaches to the promised one.
+// K2. A restart needs no operator; one that a crash cuts short can be begun again.
+
+import assert from 'node:assert/strict'
+import type { Logger } from 'pino'
+import { type Config, parseConfig } from '../../src/config.ts'
+import type { Sent } from '../../src/delivery/send.ts'
+import type { Post } from '../../src/delivery/sign.ts'
+import { decode, type ForumRecord } from '../../src/forum/records.ts'
+import type { Handler } from '../../src/http/exchange.ts'
+import { type Node, startNode } from '../../src/server.ts'
+import type { Limits } from '../../src/state/quotas.ts'
+import { Writer } from '../../wal/writer.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+import { Model } from './model.ts'
+import type { Fact } from './model-types.ts'
+import { settled, VirtualTime } from './virtual-time.ts'
+
+export const secret = 'the secret of a simulated machine'
+const begins = Date.UTC(2026, 8, 20)
+const stepsMax = 20_000
+
+/** A request to a webhook that nobody has answered yet. */
+export interface Calling {
+  post: Post
+  answer: (sent: Sent) => void
+}
+
+let running: Machine | null = null
+const { append } = Writer.prototype
+Writer.prototype.append = function (this: Writer, row: unknown): number {
+  const position = append.call(this, row)
+  running?.appended(position, decode(row))
+  return position
+}
+
+export class Machine {
+  readonly random: () => number
+  readonly time: VirtualTime
+  readonly config: Config
+  readonly trace: (line: () => string) => void
+  disk: SimulatedDisk
+  model = new Model()
+  facts: Fact[] = []
+  promised = 0
+  /** Records of the step that runs. */
+  fresh: Fact[] = []
+  calling: Calling[] = []
+  /** A receiver answers one of them, when nothing else happens. */
+  answerCall: () => Promise<void> = async () => {}
+  /** Why the node ended by itself. */
+  failure: Error | null = null
+  /** An answer said that the storage fails: the node must end by itself. */
+  isFailing = false
+  /** How often each kind of request was answered how. */
+  readonly outcomes = new Map<string, number>()
+  /** What a loss of power leaves in any mode of durability. */
+  #base = 0
+  #node: Node | null = null
+  #handler: Handler | null = null
+  #durability = 'always'
+
+  constructor(
+    random: () => number,
+    { limits, durability }: { limits: Limits; durability: string },
+    trace: (line: () => string) => void,
+  ) {
+    this.random = random
+    this.trace = trace
+    this.time = new VirtualTime(random, begins)
+    this.disk = new SimulatedDisk(this.below(2 ** 31))
+    this.disk.manual = true
+    this.#durability = durability
+    const args = ['--data', '/simulated', '--durability', durability]
+    const environment = { AGENT_FORUM_SECRET: secret }
+    this.config = { ...parseConfig(args, environment), limits }
+    running = this
+  }
+
+  below(count: number): number {
+    return Math.floor(this.random() * count)
+  }
+
+  chance(of: number): boolean {
+    return this.random() < of
+  }
+
+  get isUp(): boolean {
+    return this.#node !== null && this.failure === null
+  }
+
+  get handler(): Handler {
+    return this.#handler!
+  }
+
+  /** The node has appended a record. */
+  appended(position: number, record: ForumRecord): void {
+    const fact = { position, record }
+    this.trace(() => `  ${position} ${JSON.stringify(record)}`)
+    assert.equal(position, this.facts.length + 1)
+    this.facts.push(fact)
+    this.fresh.push(fact)
+    this.model.add(fact)
+  }
+
+  /** An answer or a wakeup told of the record at this position, and of all before it. */
+  told(position: number): void {
+    this.promised = Math.max(this.promised, position)
+  }
+
+  /** Starts the node. False: it ended before it served. */
+  async start(): Promise<boolean> {
+    this.failure = null
+    let isOver = false
+    const ground = {
+      disk: this.disk,
+      segmentBytes: 16 * 1024,
+      listen: async (_host: string, _port: number, handler: Handler) => {
+        this.#handler = handler
+        return { port: 1, stop: () => {} }
+      },
+      send: (post: Post) =>
+        new Promise<Sent>((answer) => {
+          this.calling.push({ post, answer })
+        }),
+    }
+    const note = (fields: Record<string, unknown>, event?: string) => this.#noted(event, fields)
+    const log = { info: note, warn: note, error: note } as unknown as Logger
+    startNode(this.config, '0.0.0', log, ground).then(
+      (node) => {
+        this.#node = node
+        node.failed.catch((error) => {
+          this.failure = error
+          this.count('the storage failed')
+        })
+      },
+      (error) => {
+        this.failure = error
+        isOver = true
+      },
+    )
+    await this.until(() => this.#node !== null || isOver)
+    this.trace(() => (this.isUp ? 'started' : `did not start: ${this.failure?.message}`))
+    this.count(this.isUp ? 'started' : 'did not start')
+    return this.isUp
+  }
+
+  /** Stops the node as a signal does. */
+  async stop(): Promise<void> {
+    let isOver = false
+    this.trace(() => 'stop')
+    this.#node!.stop().then(() => {
+      isOver = true
+    })
+    await this.until(() => isOver)
+    this.count('stopped')
+    if (this.failure === null) this.told(this.facts.length)
+  }
+
+  /** The power goes, or the process is killed. */
+  crash(how: 'power' | 'kill'): void {
+    this.trace(() => `crash: ${how}`)
+    this.count(`crash: ${how}`)
+    this.time.forget()
+    this.calling = []
+    this.#node = null
+    this.#handler = null
+    if (how === 'power' && this.#durability !== 'always') this.promised = this.#base
+    this.disk = how === 'power' ? this.disk.losePower() : this.disk.dieAlone()
+    this.disk.manual = true
+    assert.ok(!this.isFailing || this.failure !== null, 'a node whose storage fails ends')
+    this.isFailing = false
+  }
+
+  /** Remembers that this came about. */
+  count(outcome: string): void {
+    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
+  }
+
+  /** Lets time, disk and network go on until something holds. */
+  async until(condition: () => boolean): Promise<void> {
+    for (let steps = 0; ; steps++) {
+      await settled()
+      if (condition()) return
+      assert.ok(steps < stepsMax, `waited in vain for ${condition}`)
+      if (this.time.isBusy) await this.time.turn()
+      else if (this.disk.pending > 0) this.disk.completeOne()
+      else if (this.calling.length > 0) await this.answerCall()
+      else await this.time.advance(this.time.untilTimer)
+    }
+  }
+
+  #noted(event: string | undefined, fields: Record<string, unknown>): void {
+    this.trace(() => `  ${event}: ${JSON.stringify(fields)}`)
+    this.count(`log: ${event}`)
+    if (event !== 'recovered') return
+    const position = fields.position as number
+    const { length } = this.facts
+    assert.ok(position >= this.promised, `${this.promised} was promised, ${position} came back`)
+    assert.ok(position <= length, `${length} records were appended, ${position} came back`)
+    if (position < length) this.count('restart: the newest records were lost')
+    this.facts.length = position
+    this.model = new Model(this.facts)
+    // What a start has replayed is synced before the start is over.
+    this.promised = this.#base = position
+  }
+}

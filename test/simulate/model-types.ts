@@ -1,0 +1,101 @@
+// What the model remembers (model.ts).
+
+import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import { hourMs } from '../forum/doubles.ts'
+
+/** What happened: a record, and its place in the log. */
+export interface Fact {
+  position: number
+  record: ForumRecord
+}
+
+export interface Agent {
+  number: number
+  id: string
+  kind: 'guest' | 'persistent' | 'compat'
+  name: string
+  tokenDigest: string
+  /** 0: never. */
+  expiresAt: number
+  /** A record says that it expired: no clock that steps back brings it to life. */
+  isRecordedExpired: boolean
+  /** What it used each key for. */
+  uses: Map<string, Use>
+  follows: Set<Thread>
+  /** Of the last change of `follows`. */
+  followsChanged: number
+  /** Of the last change of whether it follows this thread. */
+  followed: Map<Thread, number>
+}
+
+/** `wish` is the request without its key, as text; `made` is what came of it. */
+export interface Use {
+  wish: string
+  position: number
+  made: Message | Proposal | Review | { webhook: number }
+}
+
+export interface Message {
+  is: 'message'
+  seq: number
+  id: string
+  author: Agent
+  content: string
+  at: number
+  thread: Thread
+}
+
+export interface Thread {
+  number: number
+  id: string
+  author: Agent
+  title: string
+  visibility: 'public' | 'private'
+  at: number
+  members: Set<Agent>
+  messages: Message[]
+}
+
+export interface Ticket {
+  expiresAt: number
+  issuedAt: number
+  message: Message | null
+}
+
+export interface Proposal {
+  is: 'proposal'
+  seq: number
+  id: string
+  hash: string
+  at: number
+  text: RecordOf<'proposal.saved'>['text']
+  reviews: Review[]
+}
+
+export interface Review {
+  is: 'review'
+  seq: number
+  id: string
+  at: number
+  by: Agent
+  text: RecordOf<'proposal.reviewed'>['text']
+  proposal: Proposal
+}
+
+/** What a limit counts; `client` as records have it. */
+export interface Doing {
+  action: 'messages' | 'identities' | 'governance' | 'webhooks' | 'verifications' | 'tickets'
+  by: number
+  client: string
+  at: number
+  position: number
+}
+
+export const windowsMs = {
+  messages: 24 * hourMs,
+  identities: hourMs,
+  governance: 24 * hourMs,
+  webhooks: hourMs,
+  verifications: hourMs,
+  tickets: hourMs,
+}

@@ -1,0 +1,262 @@
+// The forum as plain arrays and maps, written from decisions.md and not from src. It is a fold of
+// the same records, kept by position: after a crash it is folded again, up to the last one that
+// survived. What callers are told of it is in pages.ts and webhook-model.ts.
+//
+// M1. `by`, `thread`, `proposal` and `webhook` in records are indexes of the lists here.
+// M2. Nothing is ever forgotten, so that everything can be asked for: seeds are short.
+
+import assert from 'node:assert/strict'
+import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import type {
+  Agent,
+  Doing,
+  Fact,
+  Message,
+  Proposal,
+  Review,
+  Thread,
+  Ticket,
+} from './model-types.ts'
+import { WebhookModel } from './webhook-model.ts'
+
+type Posted = RecordOf<'thread.posted'> | RecordOf<'reply.posted'>
+type Used = RecordOf<'ticket.used_for_thread'> | RecordOf<'ticket.used_for_reply'>
+
+export class Model {
+  position = 0
+  /** The time of the last record. */
+  now = 0
+  readonly agents: Agent[] = []
+  readonly threads: Thread[] = []
+  readonly messages = new Map<string, Message>()
+  readonly tickets = new Map<string, Ticket>()
+  readonly proposals: Proposal[] = []
+  readonly webhooks = new WebhookModel(this)
+  readonly done: Doing[] = []
+
+  constructor(facts: readonly Fact[] = []) {
+    for (const fact of facts) this.add(fact)
+  }
+
+  /** One more record is in the log. */
+  add({ position, record }: Fact): void {
+    assert.equal(position, this.position + 1, 'positions have no gaps')
+    assert.ok(record.at >= this.now, 'times never go back')
+    this.position = position
+    this.now = record.at
+    this.#apply(position, record)
+  }
+
+  agentBy(id: string): Agent | undefined {
+    return this.agents.find((agent) => agent.id === id)
+  }
+
+  isActive(agent: Agent, at: number): boolean {
+    return !agent.isRecordedExpired && (agent.expiresAt === 0 || at < agent.expiresAt)
+  }
+
+  maySee(viewer: Agent | null, thread: Thread): boolean {
+    return thread.visibility === 'public' || (viewer !== null && thread.members.has(viewer))
+  }
+
+  visible(viewer: Agent | null, threadId: string): Thread | undefined {
+    const thread = this.threads.find(({ id }) => id === threadId)
+    return thread !== undefined && this.maySee(viewer, thread) ? thread : undefined
+  }
+
+  #apply(position: number, record: ForumRecord): void {
+    switch (record.type) {
+      case 'identity.created':
+        this.#addAgent(position, { ...record, kind: record.kind, name: record.displayName })
+        return this.#count('identities', record)
+      case 'guests.expired':
+        return this.#expireGuests(record)
+      case 'thread.posted':
+      case 'reply.posted':
+        return this.#post(position, record)
+      case 'thread.subscribed':
+        return this.#follow(this.agents[record.by], this.threads[record.thread], position)
+      case 'thread.unsubscribed':
+        return this.#unfollow(this.agents[record.by], this.threads[record.thread], position)
+      case 'ticket.issued': {
+        const { nonce, expiresAt, at } = record
+        this.tickets.set(nonce, { expiresAt, issuedAt: at, message: null })
+        return this.#count('tickets', record)
+      }
+      case 'ticket.used_for_thread':
+      case 'ticket.used_for_reply':
+        return this.#useTicket(position, record)
+      case 'proposal.saved':
+        return this.#propose(position, record)
+      case 'proposal.reviewed':
+        return this.#review(position, record)
+      case 'webhook.registered':
+        this.#count('webhooks', { ...record, client: '' })
+        break
+      case 'webhook.verified':
+      case 'webhook.verify_failed': {
+        const by = this.webhooks.all[record.webhook].owner.number
+        this.#count('verifications', { at: record.at, by, client: '' })
+      }
+    }
+    this.webhooks.apply(position, record)
+  }
+
+  #addAgent(
+    position: number,
+    fields: Pick<Agent, 'id' | 'kind' | 'name' | 'tokenDigest' | 'expiresAt'>,
+  ) {
+    const { id, kind, name, tokenDigest, expiresAt } = fields
+    const agent: Agent = {
+      number: this.agents.length,
+      id: `agt_${id}`,
+      kind,
+      name,
+      tokenDigest,
+      expiresAt,
+      isRecordedExpired: false,
+      uses: new Map(),
+      follows: new Set(),
+      followsChanged: position,
+      followed: new Map(),
+    }
+    this.agents.push(agent)
+    return agent
+  }
+
+  #expireGuests({ before, at }: RecordOf<'guests.expired'>): void {
+    for (const agent of this.agents.slice(0, before)) {
+      if (agent.kind !== 'guest' || agent.isRecordedExpired) continue
+      assert.ok(agent.expiresAt <= at, 'no guest expires before its time')
+      agent.isRecordedExpired = true
+      this.webhooks.drop(agent, this.position)
+    }
+  }
+
+  #post(position: number, record: Posted): void {
+    const author = this.agents[record.by]
+    const { key, content } = record
+    if (record.type === 'thread.posted') {
+      const named = record.participants.map((number) => this.agents[number])
+      const thread = this.#open(record, author, named)
+      for (const member of thread.members) this.#follow(member, thread, position)
+      for (const member of named) this.#follow(member, thread, position)
+      const { title, visibility } = record
+      const ids = named.map(({ id }) => id)
+      const message = this.#say(position, thread, author, record)
+      const wish = JSON.stringify(['thread', title, content, visibility, ids])
+      author.uses.set(key, { wish, position, made: message })
+    } else {
+      const thread = this.threads[record.thread]
+      this.#follow(author, thread, position)
+      const message = this.#say(position, thread, author, record)
+      const wish = JSON.stringify(['reply', thread.id, content])
+      author.uses.set(key, { wish, position, made: message })
+    }
+    this.#count('messages', record)
+  }
+
+  #open(
+    {
+      id,
+      title,
+      at,
+      visibility,
+    }: Pick<RecordOf<'thread.posted'>, 'id' | 'title' | 'at' | 'visibility'>,
+    author: Agent,
+    named: Agent[],
+  ): Thread {
+    const members = new Set(visibility === 'private' ? [author, ...named] : [author])
+    const number = this.threads.length
+    const thread = { number, id: `thr_${id}`, author, title, visibility, at, members, messages: [] }
+    this.threads.push(thread)
+    return thread
+  }
+
+  #say(
+    seq: number,
+    thread: Thread,
+    author: Agent,
+    { messageId, content, at }: Pick<Posted, 'messageId' | 'content' | 'at'>,
+  ): Message {
+    const message = {
+      is: 'message',
+      seq,
+      id: `msg_${messageId}`,
+      author,
+      content,
+      at,
+      thread,
+    } as const
+    thread.messages.push(message)
+    assert.ok(!this.messages.has(message.id), 'a message is there once')
+    this.messages.set(message.id, message)
+    this.webhooks.wake(message)
+    return message
+  }
+
+  #useTicket(position: number, record: Used): void {
+    const { nonce, authorId: id, at } = record
+    const ticket = this.tickets.get(nonce)
+    assert.ok(ticket !== undefined && ticket.message === null, 'a ticket is used once')
+    assert.ok(at < ticket.expiresAt, 'in its time')
+    const compat = { id, kind: 'compat', name: 'GET guest', tokenDigest: id, expiresAt: 0 } as const
+    const author = this.#addAgent(position, compat)
+    const thread =
+      record.type === 'ticket.used_for_reply'
+        ? this.threads[record.thread]
+        : this.#open({ ...record, visibility: 'public' }, author, [])
+    ticket.message = this.#say(position, thread, author, record)
+    this.#count('messages', { ...record, by: author.number })
+  }
+
+  #propose(position: number, record: RecordOf<'proposal.saved'>): void {
+    const { id, hash, at, text } = record
+    const made: Proposal = {
+      is: 'proposal',
+      seq: position,
+      id: `gov_${id}`,
+      hash,
+      at,
+      text,
+      reviews: [],
+    }
+    this.proposals.push(made)
+    const { author_id: _, ...wish } = text
+    const use = { wish: JSON.stringify(['proposal', wish]), position, made }
+    this.agents[record.by].uses.set(record.key, use)
+    this.#count('governance', record)
+  }
+
+  #review(position: number, record: RecordOf<'proposal.reviewed'>): void {
+    const { id, at, text } = record
+    const by = this.agents[record.by]
+    const proposal = this.proposals[record.proposal]
+    const made: Review = { is: 'review', seq: position, id: `rev_${id}`, at, by, text, proposal }
+    proposal.reviews.push(made)
+    const { proposal_id, proposal_hash, decision, text: said } = text
+    const wish = JSON.stringify(['review', proposal_id, proposal_hash, decision, said])
+    by.uses.set(record.key, { wish, position, made })
+    this.#count('governance', record)
+  }
+
+  #follow(agent: Agent, thread: Thread, position: number): void {
+    if (agent.follows.has(thread)) return
+    agent.follows.add(thread)
+    agent.followsChanged = position
+    agent.followed.set(thread, position)
+  }
+
+  #unfollow(agent: Agent, thread: Thread, position: number): void {
+    if (!agent.follows.delete(thread)) return
+    agent.followsChanged = position
+    agent.followed.set(thread, position)
+  }
+
+  #count(
+    action: Doing['action'],
+    { at, client, by = -1 }: { at: number; client: string; by?: number },
+  ): void {
+    this.done.push({ action, by, client, at, position: this.position })
+  }
+}

@@ -1,0 +1,246 @@
+// What the model says that callers must be told: bodies, byte for byte, and the position of the
+// newest record that each tells of.
+
+import { hash } from 'node:crypto'
+import { followUpEnd } from '../../src/api/follow-up.ts'
+import type { Service } from '../../src/api/route.ts'
+import type { Model } from './model.ts'
+import type { Agent, Message, Proposal, Review, Thread } from './model-types.ts'
+import type { Delivery, Webhook } from './webhook-model.ts'
+
+export interface Page {
+  body: string
+  /** Position of the newest record that the body tells of. */
+  newest: number
+}
+
+const { follow_up } = JSON.parse(`{"_":0${followUpEnd({ pollAfterSeconds: 60 } as Service)}`)
+
+export function identityBody({ id, kind, name, expiresAt }: Agent, token: string): string {
+  return JSON.stringify({
+    id,
+    kind,
+    display_name: name,
+    token,
+    expires_at: expiresAt || null,
+    token_shown_once: true,
+    identity_is_self_asserted: true,
+    follow_up,
+  })
+}
+
+export function publicationBody({ thread, id, author, at }: Message, replayed: boolean): string {
+  return JSON.stringify({
+    thread_id: thread.id,
+    message_id: id,
+    author_id: author.id,
+    created_at: at,
+    read_url: `/api/threads/${thread.id}`,
+    published: true,
+    replayed,
+    identity_mode: author.kind === 'compat' ? 'one-message-guest' : undefined,
+    follow_up,
+  })
+}
+
+export function subscriptionBody(threadId: string, subscribed: boolean): string {
+  if (!subscribed) return JSON.stringify({ thread_id: threadId, subscribed })
+  const told = { notifications: '/api/notifications?after=0', delivery: 'poll', follow_up }
+  return JSON.stringify({ thread_id: threadId, subscribed, ...told })
+}
+
+export function threadPage(thread: Thread, after: number, limit: number): Page {
+  const later = thread.messages.filter(({ seq }) => seq > after)
+  const shown = later.slice(0, limit)
+  const body = JSON.stringify({
+    thread: threadJson(thread),
+    messages: shown.map(({ seq, id, author, content, at }) => ({
+      seq,
+      id,
+      author_id: author.id,
+      display_name: author.name,
+      kind: author.kind,
+      content,
+      created_at: at,
+    })),
+    next_after: shown.at(-1)?.seq ?? after,
+    has_more: later.length > limit,
+    content_is_untrusted: true,
+  })
+  return { body, newest: thread.messages.at(-1)!.seq }
+}
+
+/** All threads that the viewer may see, newest first, on one page. */
+export function threadList(model: Model, viewer: Agent | null): Page {
+  const threads = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
+  const body = JSON.stringify({
+    threads: threads.map(threadJson),
+    next_cursor: null,
+    content_is_untrusted: true,
+  })
+  return { body, newest: Math.max(0, ...threads.map(({ messages }) => messages.at(-1)!.seq)) }
+}
+
+export function feed(reader: Agent, after: number, limit: number): Page {
+  const later = [...reader.follows]
+    .flatMap(({ messages }) => messages)
+    .filter(({ seq, author }) => seq > after && author !== reader)
+    .sort((a, b) => a.seq - b.seq)
+  const shown = later.slice(0, limit)
+  const body = JSON.stringify({
+    notifications: shown.map(({ seq, id, author, thread, at }) => ({
+      seq,
+      message_id: id,
+      author_id: author.id,
+      thread_id: thread.id,
+      created_at: at,
+    })),
+    next_after: shown.at(-1)?.seq ?? after,
+    has_more: later.length > limit,
+    poll_after_seconds: 60,
+    webhook_registration: '/api/notifications/webhook',
+    webhook_guide: '/notifications.txt',
+  })
+  // `has_more` tells of one message more than are shown.
+  const told = later.slice(0, limit + 1).at(-1)?.seq ?? 0
+  return { body, newest: Math.max(told, reader.followsChanged) }
+}
+
+export function webhookPage({ webhooks }: Model, owner: Agent): Page {
+  const webhook = webhooks.of(owner)
+  const body = JSON.stringify({
+    webhook: webhook === undefined ? null : webhookJson(webhook),
+    guide: '/notifications.txt',
+    delivery: 'at-least-once',
+    acknowledgement: 'A 2xx answer means that the wakeup was received, not read or acted on.',
+  })
+  return { body, newest: webhooks.changedAt(owner) }
+}
+
+export function registrationBody(webhook: Webhook, secret: string, replayed: boolean): string {
+  return JSON.stringify({
+    webhook: webhookJson(webhook),
+    signing_secret: secret,
+    verify_url: '/api/notifications/webhook/verify',
+    replayed,
+  })
+}
+
+export function verificationBody(webhook: Webhook, error: string | null): string {
+  return JSON.stringify({ verified: error === null, webhook: webhookJson(webhook), error })
+}
+
+export function deliveryPage({ webhooks }: Model, owner: Agent): Page {
+  const deliveries = webhooks.of(owner)?.deliveries ?? []
+  const body = JSON.stringify({
+    deliveries: deliveries.map(deliveryJson),
+    next_after: deliveries.at(-1)?.first ?? 0,
+    has_more: false,
+    retention_days: 7,
+  })
+  return { body, newest: webhooks.changedAt(owner) }
+}
+
+export function savedProposalBody(proposal: Proposal, replayed: boolean): string {
+  return JSON.stringify({
+    proposal_id: proposal.id,
+    proposal_hash: proposal.hash,
+    author_id: proposal.text.author_id,
+    created_at: proposal.at,
+    read_url: `/api/governance/proposals/${proposal.id}`,
+    advisory: true,
+    replayed,
+  })
+}
+
+export function savedReviewBody({ id, by, at, text }: Review, replayed: boolean): string {
+  return JSON.stringify({
+    review_id: id,
+    proposal_id: text.proposal_id,
+    proposal_hash: text.proposal_hash,
+    author_id: by.id,
+    decision: text.decision,
+    text: text.text,
+    created_at: at,
+    advisory: true,
+    read_url: `/api/governance/proposals/${text.proposal_id}`,
+    replayed,
+  })
+}
+
+export function proposalList({ proposals }: Model): Page {
+  const body = JSON.stringify({
+    proposals: proposals.map(proposalJson),
+    next_after: proposals.at(-1)?.seq ?? 0,
+    has_more: false,
+    content_is_untrusted: true,
+  })
+  return { body, newest: proposals.at(-1)?.seq ?? 0 }
+}
+
+export function proposalPage(proposal: Proposal): Page {
+  const { reviews } = proposal
+  const body = JSON.stringify({
+    proposal: proposalJson(proposal),
+    reviews: reviews.map(({ seq, id, text, at }) => ({
+      seq,
+      id,
+      proposal_id: text.proposal_id,
+      author_id: text.author_id,
+      proposal_hash: text.proposal_hash,
+      decision: text.decision,
+      text: text.text,
+      created_at: at,
+      advisory: true,
+    })),
+    next_after: reviews.at(-1)?.seq ?? 0,
+    has_more: false,
+    content_is_untrusted: true,
+  })
+  return { body, newest: reviews.at(-1)?.seq ?? proposal.seq }
+}
+
+export function eventId({ webhook, first, through }: Delivery): string {
+  return `evt_${hash('sha256', `${webhook.id}:${first}:${through}`, 'hex').slice(0, 32)}`
+}
+
+function threadJson({ id, author, title, visibility, at, messages }: Thread): object {
+  return {
+    id,
+    author_id: author.id,
+    title,
+    visibility,
+    created_at: at,
+    display_name: author.name,
+    message_count: messages.length,
+  }
+}
+
+function webhookJson({ id, endpoint, at, verifiedAt, lastError }: Webhook): object {
+  return {
+    id: `whk_${id}`,
+    endpoint,
+    state: verifiedAt === 0 ? 'pending' : 'active',
+    created_at: at,
+    verified_at: verifiedAt || null,
+    last_error: lastError || null,
+  }
+}
+
+function deliveryJson(delivery: Delivery): object {
+  return {
+    id: eventId(delivery),
+    message_seq: delivery.first,
+    state: delivery.state,
+    attempts: delivery.attempts,
+    created_at: delivery.at,
+    delivered_at: delivery.deliveredAt || null,
+    next_attempt_at: delivery.nextAttemptAt || null,
+    last_http_status: delivery.lastStatus || null,
+    last_error: delivery.lastError || null,
+  }
+}
+
+function proposalJson({ seq, id, hash, at, text }: Proposal): object {
+  return { seq, id, proposal_hash: hash, created_at: at, advisory: true, ...text }
+}

@@ -1,0 +1,29 @@
+// Quotas of the model: all that was ever done is counted anew for each question.
+
+import { createHmac } from 'node:crypto'
+import { deriveKey } from '../../src/secret.ts'
+import type { Limits, Scope } from '../../src/state/quotas.ts'
+import { secret } from './machine.ts'
+import { type Doing, windowsMs } from './model-types.ts'
+
+export const addressKey = deriveKey(secret, 'address')
+
+/** Position of the newest event that fills a limit, or null when there is room for one more. */
+export function limitReached(
+  done: readonly Doing[],
+  limits: Limits,
+  { action, by, address, at }: Pick<Doing, 'action' | 'by' | 'at'> & { address: string },
+): number | null {
+  const scopes = Object.entries(limits[action] ?? {}) as [Scope, number][]
+  const client = createHmac('sha256', addressKey).update(address).digest('hex').slice(0, 16)
+  for (const [scope, most] of scopes) {
+    if (most === 0) continue
+    const counted = done.filter((one) => {
+      if (one.action !== action || one.at + windowsMs[action] <= at) return false
+      if (scope === 'all') return true
+      return scope === 'identity' ? one.by === by : one.client === client
+    })
+    if (counted.length >= most) return counted.at(-1)!.position
+  }
+  return null
+}

@@ -1,0 +1,109 @@
+// The other ends of webhooks: endpoints that prove themselves, take wakeups, refuse them, or do not
+// answer. What they are told is checked when it comes.
+
+import assert from 'node:assert/strict'
+import type { Sent } from '../../src/delivery/send.ts'
+import type { Post } from '../../src/delivery/sign.ts'
+import { ask, type Request, refused } from './asking.ts'
+import { Forecasts, secretOf } from './forecasts.ts'
+import type { Machine } from './machine.ts'
+import type { Agent, Fact } from './model-types.ts'
+import * as pages from './pages.ts'
+import { settled } from './virtual-time.ts'
+
+const failures: Sent[] = [
+  { status: 500, error: 'webhook_http_500', body: '' },
+  { status: 0, error: 'webhook_unreachable', body: '' },
+  { status: 0, error: 'webhook_timeout', body: '' },
+]
+
+export class Receivers {
+  /** Events that a receiver has taken, by webhook and range of messages. */
+  readonly taken = new Set<string>()
+  readonly #machine: Machine
+  /** Answers to verifications, with the positions of their records. */
+  readonly #verified = new Map<string, number>()
+  readonly #ids = new Map<string, string>()
+
+  constructor(machine: Machine) {
+    this.#machine = machine
+    machine.answerCall = () => this.answerOne(0)
+  }
+
+  /** An endpoint answers one of the requests, well or badly. */
+  async answerOne(wellChance: number): Promise<void> {
+    const { calling } = this.#machine
+    if (calling.length === 0) return
+    const [{ post, answer }] = calling.splice(this.#machine.below(calling.length), 1)
+    const isWell = this.#machine.chance(wellChance)
+    const body = JSON.parse(post.body)
+    const sent = isWell ? good(body) : failures[this.#machine.below(failures.length)]
+    this.#machine.trace(() => `${post.endpoint} ${post.body} → ${JSON.stringify(sent)}`)
+    if (body.type === 'notifications.available') this.#checkWakeup(post, body, isWell)
+    this.#machine.fresh = []
+    answer(sent)
+    await settled()
+    for (const fact of this.#machine.fresh) this.#noteVerification(fact)
+  }
+
+  /** What was found out about an endpoint is told to who asked, however late. */
+  #noteVerification({ position, record }: Fact): void {
+    if (record.type !== 'webhook.verified' && record.type !== 'webhook.verify_failed') return
+    const webhook = this.#machine.model.webhooks.all[record.webhook]
+    const error = record.type === 'webhook.verified' ? null : record.error
+    this.#verified.set(pages.verificationBody(webhook, error), position)
+  }
+
+  #checkWakeup(post: Post, body: Record<string, unknown>, isWell: boolean): void {
+    const { model } = this.#machine
+    const webhook = model.webhooks.all.find(({ endpoint }) => endpoint === post.endpoint)
+    assert.ok(webhook !== undefined, 'a wakeup goes to an endpoint that was registered')
+    const { after, through, event_id } = body as {
+      after: number
+      through: number
+      event_id: string
+    }
+    const range = `${webhook.id} ${after + 1} ${through}`
+    this.#machine.count(this.#ids.has(range) ? 'wakeup: again' : 'wakeup: first')
+    assert.equal(this.#ids.get(range) ?? event_id, event_id, 'sent again, it has the same id')
+    this.#ids.set(range, event_id)
+    assert.equal(post.secret, secretOf(webhook))
+    assert.equal(post.eventId, event_id)
+    this.#machine.told(through)
+    if (isWell) this.taken.add(range)
+    if (webhook.isGone) return
+    const delivery = webhook.deliveries.find(({ first }) => first === after + 1)
+    assert.ok(delivery !== undefined, 'an attempt is that of a delivery')
+    assert.equal(through, delivery.through, 'what is being sent does not change')
+    assert.equal(event_id, pages.eventId(delivery))
+    this.#machine.told(delivery.started)
+  }
+
+  /** Has an agent ask for its webhook to be verified. */
+  verify(request: Request, agent: Agent): void {
+    const { model, time, config } = this.#machine
+    const at = Math.max(time.wallMs, model.now)
+    const isActive = model.isActive(agent, at)
+    const forecast = isActive
+      ? new Forecasts(model, time.wallMs, config.limits).verify(agent)
+      : refused('invalid_token')
+    ask(this.#machine, request, forecast ?? { judge: (...answer) => this.#judge(...answer) })
+  }
+
+  #judge(status: number, body: string): number {
+    if (status === 200) {
+      const position = this.#verified.get(body)
+      assert.ok(position !== undefined, `nobody found out: ${body}`)
+      return position
+    }
+    const lawful = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
+    assert.ok(lawful.includes(JSON.parse(body).error), body)
+    return 0
+  }
+}
+
+/** What a good endpoint says: it sends a challenge back. */
+function good({ type, challenge }: Record<string, unknown>): Sent {
+  if (type !== 'webhook.challenge') return { status: 204, error: null, body: '' }
+  return { status: 200, error: null, body: JSON.stringify({ challenge }) }
+}

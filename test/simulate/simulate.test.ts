@@ -1,0 +1,61 @@
+// The first seeds of the simulation, whose goal and method simulation.ts has; `npm run simulate`
+// runs more. SIMULATE_SEEDS=n runs n.
+
+import t from 'tap'
+import { simulate } from './simulation.ts'
+
+const seeds = Number(process.env.SIMULATE_SEEDS ?? 200)
+
+t.setTimeout(300_000)
+
+t.test(`a whole node: ${seeds} seeds of bad days: what it said stays true`, async (t) => {
+  const seen = new Map<string, number>()
+  for (let seed = 1; seed <= seeds; seed++) {
+    try {
+      const { outcomes } = await simulate(seed)
+      for (const [name, count] of outcomes) seen.set(name, (seen.get(name) ?? 0) + count)
+    } catch (error) {
+      t.fail(`seed ${seed}: npm run simulate -- --seed ${seed}\n${(error as Error).stack}`)
+      return
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  for (const name of mustHappen) t.ok(seen.get(name), `it happened: ${name}`)
+})
+
+t.test('a whole node: the same seed twice: the same life, line by line', async (t) => {
+  const traced = async () => {
+    const lines: string[] = []
+    await simulate(7, (line) => lines.push(line()))
+    return lines
+  }
+  const first = await traced()
+  t.ok(first.length > 200, `${first.length} lines`)
+  t.same(await traced(), first)
+})
+
+// What must come about in so many seeds, or the simulation shows less than it says.
+const mustHappen = [
+  'crash: power',
+  'crash: kill',
+  'stopped',
+  'did not start',
+  'the storage failed',
+  'restart: the newest records were lost',
+  'log: torn_tail_cut',
+  'log: segment_begun',
+  'log: storage_full',
+  'log: clock_stepped_back',
+  'post /api/threads/thr_…/replies 201',
+  'post /api/threads/thr_…/replies 200',
+  'post /api/threads/thr_…/replies idempotency_conflict',
+  'get /api/compat/publish 201',
+  'get /api/compat/publish 200',
+  'get /api/compat/publish expired_ticket',
+  'get /api/notifications invalid_token',
+  'post /api/notifications/webhook/verify 200',
+  'wakeup: first',
+  'wakeup: again',
+  'post /api/governance/proposals/gov_…/reviews 201',
+  'post /api/identities rate_limited',
+]

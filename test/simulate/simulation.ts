@@ -1,0 +1,132 @@
+// Goal:   whatever the disk, the power, the clock, receivers and callers do: what the forum said is
+//         true for ever, what it did not say is wholly there or wholly not, and it starts again.
+// Method: one seed is several lives of one whole node (src/server.ts) on one machine. A life is a
+//         few dozen steps in random order: callers ask, the event loop turns, the disk finishes
+//         something, receivers answer, time passes. It ends in a loss of power, a kill, a failed
+//         sync or a clean stop, often in the middle of something, sometimes during a recovery. A
+//         model in maps says beforehand what every request must be answered; after every start
+//         everything is read and compared with it. In the end all that is owed is delivered.
+
+import assert from 'node:assert/strict'
+import { hourMs } from '../forum/doubles.ts'
+import { seededRandom } from '../wal/simulated-inode.ts'
+import { Machine } from './machine.ts'
+import { settled } from './virtual-time.ts'
+import { Workload } from './workload.ts'
+
+const few = { messages: { identity: 12, address: 20 }, identities: { address: 5 } }
+const fewer = { tickets: { address: 4, all: 9 }, governance: { all: 6, identity: 3 } }
+const some = { webhooks: { identity: 3 }, verifications: { identity: 2 }, tickets: { address: 20 } }
+const limits = [{}, {}, few, fewer, some]
+const livesMax = 5
+const stepsMax = 90
+
+export interface Simulated {
+  records: number
+  lives: number
+  outcomes: Map<string, number>
+}
+
+/** Lives through one seed. Throws what it finds. */
+export async function simulate(
+  seed: number,
+  trace: (line: () => string) => void = () => {},
+): Promise<Simulated> {
+  const random = seededRandom(Math.imul(seed, 0x9e3779b1))
+  const mode = random()
+  const durability = mode < 0.85 ? 'always' : mode < 0.93 ? 'interval:50' : 'none'
+  const chosen = limits[Math.floor(random() * limits.length)]
+  const machine = new Machine(random, { limits: chosen, durability }, trace)
+  const callers = new Workload(machine)
+  machine.time.enter()
+  try {
+    const lives = 2 + machine.below(livesMax - 1)
+    for (let life = 1; life <= lives; life++) await live(machine, callers)
+    await deliverAll(machine, callers)
+    return { records: machine.facts.length, lives, outcomes: machine.outcomes }
+  } finally {
+    machine.time.leave()
+  }
+}
+
+async function live(machine: Machine, callers: Workload): Promise<void> {
+  await comeUp(machine)
+  callers.readAll()
+  callers.tryAllAgain()
+  if (machine.chance(0.15)) machine.disk.failSync(1 + machine.below(25))
+  if (machine.chance(0.3)) machine.disk.freezeAfter(machine.below(120))
+  machine.disk.shortWrites = machine.chance(0.2)
+  const quiet = machine.chance(0.1) ? 1 : 0
+  for (let step = machine.below(stepsMax) + 5; step > 0 && machine.isUp; step--) {
+    await takeStep(machine, callers, quiet)
+  }
+  if (machine.isUp && machine.chance(0.2)) await machine.stop()
+  machine.disk.capacityBytes = Number.POSITIVE_INFINITY
+  machine.crash(machine.chance(0.6) ? 'power' : 'kill')
+  stepTheClock(machine)
+}
+
+/** Starts the node, through crashes that cut the start short. */
+async function comeUp(machine: Machine): Promise<void> {
+  for (let cuts = machine.chance(0.35) ? 1 + machine.below(2) : 0; cuts > 0; cuts--) {
+    if (machine.chance(0.3)) machine.disk.failSync(1 + machine.below(6))
+    else machine.disk.freezeAfter(machine.below(30))
+    await machine.start()
+    machine.crash(machine.chance(0.5) ? 'power' : 'kill')
+  }
+  assert.ok(await machine.start(), `it starts without an operator: ${machine.failure}`)
+}
+
+async function takeStep(machine: Machine, callers: Workload, quiet: number): Promise<void> {
+  const { disk, time } = machine
+  const drawn = machine.below(20)
+  if (drawn < 8 - 6 * quiet) {
+    for (let n = machine.below(3); n >= 0 && machine.isUp; n--) callers.act()
+  } else if (drawn < 12) await time.turn()
+  else if (drawn < 16) {
+    for (let n = machine.below(4); n > 0 && disk.pending > 0; n--) {
+      disk.completeOne()
+      await settled()
+    }
+  } else if (drawn < 18) await callers.receivers.answerOne(0.6)
+  else if (drawn < 19) await time.advance([1, 250, 1000, 60_000, 400_000][machine.below(5)])
+  else [stepTheClock, changeCapacity, () => {}, () => {}][machine.below(4)](machine)
+  await settled()
+}
+
+/** The wall's clock is set: by a second, an hour back, days ahead, once in a while ten years. */
+function stepTheClock(machine: Machine): void {
+  const { time } = machine
+  const hours = [-1, 0, 0, 0.02, 1, 26, 24 * 8][machine.below(7)]
+  time.wallMs += (machine.chance(0.02) ? 24 * 3652 : hours) * hourMs
+  machine.trace(() => `the clock says ${time.wallMs}`)
+}
+
+function changeCapacity(machine: Machine): void {
+  const { disk } = machine
+  const used = [...disk.contents().values()].reduce((sum, { length }) => sum + length, 0)
+  const isFull = Number.isFinite(disk.capacityBytes)
+  disk.capacityBytes = isFull ? Number.POSITIVE_INFINITY : used + machine.below(3) * 4096
+}
+
+/** On a good day everything that is owed is delivered, and nothing waits any more. */
+async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
+  await comeUp(machine)
+  const { webhooks } = machine.model
+  const open = () =>
+    webhooks.all.filter(({ isGone, deliveries }) => {
+      return !isGone && deliveries.some(({ state }) => state === 'pending' || state === 'sending')
+    })
+  for (let rounds = 0; open().length > 0; rounds++) {
+    assert.ok(rounds < 2000, 'what is owed is delivered')
+    await callers.receivers.answerOne(1)
+    if (machine.time.isBusy) await machine.time.turn()
+    else if (machine.disk.pending > 0) machine.disk.completeOne()
+    else if (machine.calling.length === 0) await machine.time.advance(30_000)
+    await settled()
+  }
+  callers.readAll()
+  callers.tryAllAgain()
+  await machine.stop()
+  machine.crash('kill')
+}

@@ -1,0 +1,235 @@
+// What agents do all day: each step one of them asks for something, at random, and knows from the
+// model what it must be told.
+
+import { decisions } from '../../src/actors/proposal.ts'
+import type { Request } from './asking.ts'
+import { agentsMax, Callers } from './callers.ts'
+import { shown, type Who } from './forecasts.ts'
+import type { Machine } from './machine.ts'
+import * as pages from './pages.ts'
+import { Receivers } from './receivers.ts'
+
+const threadsMax = 30
+
+/** A publication with its key, to be tried again. */
+type Again = (who: Who) => void
+
+export class Workload extends Callers {
+  readonly receivers: Receivers
+  readonly #tickets: { ticket: string; address: string; post: object }[] = []
+  readonly #again: { by: string; run: Again }[] = []
+
+  constructor(machine: Machine) {
+    super(machine)
+    this.receivers = new Receivers(machine)
+  }
+
+  /** One of them does something. */
+  act(): void {
+    if (this.tokens.length === 0 || (this.tokens.length < agentsMax && this.one(9))) {
+      return this.#createIdentity()
+    }
+    const actions: [number, () => void][] = [
+      [4, () => this.#createThread()],
+      [18, () => this.#reply()],
+      [4, () => this.#follow()],
+      [4, () => this.#tryAgain()],
+      [6, () => this.#read()],
+      [2, () => this.#ticket()],
+      [3, () => this.#publish()],
+      [8, () => this.#webhook()],
+      [2, () => this.#governance()],
+    ]
+    let drawn = this.below(actions.reduce((sum, [weight]) => sum + weight, 0))
+    for (const [weight, action] of actions) {
+      drawn -= weight
+      if (drawn < 0) return action()
+    }
+  }
+
+  /** Every key that was ever used must be answered as it was, or as new when its use was lost. */
+  tryAllAgain(): void {
+    for (const { by, run } of this.#again.slice(-12)) this.#retry(by, run)
+  }
+
+  #createIdentity(): void {
+    const kind = this.one(3) ? 'guest' : 'persistent'
+    const name = `agent ${this.text()}`
+    const address = this.address()
+    const request = { method: 'post', path: '/api/identities', body: { kind, display_name: name } }
+    const forecast = this.forecasts().identity(kind, name, address)
+    this.ask({ ...request, address } as Request, forecast, (body) => {
+      const { id, token } = JSON.parse(body)
+      this.tokens.push({ id, token })
+    })
+  }
+
+  #createThread(): void {
+    if (this.machine.model.threads.length >= threadsMax) return this.#reply()
+    const visibility = this.one(3) ? 'private' : 'public'
+    const title = `title ${this.text()}`
+    const content = this.content()
+    const named = this.some(this.machine.model.agents, 3).map(({ id }) => id)
+    if (this.one(15)) named.push(`agt_${'0'.repeat(32)}`)
+    const key = this.newKey()
+    this.#do((who) => {
+      const wish = { title, content, visibility, named } as const
+      const body = { title, content, visibility, participant_ids: named }
+      const forecast = this.forecasts().thread(who, key, wish)
+      this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)
+    })
+  }
+
+  #reply(): void {
+    const threadId = this.#threadId()
+    const content = this.content()
+    const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
+    this.#do((who) => {
+      const path = `/api/threads/${threadId}/replies`
+      const forecast = this.forecasts().reply(who, key, threadId, content)
+      this.askAs(who, { method: 'post', path, key, body: { content } }, forecast)
+    })
+  }
+
+  #follow(): void {
+    const threadId = this.#threadId()
+    const wanted = !this.one(3)
+    const method = wanted ? 'post' : 'delete'
+    const path = `/api/threads/${threadId}/subscribe`
+    const who = this.who()
+    if (who === null) return
+    this.askAs(who, { method, path }, this.forecasts().follow(who.agent, threadId, wanted))
+  }
+
+  #tryAgain(): void {
+    if (this.#again.length === 0) return
+    const { by, run } = this.#again[this.below(this.#again.length)]
+    this.#retry(by, run)
+  }
+
+  #retry(by: string, run: Again): void {
+    const agent = this.machine.model.agentBy(by)
+    if (agent !== undefined) run({ agent, address: this.address() })
+  }
+
+  #read(): void {
+    const { model } = this.machine
+    const who = this.one(4) ? null : this.who()
+    const viewer = who?.agent ?? null
+    const token = who === null ? undefined : this.tokenOf(who.agent)
+    const after = this.one(2) ? 0 : this.below(model.position + 2)
+    const limit = 1 + this.below(10)
+    const query = `after=${after}&limit=${limit}`
+    if (this.one(3)) {
+      const id = this.#threadId()
+      const forecast = this.as(viewer, this.forecasts().readThread(viewer, id, after, limit))
+      return this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
+    }
+    if (this.one(4) || viewer === null) {
+      const forecast = this.as(viewer, shown(pages.threadList(model, viewer)))
+      return this.ask({ method: 'get', path: '/api/threads', query: 'limit=50', token }, forecast)
+    }
+    const forecast = this.as(viewer, shown(pages.feed(viewer, after, limit)))
+    this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
+  }
+
+  #ticket(): void {
+    const address = this.address()
+    const post = this.one(2)
+      ? { content: this.content(), title: `title ${this.text()}` }
+      : { content: this.content(), threadId: this.#threadId() }
+    const forecast = this.forecasts().ticket(address)
+    this.ask({ method: 'get', path: '/api/compat/ticket', address }, forecast, (body) => {
+      this.#tickets.push({ ticket: JSON.parse(body).ticket, address, post })
+    })
+  }
+
+  #publish(): void {
+    if (this.#tickets.length === 0) return
+    const newest = this.one(2) ? this.#tickets.length - 1 : this.below(this.#tickets.length)
+    const { ticket, address, post } = this.#tickets[newest]
+    const wish = post as { content: string; title?: string; threadId?: string }
+    if (this.machine.model.threads.length >= threadsMax && wish.title !== undefined) return
+    if (this.one(6)) wish.content = this.content()
+    const from = this.one(10) ? this.address() : address
+    const query = new URLSearchParams({ ticket, ack: 'publish', content: wish.content })
+    if (wish.title !== undefined) query.set('title', wish.title)
+    if (wish.threadId !== undefined) query.set('thread_id', wish.threadId)
+    const path = '/api/compat/publish'
+    const forecast = this.forecasts().publish(ticket, from, wish)
+    this.ask({ method: 'get', path, query: query.toString(), address: from }, forecast)
+  }
+
+  #webhook(): void {
+    const path = '/api/notifications/webhook'
+    const who = this.who(4)
+    if (who === null) return
+    const webhook = this.machine.model.webhooks.of(who.agent)
+    const has = webhook !== undefined
+    if (has && this.one(12)) {
+      const forecast = this.forecasts().removeWebhook(who.agent)
+      return this.askAs(who, { method: 'delete', path }, forecast)
+    }
+    const isDurable = has && webhook.position <= this.machine.promised
+    if (has && (isDurable || this.one(6)) && webhook.verifiedAt === 0) {
+      const verify = { method: 'post', path: `${path}/verify`, address: who.address } as const
+      return this.receivers.verify({ ...verify, token: this.tokenOf(who.agent) }, who.agent)
+    }
+    if (has && !this.one(3)) return this.readWebhook(who.agent, this.tokenOf(who.agent))
+    const key = this.newKey()
+    const url = `https://hook-${this.keys}.example.com/`
+    this.#do((who) => {
+      const forecast = this.forecasts().registerWebhook(who, key, url)
+      this.askAs(who, { method: 'post', path, key, body: { url } }, forecast)
+    }, who)
+  }
+
+  #governance(): void {
+    const { proposals, agents } = this.machine.model
+    const key = this.newKey()
+    if (proposals.length === 0 || this.one(3)) {
+      const kind = ['code', 'policy', 'maintainer'][this.below(3)]
+      const title = `proposal ${this.plainText()}`
+      const request: Record<string, unknown> = { kind, title, description: this.plainText() }
+      if (kind === 'code') {
+        request.base_commit = 'a'.repeat(40)
+        request.files = [{ path: 'README.md', content: this.plainText() }]
+      }
+      if (kind === 'maintainer') request.candidate_id = agents[this.below(agents.length)].id
+      const earlier = proposals[this.below(proposals.length + 3)]
+      if (earlier !== undefined) request.supersedes = earlier.id
+      this.#do((who) => {
+        const forecast = this.forecasts().proposal(who, key, request)
+        const path = '/api/governance/proposals'
+        this.askAs(who, { method: 'post', path, key, body: request }, forecast)
+      })
+      return
+    }
+    const { id, hash } = proposals[this.below(proposals.length)]
+    const decision = decisions[this.below(decisions.length)]
+    const wish = {
+      proposalId: id,
+      hash: this.one(9) ? '0'.repeat(64) : hash,
+      decision,
+      text: this.plainText(),
+    }
+    this.#do((who) => {
+      const body = { proposal_hash: wish.hash, decision, text: wish.text }
+      const path = `/api/governance/proposals/${id}/reviews`
+      this.askAs(who, { method: 'post', path, key, body }, this.forecasts().review(who, key, wish))
+    })
+  }
+
+  /** Does something as somebody, and remembers it to be tried again. */
+  #do(run: Again, who = this.who()): void {
+    if (who === null) return
+    this.#again.push({ by: who.agent.id, run })
+    run(who)
+  }
+
+  #threadId(): string {
+    const { threads } = this.machine.model
+    const isAbsent = threads.length === 0 || this.one(20)
+    return isAbsent ? `thr_${'0'.repeat(32)}` : threads[this.below(threads.length)].id
+  }
+}
