@@ -1,30 +1,33 @@
 // Question:   how fast is the forum, against the fastest and the usual ways to do the same?
 // Compares:   the forum; the floor (bare uWebSockets.js handlers, same method, same bytes in and
-//             out).
+//             out); Redis with an append-only file; Fastify on PostgreSQL.
 // Fixed:      64 connections, 10,000 identities, 1,000 threads, 60,000 messages of 300 bytes,
 //             --durability always; server on one core, load (wrk) on another; sides measured
 //             alternately, medians of the rounds.
 // Reports:    requests/s, their ratio to the floor's, latency percentiles, processor time of the
-//             server for each request; a table, and JSON on request.
+//             server for each request; throughput against connections; stalls of the event loop.
+//             A table; on request JSON and a page with plots.
 // Leaves out: TLS, networks, webhooks (black-hole.ts, webhook-lab.ts), large states (scale.ts).
-// Smoke:      test/bench/scenarios.test.ts runs every scenario for a second.
+// Smoke:      test/bench runs every scenario for a second, and every peer once.
 //
 // Run:        npm run bench -- --help
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Phase, Progress } from '../src/swarm/progress.ts'
-import { compare, type Result } from './compare.ts'
+import { type Amount, compare, type Side } from './compare.ts'
 import { describeMachine, machineLines } from './machine.ts'
 import { help, type Options, parseOptions, UsageError } from './options.ts'
+import { page } from './page.ts'
 import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
 import { type Population, populate } from './population.ts'
 import { has } from './process.ts'
-import { type Results, scenarioResult } from './results.ts'
+import { type Results, type Stall, type Sweep, scenarioResult } from './results.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
+import { watchStalls } from './stalls.ts'
 import { scenarioLines } from './table.ts'
 
 const size = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
@@ -33,12 +36,25 @@ interface Plan {
   rounds: number
   seconds: number
   warmUpSeconds: number
+  /** Connections of the scenarios that are swept. */
+  sweep: readonly number[]
+  sweepRounds: number
+  sweepSeconds: number
+  stallSeconds: number
 }
-const quick: Plan = { rounds: 3, seconds: 1, warmUpSeconds: 1 }
-const full: Plan = { rounds: 5, seconds: 5, warmUpSeconds: 2 }
+const quick: Plan = {
+  ...{ rounds: 3, seconds: 1, warmUpSeconds: 0, stallSeconds: 5 },
+  ...{ sweep: [1, 8, 64, 256], sweepRounds: 1, sweepSeconds: 1 },
+}
+const full: Plan = {
+  ...{ rounds: 5, seconds: 5, warmUpSeconds: 2, stallSeconds: 30 },
+  ...{ sweep: [1, 2, 4, 8, 16, 32, 64, 128, 256], sweepRounds: 3, sweepSeconds: 2 },
+}
 
 /** Who plays in every scenario. */
 interface Cast {
+  dir: string
+  plan: Plan
   population: Population
   forum: Forum
   peers: ReadonlyMap<string, Peer>
@@ -61,6 +77,7 @@ async function main(args: string[]): Promise<number> {
   try {
     const results = await run(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
+    if (options.html !== null) writeFileSync(options.html, page(results))
     return 0
   } finally {
     progress.stop()
@@ -72,17 +89,13 @@ async function run(options: Options, dir: string): Promise<Results> {
   const machine = describeMachine(dir, options.durability)
   say(machineLines(machine))
   const population = await build(join(dir, 'data'))
-  const forum = await startForum(join(dir, 'data'), ['--durability', options.durability])
-  const results: Results = { machine, scenarios: [] }
   const chosen = scenarios.filter(({ name }) => options.only.includes(name))
   const peers = await startPeers(options, chosen, population)
+  const forum = await startForum(join(dir, 'data'), ['--durability', options.durability])
+  const cast = { dir, plan: options.isQuick ? quick : full, population, forum, peers }
+  const results: Results = { machine, scenarios: [], sweeps: [], stalls: [] }
   try {
-    for (const scenario of chosen) {
-      const sides = await measure(options, dir, scenario, { population, forum, peers })
-      const result = scenarioResult(scenario, options.connections, sides)
-      results.scenarios.push(result)
-      say(scenarioLines(result))
-    }
+    for (const scenario of chosen) await play(cast, scenario, options.connections, results)
   } finally {
     for (const peer of peers.values()) await peer.stop()
     await forum.stop()
@@ -117,28 +130,64 @@ async function startPeers(
   return peers
 }
 
-async function measure(
-  { isQuick, connections }: Options,
-  dir: string,
+/** Measures one scenario and adds what it finds to the results. */
+async function play(
+  cast: Cast,
   scenario: Scenario,
-  { population, forum, peers }: Cast,
-): Promise<Result[]> {
-  const { rounds, seconds, warmUpSeconds } = isQuick ? quick : full
-  const scene = await setScene(dir, scenario, population, forum)
+  connections: number,
+  results: Results,
+): Promise<void> {
+  const { plan, forum, peers } = cast
+  const scene = await setScene(cast.dir, scenario, cast.population, forum)
   const others = (scenario.peers ?? []).flatMap((name) => peers.get(name) ?? [])
   const sides = [
     scene.floor,
     scene.forum,
     ...others.map((peer) => peer.side(scenario.name, scene.other)),
   ]
-  const phase = progress.phase(scenario.name, sides.length * (rounds + 1))
   try {
-    await compare(sides, { connections, seconds: warmUpSeconds }, 1, phase.tick)
-    return await compare(sides, { connections, seconds }, rounds, phase.tick)
-  } finally {
+    const { rounds, seconds, warmUpSeconds } = plan
+    const warmUps = warmUpSeconds > 0 ? 1 : 0
+    const phase = progress.phase(scenario.name, sides.length * (rounds + warmUps))
+    await compare(sides, { connections, seconds: warmUpSeconds }, warmUps, phase.tick)
+    const measured = await compare(sides, { connections, seconds }, rounds, phase.tick)
     phase.end()
+    const result = scenarioResult(scenario, connections, measured)
+    results.scenarios.push(result)
+    say(scenarioLines(result))
+    if (scenario.isSwept) results.sweeps.push(await sweep(scenario, plan, sides))
+    if (scenario.showsStalls) {
+      const amount = { connections, seconds: plan.stallSeconds }
+      results.stalls = await stalls(scene.forum, forum, amount)
+    }
+  } finally {
     await scene.stop()
   }
+}
+
+async function sweep({ name, title }: Scenario, plan: Plan, sides: Side[]): Promise<Sweep> {
+  const { sweep, sweepRounds, sweepSeconds } = plan
+  const found: Sweep = { name, title, sides: sides.map(({ name }) => ({ side: name, points: [] })) }
+  const phase = progress.phase(`${name}: connections`, sweep.length * sweepRounds * sides.length)
+  for (const connections of sweep) {
+    const amount = { connections, seconds: sweepSeconds }
+    const measured = await compare(sides, amount, sweepRounds, phase.tick)
+    for (const [i, { perSecond }] of measured.entries()) {
+      found.sides[i].points.push({ connections, perSecond })
+    }
+  }
+  phase.end()
+  return found
+}
+
+async function stalls(side: Side, forum: Forum, amount: Amount): Promise<Stall[]> {
+  const phase = progress.phase('stalls', 1)
+  const stalls = await watchStalls(side, forum, amount)
+  phase.tick()
+  phase.end()
+  const longest = Math.max(...stalls.map(({ stallMs }) => stallMs))
+  say([`  longest stall of the event loop in ${amount.seconds} s: ${longest.toFixed(1)} ms`])
+  return stalls
 }
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

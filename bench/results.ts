@@ -13,13 +13,30 @@ export interface ScenarioResult {
   connections: number
   /** The floor first, then the forum, then peers. */
   sides: Result[]
+  /** The part of the floor that is aimed at, or null. */
+  floorAim: number | null
   /** Sentences: which targets are met, and what makes the figures doubtful. */
   verdicts: string[]
+}
+
+/** One scenario by the number of connections. */
+export interface Sweep {
+  name: string
+  title: string
+  sides: { side: string; points: { connections: number; perSecond: number }[] }[]
+}
+
+/** The longest time that the event loop stood still in a short interval. */
+export interface Stall {
+  atSeconds: number
+  stallMs: number
 }
 
 export interface Results {
   machine: Machine
   scenarios: ScenarioResult[]
+  sweeps: Sweep[]
+  stalls: Stall[]
 }
 
 export function scenarioResult(
@@ -27,8 +44,9 @@ export function scenarioResult(
   connections: number,
   sides: Result[],
 ): ScenarioResult {
-  const { name, title } = scenario
-  return { name, title, connections, sides, verdicts: [...aims(scenario, sides), ...doubts(sides)] }
+  const { name, title, targets } = scenario
+  const verdicts = [...aims(scenario, sides), ...doubts(sides)]
+  return { name, title, connections, sides, floorAim: targets?.floor ?? null, verdicts }
 }
 
 /** A sentence for each target. */

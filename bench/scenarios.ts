@@ -14,6 +14,10 @@ export interface Scenario {
   p99Target?: number
   /** Who else can do it. */
   peers?: readonly string[]
+  /** Whether it is measured with few and many connections too. */
+  isSwept?: boolean
+  /** Whether the event loop is watched while it runs. */
+  showsStalls?: boolean
   ring(population: Population): Ring
 }
 
@@ -29,6 +33,7 @@ export const scenarios: readonly Scenario[] = [
     title: 'read a page of 50 messages',
     targets: { floor: 0.85, postgres: 10 },
     peers: ['redis', 'postgres'],
+    isSwept: true,
     ring: ({ longThreads }) => ringOf(longThreads.map((id) => read(id, 'limit=50'))),
   },
   {
@@ -81,6 +86,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'mixed',
     title: 'swarm: 70% polls, 20% tails, 10% replies',
     targets: { floor: 0.6 },
+    showsStalls: true,
     ring: mixed,
   },
   {
@@ -89,6 +95,7 @@ export const scenarios: readonly Scenario[] = [
     targets: { floor: 0.5, redis: 1, postgres: 10 },
     p99Target: 5,
     peers: ['redis', 'postgres'],
+    isSwept: true,
     ring: (population) =>
       ringOf(Array.from({ length: ringLength }, (_, i) => replyOf(population, i))),
   },

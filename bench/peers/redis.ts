@@ -81,7 +81,7 @@ async function answering(ask: () => void): Promise<void> {
 
 /** redis-benchmark counts requests, not seconds: how many it sends follows from the last time. */
 function sideOf({ pid }: Child, port: number, command: string[]): Side {
-  let perSecond = 0
+  const perSecond = new Map<number, number>()
   const send = async (requests: number, connections: number): Promise<Seen> => {
     const text = await runLoad([
       ...['redis-benchmark', '-p', `${port}`, '-c', `${connections}`, '-n', `${requests}`],
@@ -95,7 +95,7 @@ function sideOf({ pid }: Child, port: number, command: string[]): Side {
       .match(/"([^"]*)"/g)!
       .slice(-7)
     const [rate, , , p50, , p99, max] = cells.map((cell) => Number(cell.slice(1, -1)))
-    perSecond = rate
+    perSecond.set(connections, rate)
     const untold = Number.NaN
     const latencyMs = { 50: p50, 90: untold, 99: p99, '99.9': untold, 100: max }
     return { requests, seconds: requests / rate, errors: 0, latencyMs }
@@ -104,8 +104,8 @@ function sideOf({ pid }: Child, port: number, command: string[]): Side {
     name: 'redis',
     pids: [pid],
     async load({ connections, seconds }: Amount) {
-      if (perSecond === 0) await send(firstRequests, connections)
-      return send(Math.ceil(perSecond * seconds), connections)
+      if (!perSecond.has(connections)) await send(firstRequests, connections)
+      return send(Math.ceil(perSecond.get(connections)! * seconds), connections)
     },
   }
 }

@@ -1,0 +1,27 @@
+// How long the event loop stands still while the swarm keeps it busy: the node says it at /metrics,
+// and forgets it with each look.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Amount, Side } from './compare.ts'
+import type { Stall } from './results.ts'
+import type { Forum } from './sides.ts'
+
+const lookMs = 200
+const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
+
+export async function watchStalls(side: Side, forum: Forum, amount: Amount): Promise<Stall[]> {
+  const stalls: Stall[] = []
+  let isOver = false
+  const load = side.load(amount, 0).finally(() => {
+    isOver = true
+  })
+  await forum.metrics()
+  const begun = performance.now()
+  while (!isOver) {
+    await sleep(lookMs)
+    const seconds = (await forum.metrics()).get(longest)!
+    stalls.push({ atSeconds: (performance.now() - begun) / 1e3, stallMs: seconds * 1e3 })
+  }
+  await load
+  return stalls
+}
