@@ -31,6 +31,9 @@ export type ForumRecord = { [T in RecordType]: RecordOf<T> }[RecordType]
 // A look-up by a record's own type gives the kind of that very record.
 export const kindOf = kinds as unknown as Record<RecordType, RecordKind<ForumRecord>>
 
+/** Code, version and time stand before a record's fields. */
+const headLength = 3
+
 const typeByCode = new Map<number, RecordType>()
 for (const type of Object.keys(kinds) as RecordType[]) typeByCode.set(kindOf[type].code, type)
 
@@ -51,15 +54,17 @@ export class NewerRecord extends JournalError {
 
 /** The record that `encode` made into `row`. */
 export function decode(row: unknown): ForumRecord {
-  const [code, version, at, ...values] = row as [number, number, number, ...unknown[]]
+  const values = row as unknown[]
+  const [code, version, at] = values as [number, number, number]
   const type = typeByCode.get(code)
   if (type === undefined || version > kindOf[type].version) {
     throw new NewerRecord(`record type ${code}, version ${version}`)
   }
   const record: Record<string, unknown> = { type, at }
   const { fields, added } = kindOf[type]
-  for (const [i, field] of fields.entries()) {
-    record[field] = i < values.length ? values[i] : added?.[field]
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i]
+    record[field] = i + headLength < values.length ? values[i + headLength] : added?.[field]
   }
   return record as unknown as ForumRecord
 }
