@@ -182,7 +182,7 @@ async function sweep({ name, title }: Scenario, plan: Plan, sides: Side[]): Prom
 
 async function stalls(side: Side, forum: Forum, amount: Amount): Promise<Stall[]> {
   const phase = progress.phase('stalls', 1)
-  const stalls = await watchStalls(side, forum, amount)
+  const { stalls } = await watchStalls(side, forum, amount)
   phase.tick()
   phase.end()
   const longest = Math.max(...stalls.map(({ stallMs }) => stallMs))

@@ -5,11 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from './compare.ts'
 import type { Stall } from './results.ts'
 import type { Forum } from './sides.ts'
+import type { Seen } from './wrk.ts'
 
 const lookMs = 200
 const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
 
-export async function watchStalls(side: Side, forum: Forum, amount: Amount): Promise<Stall[]> {
+export interface Watched {
+  stalls: Stall[]
+  load: Seen
+}
+
+export async function watchStalls(side: Side, forum: Forum, amount: Amount): Promise<Watched> {
   const stalls: Stall[] = []
   let isOver = false
   const load = side.load(amount, 0).finally(() => {
@@ -22,6 +28,5 @@ export async function watchStalls(side: Side, forum: Forum, amount: Amount): Pro
     const seconds = (await forum.metrics()).get(longest)!
     stalls.push({ atSeconds: (performance.now() - begun) / 1e3, stallMs: seconds * 1e3 })
   }
-  await load
-  return stalls
+  return { stalls, load: await load }
 }

@@ -1,0 +1,17 @@
+// Builds a forum in a data directory, as a process of its own: what building it takes is given
+// back. Arguments: the directory, the size as JSON, the file that gets the population as JSON.
+
+import { writeFileSync } from 'node:fs'
+import { Progress } from '../src/swarm/progress.ts'
+import { populate, type Size } from './population.ts'
+
+const [dir, size, file] = process.argv.slice(2)
+const progress = new Progress(process.stderr)
+const { identities, messages } = JSON.parse(size) as Size
+const phase = progress.phase('building', identities + messages)
+let ticked = 0
+const population = await populate(dir, JSON.parse(size) as Size, (done) => {
+  for (; ticked < done; ticked++) phase.tick()
+})
+phase.end()
+writeFileSync(file, JSON.stringify(population))

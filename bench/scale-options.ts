@@ -1,0 +1,100 @@
+// The flags of scale.ts.
+
+import { tmpdir } from 'node:os'
+import { parseArgs } from 'node:util'
+import { UsageError } from './options.ts'
+import type { Size } from './population.ts'
+import { scenarios } from './scenarios.ts'
+
+export interface ScaleOptions {
+  size: Size
+  only: string[]
+  rounds: number
+  seconds: number
+  /** Megabytes of log that a killed server leaves behind its last checkpoint. */
+  logMb: number
+  /** Megabytes of log after which the node takes a checkpoint while it is watched. */
+  checkpointMb: number
+  durability: string
+  /** Where the data goes. */
+  dir: string
+  /** A directory that is kept, and used again when it is there. */
+  data: string | null
+  json: string | null
+}
+
+const presets = {
+  messages: '1m',
+  threads: '100k',
+  identities: '100k',
+  bytes: '300',
+  only: 'page,tail,feed-empty,feed-1000,mixed,reply',
+  rounds: '5',
+  seconds: '3',
+  'log-mb': '1024',
+  'checkpoint-mb': '16',
+  durability: 'always',
+  dir: tmpdir(),
+}
+
+export const help = `node dist/bench/scale.js [flags]
+
+  --messages N --threads N --identities N   how much there is; 1m is a million, 100k is 100,000
+  --bytes N            of a message's text
+  --only NAMES         these scenarios, with commas between; none: only starts and stalls
+  --rounds N --seconds N   of each scenario
+  --log-mb N           of log behind the checkpoint, as the server is killed
+  --checkpoint-mb N    of log between two checkpoints, as stalls are watched
+  --durability MODE    as the server's
+  --dir DIR            where data goes
+  --data DIR           keeps what is built there, and uses it again
+  --json FILE          writes the results as JSON too
+
+Presets: ${Object.entries(presets)
+  .map(([name, preset]) => `--${name} ${preset}`)
+  .join(' ')}
+`
+
+/** Null when help is asked for. */
+export function parseScaleOptions(args: string[]): ScaleOptions | null {
+  const values = parseFlags(args)
+  if (values.help) return null
+  const text = (name: keyof typeof presets) => `${values[name] ?? presets[name]}`
+  const number = (name: keyof typeof presets) => parseCount(name, text(name))
+  const only = text('only') === 'none' ? [] : text('only').split(',')
+  const unknown = only.find((each) => !scenarios.some(({ name }) => name === each))
+  if (unknown !== undefined) throw new UsageError(`--only: there is no scenario "${unknown}"`)
+  return {
+    size: {
+      messages: number('messages'),
+      threads: number('threads'),
+      identities: number('identities'),
+      contentBytes: number('bytes'),
+    },
+    only,
+    rounds: number('rounds'),
+    seconds: number('seconds'),
+    logMb: number('log-mb'),
+    checkpointMb: number('checkpoint-mb'),
+    durability: text('durability'),
+    dir: text('dir'),
+    data: values.data === undefined ? null : `${values.data}`,
+    json: values.json === undefined ? null : `${values.json}`,
+  }
+}
+
+function parseCount(name: string, text: string): number {
+  const [, digits, unit] = /^(\d+)([km]?)$/.exec(text) ?? []
+  if (digits === undefined) throw new UsageError(`--${name}: "${text}" is not like 500, 100k or 1m`)
+  return Number(digits) * ({ k: 1e3, m: 1e6 }[unit] ?? 1)
+}
+
+function parseFlags(args: string[]): Partial<Record<string, string | boolean>> {
+  const names = [...Object.keys(presets), 'data', 'json']
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
+  try {
+    return parseArgs({ args, options: { ...options, help: { type: 'boolean' } } }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('\n')[0])
+  }
+}

@@ -1,0 +1,251 @@
+// Question:   does a large forum answer as fast as a small one, and start soon enough?
+// Compares:   a forum of 1 M messages (or as many as are asked for), one of 60,000, and the floor;
+//             starts from the log, after a clean stop, and after SIGKILL; replies and the event
+//             loop with checkpoints and without.
+// Fixed:      64 connections, server on one core, load on another; sides measured alternately.
+// Reports:    seconds to start; memory against rendered bytes; ratios of the scenarios; longest
+//             stall of the event loop and p99.9 of replies while checkpoints are taken.
+// Leaves out: cold caches: what is read at a start was written a moment before.
+// Smoke:      test/bench/scale.test.ts, with 2,000 messages.
+//
+// Run:        node dist/bench/scale.js --help
+
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Progress } from '../src/swarm/progress.ts'
+import { compare, median } from './compare.ts'
+import { describeMachine, type Machine, machineLines } from './machine.ts'
+import { UsageError } from './options.ts'
+import type { Population, Size } from './population.ts'
+import { has, residentBytes } from './process.ts'
+import { type ScenarioResult, type Stall, scenarioResult } from './results.ts'
+import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
+import { scenarios } from './scenarios.ts'
+import { type Forum, setScene, startForum } from './sides.ts'
+import { watchStalls } from './stalls.ts'
+import { scenarioLines } from './table.ts'
+
+const smallSize = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
+const connections = 64
+const mb = 1e6
+/** Megabytes of log between checkpoints, where none is wanted. */
+const neverMb = 1_000_000
+const main = join(import.meta.dirname, '../src/main.js')
+/** Older servers take no checkpoints. */
+const knowsCheckpoints = execFileSync(process.execPath, [main, 'help'], {
+  encoding: 'utf8',
+}).includes('--checkpoint-mb')
+const logBytes = 'agent_forum_journal_bytes_total'
+
+interface ScaleResults {
+  machine: Machine
+  size: Size
+  /** Seconds to start, by what came before. */
+  starts: Record<string, number>
+  memory: { residentMb: number; renderedMb: number }
+  scenarios: ScenarioResult[]
+  checkpoints: CheckpointResult | null
+}
+
+interface CheckpointResult {
+  longestStallMs: { without: number; with: number }
+  p999Ms: { without: number; with: number }
+  stalls: Stall[]
+}
+
+interface Built {
+  data: string
+  population: Population
+}
+
+const say = (...lines: string[]) => process.stdout.write(`${lines.join('\n')}\n`)
+const progress = new Progress(process.stderr)
+
+async function run(args: string[]): Promise<number> {
+  const options = parseScaleOptions(args)
+  if (options === null) {
+    say(help.trimEnd())
+    return 0
+  }
+  if (!has('wrk')) {
+    say('skipped: wrk is not installed (apt-get install wrk)')
+    return 0
+  }
+  const dir = mkdtempSync(join(options.dir, 'agent-forum-scale-'))
+  try {
+    const results = await measure(options, dir)
+    if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
+    return 0
+  } finally {
+    progress.stop()
+    rmSync(dir, { recursive: true })
+  }
+}
+
+async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults> {
+  const { size, durability } = options
+  const machine = describeMachine(dir, durability)
+  say(...machineLines(machine))
+  const large = await build(options.data ?? join(dir, 'large'), size)
+  const starts: Record<string, number> = {}
+  const start = async (after: string, flags: string[] = []) => {
+    const begun = performance.now()
+    const forum = await startForum(large.data, ['--durability', durability, ...flags])
+    starts[after] = (performance.now() - begun) / 1e3
+    say(`start ${after}: ${starts[after].toFixed(2)} s`)
+    return forum
+  }
+  let forum = await start('from what was built')
+  await forum.stop()
+  forum = await start('after a clean stop', checkpointsEvery(neverMb))
+  const memory = await sayMemory(forum)
+  const results = await compareSizes(options, dir, { forum, population: large.population })
+  await writeLog(options, dir, { forum, population: large.population })
+  await forum.stop('SIGKILL')
+  forum = await start(`after SIGKILL with ${options.logMb} MB of log`)
+  await forum.stop()
+  const checkpoints = knowsCheckpoints ? await watchCheckpoints(options, dir, large) : null
+  return { machine, size, starts, memory, scenarios: results, checkpoints }
+}
+
+/** The forum in `home`, built if it is not there yet. */
+async function build(home: string, size: Size): Promise<Built> {
+  const [data, file] = [join(home, 'data'), join(home, 'population.json')]
+  if (!existsSync(file)) {
+    mkdirSync(home, { recursive: true })
+    const args = [join(import.meta.dirname, 'populate.js'), data, JSON.stringify(size), file]
+    const child = spawn(process.execPath, ['--enable-source-maps', ...args], { stdio: 'inherit' })
+    const [code] = await once(child, 'exit')
+    if (code !== 0) throw new Error(`building ended with ${code}`)
+  }
+  return { data, population: JSON.parse(readFileSync(file, 'utf8')) as Population }
+}
+
+async function sayMemory(forum: Forum): Promise<ScaleResults['memory']> {
+  const residentMb = residentBytes(forum.pid) / mb
+  const renderedMb = (await forum.metrics()).get('agent_forum_arena_bytes')! / mb
+  const aim = 1.4 * renderedMb + 300
+  say(
+    `memory: ${residentMb.toFixed(0)} MB resident, ${renderedMb.toFixed(0)} MB rendered; at most ` +
+      `${aim.toFixed(0)} MB (1.4 x rendered + 300): ${residentMb <= aim ? 'met' : 'missed'}`,
+  )
+  return { residentMb, renderedMb }
+}
+
+interface Running {
+  forum: Forum
+  population: Population
+}
+
+/** The scenarios, on the floor, the large forum, and a small one. */
+async function compareSizes(
+  { only, rounds, seconds, durability }: ScaleOptions,
+  dir: string,
+  { forum, population }: Running,
+): Promise<ScenarioResult[]> {
+  if (only.length === 0) return []
+  const small = await build(join(dir, 'small'), smallSize)
+  const smallForum = await startForum(small.data, ['--durability', durability])
+  const results: ScenarioResult[] = []
+  for (const scenario of scenarios.filter(({ name }) => only.includes(name))) {
+    const scene = await setScene(dir, scenario, population, forum)
+    const smallDir = join(dir, 'small')
+    const smallScene = await setScene(smallDir, scenario, small.population, smallForum)
+    const sides = [scene.floor, scene.forum, { ...smallScene.forum, name: 'small' }]
+    const phase = progress.phase(scenario.name, sides.length * rounds)
+    const result = scenarioResult(
+      scenario,
+      connections,
+      await compare(sides, { connections, seconds }, rounds, phase.tick),
+    )
+    phase.end()
+    const [, large, little] = result.sides
+    const ratio = median(large.rounds.map((rate, i) => rate / little.rounds[i]))
+    const outcome = ratio >= 0.8 ? 'met' : 'missed'
+    result.verdicts.push(`at least 0.80 x the small forum: ${outcome}: ${ratio.toFixed(2)}`)
+    say(...scenarioLines(result))
+    results.push(result)
+    await scene.stop()
+    await smallScene.stop()
+  }
+  await smallForum.stop()
+  return results
+}
+
+const replies = scenarios.find(({ name }) => name === 'reply')!
+
+/** Posts replies until the log has grown by as much as is asked for. */
+async function writeLog(
+  { logMb }: ScaleOptions,
+  dir: string,
+  { forum, population }: Running,
+): Promise<void> {
+  const scene = await setScene(dir, replies, population, forum)
+  const written = async () => (await forum.metrics()).get(logBytes)! / mb
+  const begun = await written()
+  const phase = progress.phase('MB of log', logMb)
+  let ticked = 0
+  for (let round = 0; ticked < logMb; round++) {
+    await scene.forum.load({ connections: 256, seconds: 1 }, round)
+    for (const now = (await written()) - begun; ticked < Math.min(now, logMb); ticked++) {
+      phase.tick()
+    }
+  }
+  phase.end()
+  await scene.stop()
+}
+
+function checkpointsEvery(mb: number): string[] {
+  return knowsCheckpoints ? ['--checkpoint-mb', `${mb}`] : []
+}
+
+/** Replies, alternately while checkpoints are taken and while none is. */
+async function watchCheckpoints(
+  { checkpointMb, rounds, seconds, durability }: ScaleOptions,
+  dir: string,
+  { data, population }: Built,
+): Promise<CheckpointResult> {
+  const seen = { with: [] as Stall[][], without: [] as Stall[][] }
+  const p999 = { with: [] as number[], without: [] as number[] }
+  const phase = progress.phase('checkpoints', rounds * 2)
+  for (let round = 0; round < rounds; round++) {
+    for (const side of ['without', 'with'] as const) {
+      const every = side === 'with' ? checkpointMb : neverMb
+      const forum = await startForum(data, ['--durability', durability, ...checkpointsEvery(every)])
+      const scene = await setScene(dir, replies, population, forum)
+      const amount = { connections, seconds: seconds * 2 }
+      const { stalls, load } = await watchStalls(scene.forum, forum, amount)
+      seen[side].push(stalls)
+      p999[side].push(load.latencyMs['99.9'])
+      await scene.stop()
+      await forum.stop()
+      phase.tick()
+    }
+  }
+  phase.end()
+  const longest = (stalls: Stall[][]) => Math.max(...stalls.flat().map(({ stallMs }) => stallMs))
+  const result = {
+    longestStallMs: { without: longest(seen.without), with: longest(seen.with) },
+    p999Ms: { without: median(p999.without), with: median(p999.with) },
+    stalls: seen.with[0],
+  }
+  const { longestStallMs: stall, p999Ms } = result
+  const isShort = stall.with <= 10
+  const ratio = p999Ms.with / p999Ms.without
+  say(
+    `a checkpoint every ${checkpointMb} MB of log, under replies:`,
+    `  longest stall ${stall.with.toFixed(1)} ms (without: ${stall.without.toFixed(1)} ms); ` +
+      `at most 10 ms: ${isShort ? 'met' : 'missed'}`,
+    `  p99.9 of replies ${p999Ms.with.toFixed(1)} ms, ${ratio.toFixed(2)} x without; ` +
+      `at most 2 x: ${ratio <= 2 ? 'met' : 'missed'}`,
+  )
+  return result
+}
+
+process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
+  if (!(error instanceof UsageError)) throw error
+  process.stderr.write(`scale: ${error.message}\n`)
+  return 64
+})

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { has } from '../../bench/process.ts'
+
+// Load generators are not everywhere.
+const skip = has('wrk') ? false : 'wrk is not installed (apt-get install wrk)'
+const program = join(import.meta.dirname, '../../bench/scale.js')
+
+t.test('bench scale: a small forum: started, killed and started again', { skip }, async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
+  t.teardown(() => rmSync(dir, { recursive: true }))
+  const file = join(dir, 'results.json')
+  const flags = {
+    ...{ messages: '2k', threads: '20', identities: '60', only: 'none', rounds: '1' },
+    ...{ seconds: '1', 'log-mb': '1', 'checkpoint-mb': '1', durability: 'none', dir, json: file },
+  }
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
+  await promisify(execFile)(process.execPath, [program, ...args])
+  const { starts, memory, size } = JSON.parse(readFileSync(file, 'utf8'))
+  t.equal(size.messages, 2_000)
+  t.same(Object.keys(starts), [
+    'from what was built',
+    'after a clean stop',
+    'after SIGKILL with 1 MB of log',
+  ])
+  t.ok(memory.residentMb > memory.renderedMb && memory.renderedMb > 0.6, 'in megabytes')
+})
+
+t.test('bench scale: a flag that cannot be used: one line, and exit 64', { skip }, async (t) => {
+  for (const flags of [['--messages', '1g'], ['--only', 'nothing'], ['--unknown']]) {
+    const ended = promisify(execFile)(process.execPath, [program, ...flags])
+    await t.rejects(ended, { code: 64, stderr: /^scale: .+\n$/ })
+  }
+})
