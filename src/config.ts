@@ -20,6 +20,8 @@ export interface Config {
   port: number
   data: string
   durability: Durability
+  /** Of a file of the log. */
+  segmentBytes: number
   /** As given or `always`: what status, logs and benchmarks say. */
   durabilityName: string
   /** Own origin, without a slash at the end; null: http://host:port. */
@@ -71,6 +73,11 @@ const flags = {
     help:
       'always: synced before every answer; interval[:ms]: at most that much is lost when ' +
       'power fails; none',
+  },
+  'segment-mb': {
+    value: 'MB',
+    preset: '64',
+    help: 'size of a file of the log; the next one is made ahead, so two are the least there is',
   },
   'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
   http: {
@@ -135,6 +142,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     data: parseText('data', text('data')),
     durability,
     durabilityName: durabilityName(durability),
+    segmentBytes: parseNumber('segment-mb', text('segment-mb'), 1, 1024) * 2 ** 20,
     publicUrl: parseOrigin(text('public-url')),
     http: parseHttp(text('http')),
     pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),

@@ -182,7 +182,7 @@ async function recover(
   const journal = await openJournal({
     dir: config.data,
     disk,
-    segmentBytes,
+    segmentBytes: segmentBytes ?? config.segmentBytes,
     durability: config.durability,
     onRecord: (position, row) => apply(state, position, decode(row)),
     onProgress: (bytes, ofBytes) => {

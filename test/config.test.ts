@@ -12,6 +12,7 @@ const presets: Partial<Config> = {
   publicUrl: null,
   http: 'auto',
   pollAfterSeconds: 60,
+  segmentBytes: 64 * 2 ** 20,
   trustProxy: false,
   idempotencyHours: 24,
   logLevel: 'info',
@@ -52,6 +53,8 @@ const possible: [string, string, Partial<Config>][] = [
   ['http', 'node', { http: 'node' }],
   ['poll-after', '0', { pollAfterSeconds: 0 }],
   ['poll-after', '86400', { pollAfterSeconds: 86_400 }],
+  ['segment-mb', '1', { segmentBytes: 2 ** 20 }],
+  ['segment-mb', '1024', { segmentBytes: 2 ** 30 }],
   ['idempotency-hours', '1', { idempotencyHours: 1 }],
   ['idempotency-hours', '8760', { idempotencyHours: 8760 }],
   ...['debug', 'warn', 'error', 'silent'].map((level): [string, string, Partial<Config>] => [
@@ -90,6 +93,7 @@ const impossible: Record<string, string[]> = {
   ],
   http: ['', 'apache', 'Node'],
   'poll-after': ['', '-1', '1.5', 'minute', '86401'],
+  'segment-mb': ['', '0', '0.5', '1025', '64k'],
   'idempotency-hours': ['', '0', '-1', '0.5', '8761'],
   'log-level': ['', 'loud', 'INFO', 'trace'],
 }

@@ -10,6 +10,7 @@ import { type Disk, realDisk, syncDirectory } from './disk.ts'
 import { codeOf, type JournalError, storageError } from './errors.ts'
 import { limitsOf } from './limits.ts'
 import { lockDirectory } from './lock.ts'
+import { keepReserve } from './reserve.ts'
 import { scanLog } from './scan.ts'
 import { settle } from './settle.ts'
 import type { SyncStats } from './sync-queue.ts'
@@ -87,6 +88,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     const settled = guarded(`prepare ${dir}`, () =>
       settle(end, { disk, dir, segmentBytes: limits.segmentBytes, onNotice }),
     )
+    keepReserve(disk, dir)
     return new Writer(settled, { disk, dir, limits, durability, onNotice, unlock })
   } catch (error) {
     unlock()

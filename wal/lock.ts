@@ -14,7 +14,8 @@ import { randomBytes } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
 import { type Disk, readFully, writeAll } from './disk.ts'
-import { codeOf, JournalError, storageError } from './errors.ts'
+import { codeOf, isLackOfSpace, JournalError, storageError } from './errors.ts'
+import { giveReserve } from './reserve.ts'
 
 interface Owner {
   token: string
@@ -35,11 +36,11 @@ export function lockDirectory(disk: Disk, dir: string): () => void {
   const own = thisProcess(disk)
   const ownFile = path.join(dir, `lock.${own.token}.tmp`)
   try {
-    createFile(disk, ownFile, JSON.stringify(own))
     try {
+      createEvenIfFull(disk, dir, ownFile, JSON.stringify(own))
       take(disk, dir, ownFile, own)
     } finally {
-      disk.remove(ownFile)
+      removeIfThere(disk, ownFile)
     }
   } catch (error) {
     throw storageError(`lock ${dir}`, error)
@@ -158,6 +159,16 @@ function readText(disk: Disk, file: string): string | null {
     return bytes.toString('utf8', 0, readFully(disk, handle, bytes, 0))
   } finally {
     disk.close(handle)
+  }
+}
+
+function createEvenIfFull(disk: Disk, dir: string, file: string, text: string): void {
+  try {
+    createFile(disk, file, text)
+  } catch (error) {
+    if (!isLackOfSpace(error) || !giveReserve(disk, dir)) throw error
+    removeIfThere(disk, file)
+    createFile(disk, file, text)
   }
 }
 

@@ -145,6 +145,9 @@ export function keepAside(
   try {
     copyRange(disk, source, copy, { from, to, at: 0 })
     disk.sync(copy)
+  } catch (error) {
+    disk.remove(path.join(dir, name))
+    throw error
   } finally {
     disk.close(source)
     disk.close(copy)

@@ -80,7 +80,10 @@ function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {
 
 function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
   const { disk, dir, onNotice } = options
-  if (end !== null) putTornAside(end, options)
+  if (end !== null) {
+    giveZerosBack(end, options)
+    putTornAside(end, options)
+  }
   const storeId = end?.storeId ?? randomBytes(storeIdBytes).toString('hex')
   const seed = end?.seed ?? crcSeed(storeId)
   const base = end?.base ?? { number: 0, at: 0, position: 0, link: 0 }
@@ -103,6 +106,14 @@ function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
   if (end !== null) cutBehindBase(end, options)
   onNotice({ event: 'segment_settled', segment: segmentName(number), position: last.position })
   return { storeId, seed, place: { ...last, number, at }, file, size: disk.size(file) }
+}
+
+// The zeros at the end of the log are the space for what comes, also when the disk is full.
+function giveZerosBack({ end, torn }: LogEnd, { disk, dir }: SettleOptions): void {
+  const tornTo = torn.find(({ number }) => number === end.number)?.to ?? 0
+  const file = disk.open(segmentPath(dir, end.number), 'write')
+  disk.truncate(file, wholeSectors(Math.max(end.at, tornTo)))
+  disk.close(file)
 }
 
 function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOptions): void {

@@ -191,6 +191,10 @@ export class Forum {
     return Number(new URL(this.url).port)
   }
 
+  get pid(): number {
+    return this.#program!.child.pid!
+  }
+
   get log(): string {
     return this.#program === null ? '' : this.#program.stdout + this.#program.stderr
   }

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import type { JournalError } from '../../wal/errors.ts'
-import { appendEach, closeByHand, open, turn, until } from './helpers.ts'
+import { appendEach, closeByHand, dir, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
 t.test('J5: a sync fails with a thousand records waiting: none durable, failed once', async (t) => {
@@ -174,13 +174,42 @@ t.test(
     next.capacityBytes = 36_000
     const after = await open(next)
     t.equal(after.records.length, accepted)
-    await until(() => after.journal.health === 'storage_full')
+    await until(() => {
+      if (after.journal.health === 'ok') after.journal.append('y'.repeat(1000))
+      return after.journal.health === 'storage_full'
+    })
     next.capacityBytes = Number.POSITIVE_INFINITY
     await until(() => after.journal.health === 'ok')
     await appendEach(after.journal, ['after'])
     await after.journal.close()
   },
 )
+
+t.test('disk full to the last byte: killed, torn or not: the next start has room', async (t) => {
+  for (const torn of [false, true]) {
+    const disk = new SimulatedDisk(1)
+    const { journal } = await open(disk)
+    await until(() => disk.pending === 0)
+    const used = () => [...disk.contents().values()].reduce((sum, { length }) => sum + length, 0)
+    disk.capacityBytes = used()
+    await until(() => {
+      if (journal.health === 'ok') journal.append('x'.repeat(1000))
+      return journal.health === 'storage_full'
+    })
+    const accepted = journal.position
+    await until(() => journal.durable === accepted)
+    const next = disk.dieAlone()
+    const last = next.bytesOf(`${dir}/0000000002.wal`)
+    if (torn) last.fill(1, last.lastIndexOf('x') - 50, last.lastIndexOf('x'))
+    next.capacityBytes = used()
+    const after = await open(next)
+    t.equal(after.records.length, torn ? accepted - 1 : accepted)
+    next.capacityBytes = Number.POSITIVE_INFINITY
+    await until(() => after.journal.health === 'ok')
+    await appendEach(after.journal, ['after'])
+    await after.journal.close()
+  }
+})
 
 t.test('the device fails while the next segment is made: final', async (t) => {
   const disk = new SimulatedDisk(1)

@@ -1,0 +1,244 @@
+// Goal:   on a real file system that is full, small, read-only or forbidden, and with no file
+//         descriptor left: writes are refused, reads go on, nothing answered is lost, and the node
+//         goes on by itself when there is room again; a node that cannot start says why in a line.
+// Method: the real program on a tmpfs of a few MiB, made and removed by the test. Mounting needs
+//         root: elsewhere these tests are skipped, and say so.
+// Leaves out: a disk that turns read-only under an open log; test/wal/failure.test.ts has it.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type Answer, type Client, Forum, newKey } from '../api/harness.ts'
+import { dataDirectory, program, run } from '../api/process.ts'
+
+const content = 'x'.repeat(8000)
+const mounted = new Set<string>()
+process.once('exit', () => {
+  for (const place of mounted) tryTo(() => execFileSync('umount', ['-l', place]))
+})
+
+function tryTo(work: () => void): boolean {
+  try {
+    work()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A file system of its own in memory, as long as the test; null where it cannot be mounted. */
+function smallDisk(t: Test, mebibytes: number): string | null {
+  const place = dataDirectory(t)
+  mkdirSync(place)
+  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'none', place]
+  if (!tryTo(() => execFileSync('mount', options, { stdio: 'ignore' }))) return null
+  mounted.add(place)
+  t.teardown(() => {
+    execFileSync('umount', ['-l', place])
+    mounted.delete(place)
+  })
+  return place
+}
+
+/** Takes all the space that is left, to the last byte. */
+function fill(disk: string): string {
+  const ballast = join(disk, 'ballast')
+  const file = openSync(ballast, 'a')
+  const piece = Buffer.alloc(4096, 1)
+  while (tryTo(() => writeSync(file, piece)));
+  closeSync(file)
+  return ballast
+}
+
+class SmallForum extends Forum {
+  readonly answered: string[] = []
+  ana!: Client
+  thread = ''
+
+  static async on(t: Test, disk: string): Promise<SmallForum> {
+    const forum = new SmallForum(join(disk, 'data'), ['--segment-mb', '1'])
+    t.teardown(async () => {
+      await forum.stop('SIGKILL')
+      await forum.agent.destroy()
+    })
+    await forum.start()
+    forum.ana = await forum.identity()
+    forum.thread = (await forum.ana.thread()).body.thread_id
+    return forum
+  }
+
+  async publish(): Promise<Answer> {
+    const answer = await this.ana.reply(this.thread, content, { 'idempotency-key': newKey() })
+    if (answer.status === 201) this.answered.push(answer.body.message_id)
+    return answer
+  }
+
+  /** Publishes until the disk is full, and expects the answer that says so. */
+  async publishUntilFull(t: Test): Promise<void> {
+    for (;;) {
+      const answer = await this.publish()
+      if (answer.status === 201) continue
+      if (answer.body.error === 'overloaded') continue // the next segment is being made
+      t.match(answer, { status: 503, body: { error: 'storage_full' } })
+      t.match(answer.headers['retry-after'], /^\d+$/)
+      return
+    }
+  }
+
+  /** Publishes until it is possible: by itself, once there is room. */
+  async publishAgain(): Promise<void> {
+    for (;;) {
+      const { status, body } = await this.publish()
+      if (status === 201) return
+      if (!/^(storage_full|overloaded)$/.test(body.error)) throw new Error(body.error)
+      await sleep(100)
+    }
+  }
+
+  async shown(): Promise<string[]> {
+    const ids: string[] = []
+    for (let after = 0, more = true; more; ) {
+      const { status, body } = await this.ana.get(`/api/threads/${this.thread}?after=${after}`)
+      if (status !== 200) throw new Error(`${status} ${body.error}`)
+      ids.push(...body.messages.map(({ id }) => id))
+      after = body.next_after
+      more = body.has_more
+    }
+    return ids.slice(1)
+  }
+}
+
+const needsRoot = { timeout: 60_000 }
+
+t.test('full disk: writes 503, reads 200, goes on by itself with space', needsRoot, async (t) => {
+  const disk = smallDisk(t, 6)
+  if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
+  const forum = await SmallForum.on(t, disk)
+  const ballast = fill(disk)
+  await forum.publishUntilFull(t)
+  t.ok(forum.answered.length > 50, `${forum.answered.length} published`)
+  t.same(await forum.shown(), forum.answered)
+  rmSync(ballast)
+  await forum.publishAgain()
+  t.same(await forum.shown(), forum.answered)
+  t.equal(forum.log.match(/"msg":"started"/g)?.length, 1, 'without a restart')
+  t.match(forum.log, /"msg":"storage_full"/)
+  t.match(forum.log, /"msg":"storage_available"/)
+  await forum.stop('SIGKILL')
+  await forum.start()
+  t.same(await forum.shown(), forum.answered)
+})
+
+t.test('full disk: killed, to the last byte: starts, reads, later writes', needsRoot, async (t) => {
+  const disk = smallDisk(t, 6)
+  if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
+  const forum = await SmallForum.on(t, disk)
+  const ballast = fill(disk)
+  await forum.publishUntilFull(t)
+  for (const kill of [1, 2]) {
+    await forum.stop('SIGKILL')
+    fill(disk)
+    await forum.start()
+    t.same(await forum.shown(), forum.answered, `start ${kill} after a kill`)
+    await forum.publishUntilFull(t)
+  }
+  const { code } = (await forum.stop('SIGTERM'))!
+  t.equal(code, 0)
+  fill(disk)
+  await forum.start()
+  await forum.publishUntilFull(t)
+  rmSync(ballast)
+  await forum.publishAgain()
+  t.same(await forum.shown(), forum.answered)
+})
+
+t.test('no file descriptors: served on, and the log when there are some', needsRoot, async (t) => {
+  const disk = smallDisk(t, 16)
+  if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
+  const forum = await SmallForum.on(t, disk)
+  const { pid } = forum
+  const limit = (files: number) =>
+    execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${files}:`])
+  await forum.publish() // the client's connection is there
+  limit(3)
+  await forum.publishUntilFull(t)
+  const waiting = Array.from({ length: 20 }, () =>
+    connect(Number(new URL(forum.url).port), '127.0.0.1'),
+  )
+  await Promise.all(
+    waiting.map((socket) => new Promise((resolve) => socket.once('connect', resolve))),
+  )
+  t.same(await forum.shown(), forum.answered)
+  limit(512)
+  await forum.publishAgain()
+  t.equal(await answerOn(waiting[0]!), 'HTTP/1.1 200')
+  for (const socket of waiting) socket.destroy()
+  t.same(await forum.shown(), forum.answered)
+})
+
+async function answerOn(socket: Socket): Promise<string> {
+  socket.write('GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [bytes] = (await new Promise((resolve) =>
+    socket.once('data', (...all) => resolve(all)),
+  )) as [Buffer]
+  return bytes.toString().slice(0, 12)
+}
+
+t.test(
+  'start: read-only, full, or forbidden: one line, 74, nothing changed',
+  needsRoot,
+  async (t) => {
+    const disk = smallDisk(t, 6)
+    if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
+    const forum = await SmallForum.on(t, disk)
+    await forum.publish()
+    await forum.stop()
+    const contents = () =>
+      readdirSync(forum.data).map((name) => [name, readFileSync(join(forum.data, name), 'latin1')])
+    const before = contents()
+    const refused = async (data: string, words: RegExp) => {
+      const { code, stderr } = await run(['serve', '--port', '0', '--data', data])
+      t.equal(code, 74)
+      t.match(stderr, /^agent-forum: [^\n]+\n$/)
+      t.match(stderr, words)
+    }
+    const remount = (mode: string) => execFileSync('mount', ['-o', `remount,${mode}`, disk])
+    remount('ro')
+    await refused(forum.data, /EROFS/)
+    await refused(join(disk, 'new'), /EROFS/)
+    remount('rw')
+    t.same(contents(), before)
+    fill(disk)
+    mkdirSync(join(disk, 'new'))
+    await refused(join(disk, 'new'), /ENOSPC/)
+    t.same(contents(), before)
+    await forum.start()
+    t.same(await forum.shown(), forum.answered)
+  },
+)
+
+t.test('start: as a user who may not write there: one line, 74', needsRoot, async (t) => {
+  if (process.getuid?.() !== 0) return t.comment('skipped: becoming another user needs root')
+  const foreign = dataDirectory(t)
+  chmodSync(dirname(foreign), 0o755)
+  mkdirSync(foreign, { mode: 0o755 })
+  for (const data of [foreign, join(foreign, 'new')]) {
+    const command = [process.execPath, program, 'serve', '--port', '0', '--data', data]
+    const { status, stderr } = spawnSync('setpriv', ['--reuid=65534', '--clear-groups', ...command])
+    t.equal(status, 74)
+    t.match(`${stderr}`, /^agent-forum: cannot [^\n]+ EACCES: [^\n]+\n$/)
+  }
+  t.same(readdirSync(foreign), [])
+})
