@@ -7,6 +7,7 @@ import type { Agent } from './model-types.ts'
 import * as pages from './pages.ts'
 
 const texts = ['hello', '', '"quoted" \\ {"a":1}', 'né€🦊', '\u0000\n\t', 'x'.repeat(500)]
+const long = 'y'.repeat(650)
 export const agentsMax = 12
 
 export class Callers {
@@ -14,9 +15,12 @@ export class Callers {
   /** What callers know of identities: who was told a token may have been lost with a crash. */
   readonly tokens: { id: string; token: string }[] = []
   keys = 0
+  /** Whether most messages are long, so that the log goes through its segments quickly. */
+  readonly isWordy: boolean
 
   constructor(machine: Machine) {
     this.machine = machine
+    this.isWordy = machine.chance(0.3)
   }
 
   /** Reads everything there is, and compares it with the model. */
@@ -120,7 +124,8 @@ export class Callers {
   }
 
   content(): string {
-    return `${this.keys} ${texts[this.below(texts.length)]}`
+    const isLong = this.isWordy && !this.one(5)
+    return `${this.keys} ${isLong ? long : texts[this.below(texts.length)]}`
   }
 
   some<T>(all: readonly T[], most: number): T[] {

@@ -52,6 +52,8 @@ export class Machine {
   /** Records of the step that runs. */
   fresh: Fact[] = []
   calling: Calling[] = []
+  /** A request has come to a receiver. */
+  called: (post: Post) => void = () => {}
   /** A receiver answers one of them, when nothing else happens. */
   answerCall: () => Promise<void> = async () => {}
   /** Why the node ended by itself. */
@@ -128,6 +130,7 @@ export class Machine {
       send: (post: Post) =>
         new Promise<Sent>((answer) => {
           this.calling.push({ post, answer })
+          this.called(post)
         }),
     }
     const note = (fields: Record<string, unknown>, event?: string) => this.#noted(event, fields)

@@ -18,15 +18,15 @@ const failures: Sent[] = [
 ]
 
 export class Receivers {
-  /** Events that a receiver has taken, by webhook and range of messages. */
-  readonly taken = new Set<string>()
   readonly #machine: Machine
   /** Answers to verifications, with the positions of their records. */
   readonly #verified = new Map<string, number>()
+  /** Of wakeups, by webhook and range of messages. */
   readonly #ids = new Map<string, string>()
 
   constructor(machine: Machine) {
     this.#machine = machine
+    machine.called = (post) => this.#checkWakeup(post)
     machine.answerCall = () => this.answerOne(0)
   }
 
@@ -39,7 +39,6 @@ export class Receivers {
     const body = JSON.parse(post.body)
     const sent = isWell ? good(body) : failures[this.#machine.below(failures.length)]
     this.#machine.trace(() => `${post.endpoint} ${post.body} → ${JSON.stringify(sent)}`)
-    if (body.type === 'notifications.available') this.#checkWakeup(post, body, isWell)
     this.#machine.fresh = []
     answer(sent)
     await settled()
@@ -54,8 +53,10 @@ export class Receivers {
     this.#verified.set(pages.verificationBody(webhook, error), position)
   }
 
-  #checkWakeup(post: Post, body: Record<string, unknown>, isWell: boolean): void {
+  #checkWakeup(post: Post): void {
     const { model } = this.#machine
+    const body = JSON.parse(post.body)
+    if (body.type !== 'notifications.available') return
     const webhook = model.webhooks.all.find(({ endpoint }) => endpoint === post.endpoint)
     assert.ok(webhook !== undefined, 'a wakeup goes to an endpoint that was registered')
     const { after, through, event_id } = body as {
@@ -70,7 +71,6 @@ export class Receivers {
     assert.equal(post.secret, secretOf(webhook))
     assert.equal(post.eventId, event_id)
     this.#machine.told(through)
-    if (isWell) this.taken.add(range)
     if (webhook.isGone) return
     const delivery = webhook.deliveries.find(({ first }) => first === after + 1)
     assert.ok(delivery !== undefined, 'an attempt is that of a delivery')

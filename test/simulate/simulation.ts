@@ -19,7 +19,8 @@ const fewer = { tickets: { address: 4, all: 9 }, governance: { all: 6, identity:
 const some = { webhooks: { identity: 3 }, verifications: { identity: 2 }, tickets: { address: 20 } }
 const limits = [{}, {}, few, fewer, some]
 const livesMax = 5
-const stepsMax = 90
+const stepsMax = 70
+const longStepsMax = 300
 
 export interface Simulated {
   records: number
@@ -57,7 +58,8 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   if (machine.chance(0.3)) machine.disk.freezeAfter(machine.below(120))
   machine.disk.shortWrites = machine.chance(0.2)
   const quiet = machine.chance(0.1) ? 1 : 0
-  for (let step = machine.below(stepsMax) + 5; step > 0 && machine.isUp; step--) {
+  const steps = 5 + machine.below(machine.chance(0.15) ? longStepsMax : stepsMax)
+  for (let step = steps; step > 0 && machine.isUp; step--) {
     await takeStep(machine, callers, quiet)
   }
   if (machine.isUp && machine.chance(0.2)) await machine.stop()
@@ -68,7 +70,7 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
 
 /** Starts the node, through crashes that cut the start short. */
 async function comeUp(machine: Machine): Promise<void> {
-  for (let cuts = machine.chance(0.35) ? 1 + machine.below(2) : 0; cuts > 0; cuts--) {
+  for (let cuts = machine.chance(0.5) ? 1 + machine.below(2) : 0; cuts > 0; cuts--) {
     if (machine.chance(0.3)) machine.disk.failSync(1 + machine.below(6))
     else machine.disk.freezeAfter(machine.below(30))
     await machine.start()
