@@ -45,6 +45,8 @@ export interface Config {
   /** PEM of a further certificate authority that webhooks may be signed by, or null. */
   webhookCa: string | null
   idempotencyHours: number
+  /** MiB of log after which a checkpoint is taken; 0: none are taken. */
+  checkpointMb: number
   logLevel: string
 }
 
@@ -116,6 +118,11 @@ const flags = {
   },
   'webhook-ca': { value: 'FILE', preset: '', help: 'a further authority for webhooks, as PEM' },
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
+  'checkpoint-mb': {
+    value: 'MB',
+    preset: '256',
+    help: 'a checkpoint after so much log: what a start replays at most; 0: none are taken',
+  },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
 
@@ -159,6 +166,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     webhookAllowPrivate: parseSwitch('webhook-allow-private', text('webhook-allow-private')),
     webhookCa: readCertificate('webhook-ca', text('webhook-ca')),
     idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
+    checkpointMb: parseNumber('checkpoint-mb', text('checkpoint-mb'), 0, 1_048_576),
     logLevel: parseLevel(text('log-level')),
   }
 }

@@ -8,8 +8,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Journal, type JournalOptions, openJournal } from '../wal/journal.ts'
+import type { Pause } from '../wal/pace.ts'
 import type { Service } from './api/route.ts'
 import { routesOf } from './api/routes.ts'
+import { CheckpointSchedule } from './checkpoints.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Send } from './delivery/send.ts'
 import { loadEpoch } from './epoch.ts'
@@ -39,6 +41,8 @@ const lingerMs = 50
 export interface Node {
   /** Where it answers. */
   url: string
+  /** Takes a checkpoint now; resolves when it is taken, or has failed. */
+  takeCheckpoint(): Promise<void>
   /** Drains and stops; resolves when everything is on disk. */
   stop(): Promise<void>
   /** Rejects when the storage fails. */
@@ -47,6 +51,8 @@ export interface Node {
 
 /** What a node stands on, where it is not this machine: tests put a node on ground that shakes. */
 export interface Ground extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
+  /** Says when work on a checkpoint has lasted long enough. */
+  pause?: Pause
   /** Takes requests. */
   listen?: Listen
   /** Posts to webhooks. */
@@ -65,17 +71,14 @@ export async function startNode(
   const load = new Load(config.nodeLimits.load)
   const edge = new Edge(routesOf(config), availability, config, load)
   const startedAt = performance.now()
-  const state = new State({
-    retentionMs: config.idempotencyHours * 3_600_000,
-    seed: randomSeed(),
-    limits: config.limits,
-  })
   const about = { version, http: http.name, durability: config.durabilityName }
+  const state = newState(config)
   const { memoryBytesMax } = config.nodeLimits
   const { meter } = edge
   const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
+  const checkpoints = new CheckpointSchedule(config, log, ground)
   // This takes the directory at once, so a second start hears of it before it hears of the port.
-  const recovering = recover(config, vitals, log, ground)
+  const recovering = recover(config, vitals, checkpoints, log, ground)
   await Promise.race([recovering, nextTurn()])
   const onRequest = (exchange: Exchange) => edge.handle(exchange)
   const { host, port, opsPort } = config
@@ -115,10 +118,12 @@ export async function startNode(
   availability.refusal = null
   expire(forum)
   wakeups.resume()
+  checkpoints.begin(journal, forum.state)
   const expiry = setInterval(() => expire(forum), expiryCheckMs)
   return {
     url,
     failed,
+    takeCheckpoint: () => checkpoints.take(),
     async stop() {
       clearInterval(expiry)
       unwatch()
@@ -126,6 +131,7 @@ export async function startNode(
       listener.stop()
       await wakeups.stop()
       await nextTurn() // what the webhooks said is answered
+      await checkpoints.stop()
       await journal.close()
       await sleep(lingerMs)
       ops?.stop()
@@ -171,27 +177,39 @@ function stamps(vitals: Vitals, log: Logger): Stamps {
   })
 }
 
+function newState(config: Config): State {
+  const retentionMs = config.idempotencyHours * 3_600_000
+  return new State({ retentionMs, seed: randomSeed(), limits: config.limits })
+}
+
 async function recover(
   config: Config,
   vitals: Vitals,
+  checkpoints: CheckpointSchedule,
   log: Logger,
   { disk, segmentBytes }: Ground,
 ): Promise<Journal> {
-  const { state } = vitals
+  const fresh = () => {
+    vitals.state = newState(config)
+    return vitals.state
+  }
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,
     disk,
     segmentBytes: segmentBytes ?? config.segmentBytes,
     durability: config.durability,
-    onRecord: (position, row) => apply(state, position, decode(row)),
+    from: (storeId) => checkpoints.load(storeId, fresh),
+    onRecord: (position, row) => apply(vitals.state, position, decode(row)),
     onProgress: (bytes, ofBytes) => {
       vitals.replayed = { bytes, ofBytes }
     },
     onNotice: ({ event, ...fields }) => log.info(fields, event),
   })
+  const { state } = vitals
   const recovered = {
     position: journal.position,
+    checkpoint: checkpoints.stats.position,
     identities: state.identities.count,
     threads: state.threads.count,
     messages: state.messages.count,

@@ -35,7 +35,7 @@ const below: Record<string, readonly string[]> = {
   'src/http': ['src/api', 'src/forum', 'src/state'],
   'src/api': ['src/forum', 'src/state', 'src/actors', 'src/delivery'],
   'src/forum': ['src/state', 'src/actors', 'wal'],
-  'src/state': ['src/actors'],
+  'src/state': ['src/actors', 'wal'],
   'src/actors': ['src/state/column.ts'],
   'src/delivery': ['src/state', 'src/actors'],
   'src/ops': ['src/http', 'src/state', 'wal'],

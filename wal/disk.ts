@@ -26,12 +26,21 @@ export interface Disk {
   link(existing: string, path: string): void
   remove(path: string): void
 
+  /** As `read`. Nobody else may look at `into` before `done`. */
+  readLater(
+    file: number,
+    into: Uint8Array,
+    at: number,
+    done: (error: Error | null, read: number) => void,
+  ): void
   writeLater(
     file: number,
     bytes: Uint8Array,
     at: number,
     done: (error: Error | null, written: number) => void,
   ): void
+  /** As `remove`: to free a large file may take long. */
+  removeLater(path: string, done: (error: Error | null) => void): void
   syncLater(file: number, done: (error: Error | null) => void): void
   /** Makes durable what was written before the call. The hot path. */
   dataSyncLater(file: number, done: (error: Error | null) => void): void
@@ -58,7 +67,9 @@ export const realDisk: Disk = {
   rename: (from, to) => fs.renameSync(from, to),
   link: (existing, path) => fs.linkSync(existing, path),
   remove: (path) => fs.unlinkSync(path),
+  readLater: (file, into, at, done) => fs.read(file, into, 0, into.length, at, done),
   writeLater: (file, bytes, at, done) => fs.write(file, bytes, 0, bytes.length, at, done),
+  removeLater: (path, done) => fs.unlink(path, done),
   syncLater: (file, done) => fs.fsync(file, done),
   dataSyncLater: (file, done) => fs.fdatasync(file, done),
 }
@@ -92,6 +103,67 @@ export function syncDirectory(disk: Disk, dir: string): void {
   } finally {
     disk.close(file)
   }
+}
+
+/** As `writeAll`, in the background. */
+export async function writeAllLater(
+  disk: Disk,
+  file: number,
+  bytes: Uint8Array,
+  at: number,
+): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const rest = bytes.subarray(done)
+    const count = await new Promise<number>((resolve, reject) => {
+      disk.writeLater(file, rest, at + done, (error, written) =>
+        error ? reject(error) : resolve(written),
+      )
+    })
+    if (count === 0) throw noSpace()
+    done += count
+  }
+}
+
+/** As `readFully`, in the background. */
+export async function readFullyLater(
+  disk: Disk,
+  file: number,
+  into: Uint8Array,
+  at: number,
+): Promise<number> {
+  let done = 0
+  while (done < into.length) {
+    const rest = into.subarray(done)
+    const count = await new Promise<number>((resolve, reject) => {
+      disk.readLater(file, rest, at + done, (error, read) =>
+        error ? reject(error) : resolve(read),
+      )
+    })
+    if (count === 0) break
+    done += count
+  }
+  return done
+}
+
+export function removeLater(disk: Disk, path: string): Promise<void> {
+  return settled((done) => disk.removeLater(path, done))
+}
+
+/** As `syncDirectory`, in the background. */
+export async function syncDirectoryLater(disk: Disk, dir: string): Promise<void> {
+  const file = disk.open(dir, 'read')
+  try {
+    await settled((done) => disk.syncLater(file, done))
+  } finally {
+    disk.close(file)
+  }
+}
+
+/** A call that ends in `Later`, as a promise. */
+export function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((error) => (error ? reject(error) : resolve()))
+  })
 }
 
 // A write of nothing, without an error, is how a full disk may look.

@@ -7,11 +7,12 @@
 
 import path from 'node:path'
 import { type Disk, realDisk, syncDirectory } from './disk.ts'
-import { codeOf, type JournalError, storageError } from './errors.ts'
+import { codeOf, JournalError, storageError } from './errors.ts'
 import { limitsOf } from './limits.ts'
 import { lockDirectory } from './lock.ts'
 import { keepReserve } from './reserve.ts'
 import { scanLog } from './scan.ts'
+import { listSegments } from './segments.ts'
 import { settle } from './settle.ts'
 import type { SyncStats } from './sync-queue.ts'
 import { Writer } from './writer.ts'
@@ -31,8 +32,11 @@ export interface JournalOptions {
   /** A whole number of sectors, from 16 KiB to 1 GiB; default 64 MiB. */
   segmentBytes?: number | undefined
   durability?: Durability
-  /** Records after this position are replayed; default 0, all. */
-  from?: number
+  /**
+   * Records after this position are replayed; default 0, all. A function is asked when the
+   * directory is locked; it is told the id of the store, or null when there is no log yet.
+   */
+  from?: number | ((storeId: string | null) => Promise<number>)
   onRecord: (position: number, record: unknown) => void
   /** Bytes of the log that have been read, and all there are. */
   onProgress?: (done: number, total: number) => void
@@ -45,6 +49,8 @@ export interface JournalStats {
   records: number
   /** Bytes written, padding included. */
   bytes: number
+  /** Bytes of the log that were replayed when it was opened. */
+  replayedBytes: number
   syncs: SyncStats
   /** Number of the segment that is written to. */
   segment: number
@@ -66,6 +72,10 @@ export interface Journal {
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */
   onFailed: (error: JournalError) => void
   stats(): JournalStats
+  /** Resolves when all that was appended is synced, whatever the mode. Rejects when that fails. */
+  sync(): Promise<void>
+  /** Removes segments whose records are all before this one's position, which is synced. */
+  dropBefore(position: number): Promise<void>
   /** Makes durable what was appended, seals, and gives the directory back. Never rejects. */
   close(): Promise<void>
 }
@@ -78,22 +88,51 @@ const segmentBytesDefault = 64 * 1024 * 1024
  * use, 76 written by a newer version, 77 damage; and with what `onRecord` throws.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { dir, disk = realDisk, durability = { mode: 'always' }, from = 0 } = options
+  const { dir, disk = realDisk, durability = { mode: 'always' } } = options
   const { onRecord, onProgress, onNotice = () => {} } = options
   const limits = limitsOf(options.segmentBytes ?? segmentBytesDefault)
   makeDirectory(disk, dir)
   const unlock = lockDirectory(disk, dir)
   try {
+    const from = await startOf(options.from ?? 0, disk, dir)
     const end = await scanLog({ disk, dir, from, onRecord, onProgress })
+    if (end === null && from > 0) throw noLog(dir, from)
     const settled = guarded(`prepare ${dir}`, () =>
       settle(end, { disk, dir, segmentBytes: limits.segmentBytes, onNotice }),
     )
     keepReserve(disk, dir)
-    return new Writer(settled, { disk, dir, limits, durability, onNotice, unlock })
+    const replayedBytes = end?.replayedBytes ?? 0
+    return new Writer(settled, {
+      disk,
+      dir,
+      limits,
+      durability,
+      replayedBytes,
+      onNotice,
+      unlock,
+    })
   } catch (error) {
     unlock()
     throw error
   }
+}
+
+async function startOf(
+  from: Exclude<JournalOptions['from'], undefined>,
+  disk: Disk,
+  dir: string,
+): Promise<number> {
+  if (typeof from === 'number') return from
+  const [first] = listSegments(disk, dir)
+  return from(first?.head.kind === 'good' ? first.head.header.storeId : null)
+}
+
+function noLog(dir: string, from: number): JournalError {
+  return new JournalError(
+    77,
+    `${dir} has no log, and it was known to reach position ${from}; nothing was changed, ` +
+      'put the segments (*.wal) back',
+  )
 }
 
 // Its name must survive as well as what it holds.

@@ -49,6 +49,8 @@ export interface LogEnd {
   /** Where the good frames of each segment end. */
   ends: Map<number, number>
   segments: SegmentSummary[]
+  /** Of the frames that were given to `onRecord`. */
+  replayedBytes: number
   verdict: Exclude<TailVerdict, 'damage'>
 }
 
@@ -88,6 +90,7 @@ class LogScan {
   #end: Place
   #watermark: number
   #sealed = false
+  #replayedBytes = 0
   readonly #reader: SegmentReader
 
   constructor(options: ScanOptions, files: SegmentFile[], first: SegmentHeader) {
@@ -186,6 +189,7 @@ class LogScan {
 
   #replay(bytes: Buffer, frame: Frame): void {
     if (frame.lastPosition <= this.#options.from) return
+    this.#replayedBytes += frame.length
     const whole = eachRecord(bytes, frame, (position, start, end) => {
       if (position <= this.#options.from) return
       let record: unknown
@@ -237,7 +241,8 @@ class LogScan {
     }
     const { torn, spares } = rest
     const known = { storeId: this.#storeId, seed: this.#seed, base: this.#base, end, verdict }
-    return { ...known, torn, spares, ends: this.#ends, segments: this.#segments }
+    const replayedBytes = this.#replayedBytes
+    return { ...known, torn, spares, ends: this.#ends, segments: this.#segments, replayedBytes }
   }
 
   #load(index: number): Promise<Buffer> {

@@ -1,7 +1,15 @@
 // Segment files: their names, how one is read, and how a new one is made ahead of need.
 
 import path from 'node:path'
-import { type Disk, noSpace, readFully, syncDirectory, writeAll } from './disk.ts'
+import {
+  type Disk,
+  readFully,
+  settled,
+  syncDirectory,
+  syncDirectoryLater,
+  writeAll,
+  writeAllLater,
+} from './disk.ts'
 import { storageError } from './errors.ts'
 import { decodeSegmentHeader, type ReadHeader, segmentHeaderBytes } from './format.ts'
 
@@ -89,7 +97,9 @@ export async function makeSpare(
   const file = disk.open(temporary, 'create')
   try {
     for (let at = 0; at < size && !stopped(); ) {
-      at += await writeLater(disk, file, zeroPiece.subarray(0, size - at), at)
+      const piece = zeroPiece.subarray(0, size - at)
+      await writeAllLater(disk, file, piece, at)
+      at += piece.length
       await settled((done) => disk.dataSyncLater(file, done))
     }
     if (!stopped()) {
@@ -108,27 +118,22 @@ export async function makeSpare(
   return null
 }
 
-async function writeLater(disk: Disk, file: number, bytes: Buffer, at: number): Promise<number> {
-  const written = await new Promise<number>((resolve, reject) => {
-    disk.writeLater(file, bytes, at, (error, count) => (error ? reject(error) : resolve(count)))
-  })
-  if (written === 0) throw noSpace()
-  return written
-}
-
-async function syncDirectoryLater(disk: Disk, dir: string): Promise<void> {
-  const file = disk.open(dir, 'read')
-  try {
-    await settled((done) => disk.syncLater(file, done))
-  } finally {
-    disk.close(file)
+/**
+ * Removes the segments before the one that holds `position`, which is synced, oldest first. Each
+ * removal is durable before the next, so that no crash leaves a gap.
+ */
+export async function dropSegments(disk: Disk, dir: string, position: number): Promise<string[]> {
+  const files = listSegments(disk, dir)
+  // The first segment's header must be known to be durable: a record behind it vouches for it.
+  const first = files.findLastIndex(
+    ({ head }) => head.kind === 'good' && head.header.firstPosition <= position,
+  )
+  const dropped = files.slice(0, Math.max(0, first)).map(({ name }) => name)
+  for (const name of dropped) {
+    await settled((done) => disk.removeLater(path.join(dir, name), done))
+    await syncDirectoryLater(disk, dir)
   }
-}
-
-function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    start((error) => (error ? reject(error) : resolve()))
-  })
+  return dropped
 }
 
 /** Copies `from..to` of one segment to a file of its own that survives; returns its name. */

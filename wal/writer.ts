@@ -13,10 +13,11 @@ import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.t
 import type { Durability, Health, Journal, JournalStats, Notice } from './journal.ts'
 import type { Limits } from './limits.ts'
 import { OpenSegment } from './open-segment.ts'
-import { segmentName, segmentPath } from './segments.ts'
+import { dropSegments, segmentName, segmentPath } from './segments.ts'
 import { encodeSeal, type Settled } from './settle.ts'
 import { Spare } from './spare.ts'
 import { SyncQueue } from './sync-queue.ts'
+import { Waiters } from './waiters.ts'
 
 // One thread of the pool stays free for the next segment.
 const syncsInFlightMax = 3
@@ -27,6 +28,7 @@ export interface WriterOptions {
   dir: string
   limits: Limits
   durability: Durability
+  replayedBytes: number
   onNotice: (notice: Notice) => void
   unlock: () => void
 }
@@ -54,6 +56,7 @@ export class Writer implements Journal {
   #records = 0
   #bytes = 0
   #flushPlanned = false
+  readonly #waiters = new Waiters()
   #idle: NodeJS.Timeout | null = null
   #interval: NodeJS.Timeout | null = null
   #state: 'open' | 'closing' | 'failed' = 'open'
@@ -115,13 +118,25 @@ export class Writer implements Journal {
   }
 
   stats(): JournalStats {
-    return {
-      batches: this.#frames,
-      records: this.#records,
-      bytes: this.#bytes,
-      syncs: this.#syncs.stats(),
-      segment: this.#segment.number,
-    }
+    const counts = { batches: this.#frames, records: this.#records, bytes: this.#bytes }
+    const { replayedBytes } = this.#options
+    return { ...counts, replayedBytes, syncs: this.#syncs.stats(), segment: this.#segment.number }
+  }
+
+  sync(): Promise<void> {
+    if (this.#state === 'failed') return Promise.reject(new Error('the journal has failed'))
+    setImmediate(() => {
+      if (this.#state === 'open') this.#flush()
+      if (this.#syncs.length === 0) this.#startSync()
+      this.#waiters.advance(this.#synced)
+    })
+    return this.#waiters.add(this.#position)
+  }
+
+  async dropBefore(position: number): Promise<void> {
+    const { disk, dir, onNotice } = this.#options
+    const segments = await dropSegments(disk, dir, position)
+    if (segments.length > 0) onNotice({ event: 'segments_dropped', segments, position })
   }
 
   close(): Promise<void> {
@@ -240,7 +255,9 @@ export class Writer implements Journal {
     this.#synced = position
     this.#unsyncedBytes -= bytes
     if (moved && this.#always) this.onDurable(position)
+    this.#waiters.advance(position)
     this.#flush()
+    if (this.#waiters.count > 0) this.#startSync()
     this.#sealWhenIdle()
     this.#closeStep()
   }
@@ -272,7 +289,9 @@ export class Writer implements Journal {
     this.#state = 'failed'
     this.#stopTimers()
     const file = segmentPath(this.#options.dir, this.#segment.number)
-    this.onFailed(storageError(`${doing} ${file}`, cause))
+    const error = storageError(`${doing} ${file}`, cause)
+    this.#waiters.fail(error)
+    this.onFailed(error)
     this.#finish()
   }
 }

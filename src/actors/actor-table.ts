@@ -49,6 +49,11 @@ export class ActorTable<C extends Record<string, number>, E extends { type: stri
     return this.states.length
   }
 
+  /** The columns by name, the states among them. */
+  get stores(): Record<string, Column> {
+    return { states: this.states, ...this.columns }
+  }
+
   /** Adds an actor in the initial state and context; returns its number. */
   add(): number {
     for (const field in this.#initial) this.columns[field].push(this.#initial[field])

@@ -13,11 +13,15 @@
 // Neighbours: page.ts assembles answers, messages.ts and tables hold the addresses.
 
 import assert from 'node:assert/strict'
+import type { PagedStore } from '../../wal/paged-store.ts'
 
 /** Bytes at the head of every chunk that belong to page.ts. */
 export const pageBytes = 1 << 20
 
 const chunkBytes = 64 << 20
+/** Of a chunk, what holds entries: a whole number of the pages that checkpoints save. */
+const entriesBytes = chunkBytes - pageBytes
+const pagesPerChunk = entriesBytes / pageBytes
 const unitBytes = 8
 const unitsPerChunk = chunkBytes / unitBytes
 const chunkShift = Math.log2(unitsPerChunk)
@@ -27,13 +31,18 @@ const chunksMax = 2 ** (32 - chunkShift)
 const bytesPerUnit = 3
 
 assert(Number.isInteger(chunkShift), 'an address is split by shifting')
+assert(Number.isInteger(pagesPerChunk), 'a saved page lies in one chunk')
 
-export class Arena {
+export class Arena implements PagedStore {
   readonly #chunks: Buffer[] = [newChunk()]
   /** Where the next entry goes: an offset in the last chunk. */
   #free = pageBytes
   /** Bytes of the entry appended last. */
   written = 0
+  /** Entries up to here, counted without scratch, are saved, save for pages that are soiled. */
+  #savedBytes = 0
+  #frozenBytes = 0
+  readonly #soiled = new Set<number>()
 
   /** Bytes held, with what lies unused at the end of full chunks. */
   get bytes(): number {
@@ -73,6 +82,50 @@ export class Arena {
   ascii(address: number, from: number, to: number): string {
     const start = this.offset(address)
     return this.chunk(address).toString('latin1', start + from, start + to)
+  }
+
+  // ── What a checkpoint asks: all pages below the last are done with (A1), so none is copied ─────
+
+  get stores(): Record<string, PagedStore> {
+    return { entries: this }
+  }
+
+  get pageBytes(): number {
+    return pageBytes
+  }
+
+  freeze(): number {
+    this.#frozenBytes = (this.#chunks.length - 1) * entriesBytes + this.#free - pageBytes
+    return this.#frozenBytes
+  }
+
+  frozen(page: number): Uint8Array | null {
+    const from = page * pageBytes
+    const to = Math.min(from + pageBytes, this.#frozenBytes)
+    if (to <= this.#savedBytes && !this.#soiled.has(page)) return null
+    return this.room(page).subarray(0, to - from)
+  }
+
+  thaw(isSaved: boolean): void {
+    if (!isSaved) return
+    this.#savedBytes = this.#frozenBytes
+    this.#soiled.clear()
+  }
+
+  soil(page: number): void {
+    this.#soiled.add(page)
+  }
+
+  fill(bytes: number): void {
+    assert(this.#chunks.length === 1 && this.#free === pageBytes, 'only an empty arena is filled')
+    while (this.#chunks.length * entriesBytes < bytes) this.#addChunk()
+    this.#free = pageBytes + bytes - (this.#chunks.length - 1) * entriesBytes
+    this.#savedBytes = bytes
+  }
+
+  room(page: number): Uint8Array {
+    const chunk = this.#chunks[Math.floor(page / pagesPerChunk)]
+    return chunk.subarray(((page % pagesPerChunk) + 1) * pageBytes)
   }
 
   #addChunk(): void {

@@ -2,24 +2,36 @@
 //
 //   chunks   [ 0 … 65,535 ] [ 65,536 … 131,071 ] [ 131,072 …
 //              row i is chunks[i >>> 16][i & 0xffff]
+//   pages    [ 4,096 rows ][ … ]   a chunk has 16: what a checkpoint saves when one of them changed
 //
 // N1. Growth adds a chunk and copies nothing: a push costs the same at any size.
 // N2. Rows are 0 … length - 1; no other row is read or written.
 // N3. A column stores exactly what it is given, or throws: no wrapping, no rounding.
 //
-// Neighbours: tables are made of columns; a checkpoint copies whole chunks.
+// Neighbours: tables are made of columns; page-marks.ts knows which pages changed.
+
+import assert from 'node:assert/strict'
+import type { PagedStore } from '../../wal/paged-store.ts'
+import { PageMarks } from './page-marks.ts'
 
 type Chunk = Uint8Array | Uint16Array | Uint32Array | Float64Array
 
 export const chunkRows = 65_536
+export const pageRows = 4_096
+const pageShift = Math.log2(pageRows)
+const pagesPerChunk = chunkRows / pageRows
 
 /** A growing column of numbers; its four kinds differ only in what one entry can hold. */
-export abstract class Column {
+export abstract class Column implements PagedStore {
   readonly #chunks: Chunk[] = []
+  readonly #marks = new PageMarks((page) => this.room(page).subarray(0, this.pageBytes))
   #length = 0
+  #frozenBytes = 0
 
   /** One zeroed chunk of `chunkRows` entries. */
   protected abstract newChunk(): Chunk
+  /** Bytes of one entry. */
+  protected abstract readonly entryBytes: number
 
   /** Rows pushed so far. */
   get length(): number {
@@ -37,9 +49,18 @@ export abstract class Column {
     return this.#chunks[i >>> 16][i & 0xffff]
   }
 
+  /** Copies the rows `from` up to `to` to the start of `into`. */
+  copy(from: number, to: number, into: Uint32Array): void {
+    if (!(from >= 0 && from <= to && to <= this.#length)) throw noRow(to - 1, this.#length)
+    const chunks = this.#chunks
+    for (let i = from; i < to; i++) into[i - from] = chunks[i >>> 16][i & 0xffff]
+  }
+
   /** Replaces row `i`; throws RangeError when there is no such row, or it cannot hold `value`. */
   set(i: number, value: number): void {
     if (!(i >= 0 && i < this.#length)) throw noRow(i, this.#length)
+    const marks = this.#marks
+    if (marks.changed[i >>> pageShift] !== marks.now) marks.touch(i >>> pageShift)
     const chunk = this.#chunks[i >>> 16]
     const before = chunk[i & 0xffff]
     chunk[i & 0xffff] = value
@@ -51,7 +72,9 @@ export abstract class Column {
   /** Adds a row and returns its number; throws RangeError when the column cannot hold `value`. */
   push(value: number): number {
     const i = this.#length
-    if (i >>> 16 === this.#chunks.length) this.#chunks.push(this.newChunk())
+    if (i >>> 16 === this.#chunks.length) this.#addChunk()
+    const marks = this.#marks
+    if (marks.changed[i >>> pageShift] !== marks.now) marks.touch(i >>> pageShift)
     const chunk = this.#chunks[i >>> 16]
     chunk[i & 0xffff] = value
     if (chunk[i & 0xffff] !== value) {
@@ -61,10 +84,64 @@ export abstract class Column {
     this.#length = i + 1
     return i
   }
+
+  /** Adds `count` rows of zero and returns the first one's number. */
+  extend(count: number): number {
+    const first = this.#length
+    const length = first + count
+    while (this.#chunks.length * chunkRows < length) this.#addChunk()
+    for (let page = first >>> pageShift; page * pageRows < length; page++) this.#marks.touch(page)
+    this.#length = length
+    return first
+  }
+
+  // ── What a checkpoint asks ────────────────────────────────────────────────────────────────────
+
+  get pageBytes(): number {
+    return pageRows * this.entryBytes
+  }
+
+  freeze(): number {
+    this.#frozenBytes = this.#length * this.entryBytes
+    this.#marks.freeze(Math.ceil(this.#length / pageRows))
+    return this.#frozenBytes
+  }
+
+  frozen(page: number): Uint8Array | null {
+    return this.#marks.take(page)?.subarray(0, this.#frozenBytes - page * this.pageBytes) ?? null
+  }
+
+  thaw(isSaved: boolean): void {
+    this.#marks.thaw(isSaved)
+  }
+
+  soil(page: number): void {
+    this.#marks.soil(page)
+  }
+
+  fill(bytes: number): void {
+    const rows = bytes / this.entryBytes
+    assert(this.#length === 0, 'only an empty column is filled')
+    assert(Number.isInteger(rows), 'rows are saved whole')
+    while (this.#chunks.length * chunkRows < rows) this.#addChunk()
+    this.#length = rows
+  }
+
+  room(page: number): Uint8Array {
+    const { buffer, byteOffset, byteLength } = this.#chunks[Math.floor(page / pagesPerChunk)]
+    const from = (page % pagesPerChunk) * this.pageBytes
+    return new Uint8Array(buffer, byteOffset + from, byteLength - from)
+  }
+
+  #addChunk(): void {
+    this.#chunks.push(this.newChunk())
+    this.#marks.reserve(this.#chunks.length * pagesPerChunk)
+  }
 }
 
 /** Whole numbers 0 … 255. */
 export class Uint8Column extends Column {
+  protected readonly entryBytes = 1
   protected newChunk(): Chunk {
     return new Uint8Array(chunkRows)
   }
@@ -72,6 +149,7 @@ export class Uint8Column extends Column {
 
 /** Whole numbers 0 … 65,535. */
 export class Uint16Column extends Column {
+  protected readonly entryBytes = 2
   protected newChunk(): Chunk {
     return new Uint16Array(chunkRows)
   }
@@ -79,6 +157,7 @@ export class Uint16Column extends Column {
 
 /** Whole numbers 0 … 2^32 - 1. */
 export class Uint32Column extends Column {
+  protected readonly entryBytes = 4
   protected newChunk(): Chunk {
     return new Uint32Array(chunkRows)
   }
@@ -86,6 +165,7 @@ export class Uint32Column extends Column {
 
 /** Any number but NaN; exact for whole numbers up to 2^53 - 1: positions and times. */
 export class Float64Column extends Column {
+  protected readonly entryBytes = 8
   protected newChunk(): Chunk {
     return new Float64Array(chunkRows)
   }

@@ -27,6 +27,14 @@ export class HashIndex {
     used: 0,
   }))
 
+  /** Adds 0 … `count` - 1 under their hashes to an empty index. */
+  fill(count: number, hashOf: (number: number) => number): void {
+    const perShard = new Uint32Array(shardCount)
+    for (let number = 0; number < count; number++) perShard[hashOf(number) >>> 24] += 1
+    for (const [i, shard] of this.#shards.entries()) makeRoom(shard, perShard[i])
+    for (let number = 0; number < count; number++) this.add(hashOf(number), number)
+  }
+
   add(hash: number, number: number): void {
     const shard = this.#shards[hash >>> 24]
     if (shard.used + 1 > (shard.words.length / 2) * loadMax) grow(shard)
@@ -68,6 +76,14 @@ export class HashIndex {
     words[gap + 1] = 0
     shard.used -= 1
   }
+}
+
+/** An empty shard gets the size that it would have grown to with so many numbers. */
+function makeRoom(shard: Shard, count: number): void {
+  if (count === 0) return
+  let slots = 2 * firstSlots
+  while (count > slots * loadMax) slots *= 2
+  shard.words = new Uint32Array(2 * slots)
 }
 
 function grow(shard: Shard): void {

@@ -4,6 +4,7 @@
 // An id is kept as four u32 columns. Ids come from the system's random source, so the first word is
 // a good hash, and nobody outside can choose it.
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 
@@ -43,6 +44,16 @@ export class IdTable {
         thirds.get(number) === third &&
         fourths.get(number) === fourth,
     )
+  }
+
+  get stores(): Record<string, PagedStore> {
+    const [word0, word1, word2, word3] = this.#words
+    return { word0, word1, word2, word3 }
+  }
+
+  restore(): void {
+    const [firsts] = this.#words
+    this.#index.fill(this.count, (number) => firsts.get(number))
   }
 
   /** The id in hex. */

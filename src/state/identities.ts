@@ -6,6 +6,7 @@
 //
 // It is rendered once, into the arena.
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { ActorTable } from '../actors/actor-table.ts'
 import { compile } from '../actors/compile.ts'
 import type { IdentityContext, IdentityEvent, IdentityKind } from '../actors/identity.ts'
@@ -13,6 +14,7 @@ import { identityLayout, identityMachine } from '../actors/identity.ts'
 import type { Arena } from './arena.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
+import type { Saved } from './saved.ts'
 
 const machine = compile<IdentityContext, IdentityEvent>(identityMachine)
 const expired = machine.stateNumber('expired')
@@ -35,6 +37,15 @@ export class Identities {
 
   get count(): number {
     return this.#ids.count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    const nameStarts = this.#nameStarts
+    return { signatures: this.#signatures, signatureBytes: this.#signatureBytes, nameStarts }
+  }
+
+  get parts(): Record<string, Saved> {
+    return { ids: this.#ids, tokens: this.#tokens, actors: this.actors }
   }
 
   /** `id` and `tokenDigest` in hex. Returns the new identity's number. */

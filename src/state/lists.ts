@@ -7,29 +7,27 @@
 //
 // L1. Items keep their order; only `removeAt` moves one (the last into the gap).
 // L2. A list that outgrows its block moves to one twice as large; the old block is used again.
-// L3. A word's address is one u32: 16 GiB of items. A block that is larger than a chunk gets
-//     chunks that lie together.
+//     Blocks to be used again are chained by class: the first word of each is the next one's start.
+// L3. A word's address is one u32: 16 GiB of items.
 
 import assert from 'node:assert/strict'
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { Uint8Column, Uint32Column } from './column.ts'
 
-const chunkShift = 18
-const chunkWords = 1 << chunkShift
-const chunkMask = chunkWords - 1
 const smallestBlockWords = 4
+const wordsMax = 2 ** 32
 /** Class of a list that has no block yet. */
 const noBlock = 255
+/** Ends a chain of blocks; no block can start here. */
+const none = 0xffffffff
 
 export class Lists {
   readonly #starts = new Uint32Column()
   readonly #lengths = new Uint32Column()
   readonly #classes = new Uint8Column()
-  readonly #chunks: Uint32Array[] = []
-  /** Words given out in the chunk that is being filled. */
-  #free = chunkWords
-  #filling = -1
-  /** Blocks given back, by class. */
-  readonly #returned: number[][] = []
+  readonly #words = new Uint32Column()
+  /** By class, the start of a block given back, or none. */
+  #returned: number[] = []
 
   /** Adds an empty list and returns its number. */
   add(): number {
@@ -43,23 +41,20 @@ export class Lists {
   }
 
   get(list: number, index: number): number {
-    const address = this.#starts.get(list) + index
-    return this.#chunks[address >>> chunkShift][address & chunkMask]
+    return this.#words.get(this.#starts.get(list) + index)
   }
 
   /** Copies the items `from` up to `to` of a list to the start of `into`. */
   copy(list: number, from: number, to: number, into: Uint32Array): void {
     const start = this.#starts.get(list)
-    for (let address = start + from; address < start + to; address++) {
-      into[address - start - from] = this.#chunks[address >>> chunkShift][address & chunkMask]
-    }
+    this.#words.copy(start + from, start + to, into)
   }
 
   push(list: number, item: number): void {
     const length = this.#lengths.get(list)
     const blockClass = this.#classes.get(list)
     if (blockClass === noBlock || length === smallestBlockWords << blockClass) this.#grow(list)
-    this.#set(this.#starts.get(list) + length, item)
+    this.#words.set(this.#starts.get(list) + length, item)
     this.#lengths.set(list, length + 1)
   }
 
@@ -70,7 +65,7 @@ export class Lists {
     this.#lengths.set(list, last)
     if (index === last) return -1
     const moved = this.get(list, last)
-    this.#set(this.#starts.get(list) + index, moved)
+    this.#words.set(this.#starts.get(list) + index, moved)
     return moved
   }
 
@@ -80,8 +75,22 @@ export class Lists {
     return false
   }
 
-  #set(address: number, item: number): void {
-    this.#chunks[address >>> chunkShift][address & chunkMask] = item
+  /** What a checkpoint saves; see saved.ts. */
+  get stores(): Record<string, PagedStore> {
+    return {
+      starts: this.#starts,
+      lengths: this.#lengths,
+      classes: this.#classes,
+      words: this.#words,
+    }
+  }
+
+  facts(): number[] {
+    return this.#returned
+  }
+
+  restore(facts: unknown): void {
+    this.#returned = facts as number[]
   }
 
   #grow(list: number): void {
@@ -90,7 +99,7 @@ export class Lists {
     const from = this.#starts.get(list)
     const to = this.#takeBlock(newClass)
     for (let i = this.#lengths.get(list) - 1; i >= 0; i--) {
-      this.#set(to + i, this.#chunks[(from + i) >>> chunkShift][(from + i) & chunkMask])
+      this.#words.set(to + i, this.#words.get(from + i))
     }
     if (oldClass !== noBlock) this.#giveBack(from, oldClass)
     this.#starts.set(list, to)
@@ -98,33 +107,19 @@ export class Lists {
   }
 
   #giveBack(start: number, blockClass: number): void {
-    while (this.#returned.length <= blockClass) this.#returned.push([])
-    this.#returned[blockClass].push(start)
+    while (this.#returned.length <= blockClass) this.#returned.push(none)
+    this.#words.set(start, this.#returned[blockClass])
+    this.#returned[blockClass] = start
   }
 
   #takeBlock(blockClass: number): number {
-    const again = this.#returned[blockClass]?.pop()
-    if (again !== undefined) return again
-
+    const again = this.#returned[blockClass] ?? none
+    if (again !== none) {
+      this.#returned[blockClass] = this.#words.get(again)
+      return again
+    }
     const words = smallestBlockWords << blockClass
-    if (words > chunkWords) return this.#addChunks(words)
-    if (this.#free + words > chunkWords) {
-      this.#filling = this.#addChunks(chunkWords)
-      this.#free = 0
-    }
-    const start = this.#filling + this.#free
-    this.#free += words
-    return start
-  }
-
-  /** Adds `words` words as chunks that lie together, and returns the first one's address. */
-  #addChunks(words: number): number {
-    const start = this.#chunks.length * chunkWords
-    assert(start + words <= 2 ** 32, 'the list pool is full: 16 GiB')
-    const block = new Uint32Array(words)
-    for (let at = 0; at < words; at += chunkWords) {
-      this.#chunks.push(block.subarray(at, at + chunkWords))
-    }
-    return start
+    assert(this.#words.length + words <= wordsMax, 'the list pool is full: 16 GiB')
+    return this.#words.extend(words)
   }
 }

@@ -9,6 +9,7 @@
 //
 // A feed item is cut from the same bytes: `id":"msg_…","author_id":"agt_…"` stands in both.
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import type { Arena } from './arena.ts'
 import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
 import { idHexLength } from './id-table.ts'
@@ -52,6 +53,17 @@ export class Messages {
 
   get count(): number {
     return this.#seqs.length
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return {
+      addresses: this.#addresses,
+      bytes: this.#bytes,
+      seqs: this.#seqs,
+      authors: this.#authors,
+      threads: this.#threads,
+      times: this.#times,
+    }
   }
 
   /** Renders and adds a message; returns its number. */

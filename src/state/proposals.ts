@@ -6,6 +6,7 @@
 // G1. Numbers, positions and times grow together.
 // G2. What a proposal says is rendered from the very value that its hash was made over.
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { ActorTable } from '../actors/actor-table.ts'
 import { compile } from '../actors/compile.ts'
 import type { ProposalContext, ProposalEvent, ProposalKind } from '../actors/proposal.ts'
@@ -15,6 +16,7 @@ import { Uint32Column } from './column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
 import { Lists } from './lists.ts'
 import type { Page } from './page.ts'
+import type { Saved } from './saved.ts'
 
 /** One change in a file. */
 export interface FileEdit {
@@ -71,6 +73,14 @@ export class Proposals {
 
   get count(): number {
     return this.#ids.count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return { addresses: this.#addresses, bytes: this.#bytes }
+  }
+
+  get parts(): Record<string, Saved> {
+    return { ids: this.#ids, reviews: this.#reviews, actors: this.actors }
   }
 
   /** Renders and adds a proposal; returns its number. */

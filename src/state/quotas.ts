@@ -66,6 +66,25 @@ export class Quotas {
     ) as Record<Action, Counter[]>
   }
 
+  facts(): unknown[] {
+    return this.#all().map(({ action, scope, window }) => [action, scope, window.facts()])
+  }
+
+  /** A limit that is new since then begins with what happens from now on. */
+  restore(facts: unknown): void {
+    const windows = this.#all()
+    for (const [action, scope, saved] of facts as [Action, Scope, WindowFacts][]) {
+      const same = windows.find((each) => each.action === action && each.scope === scope)
+      same?.window.restore(saved)
+    }
+  }
+
+  #all(): (Counter & { action: Action })[] {
+    return Object.entries(this.#counters).flatMap(([action, counters]) =>
+      counters.map((counter) => ({ action: action as Action, ...counter })),
+    )
+  }
+
   /** Whether records of this action must say from which address they came. */
   needsClient(action: Action): boolean {
     return this.#counters[action].some(({ scope }) => scope === 'address')
@@ -100,6 +119,9 @@ interface Recent {
   next: number
 }
 
+/** `#since`, and both generations: each subject with its times, oldest first. */
+type WindowFacts = [number, [number | string, number[]][], [number | string, number[]][]]
+
 /** At most `most` events of each subject in any `windowMs` milliseconds. */
 export class Window {
   readonly #most: number
@@ -112,6 +134,23 @@ export class Window {
   constructor(most: number, windowMs: number) {
     this.#most = most
     this.#windowMs = windowMs
+  }
+
+  facts(): WindowFacts {
+    const rows = (subjects: Map<number | string, Recent>): WindowFacts[1] =>
+      Array.from(subjects, ([subject, { times, next }]) => {
+        return [subject, [...times.slice(next), ...times.slice(0, next)]]
+      })
+    return [this.#since, rows(this.#current), rows(this.#before)]
+  }
+
+  /** Where the limit was higher or lower then, the newest times are kept. */
+  restore([since, current, before]: WindowFacts): void {
+    const kept = (rows: WindowFacts[1]): [number | string, Recent][] =>
+      rows.map(([subject, times]) => [subject, { times: times.slice(-this.#most), next: 0 }])
+    this.#since = since
+    this.#current = new Map(kept(current))
+    this.#before = new Map(kept(before))
   }
 
   /** How many subjects are kept. */

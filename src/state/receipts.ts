@@ -11,10 +11,11 @@
 // R3. A key is kept as 64 bits made with a seed of this store. The identity is compared exactly, so
 //     two keys that fall together (one chance in 2^64) are of one caller, who gets a 409.
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 
-/** What a key was used for. The numbers are written nowhere. */
+/** What a key was used for. Checkpoints hold the numbers: a new one goes to the end. */
 export const operations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
 export type Operation = (typeof operations)[number]
 
@@ -37,7 +38,7 @@ export class Receipts {
   readonly #next = new Uint32Column()
   readonly #index = new HashIndex()
   readonly #retentionMs: number
-  readonly #seed: number
+  #seed: number
   #oldest = none
   #newest = none
   #spare = none
@@ -50,6 +51,29 @@ export class Receipts {
 
   get count(): number {
     return this.#count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return {
+      identities: this.#identities,
+      firsts: this.#firsts,
+      seconds: this.#seconds,
+      operations: this.#operations,
+      subjects: this.#subjects,
+      times: this.#times,
+      next: this.#next,
+    }
+  }
+
+  facts(): number[] {
+    return [this.#seed, this.#oldest, this.#newest, this.#spare, this.#count]
+  }
+
+  restore(facts: unknown): void {
+    ;[this.#seed, this.#oldest, this.#newest, this.#spare, this.#count] = facts as number[]
+    for (let receipt = this.#oldest; receipt !== none; receipt = this.#next.get(receipt)) {
+      this.#index.add(this.#firsts.get(receipt), receipt)
+    }
   }
 
   /** The receipt's number, or -1. */

@@ -3,11 +3,13 @@
 //   arena   ,{"seq":18,"id":"rev_…","proposal_id":"gov_…","author_id":"agt_…","proposal_hash":"…",
 //           "decision":"approve","text":"…","created_at":…,"advisory":true}
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import type { Decision } from '../actors/proposal.ts'
 import type { Arena } from './arena.ts'
 import { Float64Column, Uint32Column } from './column.ts'
 import { IdTable } from './id-table.ts'
 import type { Page } from './page.ts'
+import type { Saved } from './saved.ts'
 
 /** What a review says, by the names that callers see. */
 export interface ReviewText {
@@ -40,6 +42,15 @@ export class Reviews {
 
   get count(): number {
     return this.#ids.count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    const { seqs, times } = { seqs: this.#seqs, times: this.#times }
+    return { addresses: this.#addresses, bytes: this.#bytes, seqs, times }
+  }
+
+  get parts(): Record<string, Saved> {
+    return { ids: this.#ids }
   }
 
   /** Renders and adds a review; returns its number. */

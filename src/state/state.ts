@@ -12,6 +12,7 @@ import { Proposals } from './proposals.ts'
 import { type Limits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
+import type { Saved } from './saved.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
 import { Tickets } from './tickets.ts'
@@ -52,6 +53,24 @@ export class State {
   constructor({ retentionMs, seed, limits = {} }: StateOptions) {
     this.receipts = new Receipts(retentionMs, seed)
     this.quotas = new Quotas(limits)
+  }
+
+  get parts(): Record<string, Saved> {
+    const { arena, identities, threads, messages, subscriptions, privateThreads } = this
+    const { proposals, reviews, receipts, tickets, quotas, webhooks } = this
+    const tables = { identities, threads, messages, subscriptions, privateThreads }
+    return { arena, ...tables, proposals, reviews, receipts, tickets, quotas, webhooks }
+  }
+
+  facts(): number[] {
+    return [this.position, this.now, this.guestsExpired]
+  }
+
+  restore(facts: unknown): void {
+    ;[this.position, this.now, this.guestsExpired] = facts as number[]
+    for (const webhook of this.webhooks.all()) {
+      this.webhooks.resumeWaking(webhook, this.subscriptions.threadsOf(webhook.owner))
+    }
   }
 
   /** The number of the thread with this id, `thr_…`, or -1 if there is none the caller may see. */

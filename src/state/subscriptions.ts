@@ -3,6 +3,7 @@
 //
 // S1. A thread is in an identity's list exactly while the pair's actor is `subscribed`.
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { ActorTable } from '../actors/actor-table.ts'
 import { compile } from '../actors/compile.ts'
 import type { SubscriptionContext, SubscriptionEvent } from '../actors/subscription.ts'
@@ -10,6 +11,7 @@ import { subscriptionLayout, subscriptionMachine } from '../actors/subscription.
 import { Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 import { Lists } from './lists.ts'
+import type { Saved } from './saved.ts'
 
 const machine = compile<SubscriptionContext, SubscriptionEvent>(subscriptionMachine)
 const subscribed = machine.stateNumber('subscribed')
@@ -25,6 +27,20 @@ export class Subscriptions {
 
   get count(): number {
     return this.#actors.count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return { identities: this.#identities, threads: this.#threads, places: this.#places }
+  }
+
+  get parts(): Record<string, Saved> {
+    return { actors: this.#actors, following: this.#following }
+  }
+
+  restore(): void {
+    this.#index.fill(this.count, (pair) =>
+      hashPair(this.#identities.get(pair), this.#threads.get(pair)),
+    )
   }
 
   /** Makes room for the next identity. */
@@ -51,6 +67,12 @@ export class Subscriptions {
   /** The `index`-th thread the identity follows; in no particular order. */
   thread(identity: number, index: number): number {
     return this.#following.get(identity, index)
+  }
+
+  /** The threads the identity follows. */
+  *threadsOf(identity: number): Iterable<number> {
+    const count = this.followed(identity)
+    for (let i = 0; i < count; i++) yield this.thread(identity, i)
   }
 
   /** Returns whether this changed anything. */

@@ -5,6 +5,7 @@
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read
 
+import type { PagedStore } from '../../wal/paged-store.ts'
 import { ActorTable } from '../actors/actor-table.ts'
 import { compile } from '../actors/compile.ts'
 import type { ThreadContext, ThreadEvent } from '../actors/thread.ts'
@@ -14,6 +15,7 @@ import { Uint16Column, Uint32Column } from './column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
 import { Lists } from './lists.ts'
 import type { Page } from './page.ts'
+import type { Saved } from './saved.ts'
 
 export type Visibility = 'public' | 'private'
 
@@ -41,6 +43,15 @@ export class Threads {
 
   get count(): number {
     return this.#ids.count
+  }
+
+  get stores(): Record<string, PagedStore> {
+    return { entries: this.#entries, entryBytes: this.#entryBytes, public: this.#public }
+  }
+
+  get parts(): Record<string, Saved> {
+    const participants = this.#participants
+    return { ids: this.#ids, messages: this.#messages, participants, actors: this.actors }
   }
 
   /** Numbers of the public threads, oldest first. */

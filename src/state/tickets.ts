@@ -31,6 +31,16 @@ export class Tickets {
     this.#nonces.push(nonce)
   }
 
+  facts(): unknown[] {
+    return this.#nonces.slice(this.#oldest).map((nonce) => [nonce, this.#actors.get(nonce)])
+  }
+
+  restore(facts: unknown): void {
+    const tickets = facts as [string, Actor<TicketContext>][]
+    this.#nonces = tickets.map(([nonce]) => nonce)
+    for (const [nonce, actor] of tickets) this.#actors.set(nonce, actor)
+  }
+
   has(nonce: string): boolean {
     return this.#actors.has(nonce)
   }

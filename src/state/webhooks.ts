@@ -58,6 +58,13 @@ export interface Webhook extends NewWebhook {
   open: Delivery[]
 }
 
+/** What a checkpoint holds of them. */
+interface WebhookFacts {
+  registrations: number
+  webhooks: Omit<Webhook, 'open'>[]
+  changed: [owner: number, position: number][]
+}
+
 export class Webhooks {
   /** Webhooks with a delivery that waits for its time. */
   readonly due = new DueQueue<Webhook>()
@@ -71,6 +78,36 @@ export class Webhooks {
   /** Position of the last record that changed what an identity sees of its webhook. */
   readonly #changed = new Map<number, number>()
   #registrations = 0
+
+  facts(): unknown {
+    const webhooks = Array.from(this.all(), ({ open, ...webhook }) => webhook)
+    return { registrations: this.#registrations, webhooks, changed: [...this.#changed] }
+  }
+
+  /** All but whom a thread wakes: `resumeWaking` tells that of each webhook. */
+  restore(facts: unknown): void {
+    const { registrations, webhooks, changed } = facts as WebhookFacts
+    this.#registrations = registrations
+    for (const [owner, position] of changed) this.#changed.set(owner, position)
+    for (const saved of webhooks) {
+      const webhook = { ...saved, open: saved.deliveries.filter(isOpen) }
+      this.#byOwner.set(webhook.owner, webhook)
+      this.#byNumber.set(webhook.number, webhook)
+      if (!this.isActive(webhook)) this.#unverified.add(webhook)
+      this.#plan(webhook)
+    }
+    const deliveries = [...this.all()].flatMap((webhook) =>
+      webhook.deliveries.map((delivery) => ({ delivery, webhook })),
+    )
+    deliveries.sort((a, b) => a.delivery.context.first - b.delivery.context.first)
+    for (const { delivery, webhook } of deliveries) this.#deliveries.set(delivery, webhook)
+  }
+
+  /** After `restore`; `followed` are the threads of the webhook's owner. */
+  resumeWaking(webhook: Webhook, followed: Iterable<number>): void {
+    if (!this.isActive(webhook)) return
+    for (const thread of followed) this.#wakes.add(thread, webhook.owner)
+  }
 
   /** How many were ever registered. */
   get registrations(): number {
@@ -198,8 +235,7 @@ export class Webhooks {
 
   /** Whether a finished delivery has been kept for long enough at this time. */
   hasExpiredDeliveries(at: number): boolean {
-    for (const _ of this.#expired(at)) return true
-    return false
+    return !this.#expired(at)[Symbol.iterator]().next().done
   }
 
   /** Forgets finished deliveries that have been kept for long enough at this time. */

@@ -215,6 +215,15 @@ export class SimulatedDisk implements Disk {
     this.#change(new Map([[name, null]]))
   }
 
+  readLater(
+    file: number,
+    into: Uint8Array,
+    at: number,
+    done: (error: Error | null, read: number) => void,
+  ): void {
+    this.#later(() => this.read(file, into, at), done)
+  }
+
   writeLater(
     file: number,
     bytes: Uint8Array,
@@ -222,6 +231,10 @@ export class SimulatedDisk implements Disk {
     done: (error: Error | null, written: number) => void,
   ): void {
     this.#later(() => this.write(file, bytes, at), done)
+  }
+
+  removeLater(name: string, done: (error: Error | null) => void): void {
+    this.#later(() => this.remove(name), done)
   }
 
   syncLater(file: number, done: (error: Error | null) => void): void {

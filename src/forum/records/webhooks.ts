@@ -45,7 +45,7 @@ export const webhookRecords = {
     fields: ['by', 'id', 'endpoint', 'sealed', 'key'],
     apply(state, position, { by, id, endpoint, sealed, key, at }) {
       const webhook = { owner: by, id, endpoint, sealed }
-      state.webhooks.register(webhook, position, at, followed(state, by))
+      state.webhooks.register(webhook, position, at, state.subscriptions.threadsOf(by))
       state.receipts.add(by, key, 'webhook', state.webhooks.registrations - 1, at)
       state.quotas.count('webhooks', { by, client: '', at })
     },
@@ -57,7 +57,8 @@ export const webhookRecords = {
     fields: ['webhook'],
     apply(state, position, { webhook: number, at }) {
       const webhook = state.webhooks.get(number)!
-      state.webhooks.verify(webhook, position, at, followed(state, webhook.owner))
+      const followed = state.subscriptions.threadsOf(webhook.owner)
+      state.webhooks.verify(webhook, position, at, followed)
       state.quotas.count('verifications', { by: webhook.owner, client: '', at })
     },
   }),
@@ -92,11 +93,6 @@ export const webhookRecords = {
 /** Forgets an identity's webhook, if it has one. */
 export function removeWebhookOf(state: State, identity: number, position: number): void {
   const webhook = state.webhooks.of(identity)
-  if (webhook !== undefined) state.webhooks.remove(webhook, position, followed(state, identity))
-}
-
-/** The threads that an identity follows. */
-function* followed({ subscriptions }: State, identity: number): Iterable<number> {
-  const count = subscriptions.followed(identity)
-  for (let i = 0; i < count; i++) yield subscriptions.thread(identity, i)
+  if (webhook === undefined) return
+  state.webhooks.remove(webhook, position, state.subscriptions.threadsOf(identity))
 }

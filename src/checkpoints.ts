@@ -1,0 +1,142 @@
+// When checkpoints are taken: after so much log since the last one, and at a clean stop when there
+// is enough to make the next start slow. wal/checkpoints.ts has how, state/saved.ts has what.
+//
+// T1. One at a time. One that fails is tried again a minute later at the soonest.
+// T2. While one is written, nobody waits longer than a slice of it.
+
+import type { Logger } from 'pino'
+import { Checkpoints, type Taken } from '../wal/checkpoints.ts'
+import { type Disk, realDisk } from '../wal/disk.ts'
+import type { Journal } from '../wal/journal.ts'
+import { inSlicesOf, type Pause } from '../wal/pace.ts'
+import type { Config } from './config.ts'
+import { factsOf, formVersion, restore, storesOf } from './state/saved.ts'
+import type { State } from './state/state.ts'
+
+const checkEveryMs = 1_000
+const retryAfterMs = 60_000
+const sliceMs = 1
+/** Less log than this is replayed faster than an operator can tell. */
+const bytesAtStopMin = 1 << 20
+
+/** What operators see of them. */
+export interface CheckpointStats {
+  taken: number
+  failed: number
+  /** Of the newest: its place in the log, and when it was done, in ms since the process began. */
+  position: number
+  doneAtMs: number
+  seconds: number
+  bytes: number
+  longestSliceSeconds: number
+  /** Names of those that the start could not use, and why. */
+  bad: readonly { name: string; why: string }[]
+}
+
+export class CheckpointSchedule {
+  readonly stats: CheckpointStats
+  readonly #checkpoints: Checkpoints
+  readonly #log: Logger
+  /** Bytes of log between two; 0: none are taken. */
+  readonly #everyBytes: number
+  readonly #pause: Pause | undefined
+  #journal: Journal | null = null
+  #state: State | null = null
+  /** Bytes of log that were there when the newest one began. */
+  #bytesAtLast = 0
+  #notBeforeMs = 0
+  #taking: Promise<void> | null = null
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(
+    { data: dir, checkpointMb }: Pick<Config, 'data' | 'checkpointMb'>,
+    log: Logger,
+    { disk = realDisk, pause }: { disk?: Disk | undefined; pause?: Pause | undefined } = {},
+  ) {
+    this.#log = log
+    this.#everyBytes = checkpointMb * 2 ** 20
+    this.#pause = pause
+    const onNotice = ({ event, ...fields }: { event: string }) => log.info(fields, event)
+    this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+    const none = { taken: 0, failed: 0, position: 0, doneAtMs: 0, seconds: 0, bytes: 0 }
+    this.stats = { ...none, longestSliceSeconds: 0, bad: this.#checkpoints.bad }
+  }
+
+  /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
+  async load(storeId: string | null, fresh: () => State): Promise<number> {
+    const position = await this.#checkpoints.load(storeId, () => {
+      const state = fresh()
+      const give = (facts: unknown) => restore(state, facts as Record<string, unknown>)
+      return { stores: storesOf(state), restore: give }
+    })
+    this.stats.position = position
+    return position
+  }
+
+  /** The node has recovered: from now on they are taken. */
+  begin(journal: Journal, state: State): void {
+    this.#journal = journal
+    this.#state = state
+    this.#checkpoints.settle()
+    if (this.#everyBytes === 0) return
+    this.#timer = setInterval(() => {
+      const isDue = this.#bytesSince() >= this.#everyBytes
+      if (isDue && performance.now() >= this.#notBeforeMs) this.take()
+    }, checkEveryMs).unref()
+  }
+
+  /** Takes a last one if that makes the next start faster. Nothing changes any more. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.#taking
+    if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
+    if (this.#bytesSince() >= bytesAtStopMin) await this.take()
+  }
+
+  /** Takes one now, or waits for the one being taken. Never rejects. */
+  take(): Promise<void> {
+    this.#taking ??= this.#takeOne().finally(() => {
+      this.#taking = null
+    })
+    return this.#taking
+  }
+
+  #bytesSince(): number {
+    const { bytes, replayedBytes } = this.#journal!.stats()
+    return replayedBytes + bytes - this.#bytesAtLast
+  }
+
+  async #takeOne(): Promise<void> {
+    const journal = this.#journal!
+    const state = this.#state!
+    const bytesBefore = this.#bytesSince() + this.#bytesAtLast
+    const begun = performance.now()
+    const pace = inSlicesOf(sliceMs)
+    try {
+      const what = { facts: factsOf(state), stores: storesOf(state) }
+      const taken = await this.#checkpoints.take({
+        journal,
+        ...what,
+        pause: this.#pause ?? pace.pause,
+      })
+      this.#bytesAtLast = bytesBefore
+      this.#note(taken, begun, pace.longestMs)
+    } catch (error) {
+      this.stats.failed += 1
+      this.#notBeforeMs = performance.now() + retryAfterMs
+      this.#log.error({ why: (error as Error).message }, 'checkpoint_failed')
+    }
+  }
+
+  #note({ number, position, bytes }: Taken, begunMs: number, longestMs: number): void {
+    const { stats } = this
+    stats.taken += 1
+    stats.position = position
+    stats.bytes = bytes
+    stats.doneAtMs = performance.now()
+    stats.seconds = (stats.doneAtMs - begunMs) / 1000
+    stats.longestSliceSeconds = longestMs / 1000
+    const seconds = Number(stats.seconds.toFixed(3))
+    this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
+  }
+}

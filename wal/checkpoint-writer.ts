@@ -1,0 +1,153 @@
+// Writes the pages of one checkpoint into one file, a piece after the other, while the stores go on
+// changing.
+//
+//   stores ──page──▶ │ piece, 1 MiB │ ──▶ file ──sync──▶ …     one piece fills while one is written
+//
+// Every few pieces are synced, so that the last sync is short and holds up none of the log's.
+
+import { crc32 } from 'node:zlib'
+import { type Disk, settled, writeAllLater } from './disk.ts'
+import type { Pause } from './pace.ts'
+import { type PagedStore, PageTable, type Stores } from './paged-store.ts'
+
+const pieceBytes = 1024 * 1024
+const piecesPerSync = 8
+
+export interface WriteOptions {
+  disk: Disk
+  /** Open, empty. */
+  file: number
+  /** Its number. */
+  number: number
+  /** Asked after every page. */
+  pause: Pause
+}
+
+/** A store that is frozen, its length then, and where its pages lie that did not change since. */
+export interface FrozenStore {
+  store: PagedStore
+  bytes: number
+  before: PageTable | undefined
+}
+
+export interface WrittenPages {
+  tables: Map<string, PageTable>
+  /** Bytes of the file. */
+  bytes: number
+}
+
+/** Resolves when the changed pages are synced. Rejects with what the disk says. */
+export async function writePages(
+  frozen: ReadonlyMap<string, FrozenStore>,
+  options: WriteOptions,
+): Promise<WrittenPages> {
+  const out = new Pieces(options)
+  try {
+    const tables = await writeChanged(frozen, out, options)
+    return { tables, bytes: await out.finish() }
+  } finally {
+    await out.stop()
+  }
+}
+
+async function writeChanged(
+  frozen: ReadonlyMap<string, FrozenStore>,
+  out: Pieces,
+  { number, pause }: WriteOptions,
+): Promise<Map<string, PageTable>> {
+  const tables = new Map<string, PageTable>()
+  for (const [name, { store, bytes, before }] of frozen) {
+    const table = new PageTable(bytes, store.pageBytes)
+    tables.set(name, table)
+    for (let page = 0; page < table.pages; page++) {
+      if (!out.fits(table.lengthOf(page))) await out.flush()
+      const changed = store.frozen(page)
+      if (changed === null) {
+        const { files, offsets, crcs } = before!
+        table.set(page, files[page]!, offsets[page]!, crcs[page]!)
+      } else {
+        table.set(page, number, out.offset, crc32(changed))
+        out.add(changed)
+      }
+      const pausing = pause()
+      if (pausing !== null) await pausing
+    }
+  }
+  return tables
+}
+
+/** Freezes all stores at one instant. */
+export function freezeAll(
+  stores: Stores,
+  before: ReadonlyMap<string, PageTable>,
+): Map<string, FrozenStore> {
+  const frozen = new Map<string, FrozenStore>()
+  for (const [name, store] of stores) {
+    frozen.set(name, { store, bytes: store.freeze(), before: before.get(name) })
+  }
+  return frozen
+}
+
+class Pieces {
+  readonly #options: WriteOptions
+  #filling = Buffer.allocUnsafeSlow(pieceBytes)
+  #spare = Buffer.allocUnsafeSlow(pieceBytes)
+  #filled = 0
+  #written = 0
+  #count = 0
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(options: WriteOptions) {
+    this.#options = options
+  }
+
+  /** Where in the file the next page comes to lie. */
+  get offset(): number {
+    return this.#written + this.#filled
+  }
+
+  fits(bytes: number): boolean {
+    return this.#filled + bytes <= pieceBytes
+  }
+
+  add(page: Uint8Array): void {
+    this.#filling.set(page, this.#filled)
+    this.#filled += page.length
+  }
+
+  /** Waits for the piece before, then has this one written. */
+  async flush(): Promise<void> {
+    const piece = this.#filling.subarray(0, this.#filled)
+    const at = this.#written
+    this.#written += this.#filled
+    this.#filled = 0
+    const before = this.#writing
+    ;[this.#filling, this.#spare] = [this.#spare, this.#filling]
+    await before
+    this.#writing = this.#write(piece, at)
+    this.#writing.catch(() => {}) // whoever waits for it next hears of it
+  }
+
+  /** Has all synced; returns the bytes written. */
+  async finish(): Promise<number> {
+    if (this.#filled > 0) await this.flush()
+    await this.#writing
+    const { disk, file } = this.#options
+    await settled((done) => disk.syncLater(file, done))
+    return this.#written
+  }
+
+  /** Resolves when nothing is written any more, whether that went well or not. */
+  async stop(): Promise<void> {
+    await this.#writing.catch(() => {})
+  }
+
+  async #write(piece: Uint8Array, at: number): Promise<void> {
+    const { disk, file } = this.#options
+    await writeAllLater(disk, file, piece, at)
+    this.#count++
+    if (this.#count % piecesPerSync === 0) {
+      await settled((done) => disk.dataSyncLater(file, done))
+    }
+  }
+}

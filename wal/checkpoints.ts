@@ -1,0 +1,260 @@
+// The checkpoints of a directory: takes them, keeps two, and finds the newest good one at a start.
+//
+//   take: freeze ─▶ pages written, synced ─▶ log synced up to `position` ─▶ manifest.tmp, synced
+//         ─▶ renamed, directory synced ─▶ read back ─▶ what no kept one needs is removed
+//
+// C1. A manifest has its name only when all it names is durable, the log up to its position too.
+// C2. Two are kept, and the log since the older one. Nothing is removed before the new one is
+//     read back and found as written.
+// C3. A checkpoint that cannot be used is put aside, never removed, and only after the start has
+//     succeeded without it: a start that is refused changes nothing.
+// C4. A checkpoint that fails leaves things as they were; the next one has another number.
+
+import path from 'node:path'
+import {
+  isWritten,
+  manifestNumbers,
+  nextNumber,
+  type Place,
+  readManifest,
+  removeAttempt,
+  removeUnfinished,
+  removeUnneeded,
+  writeManifest,
+  writeWhole,
+} from './checkpoint-files.ts'
+import { BadCheckpoint, readPages, verifyPages } from './checkpoint-reader.ts'
+import { type FrozenStore, freezeAll, writePages } from './checkpoint-writer.ts'
+import { type Disk, syncDirectory } from './disk.ts'
+import { JournalError, storageError } from './errors.ts'
+import type { Journal, Notice } from './journal.ts'
+import {
+  checkpointVersion,
+  encodeManifest,
+  type Manifest,
+  manifestName,
+  packFacts,
+  pagesName,
+  unpackFacts,
+} from './manifest.ts'
+import { inSlicesOf, type Pause } from './pace.ts'
+import { liveBytes, type Stores } from './paged-store.ts'
+
+const keptCount = 2
+const readSliceMs = 4
+/** A page file with a smaller part of it in use is emptied: its pages are written again. */
+const livePartMin = 0.5
+
+export interface CheckpointsOptions {
+  disk: Disk
+  dir: string
+  /** The newest form of state that the caller can read. */
+  form: number
+  onNotice: (notice: Notice) => void
+}
+
+/** What is filled at a start; thrown away when the checkpoint turns out bad. */
+export interface Target {
+  stores: Stores
+  /** Called when the stores are filled. */
+  restore: (facts: unknown) => void
+}
+
+/** What is saved: what the log folds to, up to its last record. */
+export interface Source {
+  journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
+  facts: unknown
+  stores: Stores
+  pause: Pause
+}
+
+export interface Taken {
+  number: number
+  position: number
+  /** Bytes of pages that were written: what had changed. */
+  bytes: number
+}
+
+export class Checkpoints {
+  /** Those that cannot be used, and why. */
+  readonly bad: { name: string; why: string }[] = []
+  readonly #options: CheckpointsOptions
+  readonly #place: Place
+  /** Newest first. */
+  #kept: Manifest[] = []
+  #next = 1
+
+  constructor(options: CheckpointsOptions) {
+    this.#options = options
+    this.#place = options
+  }
+
+  /** Where the newest one stands in the log; 0: there is none. */
+  get position(): number {
+    return this.#kept[0]?.position ?? 0
+  }
+
+  /**
+   * Fills what `fresh` made last from the newest checkpoint that is good, and returns its position;
+   * 0 when there is none, and then it is empty. `storeId` is the log's; null: there is no log.
+   * Throws JournalError 74 when the disk fails, 76 for a newer format, 77 for one of another store.
+   * Changes no file.
+   */
+  async load(storeId: string | null, fresh: () => Target): Promise<number> {
+    try {
+      const good = this.#manifests(storeId)
+      while (good.length > 0) {
+        if (await this.#fill(good[0]!, fresh())) break
+        good.shift()
+      }
+      this.#kept = good.slice(0, keptCount)
+    } catch (error) {
+      throw storageError(`read the checkpoints in ${this.#place.dir}`, error)
+    }
+    if (this.#kept.length === 0) fresh()
+    return this.position
+  }
+
+  /** The start has succeeded: puts bad ones aside, and removes what a crash left half made. */
+  settle(): void {
+    const { disk, dir } = this.#place
+    try {
+      removeUnfinished(this.#place)
+      for (const { name, why } of this.bad) {
+        disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
+        this.#options.onNotice({ event: 'checkpoint_put_aside', checkpoint: name, why })
+      }
+      syncDirectory(disk, dir)
+    } catch (error) {
+      throw storageError(`put checkpoints aside in ${dir}`, error)
+    }
+  }
+
+  /**
+   * Takes one of the state as it is now. Rejects with JournalError 74 when the disk fails or is
+   * full; then nothing has changed. One at a time.
+   */
+  async take({ journal, facts, stores, pause }: Source): Promise<Taken> {
+    const { position, storeId } = journal
+    const { form } = this.#options
+    const number = this.#next++
+    this.#soilSparseFiles(stores)
+    const frozen = freezeAll(stores, this.#kept[0]?.tables ?? new Map())
+    const packed = packFacts(facts)
+    let isSaved = false
+    try {
+      const { tables, bytes } = await this.#writePages(number, frozen, pause)
+      const files = new Map(this.#kept[0]?.files).set(number, bytes)
+      const live = liveBytes(tables.values())
+      for (const file of files.keys()) if (!live.has(file)) files.delete(file)
+      const manifest = { number, storeId, position, form, facts: packed, tables, files }
+      await verifyPages(manifest, number, { ...this.#place, pause })
+      await journal.sync()
+      await this.#writeManifest(manifest)
+      isSaved = true
+      this.#kept = [manifest, ...this.#kept].slice(0, keptCount)
+      return { number, position, bytes }
+    } catch (error) {
+      removeAttempt(this.#place, number)
+      throw storageError(`take a checkpoint in ${this.#place.dir}`, error)
+    } finally {
+      for (const { store } of frozen.values()) store.thaw(isSaved)
+      if (isSaved) await this.#removeUnneeded(journal)
+    }
+  }
+
+  /** Good manifests, newest first. */
+  #manifests(storeId: string | null): Manifest[] {
+    const { dir } = this.#place
+    this.#next = nextNumber(this.#place)
+    const good: Manifest[] = []
+    for (const number of manifestNumbers(this.#place)) {
+      const name = manifestName(number)
+      const read = readManifest(this.#place, number)
+      if (read.kind === 'newer') throw newer(path.join(dir, name), read.version, checkpointVersion)
+      if (read.kind === 'bad') {
+        this.bad.push({ name, why: read.why })
+        continue
+      }
+      const { manifest } = read
+      const { form } = this.#options
+      if (manifest.form > form) throw newer(path.join(dir, name), manifest.form, form)
+      if (storeId !== null && manifest.storeId !== storeId) {
+        const stores = `${manifest.storeId}, and the log of store ${storeId}`
+        throw new JournalError(
+          77,
+          `${path.join(dir, name)} is of store ${stores}; nothing was changed, ` +
+            'move what does not belong here away',
+        )
+      }
+      good.push(manifest)
+    }
+    return good
+  }
+
+  async #fill(manifest: Manifest, { stores, restore }: Target): Promise<boolean> {
+    try {
+      const { pause } = inSlicesOf(readSliceMs)
+      await readPages(manifest, stores, { ...this.#place, pause })
+    } catch (error) {
+      if (!(error instanceof BadCheckpoint)) throw error
+      this.bad.push({ name: manifestName(manifest.number), why: error.message })
+      return false
+    }
+    restore(unpackFacts(manifest.facts))
+    return true
+  }
+
+  #writePages(number: number, frozen: Map<string, FrozenStore>, pause: Pause) {
+    const { disk } = this.#place
+    return writeWhole(this.#place, pagesName(number), (file) =>
+      writePages(frozen, { disk, file, number, pause }),
+    )
+  }
+
+  async #writeManifest(manifest: Manifest): Promise<void> {
+    const { number } = manifest
+    const bytes = encodeManifest(manifest)
+    await writeManifest(this.#place, number, bytes)
+    if (await isWritten(this.#place, number, bytes)) return
+    throw new BadCheckpoint(`${manifestName(number)} does not read as it was written`)
+  }
+
+  #soilSparseFiles(stores: Stores): void {
+    const newest = this.#kept[0]
+    if (newest === undefined) return
+    const live = liveBytes(newest.tables.values())
+    const sparse = new Set<number>()
+    for (const [file, bytes] of newest.files) {
+      if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.add(file)
+    }
+    if (sparse.size === 0) return
+    for (const [name, { files }] of newest.tables) {
+      const store = stores.get(name)
+      for (let page = 0; page < files.length; page++) {
+        if (sparse.has(files[page]!)) store?.soil(page)
+      }
+    }
+  }
+
+  // What cannot be removed now is tried again after the next one.
+  async #removeUnneeded(journal: Source['journal']): Promise<void> {
+    const numbers = new Set(this.#kept.map(({ number }) => number))
+    const pages = new Set(this.#kept.flatMap(({ files }) => [...files.keys()]))
+    try {
+      await removeUnneeded(this.#place, numbers, pages)
+      const older = this.#kept[keptCount - 1]
+      if (older !== undefined) await journal.dropBefore(older.position)
+    } catch (error) {
+      this.#options.onNotice({ event: 'checkpoint_leftovers', why: String(error) })
+    }
+  }
+}
+
+function newer(file: string, version: number, known: number): JournalError {
+  return new JournalError(
+    76,
+    `${file} has format version ${version} and this program knows ${known}; ` +
+      'nothing was changed, start the newer program',
+  )
+}

@@ -1,0 +1,121 @@
+// The manifest of a checkpoint: a small file that says where all its pages lie. Its name appears
+// when everything it names is durable. Numbers are little endian.
+//
+//   0000000007.pages          0000000007.checkpoint          0000000009.pages
+//   ┌──────┬──────┬─────┐     ┌────────┬────────────┐        ┌──────┬─────┐
+//   │ page │ page │ …   │ ◀───│ header │ msgpack    │ ──────▶│ page │ …   │
+//   └──────┴──────┴─────┘     └────────┴────────────┘        └──────┴─────┘
+//
+//    0  8  magic 89 'C' 'K' 'P' 0d 0a 1a 0a
+//    8  4  format version         (these two and the crc keep their place in every version)
+//   12  4  crc32 of bytes 16..end
+//   16  8  length of the file
+//   24     msgpack, see `Manifest`
+
+import assert from 'node:assert/strict'
+import { crc32 } from 'node:zlib'
+import { Packr, Unpackr } from 'msgpackr'
+import { PageTable } from './paged-store.ts'
+
+export const checkpointVersion = 1
+const magic = Buffer.from('89434b500d0a1a0a', 'hex')
+const crcFrom = 16
+const headerBytes = 24
+const numberPattern = /^(\d{10})\.(checkpoint|pages)(?:\.void)?$/
+
+const packr = new Packr({ useRecords: false })
+const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType: 'number' })
+
+export interface Manifest {
+  number: number
+  /** Of the log that it is a checkpoint of. */
+  storeId: string
+  /** What is saved is the state after the record at this position. */
+  position: number
+  /** Of what is saved, by whom it is saved; the file's own version is another thing. */
+  form: number
+  /** What the saver knows, packed by it. */
+  facts: Buffer
+  tables: Map<string, PageTable>
+  /** Bytes of each page file that is named, by its number. */
+  files: Map<number, number>
+}
+
+export type ReadManifest =
+  | { kind: 'good'; manifest: Manifest }
+  | { kind: 'newer'; version: number }
+  | { kind: 'bad'; why: string }
+
+export function manifestName(number: number): string {
+  return `${String(number).padStart(10, '0')}.checkpoint`
+}
+
+export function pagesName(number: number): string {
+  return `${String(number).padStart(10, '0')}.pages`
+}
+
+/** The number in a name that belongs to a checkpoint, also one put aside; else 0. */
+export function numberIn(name: string): number {
+  return Number(numberPattern.exec(name)?.[1] ?? 0)
+}
+
+export function packFacts(facts: unknown): Buffer {
+  return packr.pack(facts)
+}
+
+export function unpackFacts(facts: Buffer): unknown {
+  return unpackr.unpack(facts)
+}
+
+type Row = [name: string, bytes: number, page: number, files: Buffer, at: Buffer, crcs: Buffer]
+
+export function encodeManifest(manifest: Manifest): Buffer {
+  const rows = Array.from(manifest.tables, ([name, table]): Row => {
+    const { bytes, pageBytes, files, offsets, crcs } = table
+    return [name, bytes, pageBytes, bytesOf(files), bytesOf(offsets), bytesOf(crcs)]
+  })
+  const { tables: _, files, ...rest } = manifest
+  const packed = packr.pack({ ...rest, rows, files: [...files] })
+  const header = Buffer.alloc(headerBytes)
+  magic.copy(header)
+  header.writeUInt32LE(checkpointVersion, 8)
+  header.writeBigUInt64LE(BigInt(headerBytes + packed.length), 16)
+  const whole = Buffer.concat([header, packed])
+  whole.writeUInt32LE(crc32(whole.subarray(crcFrom)), 12)
+  return whole
+}
+
+/** `number` is the one in the file's name. */
+export function decodeManifest(bytes: Buffer, number: number): ReadManifest {
+  const bad = (why: string): ReadManifest => ({ kind: 'bad', why })
+  if (bytes.length < headerBytes || bytes.compare(magic, 0, 8, 0, 8) !== 0) {
+    return bad('it is no manifest')
+  }
+  const found = crc32(bytes.subarray(crcFrom))
+  if (found !== bytes.readUInt32LE(12)) return bad('the crc of the manifest is wrong')
+  const version = bytes.readUInt32LE(8)
+  if (version > checkpointVersion) return { kind: 'newer', version }
+  if (Number(bytes.readBigUInt64LE(16)) !== bytes.length) return bad('the length is wrong')
+  const { rows, files, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
+  const manifest: Manifest = { ...rest, tables: new Map(), files: new Map(files) }
+  if (manifest.number !== number) return bad(`it is checkpoint ${manifest.number}`)
+  for (const row of rows as Row[]) manifest.tables.set(row[0], tableOf(row))
+  return { kind: 'good', manifest }
+}
+
+function tableOf([, bytes, pageBytes, files, offsets, crcs]: Row): PageTable {
+  const table = new PageTable(bytes, pageBytes)
+  for (const [from, to] of [
+    [files, bytesOf(table.files)],
+    [offsets, bytesOf(table.offsets)],
+    [crcs, bytesOf(table.crcs)],
+  ] as const) {
+    assert(from.length === to.length, 'a page has a file, an offset and a crc')
+    from.copy(to)
+  }
+  return table
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array | Float64Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
