@@ -7,6 +7,7 @@
 import type { Logger } from 'pino'
 import { Checkpoints, type Taken } from '../wal/checkpoints.ts'
 import { type Disk, realDisk } from '../wal/disk.ts'
+import { JournalError } from '../wal/errors.ts'
 import type { Journal } from '../wal/journal.ts'
 import { inSlicesOf, type Pause } from '../wal/pace.ts'
 import type { Config } from './config.ts'
@@ -93,7 +94,7 @@ export class CheckpointSchedule {
     if (this.#bytesSince() >= bytesAtStopMin) await this.take()
   }
 
-  /** Takes one now, or waits for the one being taken. Never rejects. */
+  /** Takes one now, or waits for the one being taken. */
   take(): Promise<void> {
     this.#taking ??= this.#takeOne().finally(() => {
       this.#taking = null
@@ -122,9 +123,10 @@ export class CheckpointSchedule {
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begun, pace.longestMs)
     } catch (error) {
+      if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1
       this.#notBeforeMs = performance.now() + retryAfterMs
-      this.#log.error({ why: (error as Error).message }, 'checkpoint_failed')
+      this.#log.error({ why: error.message }, 'checkpoint_failed')
     }
   }
 

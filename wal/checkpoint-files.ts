@@ -10,7 +10,7 @@ import {
   syncDirectoryLater,
   writeAllLater,
 } from './disk.ts'
-import { codeOf } from './errors.ts'
+import { codeOf, isOfSystem } from './errors.ts'
 import { decodeManifest, manifestName, numberIn, pagesName, type ReadManifest } from './manifest.ts'
 
 export interface Place {
@@ -83,15 +83,22 @@ export async function isWritten({ disk, dir }: Place, number: number, wanted: Bu
 }
 
 /** Removes what a checkpoint that failed left behind, as far as the disk lets it. */
-export function removeAttempt({ disk, dir }: Place, number: number): void {
-  for (const name of [manifestName(number), pagesName(number)]) {
-    for (const each of [`${name}.tmp`, name]) {
-      try {
-        disk.remove(path.join(dir, each))
-      } catch {
-        // Not there; or it stays until the next start, and nobody reads it.
-      }
-    }
+export async function removeAttempt({ disk, dir }: Place, number: number): Promise<void> {
+  const remove = async (name: string) => {
+    await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
+    await ifPossible(removeLater(disk, path.join(dir, name)))
+  }
+  await remove(manifestName(number))
+  await ifPossible(syncDirectoryLater(disk, dir)) // a manifest never outlives its pages
+  await remove(pagesName(number))
+}
+
+/** What is not there, or stays until the next start, does no harm: nobody reads it. */
+async function ifPossible(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
   }
 }
 

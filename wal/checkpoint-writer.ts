@@ -36,7 +36,7 @@ export interface WrittenPages {
   bytes: number
 }
 
-/** Resolves when the changed pages are synced. Rejects with what the disk says. */
+/** Resolves when the changed pages are written. Rejects with what the disk says. */
 export async function writePages(
   frozen: ReadonlyMap<string, FrozenStore>,
   options: WriteOptions,
@@ -128,12 +128,10 @@ class Pieces {
     this.#writing.catch(() => {}) // whoever waits for it next hears of it
   }
 
-  /** Has all synced; returns the bytes written. */
+  /** Resolves when all is written, to its bytes. The last of them are not synced yet. */
   async finish(): Promise<number> {
     if (this.#filled > 0) await this.flush()
     await this.#writing
-    const { disk, file } = this.#options
-    await settled((done) => disk.syncLater(file, done))
     return this.#written
   }
 

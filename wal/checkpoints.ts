@@ -26,7 +26,7 @@ import {
 import { BadCheckpoint, readPages, verifyPages } from './checkpoint-reader.ts'
 import { type FrozenStore, freezeAll, writePages } from './checkpoint-writer.ts'
 import { type Disk, syncDirectory } from './disk.ts'
-import { JournalError, storageError } from './errors.ts'
+import { isOfSystem, JournalError, storageError } from './errors.ts'
 import type { Journal, Notice } from './journal.ts'
 import {
   checkpointVersion,
@@ -109,7 +109,9 @@ export class Checkpoints {
       }
       this.#kept = good.slice(0, keptCount)
     } catch (error) {
-      throw storageError(`read the checkpoints in ${this.#place.dir}`, error)
+      throw isOfSystem(error)
+        ? storageError(`read checkpoints in ${this.#place.dir}`, error)
+        : error
     }
     if (this.#kept.length === 0) fresh()
     return this.position
@@ -155,8 +157,9 @@ export class Checkpoints {
       this.#kept = [manifest, ...this.#kept].slice(0, keptCount)
       return { number, position, bytes }
     } catch (error) {
-      removeAttempt(this.#place, number)
-      throw storageError(`take a checkpoint in ${this.#place.dir}`, error)
+      await removeAttempt(this.#place, number)
+      const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
+      throw isNoBug ? storageError(`take a checkpoint in ${this.#place.dir}`, error) : error
     } finally {
       for (const { store } of frozen.values()) store.thaw(isSaved)
       if (isSaved) await this.#removeUnneeded(journal)

@@ -20,6 +20,11 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
+/** Whether the system said so, and not our own code. */
+export function isOfSystem(error: unknown): boolean {
+  return /^E[A-Z0-9]+$/.test(codeOf(error))
+}
+
 // What goes away by itself or by an operator's hand, with nothing lost: retried, never final.
 const spaceCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM'])
 

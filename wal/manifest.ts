@@ -8,7 +8,7 @@
 //
 //    0  8  magic 89 'C' 'K' 'P' 0d 0a 1a 0a
 //    8  4  format version         (these two and the crc keep their place in every version)
-//   12  4  crc32 of bytes 16..end
+//   12  4  crc32 of all other bytes
 //   16  8  length of the file
 //   24     msgpack, see `Manifest`
 
@@ -19,7 +19,7 @@ import { PageTable } from './paged-store.ts'
 
 export const checkpointVersion = 1
 const magic = Buffer.from('89434b500d0a1a0a', 'hex')
-const crcFrom = 16
+const crcAt = 12
 const headerBytes = 24
 const numberPattern = /^(\d{10})\.(checkpoint|pages)(?:\.void)?$/
 
@@ -81,8 +81,13 @@ export function encodeManifest(manifest: Manifest): Buffer {
   header.writeUInt32LE(checkpointVersion, 8)
   header.writeBigUInt64LE(BigInt(headerBytes + packed.length), 16)
   const whole = Buffer.concat([header, packed])
-  whole.writeUInt32LE(crc32(whole.subarray(crcFrom)), 12)
+  whole.writeUInt32LE(crcOf(whole), crcAt)
   return whole
+}
+
+/** What stands in a manifest as its crc, in every version. */
+export function crcOf(manifest: Buffer): number {
+  return crc32(manifest.subarray(crcAt + 4), crc32(manifest.subarray(0, crcAt)))
 }
 
 /** `number` is the one in the file's name. */
@@ -91,10 +96,10 @@ export function decodeManifest(bytes: Buffer, number: number): ReadManifest {
   if (bytes.length < headerBytes || bytes.compare(magic, 0, 8, 0, 8) !== 0) {
     return bad('it is no manifest')
   }
-  const found = crc32(bytes.subarray(crcFrom))
-  if (found !== bytes.readUInt32LE(12)) return bad('the crc of the manifest is wrong')
+  if (crcOf(bytes) !== bytes.readUInt32LE(crcAt)) return bad('the crc of the manifest is wrong')
   const version = bytes.readUInt32LE(8)
   if (version > checkpointVersion) return { kind: 'newer', version }
+  if (version < checkpointVersion) return bad(`there was no version ${version}`)
   if (Number(bytes.readBigUInt64LE(16)) !== bytes.length) return bad('the length is wrong')
   const { rows, files, ...rest } = unpackr.unpack(bytes.subarray(headerBytes))
   const manifest: Manifest = { ...rest, tables: new Map(), files: new Map(files) }

@@ -124,7 +124,7 @@ export class Writer implements Journal {
   }
 
   sync(): Promise<void> {
-    if (this.#state === 'failed') return Promise.reject(new Error('the journal has failed'))
+    if (this.#state === 'failed') return Promise.reject(storageError('sync', 'it failed before'))
     setImmediate(() => {
       if (this.#state === 'open') this.#flush()
       if (this.#syncs.length === 0) this.#startSync()

@@ -1,0 +1,112 @@
+// Goal:   a state that is read from a checkpoint, with the log since, is the very state that the
+//         whole log folds to, whatever happened while the checkpoint was written.
+// Method: random programs of commands. Checkpoints begin at random steps and are written a random
+//         number of slices at a time, between the commands, onto a disk in memory. The stores and
+//         facts of both states are compared by their hashes.
+
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { apply } from '../../src/forum/apply.ts'
+import { factsOf, formVersion, restore, storesOf } from '../../src/state/saved.ts'
+import { State } from '../../src/state/state.ts'
+import { Checkpoints } from '../../wal/checkpoints.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+import { anyProgram } from './commands.ts'
+import { dayMs, type World } from './doubles.ts'
+import { Run } from './program.ts'
+import { hashesOf } from './state-hash.ts'
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+const quiet = { form: formVersion, onNotice: () => {} }
+
+/** Takes checkpoints of a world's state; each slice of work waits for `go`. */
+class Taker {
+  readonly disk = new SimulatedDisk(1)
+  readonly #checkpoints: Checkpoints
+  readonly #world: World
+  #waiting: (() => void)[] = []
+  #taking: Promise<unknown> | null = null
+
+  constructor(world: World) {
+    this.#world = world
+    this.disk.makeDirectory('/data')
+    this.#checkpoints = new Checkpoints({ disk: this.disk, dir: '/data', ...quiet })
+  }
+
+  begin(): void {
+    if (this.#taking !== null) return
+    const { state } = this.#world.forum
+    const { position } = state
+    const journal = { storeId: 'ab', position, sync: turn, dropBefore: turn }
+    const pause = () => new Promise<void>((resolve) => this.#waiting.push(resolve))
+    const what = { facts: factsOf(state), stores: storesOf(state) }
+    this.#taking = this.#checkpoints.take({ journal, ...what, pause }).finally(() => {
+      this.#taking = null
+    })
+  }
+
+  /** Lets a slice be done. */
+  async go(): Promise<void> {
+    for (const resolve of this.#waiting.splice(0)) resolve()
+    await turn()
+  }
+
+  async finish(): Promise<void> {
+    while (this.#taking !== null) await this.go()
+  }
+}
+
+function newState(): State {
+  return new State({ retentionMs: dayMs, seed: 7 })
+}
+
+/** What a start finds: the newest checkpoint, and the log since. */
+async function recovered(disk: SimulatedDisk, { rows }: World): Promise<[State, number]> {
+  const checkpoints = new Checkpoints({ disk, dir: '/data', ...quiet })
+  let state = newState()
+  const position = await checkpoints.load('ab', () => {
+    state = newState()
+    const give = (facts: unknown) => restore(state, facts as Record<string, unknown>)
+    return { stores: storesOf(state), restore: give }
+  })
+  assert.equal(state.position, position)
+  const records = rows.records()
+  for (let i = position; i < records.length; i++) apply(state, i + 1, records[i])
+  return [state, position]
+}
+
+function folded({ rows }: World): State {
+  const state = newState()
+  for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
+  return state
+}
+
+t.test(
+  'checkpoints: taken during any program: with the log since: the state of the whole log',
+  async () => {
+    const slices = fc.array(fc.nat(6), { minLength: 40, maxLength: 40 })
+    const begins = fc.uniqueArray(fc.nat(60), { minLength: 1, maxLength: 4 })
+    const property = fc.asyncProperty(
+      anyProgram,
+      slices,
+      begins,
+      async (program, slices, begins) => {
+        const restartless = program.filter(({ does }) => does !== 'restart')
+        const run = new Run(new Set())
+        const taker = new Taker(run.world)
+        for (const [i, command] of restartless.entries()) {
+          if (begins.includes(i)) taker.begin()
+          run.step(command)
+          for (let n = slices[i % slices.length]; n > 0; n--) await taker.go()
+        }
+        await taker.finish()
+        const [state] = await recovered(taker.disk, run.world)
+        const wanted = hashesOf(folded(run.world))
+        assert.deepEqual(hashesOf(run.world.forum.state), wanted, 'live')
+        assert.deepEqual(hashesOf(state), wanted, 'from a checkpoint')
+      },
+    )
+    await fc.assert(property, { numRuns: 20, endOnFailure: true })
+  },
+)

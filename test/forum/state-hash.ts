@@ -1,0 +1,32 @@
+// Everything that a state holds and a checkpoint saves, as one hash: two states with the same hash
+// answer alike. The seed of the receipts is part of it.
+
+import { createHash } from 'node:crypto'
+import { factsOf, storesOf } from '../../src/state/saved.ts'
+import type { State } from '../../src/state/state.ts'
+import { packFacts } from '../../wal/manifest.ts'
+
+export function stateHash(state: State): string {
+  const hash = createHash('sha256')
+  for (const [name, digest] of Object.entries(hashesOf(state))) hash.update(`${name} ${digest}\n`)
+  return hash.digest('hex')
+}
+
+/** A hash for each store and each part's facts, to tell where two states differ. */
+export function hashesOf(state: State): Record<string, string> {
+  const hashes: Record<string, string> = {}
+  for (const [name, store] of storesOf(state)) {
+    const bytes = store.freeze()
+    store.thaw(false)
+    const hash = createHash('sha256')
+    for (let page = 0; page * store.pageBytes < bytes; page++) {
+      const rest = bytes - page * store.pageBytes
+      hash.update(store.room(page).subarray(0, Math.min(rest, store.pageBytes)))
+    }
+    hashes[name] = hash.digest('hex')
+  }
+  for (const [name, facts] of Object.entries(factsOf(state))) {
+    hashes[`facts of ${name}`] = createHash('sha256').update(packFacts(facts)).digest('hex')
+  }
+  return hashes
+}

@@ -1,0 +1,139 @@
+// Goal:   whatever moment the power goes or the process dies at, while checkpoints are taken, old
+//         log is removed, or a start is under way: the next start has every durable record.
+// Method: each seed lives several lives on a simulated disk. In each it appends, takes checkpoints
+//         in random slices, completes the disk's work in random order, and ends badly; some lives
+//         end within a number of changes to the disk, the start included.
+//         WAL_SEED=n WAL_SEEDS=1 repeats one seed.
+
+import t from 'tap'
+import type { JournalError } from '../../wal/errors.ts'
+import { type Folding, type Row, startFolding } from './fold.ts'
+import { closeByHand, turn } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+import { seededRandom } from './simulated-inode.ts'
+
+const firstSeed = Number(process.env.WAL_SEED ?? 1)
+const seeds = Number(process.env.WAL_SEEDS ?? 150)
+const livesPerSeed = 6
+
+interface World {
+  random: () => number
+  disk: SimulatedDisk
+  log: Row[]
+  /** Records that must be there at the next start. */
+  promised: number
+  /** How often a life began with a checkpoint, dropped segments, was cut short in its start. */
+  met: Record<'from' | 'dropped' | 'cut' | 'taken' | 'failed', number>
+}
+
+t.test('C1 C2 C4: power lost or process dead at any time: durable records remain', async (t) => {
+  const met = { from: 0, dropped: 0, cut: 0, taken: 0, failed: 0 }
+  for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+    const disk = new SimulatedDisk(seed)
+    disk.manual = true
+    const world = { random: seededRandom(seed * 7919), disk, log: [], promised: 0, met }
+    try {
+      for (let life = 0; life < livesPerSeed; life++) await live(world)
+    } catch (error) {
+      t.fail(`seed ${seed}: ${error instanceof Error ? error.stack : error}`)
+      return
+    }
+  }
+  t.pass(`${seeds} seeds from ${firstSeed}: ${JSON.stringify(met)}`)
+  if (seeds < 100) return
+  for (const [what, times] of Object.entries(met)) t.ok(times > 10, `${what}: ${times} times`)
+})
+
+async function live(world: World): Promise<void> {
+  const { random, disk } = world
+  if (random() < 0.3) disk.freezeAfter(Math.floor(random() * 60))
+  const folding = await start(world)
+  if (folding === null) {
+    world.met.cut += 1
+    return crash(world)
+  }
+  const { fold, journal, notices, from } = folding
+  if (from > 0) world.met.from += 1
+  // C1: a loss of power takes the whole checkpoint, or nothing of it.
+  for (const { name, why } of folding.checkpoints.bad) throw new Error(`${name} is bad: ${why}`)
+  if (fold.position < world.promised) throw new Error(`${world.promised} were promised`)
+  world.log.length = fold.position
+  fold.compare(world.log)
+  let failed = false
+  journal.onFailed = () => {
+    failed = true
+  }
+  if (random() < 0.15) disk.failSync(1 + Math.floor(random() * 30))
+  let taking = false
+  const isHasty = random() < 0.3
+  for (let step = Math.floor(random() * 60); step > 0 && !failed; step--) {
+    appendSome(world, folding)
+    if (!taking && random() < 0.2) {
+      taking = true
+      take(world, folding).finally(() => {
+        taking = false
+      })
+    }
+    await turn()
+    for (let n = Math.floor(random() * 4); n > 0 && disk.pending > 0; n--) {
+      // The newest first, now and then: what began before it is not done.
+      if (isHasty) disk.complete(disk.pending - 1)
+      else disk.completeOne()
+      await turn()
+    }
+    await turn()
+  }
+  world.promised = Math.max(world.promised, journal.durable)
+  if (random() < 0.2 && !failed && !taking) {
+    await closeByHand(disk, journal)
+    if (journal.health !== 'storage_failed') world.promised = world.log.length
+  }
+  if (notices.some(({ event }) => event === 'segments_dropped')) world.met.dropped += 1
+  crash(world)
+}
+
+/** Null when the disk froze before the start was over. */
+async function start({ disk }: World): Promise<Folding | null> {
+  let started: Folding | null | undefined
+  let error: unknown
+  startFolding(disk).then(
+    (folding) => {
+      started = folding
+    },
+    (cause: JournalError) => {
+      started = null
+      if (!/frozen/.test(cause.message)) error = cause
+    },
+  )
+  while (started === undefined) {
+    if (disk.pending > 0) disk.completeOne()
+    await turn()
+  }
+  if (error !== undefined) throw error
+  return started
+}
+
+function appendSome({ random, log }: World, { journal, append }: Folding): void {
+  for (let n = Math.floor(random() * 5); n > 0 && journal.health === 'ok'; n--) {
+    const value = random()
+    const length = Math.floor(random() ** 3 * 900)
+    log.push({ value, text: '' })
+    append(value, length)
+  }
+}
+
+async function take({ random, met }: World, { take }: Folding): Promise<void> {
+  try {
+    await take(() => (random() < 0.3 ? turn() : null))
+    met.taken += 1
+  } catch (error) {
+    if ((error as JournalError).exitCode !== 74) throw error
+    met.failed += 1
+  }
+}
+
+function crash(world: World): void {
+  const { random, disk } = world
+  world.disk = random() < 0.5 ? disk.losePower() : disk.dieAlone()
+  world.disk.manual = true
+}

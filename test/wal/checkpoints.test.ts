@@ -1,0 +1,265 @@
+// What a start finds in checkpoints that are whole, damaged, missing, newer or another store's, and
+// what taking one leaves behind. The invariants C1 to C4 are those of wal/checkpoints.ts.
+
+import t, { type Test } from 'tap'
+import type { JournalError } from '../../wal/errors.ts'
+import { crcOf } from '../../wal/manifest.ts'
+import { type Folding, type Row, startFolding } from './fold.ts'
+import { until } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+
+const first = '0000000001'
+const second = '0000000002'
+
+interface Known {
+  disk: SimulatedDisk
+  log: Row[]
+  /** Positions of the checkpoints. */
+  taken: number[]
+}
+
+async function append({ append, journal }: Folding, log: Row[], count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    await until(() => journal.health === 'ok')
+    const value = log.length + 0.5
+    log.push({ value, text: '' })
+    append(value, 100)
+  }
+  await until(() => journal.durable === log.length)
+}
+
+/** A store with a log and checkpoints in it, closed. */
+async function aStore(records: number[], length = 100): Promise<Known> {
+  const disk = new SimulatedDisk(length)
+  const folding = await startFolding(disk)
+  const log: Row[] = []
+  const taken: number[] = []
+  for (const [i, count] of records.entries()) {
+    await append(folding, log, count)
+    if (i + 1 < records.length) taken.push((await folding.take()).position)
+  }
+  await folding.journal.close()
+  return { disk, log, taken }
+}
+
+function namesOf(disk: SimulatedDisk, pattern: RegExp): string[] {
+  return disk
+    .list('/data')
+    .filter((name) => pattern.test(name))
+    .sort()
+}
+
+/** Starts on a copy; it must hold the log. Returns where it began, and closes it. */
+async function start({ disk, log }: Known): Promise<Folding> {
+  const folding = await startFolding(disk)
+  folding.fold.compare(log)
+  await folding.journal.close()
+  return folding
+}
+
+async function refused(t: Test, disk: SimulatedDisk, exitCode: number, message: RegExp) {
+  const before = disk.contents()
+  await t.rejects(startFolding(disk), { exitCode, message })
+  const after = disk.contents()
+  after.delete('/data/lock')
+  before.delete('/data/lock')
+  t.same([...after], [...before], 'C3: nothing was changed')
+}
+
+t.test('checkpoints: two of them: started: the newest, and the log since', async (t) => {
+  const known = await aStore([30, 20, 10])
+  t.same(known.taken, [30, 50])
+  const { from, journal, notices } = await start(known)
+  t.equal(from, 50)
+  t.equal(journal.position, 60)
+  t.notOk(notices.some(({ event }) => event === 'checkpoint_put_aside'))
+})
+
+t.test('checkpoints: little changed since the last: only changed pages are written', async (t) => {
+  const folding = await startFolding(new SimulatedDisk(1))
+  const log: Row[] = []
+  await append(folding, log, 1000)
+  const whole = await folding.take()
+  t.equal(whole.bytes, 1000 * 8 + 100 * 8)
+  await append(folding, log, 1)
+  // The last page of the values, and one page of four of the busy ones.
+  t.equal((await folding.take()).bytes, ((1001 * 8) % 256) + 256)
+  await folding.journal.close()
+})
+
+t.test('C2: four taken: the log before the older of two is gone, and nothing else', async (t) => {
+  const known = await aStore([150, 150, 150, 150, 5])
+  const { disk } = known
+  t.same(namesOf(disk, /checkpoint/), ['0000000003.checkpoint', '0000000004.checkpoint'])
+  const segments = namesOf(disk, /\.wal$/)
+  t.ok(segments[0]! > '0000000001.wal', segments.join(' '))
+  t.equal((await start(known)).from, 600)
+  disk.erase('/data/0000000004.checkpoint')
+  t.equal((await start(known)).from, 450, 'the older one, with the log since')
+})
+
+t.test('C3: any byte of the newest manifest flipped: the older one takes over', async (t) => {
+  const known = await aStore([20, 5, 5])
+  const name = `/data/${second}.checkpoint`
+  const bytes = known.disk.bytesOf(name)
+  for (let at = 0; at < bytes.length; at++) {
+    const disk = known.disk.copy()
+    const flipped = Buffer.from(bytes)
+    flipped[at]! ^= 1 << (at % 8)
+    disk.overwrite(name, flipped)
+    const { from, notices } = await start({ ...known, disk })
+    if (from !== 20) t.fail(`byte ${at}: began at ${from}`)
+    if (!notices.some(({ event }) => event === 'checkpoint_put_aside')) t.fail(`byte ${at}: unsaid`)
+    if (!disk.list('/data').includes(`${second}.checkpoint.void`)) t.fail(`byte ${at}: not aside`)
+  }
+  t.pass(`${bytes.length} bytes`)
+})
+
+t.test('C3: any byte of any page flipped: the same state, from what is good', async (t) => {
+  const known = await aStore([20, 5, 5])
+  const met = new Set<number>()
+  for (const number of [first, second]) {
+    const name = `/data/${number}.pages`
+    const bytes = known.disk.bytesOf(name)
+    for (let at = 0; at < bytes.length; at += 3) {
+      const disk = known.disk.copy()
+      const flipped = Buffer.from(bytes)
+      flipped[at]! ^= 0x80
+      disk.overwrite(name, flipped)
+      const { from } = await start({ ...known, disk })
+      if (number === second && from !== 20) t.fail(`byte ${at}: began at ${from}`)
+      met.add(from)
+    }
+  }
+  t.same([...met].sort(), [0, 20, 25], 'a page of both, of the newest, of the older one only')
+})
+
+t.test('C3: manifest or pages cut short at any length: the same state', async (t) => {
+  const known = await aStore([20, 5, 5])
+  for (const name of [`/data/${second}.checkpoint`, `/data/${second}.pages`]) {
+    const bytes = known.disk.bytesOf(name)
+    for (let length = 0; length < bytes.length; length += 7) {
+      const disk = known.disk.copy()
+      disk.overwrite(name, Buffer.from(bytes.subarray(0, length)))
+      const { from } = await start({ ...known, disk })
+      if (from !== 20) t.fail(`${name} of ${length} bytes: began at ${from}`)
+    }
+    const disk = known.disk.copy()
+    disk.erase(name)
+    t.equal((await start({ ...known, disk })).from, 20, `${name} is gone`)
+  }
+})
+
+t.test('checkpoints: both bad, the log reaches back to 1: all of it is replayed', async (t) => {
+  const known = await aStore([20, 5, 5])
+  for (const number of [first, second]) {
+    known.disk.overwrite(`/data/${number}.checkpoint`, Buffer.from('bad'))
+  }
+  const { from, checkpoints } = await start(known)
+  t.equal(from, 0)
+  t.equal(checkpoints.bad.length, 2)
+  t.equal((await start(known)).checkpoints.bad.length, 0, 'they are out of the way')
+})
+
+t.test('C3: both bad, the log was cut: refused with 77, and nothing is changed', async (t) => {
+  const { disk } = await aStore([150, 150, 150, 5])
+  for (const name of namesOf(disk, /checkpoint$/)) {
+    disk.overwrite(`/data/${name}`, Buffer.from('bad'))
+  }
+  await refused(t, disk, 77, /positions before \d+ are missing/)
+})
+
+t.test('checkpoints: the log is gone, or ends before them: refused with 77', async (t) => {
+  const { disk } = await aStore([20, 5, 5])
+  const shorter = disk.copy()
+  for (const name of namesOf(disk, /\.wal$/)) disk.erase(`/data/${name}`)
+  await refused(t, disk, 77, /has no log.*reach position 25/)
+
+  const empty = await aStore([3])
+  for (const name of namesOf(shorter, /\.wal$/)) shorter.erase(`/data/${name}`)
+  for (const name of namesOf(empty.disk, /\.wal$/)) {
+    shorter.overwrite(`/data/${name}`, empty.disk.bytesOf(`/data/${name}`))
+  }
+  await refused(t, shorter, 77, /is of store/)
+})
+
+t.test('checkpoints: one by a newer program: refused with 76, nothing is changed', async (t) => {
+  const { disk } = await aStore([20, 5, 5])
+  const name = `/data/${second}.checkpoint`
+  const bytes = Buffer.from(disk.bytesOf(name))
+  bytes.writeUInt32LE(2, 8)
+  bytes.writeUInt32LE(crcOf(bytes), 12)
+  disk.overwrite(name, bytes)
+  await refused(t, disk, 76, /format version 2/)
+})
+
+t.test('C4: what a crash left half made: removed by the next start', async (t) => {
+  const known = await aStore([20, 5])
+  for (const name of ['0000000009.pages.tmp', '0000000009.checkpoint.tmp']) {
+    known.disk.overwrite(`/data/${name}`, Buffer.from('half'))
+  }
+  await start(known)
+  t.same(namesOf(known.disk, /tmp$/), [])
+})
+
+t.test('C4: the disk is full while one is taken: it is given up, the log goes on', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const folding = await startFolding(disk)
+  const log: Row[] = []
+  await append(folding, log, 300)
+  await until(() => disk.pending === 0)
+  const before = namesOf(disk, /./)
+  for (const room of [0, 100, 2000]) {
+    let used = 0
+    for (const bytes of disk.contents().values()) used += bytes.length
+    disk.capacityBytes = used + room
+    await t.rejects(folding.take(), { exitCode: 74, message: /ENOSPC/ }, `${room} bytes are left`)
+    t.same(namesOf(disk, /./), before, 'nothing is left of it')
+    t.equal(folding.journal.health, 'ok')
+    await append(folding, log, 1)
+  }
+  disk.capacityBytes = Number.POSITIVE_INFINITY
+  t.equal((await folding.take()).position, 303)
+  await folding.journal.close()
+  t.equal((await start({ disk, log, taken: [] })).from, 303)
+})
+
+t.test('C4: a sync fails while one is taken: it is given up, the next one is whole', async (t) => {
+  for (let nth = 1; nth <= 5; nth++) {
+    const disk = new SimulatedDisk(nth)
+    const folding = await startFolding(disk)
+    const log: Row[] = []
+    await append(folding, log, 50)
+    await until(() => disk.pending === 0)
+    disk.failSync(nth)
+    const failed = await folding.take().then(
+      () => null,
+      (error: JournalError) => error.exitCode,
+    )
+    if (folding.journal.health !== 'ok') continue
+    if (nth < 4) t.equal(failed, 74, `sync ${nth}`)
+    disk.failSync(Number.POSITIVE_INFINITY)
+    await folding.take()
+    await folding.journal.close()
+    t.equal((await start({ disk, log, taken: [] })).from, 50)
+    t.same(namesOf(disk, /tmp$/), [])
+  }
+})
+
+t.test('checkpoints: pages change again and again: files mostly dead are emptied', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const folding = await startFolding(disk)
+  const log: Row[] = []
+  await append(folding, log, 200)
+  for (let n = 0; n < 12; n++) {
+    await append(folding, log, 40)
+    await folding.take()
+  }
+  const files = namesOf(disk, /pages$/)
+  let bytes = 0
+  for (const name of files) bytes += disk.bytesOf(`/data/${name}`).length
+  const held = folding.fold.values.bytes.length + folding.fold.busy.bytes.length
+  t.ok(bytes < 4 * held, `${bytes} bytes in ${files.length} files for ${held}`)
+  await folding.journal.close()
+  t.equal((await start({ disk, log, taken: [] })).from, 680)
+})

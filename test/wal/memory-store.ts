@@ -1,0 +1,68 @@
+// A store for tests of checkpoints: bytes in one buffer, copied whole when they are frozen.
+
+import type { PagedStore } from '../../wal/paged-store.ts'
+
+export class MemoryStore implements PagedStore {
+  readonly pageBytes: number
+  bytes: Buffer = Buffer.alloc(0)
+  #frozen: Buffer = Buffer.alloc(0)
+  #saved: Buffer = Buffer.alloc(0)
+  readonly #soiled = new Set<number>()
+
+  constructor(pageBytes: number) {
+    this.pageBytes = pageBytes
+  }
+
+  /** Adds eight bytes. */
+  push(value: number): void {
+    const more = Buffer.alloc(8)
+    more.writeDoubleLE(value)
+    this.bytes = Buffer.concat([this.bytes, more])
+  }
+
+  /** Changes the eight bytes at `index`. */
+  set(index: number, value: number): void {
+    this.bytes.writeDoubleLE(value, index * 8)
+  }
+
+  get values(): number[] {
+    return Array.from({ length: this.bytes.length / 8 }, (_, i) => this.bytes.readDoubleLE(i * 8))
+  }
+
+  freeze(): number {
+    this.#frozen = Buffer.from(this.bytes)
+    return this.#frozen.length
+  }
+
+  frozen(page: number): Uint8Array | null {
+    const bytes = this.#page(this.#frozen, page)
+    return bytes.equals(this.#page(this.#saved, page)) && !this.#soiled.has(page) ? null : bytes
+  }
+
+  thaw(isSaved: boolean): void {
+    if (isSaved) this.#saved = this.#frozen
+    if (isSaved) this.#soiled.clear()
+  }
+
+  soil(page: number): void {
+    this.#soiled.add(page)
+  }
+
+  fill(bytes: number): void {
+    this.bytes = Buffer.alloc(bytes)
+    this.#saved = this.bytes
+  }
+
+  room(page: number): Uint8Array {
+    return this.bytes.subarray(page * this.pageBytes)
+  }
+
+  /** What was filled is what was saved. */
+  filled(): void {
+    this.#saved = Buffer.from(this.bytes)
+  }
+
+  #page(bytes: Buffer, page: number): Buffer {
+    return bytes.subarray(page * this.pageBytes, (page + 1) * this.pageBytes)
+  }
+}
