@@ -186,6 +186,7 @@ export class Workload extends Callers {
 
   #governance(): void {
     const { proposals, agents } = this.machine.model
+    if (agents.length === 0) return
     const key = this.newKey()
     if (proposals.length === 0 || this.one(3)) {
       const kind = ['code', 'policy', 'maintainer'][this.below(3)]
