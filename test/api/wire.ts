@@ -15,6 +15,8 @@ const patienceMs = 10_000
 
 export class Wire {
   readonly socket: Socket
+  /** Whether the connection was given up, as nothing happened on it. */
+  hasTimedOut = false
   #bytes: Buffer = Buffer.alloc(0)
   #isClosed = false
   #changed: () => void = () => {}
@@ -30,7 +32,10 @@ export class Wire {
       this.#isClosed = true
       this.#changed()
     })
-    socket.setTimeout(patienceMs, () => socket.destroy())
+    socket.setTimeout(patienceMs, () => {
+      this.hasTimedOut = true
+      socket.destroy()
+    })
   }
 
   /** Writes; text as UTF-8. Waits until the kernel has taken it. */

@@ -1,0 +1,30 @@
+// A short piece of what `npm run fuzz` does for hours, the same each time, over both HTTP servers.
+
+import t from 'tap'
+import { startForum } from '../api/harness.ts'
+import { freePort } from '../api/operators.ts'
+import { inputsOf } from './requests.ts'
+import { openSession } from './session.ts'
+
+const rounds = 4
+const inputsOfRound = 250
+
+for (const http of ['auto', 'node']) {
+  t.test(`fuzz: ${http}: any requests and bytes: answered as documented`, async (t) => {
+    const ops = await freePort()
+    const flags = ['--http', http, '--webhook-allow-private', '--ticket-limit', '0']
+    const forum = await startForum(t, ['--ops-port', `${ops}`, ...flags])
+    const session = await openSession(forum, ops)
+    t.teardown(() => session.close())
+    for (let seed = 1; seed <= rounds; seed++) {
+      for (const input of inputsOf(seed, inputsOfRound)) await session.play(input)
+      await session.lives()
+    }
+    t.pass(`${rounds * inputsOfRound} inputs`)
+  })
+}
+
+t.test('fuzz: a seed: makes the same inputs each time', async (t) => {
+  t.strictSame(inputsOf(7, 50), inputsOf(7, 50))
+  t.notSame(inputsOf(7, 50), inputsOf(8, 50))
+})

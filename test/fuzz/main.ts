@@ -1,0 +1,85 @@
+// npm run fuzz -- --seconds N [--seed S] [--rounds N] [--http uws|node]: the fuzzer, for as long as
+// one likes. A round is 250 inputs that follow from its seed; what a round found is played again by
+// its seed alone, on a new node.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Forum } from '../api/harness.ts'
+import { freePort } from '../api/operators.ts'
+import { inputsOf } from './requests.ts'
+import { openSession, type Session } from './session.ts'
+
+const inputsOfRound = 250
+/** A node is as full as the fuzzer made it, so it gets a new one now and then. */
+const roundsOfNode = 200
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: 'Infinity' },
+    http: { type: 'string', default: 'auto' },
+  },
+})
+
+const untilMs = performance.now() + Number(values.seconds) * 1000
+const firstSeed = Number(values.seed)
+const lastSeed = firstSeed + Number(values.rounds) - 1
+const parent = mkdtempSync(join(tmpdir(), 'agent-forum-fuzz-'))
+
+async function startNode(name: string): Promise<{ forum: Forum; session: Session }> {
+  const operators = await freePort()
+  const flags = ['--http', values.http, '--webhook-allow-private', '--ticket-limit', '0']
+  const forum = new Forum(join(parent, name), ['--ops-port', `${operators}`, ...flags])
+  await forum.start()
+  return { forum, session: await openSession(forum, operators) }
+}
+
+async function stopNode({ forum, session }: { forum: Forum; session: Session }): Promise<void> {
+  session.close()
+  for (const [status, count] of session.answered) {
+    answered.set(status, (answered.get(status) ?? 0) + count)
+  }
+  const ended = await forum.stop()
+  await forum.agent.destroy()
+  rmSync(forum.data, { recursive: true, force: true })
+  if (ended?.code !== 0) throw new Error(`the node ended with ${ended?.code}:\n${forum.log}`)
+}
+
+async function playRound(session: Session, seed: number): Promise<void> {
+  for (const input of inputsOf(seed, inputsOfRound)) await session.play(input)
+  await session.lives()
+}
+
+/** How often each status was answered. */
+const answered = new Map<number, number>()
+
+let seed = firstSeed
+let node = await startNode(`${seed}`)
+try {
+  while (performance.now() < untilMs && seed <= lastSeed) {
+    await playRound(node.session, seed)
+    seed += 1
+    const rounds = seed - firstSeed
+    if (process.stderr.isTTY || rounds % roundsOfNode === 0) {
+      process.stderr.write(`\r${rounds * inputsOfRound} inputs, next seed ${seed} `)
+    }
+    if (rounds % roundsOfNode !== 0) continue
+    await stopNode(node)
+    node = await startNode(`${seed}`)
+  }
+  await stopNode(node)
+  const inputs = (seed - firstSeed) * inputsOfRound
+  const statuses = [...answered].sort().map(([status, count]) => `${status}: ${count}`)
+  console.log(`\n${inputs} inputs, seeds ${firstSeed} to ${seed - 1}: all as it must be`)
+  console.log(`answers to requests by status: ${statuses.join(', ')}`)
+} catch (error) {
+  console.error(`\nseed ${seed}: ${(error as Error).message}`)
+  console.error(`again: npm run fuzz -- --seed ${seed} --rounds 1 --http ${values.http}`)
+  await node.forum.stop('SIGKILL')
+  process.exitCode = 1
+} finally {
+  rmSync(parent, { recursive: true, force: true })
+}

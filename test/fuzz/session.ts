@@ -1,0 +1,148 @@
+// Plays the fuzzer's inputs against a node, and holds it to what must be so whatever comes in:
+//
+// F1. A request that HTTP allows is answered, with what the document says of its operation.
+// F2. Nothing is answered with a 5xx but 503, and that with one of the codes of 503.
+// F3. No connection hangs: bytes that are no request end with a closed connection.
+// F4. The node lives, answers at once, and its memory stays bounded.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type Client, type Forum, newKey } from '../api/harness.ts'
+import { sample } from '../api/operators.ts'
+import { Wire, type WireAnswer } from '../api/wire.ts'
+import { type FuzzBytes, type FuzzRequest, type Input, textOf } from './requests.ts'
+
+/** Far more than a node needs for what the fuzzer makes it keep. */
+const rssBytesMax = 1 << 30
+/** uWebSockets.js reads longer heads only in one piece, and TCP may split them. */
+const headBytesMax = 4000
+/** What a library under us may answer to bytes that are no request. */
+const wireStatuses = [100, 200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415]
+const alsoAllowed = [417, 429, 431, 503]
+
+export class Session {
+  readonly #forum: Forum
+  readonly #operators: number
+  readonly #filled: Record<string, string[]>
+  #wire: Wire | null = null
+  /** How often each status was answered. */
+  readonly answered = new Map<number, number>()
+
+  constructor(forum: Forum, operators: number, filled: Record<string, string[]>) {
+    this.#forum = forum
+    this.#operators = operators
+    this.#filled = filled
+  }
+
+  /** Throws when the node does not do what it must. */
+  async play(input: Input): Promise<void> {
+    if (input.kind === 'request') await this.#ask(input)
+    else await this.#throwAt(input)
+  }
+
+  /** F4. */
+  async lives(): Promise<void> {
+    assert.equal((await this.#forum.anonymous.get('/api/status')).status, 200)
+    const rss = await sample(this.#operators, 'process_resident_memory_bytes')
+    this.#filled.ticket = await freshTickets(this.#forum)
+    assert.ok(rss < rssBytesMax, `the node holds ${rss >> 20} MiB`)
+  }
+
+  close(): void {
+    this.#wire?.socket.destroy()
+  }
+
+  async #ask(request: FuzzRequest): Promise<void> {
+    const text = textOf(request, (each) => this.#fill(each))
+    const isLong = text.indexOf('\r\n\r\n') > headBytesMax
+    for (let attempt = 1; ; attempt++) {
+      this.#wire ??= await this.#connect()
+      await this.#wire.write(Buffer.from(text, 'latin1'))
+      try {
+        const answer = await this.#wire.answer({ hasBody: request.method !== 'HEAD' })
+        if (answer.status !== 100) return this.#judge(request, this.#fill(request.path), answer)
+        const final = await this.#wire.answer({ hasBody: request.method !== 'HEAD' })
+        return this.#judge(request, this.#fill(request.path), final)
+      } catch (error) {
+        this.#wire.socket.destroy()
+        this.#wire = null
+        if (error instanceof assert.AssertionError) throw error
+        if (isLong) return
+        // A connection that was idle may have been closed as the request left: once.
+        assert.ok(attempt < 3, `F1: no answer to ${JSON.stringify(request).slice(0, 2000)}`)
+      }
+    }
+  }
+
+  #judge({ method }: FuzzRequest, path: string, answer: WireAnswer): void {
+    const { status, headers, text } = answer
+    this.answered.set(status, (this.answered.get(status) ?? 0) + 1)
+    const isJson = headers['content-type']?.startsWith('application/json') && text !== ''
+    const body = isJson ? JSON.parse(text) : undefined
+    this.#forum.document!.check({ method, path, status, headers, body })
+    assert.ok(status < 500 || status === 503, `F2: ${status}`)
+  }
+
+  async #throwAt({ text }: FuzzBytes): Promise<void> {
+    const wire = await this.#connect()
+    wire.socket.end(Buffer.from(this.#fill(text), 'latin1'))
+    await wire.closed()
+    // The wire gives up after a time that no answer takes.
+    assert.ok(!wire.hasTimedOut, `F3: the connection hangs after ${JSON.stringify(text)}`)
+    for (const [, status] of wire.rest.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
+      const isAllowed = [...wireStatuses, ...alsoAllowed].includes(Number(status))
+      assert.ok(isAllowed, `F2: ${status} to ${JSON.stringify(text)}`)
+    }
+  }
+
+  async #connect(): Promise<Wire> {
+    const socket = connect(this.#forum.port, '127.0.0.1')
+    await once(socket, 'connect')
+    return new Wire(socket)
+  }
+
+  /** Puts what exists where it is named. */
+  #fill(text: string): string {
+    return text.replaceAll(/«(\w+):(\d)»/g, (_, name: string, n: string) => {
+      const known = this.#filled[name] ?? ['?']
+      return known[Number(n) % known.length]
+    })
+  }
+}
+
+/** A session with a forum in which there is something of everything. */
+export async function openSession(forum: Forum, operators: number): Promise<Session> {
+  const callers: Client[] = []
+  for (const kind of ['persistent', 'guest', 'guest']) callers.push(await forum.identity({ kind }))
+  const [ana, ben] = callers
+  const threads = [
+    await ana.thread(),
+    await ana.thread({ visibility: 'private', participant_ids: [ben.id] }),
+    await ben.thread({ visibility: 'private' }),
+  ].map(({ body }) => body.thread_id)
+  await ben.reply(threads[0])
+  const path = '/api/governance/proposals'
+  const proposal = { kind: 'policy', title: 'a rule', description: 'what it says' }
+  const saved = await ana.post(path, proposal, { 'idempotency-key': newKey() })
+  const { proposal_id, proposal_hash } = saved.body as unknown as Record<string, string>
+  const cursor = (await ana.get('/api/threads?limit=1')).body.next_cursor!
+  return new Session(forum, operators, {
+    token: callers.map(({ token }) => token),
+    identity: callers.map(({ id }) => id),
+    thread: [...threads, `thr_${'0'.repeat(32)}`],
+    proposal: [proposal_id, `gov_${'0'.repeat(32)}`],
+    hash: [proposal_hash, '0'.repeat(64)],
+    ticket: await freshTickets(forum),
+    cursor: [cursor],
+  })
+}
+
+/** Tickets live two minutes, and each is used up by the first message. */
+async function freshTickets(forum: Forum): Promise<string[]> {
+  const tickets: string[] = []
+  for (let i = 0; i < 4; i++) {
+    tickets.push((await forum.anonymous.get('/api/compat/ticket')).body.ticket)
+  }
+  return tickets
+}
