@@ -14,9 +14,10 @@ import { join } from 'node:path'
 import { Agent as HttpAgent, request } from 'undici'
 import { echo, makeCertificates, Receiver } from '../test/delivery/receiver.ts'
 import { median } from './compare.ts'
+import type { Seen } from './load.ts'
 import { has, startServer } from './process.ts'
 import { freshKey, ringOf } from './ring.ts'
-import { prepareWrk, type Seen } from './wrk.ts'
+import { prepareWrk } from './wrk.ts'
 
 const isSmoke = process.argv.includes('--smoke')
 const webhookCount = isSmoke ? 20 : 1_000

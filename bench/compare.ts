@@ -2,8 +2,8 @@
 // machine does meets all of them. What counts is the median of the rounds, and for ratios the
 // median of each round's ratio.
 
+import { type Percentile, percentiles, type Seen } from './load.ts'
 import { cpuSeconds } from './process.ts'
-import { type Percentile, percentiles, type Seen } from './wrk.ts'
 
 export interface Side {
   name: string

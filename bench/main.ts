@@ -8,7 +8,7 @@
 //             server for each request; throughput against connections; stalls of the event loop.
 //             A table; on request JSON and a page with plots.
 // Leaves out: TLS, networks, webhooks (black-hole.ts, webhook-lab.ts), large states (scale.ts).
-// Smoke:      test/bench runs every scenario for a second, and every peer once.
+// Smoke:      test/bench runs every scenario for a second, every peer once, and this with --smoke.
 //
 // Run:        npm run bench -- --help
 
@@ -16,23 +16,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Phase, Progress } from '../src/swarm/progress.ts'
 import { type Amount, compare, type Side } from './compare.ts'
+import type { Generator } from './load.ts'
 import { describeMachine, machineLines } from './machine.ts'
 import { help, type Options, parseOptions, UsageError } from './options.ts'
 import { page } from './page.ts'
 import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
-import { type Population, populate } from './population.ts'
-import { has } from './process.ts'
+import { type Population, populate, type Size } from './population.ts'
 import { type Results, type Stall, type Sweep, scenarioResult } from './results.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
 import { watchStalls } from './stalls.ts'
 import { scenarioLines } from './table.ts'
 
-const size = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
-
 interface Plan {
+  size: Size
   rounds: number
   seconds: number
   warmUpSeconds: number
@@ -42,19 +41,30 @@ interface Plan {
   sweepSeconds: number
   stallSeconds: number
 }
+const usualSize = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
+const smoke: Plan = {
+  size: { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 },
+  ...{ rounds: 1, seconds: 1, warmUpSeconds: 0, stallSeconds: 1 },
+  ...{ sweep: [2], sweepRounds: 1, sweepSeconds: 1 },
+}
 const quick: Plan = {
+  size: usualSize,
   ...{ rounds: 3, seconds: 1, warmUpSeconds: 0, stallSeconds: 5 },
   ...{ sweep: [1, 8, 64, 256], sweepRounds: 1, sweepSeconds: 1 },
 }
 const full: Plan = {
+  size: usualSize,
   ...{ rounds: 5, seconds: 5, warmUpSeconds: 2, stallSeconds: 30 },
   ...{ sweep: [1, 2, 4, 8, 16, 32, 64, 128, 256], sweepRounds: 3, sweepSeconds: 2 },
 }
+
+const plans = { smoke, quick, full }
 
 /** Who plays in every scenario. */
 interface Cast {
   dir: string
   plan: Plan
+  load: Generator
   population: Population
   forum: Forum
   peers: ReadonlyMap<string, Peer>
@@ -67,10 +77,6 @@ async function main(args: string[]): Promise<number> {
   const options = parseOptions(args)
   if (options === null) {
     say([help.trimEnd()])
-    return 0
-  }
-  if (!has('wrk')) {
-    say(['skipped: wrk is not installed (apt-get install wrk)'])
     return 0
   }
   const dir = mkdtempSync(join(options.dir, 'agent-forum-bench-'))
@@ -87,12 +93,13 @@ async function main(args: string[]): Promise<number> {
 
 async function run(options: Options, dir: string): Promise<Results> {
   const machine = describeMachine(dir, options.durability)
-  say(machineLines(machine))
-  const population = await build(join(dir, 'data'))
+  say([...machineLines(machine), `load from ${options.load}`])
+  const plan = plans[options.plan]
+  const population = await build(join(dir, 'data'), plan.size)
   const chosen = scenarios.filter(({ name }) => options.only.includes(name))
   const peers = await startPeers(options, chosen, population)
   const forum = await startForum(join(dir, 'data'), ['--durability', options.durability])
-  const cast = { dir, plan: options.isQuick ? quick : full, population, forum, peers }
+  const cast = { dir, plan, load: options.load, population, forum, peers }
   const results: Results = { machine, scenarios: [], sweeps: [], stalls: [] }
   try {
     for (const scenario of chosen) await play(cast, scenario, options.connections, results)
@@ -103,7 +110,7 @@ async function run(options: Options, dir: string): Promise<Results> {
   return results
 }
 
-async function build(data: string): Promise<Population> {
+async function build(data: string, size: Size): Promise<Population> {
   let phase: Phase | null = null
   let ticked = 0
   const population = await populate(data, size, (done, total) => {
@@ -116,11 +123,12 @@ async function build(data: string): Promise<Population> {
 
 /** Those that some scenario needs and that are installed, by name. */
 async function startPeers(
-  { dir, durability }: Options,
+  { dir, durability, hasPeers }: Options,
   chosen: readonly Scenario[],
   population: Population,
 ): Promise<Map<string, Peer>> {
   const peers = new Map<string, Peer>()
+  if (!hasPeers) return peers
   for (const kind of [redis, postgres]) {
     const missing = kind.missing()
     if (!chosen.some(({ peers }) => peers?.includes(kind.name))) continue
@@ -138,7 +146,7 @@ async function play(
   results: Results,
 ): Promise<void> {
   const { plan, forum, peers } = cast
-  const scene = await setScene(cast.dir, scenario, cast.population, forum)
+  const scene = await setScene(cast.dir, scenario, cast.population, forum, cast.load)
   const others = (scenario.peers ?? []).flatMap((name) => peers.get(name) ?? [])
   const sides = [
     scene.floor,
@@ -149,7 +157,9 @@ async function play(
     const { rounds, seconds, warmUpSeconds } = plan
     const warmUps = warmUpSeconds > 0 ? 1 : 0
     const phase = progress.phase(scenario.name, sides.length * (rounds + warmUps))
-    await compare(sides, { connections, seconds: warmUpSeconds }, warmUps, phase.tick)
+    if (warmUps > 0) {
+      await compare(sides, { connections, seconds: warmUpSeconds }, warmUps, phase.tick)
+    }
     const measured = await compare(sides, { connections, seconds }, rounds, phase.tick)
     phase.end()
     const result = scenarioResult(scenario, connections, measured)

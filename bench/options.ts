@@ -2,13 +2,17 @@
 
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
+import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 
 export interface Options {
-  isQuick: boolean
+  plan: 'smoke' | 'quick' | 'full'
+  /** Whether Redis and PostgreSQL are measured where they are installed. */
+  hasPeers: boolean
   /** Names of scenarios. */
   only: string[]
   connections: number
+  load: Generator
   durability: string
   /** Where data directories are made: the disk that is measured. */
   dir: string
@@ -21,8 +25,11 @@ export class UsageError extends Error {}
 export const help = `npm run bench -- [flags]
 
   --quick            fewer and shorter rounds: under 3 minutes in all
+  --smoke            a second for each scenario, with a tiny forum: whether it still runs
+  --no-peers         without Redis and PostgreSQL
   --only NAMES       these scenarios only, with commas between
   --connections N    at once; default 64
+  --load GENERATOR   wrk or autocannon; default: wrk where it is installed
   --durability MODE  of the forum: always (default), interval[:ms], none
   --dir DIR          where the data goes: the disk that is measured; default ${tmpdir()}
   --json FILE        write the results as JSON too
@@ -45,8 +52,14 @@ export function parseOptions(args: string[]): Options | null {
   if (!Number.isInteger(connections) || connections < 1) {
     throw new UsageError(`--connections: "${values.connections}" is not a number from 1 on`)
   }
+  const load = values.load ?? bestGenerator
+  if (!Object.hasOwn(generators, load)) {
+    throw new UsageError(`--load: "${load}" is neither wrk nor autocannon`)
+  }
   return {
-    isQuick: values.quick ?? false,
+    load: load as Generator,
+    plan: values.smoke ? 'smoke' : values.quick ? 'quick' : 'full',
+    hasPeers: !values['no-peers'],
     only,
     connections,
     durability: values.durability ?? 'always',
@@ -64,8 +77,11 @@ function parseFlags(args: string[]) {
       args,
       options: {
         quick: flag,
+        smoke: flag,
+        'no-peers': flag,
         only: text,
         connections: text,
+        load: text,
         durability: text,
         dir: text,
         json: text,

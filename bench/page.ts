@@ -1,9 +1,9 @@
 // The results as one self-contained HTML page: no script, nothing to load, light and dark.
 
+import { percentiles } from './load.ts'
 import { machineLines } from './machine.ts'
 import { bars, linearAxis, lines, logAxis, type Row, rows } from './plot.ts'
 import type { Results, ScenarioResult, Stall, Sweep } from './results.ts'
-import { percentiles } from './wrk.ts'
 
 /** The longest stall of the event loop that is aimed at. */
 const stallAimMs = 10

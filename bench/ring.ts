@@ -39,19 +39,30 @@ export function renderRing({ requests }: Ring): string {
   return requests.map((request) => render(request) + end).join('')
 }
 
-function render({ method, path, token, key, body }: Request): string {
+function render(request: Request): string {
+  const { method, path, body } = request
   const text = body === undefined ? '' : JSON.stringify(body)
-  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1']
-  if (token !== undefined) lines.push(`Authorization: Bearer ${token}`)
-  if (key !== undefined) lines.push(`Idempotency-Key: ${key}`)
-  if (body !== undefined) {
-    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
+  const headers: Record<string, string> = { Host: '127.0.0.1', ...headersOf(request) }
+  if (body !== undefined) headers['Content-Length'] = `${Buffer.byteLength(text)}`
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${text}`
+}
+
+export function headersOf({ token, key, body }: Request): Record<string, string> {
+  return {
+    ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+    ...(key !== undefined && { 'Idempotency-Key': key }),
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
   }
-  return `${lines.join('\r\n')}\r\n\r\n${text}`
 }
 
 /** A request with its place filled in, as the `n`-th that is sent. */
-export function fill(request: Request, ring: Ring, { prefix, position }: Filling, n: number) {
+export function fill(
+  request: Request,
+  ring: Ring,
+  { prefix, position }: Filling,
+  n: number,
+): Request {
   const seen = Math.max(0, position - ring.writes)
   const { path, key } = request
   return {
@@ -78,11 +89,9 @@ export async function ask(
   const step = Math.max(1, Math.floor(requests.length / count))
   const answers: Answered[] = []
   for (let i = 0; i < requests.length && answers.length < count; i += step) {
-    const { method, route, path, token, key, body } = fill(requests[i], ring, filling, i)
-    const headers: Record<string, string> = {}
-    if (token !== undefined) headers.Authorization = `Bearer ${token}`
-    if (key !== undefined) headers['Idempotency-Key'] = key
-    if (body !== undefined) headers['Content-Type'] = 'application/json'
+    const request = fill(requests[i], ring, filling, i)
+    const { method, route, path, body } = request
+    const headers = headersOf(request)
     const text = body === undefined ? null : JSON.stringify(body)
     const response = await fetch(url + path, { method, headers, body: text })
     answers.push({ route, status: response.status, body: await response.text() })

@@ -19,7 +19,7 @@ import { compare, median } from './compare.ts'
 import { describeMachine, type Machine, machineLines } from './machine.ts'
 import { UsageError } from './options.ts'
 import type { Population, Size } from './population.ts'
-import { has, residentBytes } from './process.ts'
+import { residentBytes } from './process.ts'
 import { type ScenarioResult, type Stall, scenarioResult } from './results.ts'
 import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
 import { scenarios } from './scenarios.ts'
@@ -67,10 +67,6 @@ async function run(args: string[]): Promise<number> {
   const options = parseScaleOptions(args)
   if (options === null) {
     say(help.trimEnd())
-    return 0
-  }
-  if (!has('wrk')) {
-    say('skipped: wrk is not installed (apt-get install wrk)')
     return 0
   }
   const dir = mkdtempSync(join(options.dir, 'agent-forum-scale-'))

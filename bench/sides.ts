@@ -3,11 +3,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Side } from './compare.ts'
+import { bestGenerator, type Generator, generators } from './load.ts'
 import type { Population } from './population.ts'
 import { freePort, type Server, startServer } from './process.ts'
 import { ask } from './ring.ts'
 import type { Scenario } from './scenarios.ts'
-import { prepareWrk } from './wrk.ts'
 
 /** How many of the forum's answers the floor gives in turn. */
 const samples = 100
@@ -46,9 +46,10 @@ export async function setScene(
   scenario: Scenario,
   population: Population,
   forum: Forum,
+  generator: Generator = bestGenerator,
 ): Promise<Scene> {
   const ring = scenario.ring(population)
-  const send = prepareWrk(dir, scenario.name, ring)
+  const send = generators[generator](dir, scenario.name, ring)
   const position = async () => (await forum.metrics()).get('agent_forum_journal_position')!
   const tag = `${scenario.name}-${await position()}`
   const filling = { prefix: `sample-${tag}-`, position: await position() }

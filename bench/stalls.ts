@@ -3,9 +3,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from './compare.ts'
+import type { Seen } from './load.ts'
 import type { Stall } from './results.ts'
 import type { Forum } from './sides.ts'
-import type { Seen } from './wrk.ts'
 
 const lookMs = 200
 const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'

@@ -3,27 +3,9 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Seen, Send } from './load.ts'
 import { runLoad } from './process.ts'
-import { type Filling, type Ring, renderRing } from './ring.ts'
-
-export interface Load {
-  url: string
-  connections: number
-  seconds: number
-}
-
-/** What the load generator saw. */
-export interface Seen {
-  requests: number
-  seconds: number
-  /** By percentile. */
-  latencyMs: Record<Percentile, number>
-  /** Answers that were not 2xx or 3xx, and socket errors. */
-  errors: number
-}
-
-export const percentiles = ['50', '90', '99', '99.9', '100'] as const
-export type Percentile = (typeof percentiles)[number]
+import { type Ring, renderRing } from './ring.ts'
 
 // Requests end with \\30. \\28 is where a fresh key goes, \\29 where a position goes: there, most
 // of what a request costs the load generator is one string put together.
@@ -65,13 +47,13 @@ end
 `
 
 /** Writes what wrk needs to send a ring into a directory; returns what sends it. */
-export function prepareWrk(dir: string, name: string, ring: Ring) {
+export function prepareWrk(dir: string, name: string, ring: Ring): Send {
   const scriptFile = join(dir, 'ring.lua')
   const ringFile = join(dir, `${name}.ring`)
   writeFileSync(scriptFile, script)
   writeFileSync(ringFile, renderRing(ring))
   const rate = ring.writes / ring.requests.length
-  return async ({ url, connections, seconds }: Load, filling: Filling): Promise<Seen> => {
+  return async ({ url, connections, seconds }, filling) => {
     const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', scriptFile, url, '--']
     const { prefix, position } = filling
     const args = [ringFile, prefix, `${position - ring.writes}`, `${rate}`]

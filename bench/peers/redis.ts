@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from '../compare.ts'
+import type { Seen } from '../load.ts'
 import { contentOf } from '../population.ts'
 import { type Child, freePort, has, runLoad, startDaemon } from '../process.ts'
-import type { Seen } from '../wrk.ts'
 import type { PeerKind } from './peer.ts'
 
 const longStreams = 100

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { has } from '../../bench/process.ts'
 
-// Load generators are not everywhere.
-const skip = has('wrk') ? false : 'wrk is not installed (apt-get install wrk)'
 const program = join(import.meta.dirname, '../../bench/scale.js')
 
-t.test('bench scale: a small forum: started, killed and started again', { skip }, async (t) => {
+t.test('bench scale: a small forum: started, killed and started again', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
   const file = join(dir, 'results.json')
@@ -30,7 +27,7 @@ t.test('bench scale: a small forum: started, killed and started again', { skip }
   t.ok(memory.residentMb > memory.renderedMb && memory.renderedMb > 0.6, 'in megabytes')
 })
 
-t.test('bench scale: a flag that cannot be used: one line, and exit 64', { skip }, async (t) => {
+t.test('bench scale: a flag that cannot be used: one line, and exit 64', async (t) => {
   for (const flags of [['--messages', '1g'], ['--only', 'nothing'], ['--unknown']]) {
     const ended = promisify(execFile)(process.execPath, [program, ...flags])
     await t.rejects(ended, { code: 64, stderr: /^scale: .+\n$/ })

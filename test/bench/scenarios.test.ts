@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { populate } from '../../bench/population.ts'
-import { has } from '../../bench/process.ts'
 import { ask } from '../../bench/ring.ts'
 import { scenarios } from '../../bench/scenarios.ts'
 import { setScene, startForum } from '../../bench/sides.ts'
@@ -12,10 +11,7 @@ const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
 const amount = { connections: 2, seconds: 1 }
 const samplesMax = 100
 
-// Load generators are not everywhere.
-const skip = has('wrk') ? false : 'wrk is not installed (apt-get install wrk)'
-
-t.test('bench: a tiny forum', { skip }, async (t) => {
+t.test('bench: a tiny forum', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
   const population = await populate(join(dir, 'data'), size)
@@ -86,5 +82,17 @@ t.test('bench: a tiny forum', { skip }, async (t) => {
     const posted = posts.reduce((sum, { requests }) => sum + requests, 0)
     t.ok((await messages()) - before.messages >= posted, `${posted} posts, each a new message`)
     t.equal(await answered('[45]'), 0, 'none was refused')
+  })
+
+  t.test('bench: load from autocannon: the swarm: fresh keys, no errors', async (t) => {
+    const swarm = scenarios.find(({ name }) => name === 'mixed')!
+    const scene = await setScene(dir, swarm, population, forum, 'autocannon')
+    t.teardown(() => scene.stop())
+    const messages = async () => (await forum.metrics()).get('agent_forum_messages')!
+    const before = await messages()
+    const { requests, errors } = await scene.forum.load(amount, 0)
+    t.equal(errors, 0)
+    const posted = Math.floor((requests - swarm.ring(population).requests.length) / 10)
+    t.ok((await messages()) - before >= posted, `${requests} requests, a tenth of them replies`)
   })
 })

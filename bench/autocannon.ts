@@ -1,0 +1,37 @@
+// autocannon as a process of its own, so that it has its own core. Arguments: the load as JSON, the
+// file of the ring, the filling as JSON. Prints what it saw as JSON.
+
+import { readFileSync } from 'node:fs'
+import autocannon from 'autocannon'
+import type { Load, Seen } from './load.ts'
+import { type Filling, fill, headersOf, type Ring } from './ring.ts'
+
+const [loadText, ringFile, fillingText] = process.argv.slice(2)
+const { url, connections, seconds } = JSON.parse(loadText) as Load
+const ring = JSON.parse(readFileSync(ringFile, 'utf8')) as Ring
+const filling = JSON.parse(fillingText) as Filling
+let sent = 0
+
+/** Each request is the next of the ring, whichever connection asks for it. */
+function next(): autocannon.Request {
+  const n = ++sent
+  const request = fill(ring.requests[n % ring.requests.length], ring, filling, n)
+  const { method, path, body } = request
+  const text = body === undefined ? {} : { body: JSON.stringify(body) }
+  return { method, path, headers: headersOf(request), ...text }
+}
+
+const result = await autocannon({
+  url,
+  connections,
+  duration: seconds,
+  requests: [{ setupRequest: next }],
+})
+const { p50, p90, p99, p99_9, max } = result.latency
+const seen: Seen = {
+  requests: result.requests.total,
+  seconds: result.duration,
+  latencyMs: { 50: p50, 90: p90, 99: p99, '99.9': p99_9, 100: max },
+  errors: result.errors + result.timeouts + result.non2xx,
+}
+process.stdout.write(JSON.stringify(seen))
