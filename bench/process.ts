@@ -60,13 +60,6 @@ export interface Child {
 
 export interface Server extends Child {
   url: string
-  /** What it has logged so far. */
-  log: readonly LogLine[]
-}
-
-export interface LogLine {
-  msg?: string
-  url?: string
 }
 
 /** Starts a program that is asked later whether it is ready. */
@@ -87,25 +80,20 @@ export async function startServer(args: readonly string[]): Promise<Server> {
   const command = [process.execPath, '--enable-source-maps', ...args]
   const child = start(serverCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
-  const log: LogLine[] = []
-  const listening = new Promise<string>((resolve, reject) => {
-    const lines = createInterface({ input: child.stdout! })
-    lines.on('line', (line) => {
-      const entry = JSON.parse(line) as LogLine
-      log.push(entry)
-      if (entry.url !== undefined) resolve(entry.url)
-    })
-    lines.once('close', () => reject(new Error(`ended before it listened: ${args.join(' ')}`)))
-  })
-  return {
-    url: await listening,
-    log,
-    pid: child.pid!,
-    async stop(signal = 'SIGTERM') {
-      child.kill(signal)
-      await exited
-    },
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const { url } = JSON.parse(line) as { url?: string }
+    if (url === undefined) continue
+    child.stdout!.resume()
+    return {
+      url,
+      pid: child.pid!,
+      async stop(signal = 'SIGTERM') {
+        child.kill(signal)
+        await exited
+      },
+    }
   }
+  throw new Error(`the server ended before it listened: ${args.join(' ')}`)
 }
 
 /** A port on the loopback interface that was free a moment ago. */

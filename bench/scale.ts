@@ -10,7 +10,7 @@
 //
 // Run:        node dist/bench/scale.js --help
 
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,6 +30,13 @@ import { scenarioLines } from './table.ts'
 const smallSize = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
 const connections = 64
 const mb = 1e6
+/** Megabytes of log between checkpoints, where none is wanted. */
+const neverMb = 1_000_000
+const main = join(import.meta.dirname, '../src/main.js')
+/** Older servers take no checkpoints. */
+const knowsCheckpoints = execFileSync(process.execPath, [main, 'help'], {
+  encoding: 'utf8',
+}).includes('--checkpoint-mb')
 const logBytes = 'agent_forum_journal_bytes_total'
 
 interface ScaleResults {
@@ -39,12 +46,10 @@ interface ScaleResults {
   starts: Record<string, number>
   memory: { residentMb: number; renderedMb: number }
   scenarios: ScenarioResult[]
-  checkpoints: CheckpointResult
+  checkpoints: CheckpointResult | null
 }
 
 interface CheckpointResult {
-  /** How many were taken while the event loop was watched. */
-  taken: number
   longestStallMs: { without: number; with: number }
   p999Ms: { without: number; with: number }
   stalls: Stall[]
@@ -90,14 +95,14 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
   }
   let forum = await start('from what was built')
   await forum.stop()
-  forum = await start('after a clean stop', ['--checkpoint-mb', '0'])
+  forum = await start('after a clean stop', checkpointsEvery(neverMb))
   const memory = await sayMemory(forum)
   const results = await compareSizes(options, dir, { forum, population: large.population })
   await writeLog(options, dir, { forum, population: large.population })
   await forum.stop('SIGKILL')
   forum = await start(`after SIGKILL with ${options.logMb} MB of log`)
   await forum.stop()
-  const checkpoints = await watchCheckpoints(options, dir, large)
+  const checkpoints = knowsCheckpoints ? await watchCheckpoints(options, dir, large) : null
   return { machine, size, starts, memory, scenarios: results, checkpoints }
 }
 
@@ -188,6 +193,10 @@ async function writeLog(
   await scene.stop()
 }
 
+function checkpointsEvery(mb: number): string[] {
+  return knowsCheckpoints ? ['--checkpoint-mb', `${mb}`] : []
+}
+
 /** Replies, alternately while checkpoints are taken and while none is. */
 async function watchCheckpoints(
   { checkpointMb, rounds, seconds, durability }: ScaleOptions,
@@ -196,19 +205,16 @@ async function watchCheckpoints(
 ): Promise<CheckpointResult> {
   const seen = { with: [] as Stall[][], without: [] as Stall[][] }
   const p999 = { with: [] as number[], without: [] as number[] }
-  let taken = 0
   const phase = progress.phase('checkpoints', rounds * 2)
   for (let round = 0; round < rounds; round++) {
     for (const side of ['without', 'with'] as const) {
-      const every = side === 'with' ? checkpointMb : 0
-      const flags = ['--durability', durability, '--checkpoint-mb', `${every}`]
-      const forum = await startForum(data, flags)
+      const every = side === 'with' ? checkpointMb : neverMb
+      const forum = await startForum(data, ['--durability', durability, ...checkpointsEvery(every)])
       const scene = await setScene(dir, replies, population, forum)
       const amount = { connections, seconds: seconds * 2 }
       const { stalls, load } = await watchStalls(scene.forum, forum, amount)
       seen[side].push(stalls)
       p999[side].push(load.latencyMs['99.9'])
-      taken += forum.log.filter(({ msg }) => msg === 'checkpoint_taken').length
       await scene.stop()
       await forum.stop()
       phase.tick()
@@ -217,7 +223,6 @@ async function watchCheckpoints(
   phase.end()
   const longest = (stalls: Stall[][]) => Math.max(...stalls.flat().map(({ stallMs }) => stallMs))
   const result = {
-    taken,
     longestStallMs: { without: longest(seen.without), with: longest(seen.with) },
     p999Ms: { without: median(p999.without), with: median(p999.with) },
     stalls: seen.with[0],
@@ -226,7 +231,7 @@ async function watchCheckpoints(
   const isShort = stall.with <= 10
   const ratio = p999Ms.with / p999Ms.without
   say(
-    `a checkpoint every ${checkpointMb} MB of log, under replies: ${taken} were taken`,
+    `a checkpoint every ${checkpointMb} MB of log, under replies:`,
     `  longest stall ${stall.with.toFixed(1)} ms (without: ${stall.without.toFixed(1)} ms); ` +
       `at most 10 ms: ${isShort ? 'met' : 'missed'}`,
     `  p99.9 of replies ${p999Ms.with.toFixed(1)} ms, ${ratio.toFixed(2)} x without; ` +

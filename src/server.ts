@@ -15,12 +15,12 @@ import { CheckpointSchedule } from './checkpoints.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Send } from './delivery/send.ts'
 import { loadEpoch } from './epoch.ts'
+import { startExpiry } from './expiry.ts'
 import { apply } from './forum/apply.ts'
 import type { Forum } from './forum/forum.ts'
-import { expireGuests } from './forum/identities.ts'
 import { decode } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
-import { hasRightKey, sweepWebhooks } from './forum/webhooks.ts'
+import { hasRightKey } from './forum/webhooks.ts'
 import { Admission } from './http/admission.ts'
 import type { Exchange, Listen, Listener } from './http/exchange.ts'
 import { Gate } from './http/gate.ts'
@@ -34,7 +34,6 @@ import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
 import { startWakeups, type Wakeups } from './wakeups.ts'
 
-const expiryCheckMs = 60_000
 /** Time for the last answers to reach their callers. */
 const lingerMs = 50
 
@@ -116,16 +115,15 @@ export async function startNode(
   const failed = watch(journal, gate, wakeups)
   edge.open(service, gate)
   availability.refusal = null
-  expire(forum)
+  const stopExpiry = startExpiry(forum)
   wakeups.resume()
   checkpoints.begin(journal, forum.state)
-  const expiry = setInterval(() => expire(forum), expiryCheckMs)
   return {
     url,
     failed,
     takeCheckpoint: () => checkpoints.take(),
     async stop() {
-      clearInterval(expiry)
+      stopExpiry()
       unwatch()
       availability.refusal = 'shutting_down'
       listener.stop()
@@ -137,12 +135,6 @@ export async function startNode(
       ops?.stop()
     },
   }
-}
-
-/** Records what has come to its end by now. */
-function expire(forum: Forum): void {
-  expireGuests(forum)
-  sweepWebhooks(forum)
 }
 
 /** The HTTP server under the edge: the fast one, where it runs on this Node. */

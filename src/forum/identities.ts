@@ -60,18 +60,23 @@ export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
+/** So many identities are looked at in one turn. */
+export const guestsAtOnce = 2_000
+
 /**
  * Records which guests have expired; a timer calls it. Guests live equally long, so they expire in
- * the order of their creation, and one record does for all.
+ * the order of their creation, and one record does for many. True: there are more.
  */
-export function expireGuests(forum: Forum): void {
+export function expireGuests(forum: Forum): boolean {
   const { state } = forum
   const { createdAt } = state.identities.actors.columns
   const at = timeOf(forum)
+  const end = Math.min(state.identities.count, state.guestsExpired + guestsAtOnce)
   let before = state.guestsExpired
-  while (before < state.identities.count && createdAt.get(before) + guestLifetimeMs <= at) {
+  while (before < end && createdAt.get(before) + guestLifetimeMs <= at) {
     before += 1
   }
-  if (before === state.guestsExpired || refuseRecord(forum) !== null) return
+  if (before === state.guestsExpired || refuseRecord(forum) !== null) return false
   commit(forum, { type: 'guests.expired', at, before })
+  return before < state.identities.count && before === end
 }

@@ -161,14 +161,23 @@ export function finishVerification(
   return { position, webhook }
 }
 
-/** Records which webhooks have lapsed and which deliveries are old; a timer calls it. */
-export function sweepWebhooks(forum: Forum): void {
+/** So many of a kind are forgotten in one turn. */
+export const sweptAtOnce = 1_000
+
+/**
+ * Records which webhooks have lapsed and which deliveries are old; a timer calls it. True: there
+ * are more.
+ */
+export function sweepWebhooks(forum: Forum): boolean {
   const { webhooks } = forum.state
   const at = timeOf(forum)
+  const most = sweptAtOnce
   if (webhooks.hasLapsed(at) && refuseRecord(forum) === null) {
-    commit(forum, { type: 'webhooks.lapsed', at })
+    commit(forum, { type: 'webhooks.lapsed', at, most })
   }
   if (webhooks.hasExpiredDeliveries(at) && refuseRecord(forum) === null) {
-    commit(forum, { type: 'deliveries.expired', at })
+    commit(forum, { type: 'deliveries.expired', at, most })
   }
+  const isMore = webhooks.hasLapsed(at) || webhooks.hasExpiredDeliveries(at)
+  return isMore && refuseRecord(forum) === null
 }

@@ -18,7 +18,7 @@ import type { Gate } from './gate.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { Load } from './load.ts'
 import { Meter, type RouteMeter } from './meter.ts'
-import { hasStray, isJson, parseBearer, parseBody, parseQuery } from './parse.ts'
+import { hasStray, isJson, isWellEncoded, parseBearer, parseBody, parseQuery } from './parse.ts'
 import { allow, type Match, Router } from './router.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
@@ -26,6 +26,7 @@ export const bodyBytesMax = 256 * 1024
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const prefetch = /prefetch|prerender/i
+const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
 /** One object, like `earlyQueries`: the validator of a schema is found again by it. */
 const anything: Schema = {}
 
@@ -113,8 +114,10 @@ export class Edge {
     if (typeof caller === 'string') return refuse(exchange, caller)
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
 
-    if (prepared.isStrict && hasStray(exchange.query, prepared.queryKinds)) {
-      return refuse(exchange, 'invalid_query')
+    if (prepared.isStrict) {
+      // Published for good, it had better be what was meant.
+      if (!isWellEncoded(exchange.query)) return refuse(exchange, 'invalid_query', badEncoding)
+      if (hasStray(exchange.query, prepared.queryKinds)) return refuse(exchange, 'invalid_query')
     }
     const query = parseQuery(exchange.query, prepared.queryKinds, prepared.blankQuery)
     const violation = prepared.checkQuery(query)

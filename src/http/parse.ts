@@ -47,6 +47,16 @@ export function hasStray(query: string, kinds: ReadonlyMap<string, unknown>): bo
   return false
 }
 
+/** Whether every name and value is UTF-8 in percent-encoding. */
+export function isWellEncoded(query: string): boolean {
+  try {
+    decodeURIComponent(query)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** A form-encoded text; one that is encoded wrongly stays as it is. */
 function decode(text: string): string {
   if (!text.includes('%') && !text.includes('+')) return text

@@ -176,10 +176,12 @@ export class Webhooks {
     return oldest !== undefined && oldest.actor.context.lapsesAt <= at
   }
 
-  /** Forgets those that have been unverified for too long at this time. */
-  lapse(position: number, at: number): void {
+  /** Forgets the oldest `most` of those that have been unverified for too long at this time. */
+  lapse(position: number, at: number, most: number): void {
+    let left = most
     for (const webhook of this.#unverified) {
-      if (webhook.actor.context.lapsesAt > at) return
+      if (left === 0 || webhook.actor.context.lapsesAt > at) return
+      left -= 1
       this.#drop(webhook, { type: 'lapsed', at }, [])
       this.#changed.set(webhook.owner, position)
     }
@@ -238,9 +240,12 @@ export class Webhooks {
     return !this.#expired(at)[Symbol.iterator]().next().done
   }
 
-  /** Forgets finished deliveries that have been kept for long enough at this time. */
-  expireDeliveries(position: number, at: number): void {
+  /** Forgets the oldest `most` finished deliveries that are old enough at this time. */
+  expireDeliveries(position: number, at: number, most: number): void {
+    let left = most
     for (const [delivery, webhook] of this.#expired(at)) {
+      if (left === 0) return
+      left -= 1
       this.#forget(webhook, delivery)
       this.#changed.set(webhook.owner, position)
     }

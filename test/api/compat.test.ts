@@ -136,6 +136,19 @@ t.test('checks: several things wrong at once: the first in order is told', async
   t.equal((await publish({ ticket, title: 'T' })).status, 201, 'none of them used the ticket')
 })
 
+t.test('query: not percent-encoded UTF-8: told so, and the ticket is not used', async (t) => {
+  const ticket = await newTicket()
+  const start = `${urlOf({ ticket, ack: 'publish', title: 'T' })}&content=`
+  for (const content of ['100%', '%zz', '%E4', '%ED%A0%80', '50%+sure', '%C3x']) {
+    const answer = await anonymous.get(start + content)
+    t.equal(code(answer), '400 invalid_query', content)
+    t.match(answer.body.message, /%25/)
+  }
+  t.equal(code(await anonymous.get(`${start}x&%ff=1`)), '400 invalid_query')
+  const { body } = await anonymous.get(`${start}100%25`)
+  t.equal((await anonymous.read(body.thread_id)).body.messages[0].content, '100%')
+})
+
 t.test('content: as long as it may be: published as it is', async (t) => {
   for (const content of [
     'x'.repeat(1024),

@@ -76,7 +76,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     error: text,
   }),
   fc.record({ type: fc.constant('webhook.removed' as const), at, webhook: number }),
-  fc.record({ type: fc.constant('webhooks.lapsed' as const), at }),
+  fc.record({ type: fc.constant('webhooks.lapsed' as const), at, most: fc.nat() }),
   fc.record({ type: fc.constant('delivery.started' as const), at, webhook: number, first: at }),
   fc.record({
     type: fc.constant('delivery.finished' as const),
@@ -88,7 +88,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     error: text,
     nextAttemptAt: at,
   }),
-  fc.record({ type: fc.constant('deliveries.expired' as const), at }),
+  fc.record({ type: fc.constant('deliveries.expired' as const), at, most: fc.nat() }),
   fc.record({
     type: fc.constant('proposal.saved' as const),
     at,

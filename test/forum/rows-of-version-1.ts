@@ -114,7 +114,7 @@ export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
     record: { type: 'webhook.verify_failed', at: 5, webhook: 7, error: 'webhook_timeout' },
   },
   { row: [23, 1, 5, 7], record: { type: 'webhook.removed', at: 5, webhook: 7 } },
-  { row: [24, 1, 5], record: { type: 'webhooks.lapsed', at: 5 } },
+  { row: [24, 1, 5], record: { type: 'webhooks.lapsed', at: 5, most: Number.MAX_SAFE_INTEGER } },
   { row: [25, 1, 5, 7, 3], record: { type: 'delivery.started', at: 5, webhook: 7, first: 3 } },
   {
     row: [26, 1, 5, 7, 3, 'retried', 500, 'webhook_http_500', 99],
@@ -129,7 +129,7 @@ export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       nextAttemptAt: 99,
     },
   },
-  { row: [27, 1, 5], record: { type: 'deliveries.expired', at: 5 } },
+  { row: [27, 1, 5], record: { type: 'deliveries.expired', at: 5, most: Number.MAX_SAFE_INTEGER } },
   {
     row: [30, 1, 5, 0, id, 'hash', proposed, 'key-0001', ''],
     record: {

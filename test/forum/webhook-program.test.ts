@@ -79,7 +79,8 @@ function run(scene: Scene, command: Step): void {
     case 'clock':
       scene.world.clock.now += command.ms
       expireGuests(scene.forum)
-      return sweepWebhooks(scene.forum)
+      sweepWebhooks(scene.forum)
+      return
     case 'restart':
       return scene.restart()
   }

@@ -26,9 +26,11 @@ export interface DeliveryFinished extends OfDelivery {
   nextAttemptAt: number
 }
 
-/** Finished deliveries that have been kept for long enough at this record's time are forgotten. */
+/** The oldest deliveries that are finished, and old enough at this record's time, are forgotten. */
 export interface DeliveriesExpired extends Timed {
   type: 'deliveries.expired'
+  /** At most so many of them. */
+  most: number
 }
 
 export const deliveryRecords = {
@@ -52,9 +54,10 @@ export const deliveryRecords = {
 
   'deliveries.expired': kind<DeliveriesExpired>({
     code: 27,
-    version: 1,
-    fields: [],
-    apply: ({ webhooks }, position, { at }) => webhooks.expireDeliveries(position, at),
+    version: 2,
+    fields: ['most'],
+    added: { most: Number.MAX_SAFE_INTEGER },
+    apply: ({ webhooks }, position, { at, most }) => webhooks.expireDeliveries(position, at, most),
   }),
 }
 

@@ -33,9 +33,11 @@ export interface WebhookRemoved extends OfWebhook {
   type: 'webhook.removed'
 }
 
-/** Every webhook that has been unverified for too long at this record's time is gone. */
+/** The oldest webhooks that have been unverified for too long at this record's time are gone. */
 export interface WebhooksLapsed extends Timed {
   type: 'webhooks.lapsed'
+  /** At most so many of them. */
+  most: number
 }
 
 export const webhookRecords = {
@@ -84,9 +86,10 @@ export const webhookRecords = {
 
   'webhooks.lapsed': kind<WebhooksLapsed>({
     code: 24,
-    version: 1,
-    fields: [],
-    apply: (state, position, { at }) => state.webhooks.lapse(position, at),
+    version: 2,
+    fields: ['most'],
+    added: { most: Number.MAX_SAFE_INTEGER },
+    apply: (state, position, { at, most }) => state.webhooks.lapse(position, at, most),
   }),
 }
 

@@ -1,0 +1,105 @@
+// What comes to its end is recorded in pieces: no turn of the event loop does more than one.
+
+import t from 'tap'
+import { startExpiry } from '../../src/expiry.ts'
+import { finishAttempt } from '../../src/forum/deliveries.ts'
+import { refuseWrite } from '../../src/forum/forum.ts'
+import { createIdentity, expireGuests, guestsAtOnce } from '../../src/forum/identities.ts'
+import { registerWebhook, sweepWebhooks, sweptAtOnce } from '../../src/forum/webhooks.ts'
+import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
+import { dayMs, newWorld, replayed, type World } from './doubles.ts'
+import { Scene } from './webhook-scene.ts'
+
+function crowd(count: number): World {
+  const world = newWorld()
+  for (let i = 0; i < count; i++) {
+    createIdentity(world.forum, { kind: 'guest', displayName: 'Guest', address: '' })
+  }
+  return world
+}
+
+t.test('guests: more than one piece: a record a piece, then no more', async (t) => {
+  const world = crowd(2 * guestsAtOnce + 5)
+  const { forum, rows, clock } = world
+  clock.now += 7 * dayMs
+  const { position } = rows
+  t.strictSame(
+    [expireGuests(forum), expireGuests(forum), expireGuests(forum), expireGuests(forum)],
+    [true, true, false, false],
+  )
+  const written = rows.records().slice(position)
+  const pieces = [guestsAtOnce, 2 * guestsAtOnce, 2 * guestsAtOnce + 5]
+  t.match(
+    written,
+    pieces.map((before) => ({ type: 'guests.expired', before })),
+  )
+  t.equal(replayed(rows).guestsExpired, forum.state.guestsExpired)
+})
+
+t.test('webhooks: more unverified than one piece: the oldest first, then the rest', async (t) => {
+  const world = crowd(sweptAtOnce + 3)
+  const { forum, rows, clock } = world
+  for (let caller = 0; caller < sweptAtOnce + 3; caller++) {
+    registerWebhook(forum, { caller, endpoint: 'https://a.example/', key: `key-${caller}` })
+  }
+  clock.now += dayMs
+  t.ok(sweepWebhooks(forum), 'there are more')
+  t.equal(forum.state.webhooks.of(sweptAtOnce - 1), undefined)
+  t.ok(forum.state.webhooks.of(sweptAtOnce))
+  t.equal([...replayed(rows).webhooks.all()].length, 3)
+  t.notOk(sweepWebhooks(forum))
+  t.equal([...forum.state.webhooks.all()].length, 0)
+})
+
+t.test('deliveries: more old ones than one piece: the oldest first, then the rest', async (t) => {
+  const scene = new Scene()
+  const { forum, world } = scene
+  scene.woken(1)
+  scene.woken(2)
+  for (let n = 0; n < deliveriesKeptMax - 1; n++) {
+    scene.reply(3, 0)
+    for (const _ of [1, 2]) {
+      const attempt = scene.begin()
+      if (attempt && attempt !== 'later')
+        finishAttempt(forum, attempt, { status: 200, error: null })
+    }
+  }
+  const kept = () => [1, 2].map((n) => scene.state.webhooks.of(n)!.deliveries.length)
+  const before = kept().reduce((sum, n) => sum + n)
+  t.ok(before > sweptAtOnce)
+  world.clock.now += 7 * dayMs
+  t.ok(sweepWebhooks(forum), 'there are more')
+  t.equal(
+    kept().reduce((sum, n) => sum + n),
+    before - sweptAtOnce,
+  )
+  t.notOk(sweepWebhooks(forum))
+  t.strictSame(kept(), [0, 0])
+  t.equal(replayed(world.rows).webhooks.of(1)!.deliveries.length, 0)
+})
+
+t.test('expiry: much to do: one piece a turn, until it is stopped', async (t) => {
+  const world = crowd(3 * guestsAtOnce + 1)
+  const { forum } = world
+  world.clock.now += 7 * dayMs
+  const stop = startExpiry(forum)
+  t.equal(forum.state.guestsExpired, guestsAtOnce)
+  await new Promise(setImmediate)
+  t.equal(forum.state.guestsExpired, 2 * guestsAtOnce)
+  stop()
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
+  t.equal(forum.state.guestsExpired, 2 * guestsAtOnce)
+})
+
+t.test('admission: no room for callers: what has ended is recorded all the same', async (t) => {
+  const { forum, clock } = crowd(1)
+  forum.admission = { refusal: () => ({ refused: 'overloaded' }) }
+  clock.now += 7 * dayMs
+  t.strictSame(refuseWrite(forum), { refused: 'overloaded' })
+  expireGuests(forum)
+  t.equal(forum.state.guestsExpired, 1)
+  t.match(createIdentity(forum, { kind: 'guest', displayName: 'x', address: '' }), {
+    refused: 'overloaded',
+  })
+})
