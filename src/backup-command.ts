@@ -8,6 +8,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { copyCheckpoint } from '../wal/checkpoint-copy.ts'
 import { realDisk, syncDirectory } from '../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
@@ -68,7 +69,7 @@ function isFree(path: string): boolean {
 
 /** Makes the copy at `to`; returns what is in it, as a sentence without its subject. */
 async function copyWhole(data: string, to: string): Promise<string> {
-  const position = copyLog(data, to)
+  const { position, checkpoint } = await copyState(data, to)
   const hasSecret = copySecret(data, to)
   beginEpochAt(to, position)
   const { log, error, files } = await readBack(to)
@@ -77,20 +78,30 @@ async function copyWhole(data: string, to: string): Promise<string> {
   const records = log.segments.reduce((sum, segment) => sum + segment.records, 0)
   const mebibytes = (files.reduce((sum, { size }) => sum + size, 0) / 2 ** 20).toFixed(1)
   return (
-    `ends at position ${position}: ${records} records in ${files.length} segments, ` +
+    `ends at position ${position}: ` +
+    (checkpoint === 0 ? '' : `a checkpoint at position ${checkpoint}, `) +
+    `${records} records in ${files.length} segments, ` +
     `${mebibytes} MiB, read back without a fault` +
     (hasSecret ? '' : '; there was no secret to copy: keep AGENT_FORUM_SECRET with it')
   )
 }
 
-function copyLog(dir: string, to: string): number {
+interface Copied {
+  position: number
+  /** Where the log in it is gone on from; 0: it is whole. */
+  checkpoint: number
+}
+
+async function copyState(dir: string, to: string): Promise<Copied> {
   for (let attempt = 1; ; attempt++) {
     mkdirSync(to, { mode: 0o700, recursive: true })
     const bar = progressBar('copy')
     try {
-      const position = copyLiveLog({ disk: realDisk, dir, to, from: 0, onProgress: bar.at })
+      const manifest = await copyCheckpoint({ disk: realDisk, dir }, to)
+      const from = manifest?.position ?? 0
+      const position = copyLiveLog({ disk: realDisk, dir, to, from, onProgress: bar.at })
       if (position === null) throw new ConfigError(`there is no log in ${dir}`)
-      return position
+      return { position, checkpoint: from }
     } catch (error) {
       if (attempt === attemptsMax || !mayPass(error)) throw error
       rmSync(to, { recursive: true })

@@ -7,6 +7,7 @@ import { ConfigError } from './config.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { exportLog } from './wal-export.ts'
+import { repairLog } from './wal-repair.ts'
 
 export const walHelp = `\
 agent-forum wal verify [--data DIR]     check every byte; say where it is damaged
@@ -14,6 +15,10 @@ agent-forum wal inspect [--data DIR]    the same, and how many records of each k
 agent-forum wal export [--data DIR] [--out FILE]
                                         the records as JSON, one a line, on stdout or in a new
                                         file; of a damaged log those before the damage
+agent-forum wal repair [--data DIR] --copy-to DIR2
+                                        copies everything to the new directory DIR2, then keeps of
+                                        a damaged log what leads up to the damage, and says what
+                                        is lost
 
 DIR is ./data unless given. Exit codes: 0 whole, 64 a flag that cannot be used, 74 it cannot be
 read, 75 a process has it open, 76 a newer version wrote it, 77 damage.
@@ -22,13 +27,15 @@ read, 75 a process has it open, 76 a newer version wrote it, 77 damage.
 const options = {
   data: { type: 'string' },
   out: { type: 'string' },
+  'copy-to': { type: 'string' },
   help: { type: 'boolean' },
 } as const
 
 interface Wish {
-  command: 'verify' | 'inspect' | 'export' | 'help'
+  command: 'verify' | 'inspect' | 'export' | 'repair' | 'help'
   data: string
   out: string | undefined
+  copyTo: string | undefined
 }
 
 // The flags that a command takes beside --data.
@@ -36,13 +43,15 @@ const flagsOf: Record<Wish['command'], (keyof typeof options)[]> = {
   verify: [],
   inspect: [],
   export: ['out'],
-  help: ['out'],
+  repair: ['copy-to'],
+  help: ['out', 'copy-to'],
 }
 
 /** Runs the command; returns its exit code. Throws a ConfigError for what cannot be used. */
 export async function runWal(args: string[]): Promise<number> {
-  const { command, data, out } = parse(args)
+  const { command, data, out, copyTo } = parse(args)
   if (command === 'export') return exportLog(data, out)
+  if (command === 'repair') return repairLog(data, copyTo)
   if (command !== 'help') return check(data, command === 'inspect')
   process.stdout.write(walHelp)
   return 0
@@ -79,7 +88,7 @@ function parse(args: string[]): Wish {
       if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
       throw new ConfigError(`wal ${command} takes no --${flag}; try wal --help`)
     }
-    return { command, data: values.data ?? './data', out: values.out }
+    return { command, data: values.data ?? './data', out: values.out, copyTo: values['copy-to'] }
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`${(error as Error).message.split(/\. |\n/, 1)[0]}; try wal --help`)

@@ -1,15 +1,27 @@
 // agent-forum wal: exit codes, sentences, and what is exported.
 
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { ConfigError } from '../src/config.ts'
+import { runWal } from '../src/wal-command.ts'
 import { publishedThread, startForum } from './api/harness.ts'
 import { dataDirectory, Program, run } from './api/process.ts'
 
-/** The directory of a node that has stopped: an identity, a thread, five replies. */
-async function stoppedNode(t: Test): Promise<string> {
-  const forum = await startForum(t)
+const small = ['--segment-mb', '1']
+let stopped: string | null = null
+
+/** A copy of what a node leaves that has stopped: an identity, a thread, five replies. */
+async function stoppedNode(test: Test): Promise<string> {
+  stopped ??= await runOnce()
+  const data = dataDirectory(test)
+  cpSync(stopped, data, { recursive: true })
+  return data
+}
+
+async function runOnce(): Promise<string> {
+  const forum = await startForum(t, small)
   const ana = await forum.identity({ display_name: 'ana' })
   const thread = await publishedThread(ana, { title: 'Title', visibility: 'private' })
   for (let n = 0; n < 5; n++) await ana.reply(thread, `reply ${n}`)
@@ -75,16 +87,56 @@ t.test('wal export: the reader goes away: no crash, no trace', async (t) => {
   t.strictSame([code, stderr], [0, ''])
 })
 
+t.test('wal repair: damage in the middle: a full copy, then it starts with a prefix', async (t) => {
+  const data = await stoppedNode(t)
+  const log = join(data, '0000000001.wal')
+  const bytes = readFileSync(log)
+  bytes[bytes.indexOf('reply 2')]! ^= 1
+  writeFileSync(log, bytes)
+  const { reserve, ...before } = contentsOf(data)
+  const copy = `${data}-before`
+  const refused = await run(['wal', 'repair', '--data', data, '--copy-to', join(log, 'x')])
+  t.equal(refused.code, 64)
+  t.same(contentsOf(data), { reserve, ...before })
+  const { code, stdout, stderr } = await run(['wal', 'repair', '--data', data, '--copy-to', copy])
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /ends at position 4 now and can be started\nlost: positions 5 to 7; /)
+  t.same(contentsOf(copy), before)
+  t.match(await run(['wal', 'verify', '--data', data]), { code: 0, stdout: /position 4: sealed/ })
+  t.match(await run(['serve', '--port', '0', '--data', copy]), { code: 77 })
+  const program = new Program(['serve', '--port', '0', '--data', data])
+  t.teardown(() => program.stop('SIGKILL'))
+  const { url } = await program.logged('started')
+  t.match(
+    program.log.find(({ msg }) => msg === 'recovered'),
+    { position: 4, messages: 3 },
+  )
+  const { epoch } = (await (await fetch(`${url}/api/status`)).json()) as { epoch: string }
+  t.notMatch(stdout, epoch)
+  t.equal(JSON.parse(readFileSync(join(data, 'epoch'), 'utf8')).id, epoch)
+  t.equal((await program.stop('SIGTERM')).code, 0)
+})
+
+t.test('wal repair: nothing wrong with it: nothing is done, no copy made', async (t) => {
+  const data = await stoppedNode(t)
+  const before = contentsOf(data)
+  const copy = `${data}-copy`
+  const { code, stdout } = await run(['wal', 'repair', '--data', data, '--copy-to', copy])
+  t.match([code, stdout], [0, /is whole: there is nothing to repair/])
+  t.same(contentsOf(data), before)
+  t.notOk(existsSync(copy))
+})
+
 t.test('wal: a node has the directory: each command refuses with 75', async (t) => {
-  const forum = await startForum(t)
-  for (const command of ['verify', 'inspect', 'export']) {
-    const { code, stdout, stderr } = await run(['wal', command, '--data', forum.data])
-    t.equal(code, 75, command)
+  const forum = await startForum(t, small)
+  for (const flags of [['inspect'], ['repair', '--copy-to', 'copy']]) {
+    const { code, stdout, stderr } = await run(['wal', ...flags, '--data', forum.data])
+    t.equal(code, 75, flags[0])
     t.match(stdout + stderr, /is in use by process \d+\n$/)
   }
 })
 
-t.test('wal: flags and commands that are not: one line, 64', async (t) => {
+t.test('wal: flags and commands that are not: refused in one line', async (t) => {
   const data = dataDirectory(t)
   for (const args of [
     ['verify', '--out', data],
@@ -92,8 +144,11 @@ t.test('wal: flags and commands that are not: one line, 64', async (t) => {
     ['export', '--to', data],
     ['a', 'b'],
   ]) {
-    const { code, stdout, stderr } = await run(['wal', ...args])
-    t.strictSame([code, stdout], [64, ''], args.join(' '))
-    t.match(stderr, /^agent-forum: [^\n]+; try wal --help\n$/)
+    const error = await runWal(args).then(
+      () => null,
+      (thrown: Error) => thrown,
+    )
+    t.equal(error?.constructor, ConfigError)
+    t.match(error?.message, /^[^\n]+; try wal --help$/)
   }
 })

@@ -2,8 +2,9 @@
 // use: a log that is being written looks torn, or worse.
 
 import path from 'node:path'
+import { type CheckedCheckpoint, checkCheckpoints } from './checkpoint-check.ts'
 import { type Disk, realDisk } from './disk.ts'
-import { JournalError, storageError } from './errors.ts'
+import { damageError, JournalError, storageError } from './errors.ts'
 import { checkHeads } from './heads.ts'
 import { refuseIfInUse } from './lock.ts'
 import { type LogEnd, type ScanOptions, scanLog } from './scan.ts'
@@ -13,6 +14,8 @@ export interface LogReport {
   files: SegmentFile[]
   /** Names of torn tails that were put aside. */
   torn: string[]
+  /** Newest first. */
+  checkpoints: CheckedCheckpoint[]
   /** How the log ends; null when there is none, or an error. */
   log: LogEnd | null
   /** Exit code 74 to 77, with the sentence that `openJournal` would fail with. */
@@ -31,7 +34,7 @@ export async function inspectLog(
   dir: string,
   { onRecord = () => {}, onProgress, disk = realDisk }: InspectOptions = {},
 ): Promise<LogReport> {
-  const report: LogReport = { files: [], torn: [], log: null, error: null }
+  const report: LogReport = { files: [], torn: [], checkpoints: [], log: null, error: null }
   try {
     refuseIfInUse(disk, dir)
     report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
@@ -40,12 +43,38 @@ export async function inspectLog(
     const { files, error } = beforeBadHead(report.files, { dir, from })
     report.error = error
     const log = await scanLog({ disk, dir, from, onRecord, onProgress, files })
-    if (error === null) report.log = log
+    report.checkpoints = await checkCheckpoints({ disk, dir })
+    if (error === null) {
+      report.log = log
+      report.error = together(dir, report, from)
+    }
   } catch (error) {
     if (error instanceof JournalError) report.error = error
     else throw error
   }
   return report
+}
+
+// What is wrong between a log that is whole and its checkpoints.
+function together(dir: string, report: LogReport, begin: number): JournalError | null {
+  const { log, checkpoints, files } = report
+  const bad = checkpoints.find(({ manifest }) => manifest === null)
+  if (bad !== undefined) {
+    const next = 'a start puts it aside, and goes on from an older one and more of the log'
+    return new JournalError(77, `${path.join(dir, bad.name)} is damaged: ${bad.why}; ${next}`)
+  }
+  const { position = 0, storeId } = checkpoints[0]?.manifest ?? {}
+  const end = log?.end.position ?? 0
+  if (storeId !== undefined && log !== null && storeId !== log.storeId) {
+    return new JournalError(
+      77,
+      `${checkpoints[0]!.name} is of store ${storeId}, the log of another`,
+    )
+  }
+  const place = (what: string) =>
+    damageError(dir, files.at(-1)?.path ?? dir, log?.end.at ?? 0, end + 1, what)
+  if (position > end) return place(`the log ends here, and was known to reach ${position}`)
+  return begin > position ? place(`positions before ${begin + 1} are missing`) : null
 }
 
 /** The position before the first record. Checkpoints let older segments go. */
@@ -72,7 +101,7 @@ function beforeBadHead(
 }
 
 /** One line a segment, and one for the end, in the words of the format. */
-export function describeReport({ files, torn, log, error }: LogReport): string[] {
+export function describeReport({ files, torn, checkpoints, log, error }: LogReport): string[] {
   const lines = files.map((file) => {
     const { number, name, size, head } = file
     const summary = log?.segments.find((segment) => segment.number === number)
@@ -86,6 +115,9 @@ export function describeReport({ files, torn, log, error }: LogReport): string[]
     return `${name}: ${size} bytes, from position ${head.header.firstPosition}`
   })
   for (const name of torn) lines.push(`${name}: a torn tail that was put aside`)
+  for (const { name, manifest, why } of checkpoints) {
+    lines.push(`${name}: ${manifest === null ? why : `whole, position ${manifest.position}`}`)
+  }
   if (error !== null) return [...lines, error.message]
   if (log === null) return [...lines, 'no log here']
   const { storeId, end, verdict } = log

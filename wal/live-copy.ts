@@ -43,11 +43,10 @@ export interface LiveCopyOptions {
 export function copyLiveLog(options: LiveCopyOptions): number | null {
   const { disk, dir, from } = options
   const all = listSegments(disk, dir)
-  const files = all.slice(all.findLastIndex(({ head }) => beginsUpTo(head, from)))
-  if (files.length === 0) return null
-  const { head } = files[0]!
-  const begin = head.kind === 'good' ? head.header.firstPosition - 1 : 0
-  return new LiveCopy(options, files, checkHeads(files, { dir, from: begin })).run()
+  if (all.length === 0) return null
+  const first = all.findLastIndex(({ head }) => beginsUpTo(head, from))
+  const files = all.slice(Math.max(0, first))
+  return new LiveCopy(options, files, checkHeads(files, { dir, from })).run()
 }
 
 function beginsUpTo(head: SegmentFile['head'], from: number): boolean {

@@ -1,5 +1,5 @@
-// Makes a log that starts out of one that is damaged: the part from a good beginning - position 0 or
-// a checkpoint - to the first gap. What follows a gap is not used: its records speak of things by
+// Makes a log that starts out of a damaged one: the part from a good beginning, the first record or
+// a checkpoint, to the first gap. What follows a gap is not used: its records speak of things by
 // numbers that the lost ones gave out, so they would come to mean other things.
 //
 //   1.wal │ 1…14 │  2.wal │ 15…20 │ ruins │ 24…28 │  3.wal │ 29…42 │       a checkpoint at 30
@@ -10,6 +10,8 @@
 // R2. Nothing is changed before the caller has a copy of everything.
 
 import path from 'node:path'
+import type { CheckedCheckpoint } from './checkpoint-check.ts'
+import type { Place } from './checkpoint-files.ts'
 import { type Disk, readFully, syncDirectory, writeAll } from './disk.ts'
 import { crcSeed, encodeSegmentHeader, lastNonZero, segmentHeaderBytes } from './format.ts'
 import { chainFrom, findRuns, type Run } from './runs.ts'
@@ -62,11 +64,19 @@ interface Output {
   runs: Run[]
 }
 
-/** Changes the directory as planned. Every file that it removes or writes is in the copy. */
-export function applyRepair(
-  { disk, dir }: Pick<RepairOptions, 'disk' | 'dir'>,
-  plan: RepairPlan,
-): void {
+interface ApplyOptions extends Place {
+  checkpoints: readonly CheckedCheckpoint[]
+}
+
+/**
+ * Changes the directory as planned: every file of the log that it removes is in the copy. Manifests
+ * of checkpoints that the log does not reach, or that are not `whole`, are put aside.
+ */
+export function applyRepair({ disk, dir, checkpoints }: ApplyOptions, plan: RepairPlan): void {
+  for (const { name, manifest } of checkpoints) {
+    const fits = manifest?.storeId === plan.storeId && manifest.position <= plan.position
+    if (!fits) disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
+  }
   const files = listSegments(disk, dir)
   const outputs = outputsOf(disk, files, plan)
   for (const output of outputs) {

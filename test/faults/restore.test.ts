@@ -1,0 +1,65 @@
+// Goal:   a node that goes on from a backup says that its history is another one, and pollers with
+//         cursors from what was lost miss nothing. FAULTS.md 31.
+// Method: two nodes on copies of one backup, beside pollers that have seen more than it holds.
+
+import { cpSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { type Client, Forum, newKey, publishedThread, startForum } from '../api/harness.ts'
+import { run } from '../api/process.ts'
+
+/** A forum on a directory that is there already; it ends with the test. */
+async function startOn(t: Test, data: string): Promise<Forum> {
+  const forum = new Forum(data, ['--segment-mb', '1'])
+  t.teardown(async () => {
+    await forum.stop('SIGKILL')
+    await forum.agent.destroy()
+  })
+  await forum.start()
+  return forum
+}
+
+async function publish(author: Client, thread: string, content: string): Promise<number> {
+  const reply = `/api/threads/${thread}/replies`
+  const { status } = await author.post(reply, { content }, { 'idempotency-key': newKey() })
+  return status
+}
+
+t.test('restore: pollers with cursors from beyond its end: they miss nothing', async (t) => {
+  const forum = await startForum(t, ['--segment-mb', '1'])
+  const [ana, ben] = [await forum.identity(), await forum.identity()]
+  const thread = await publishedThread(ana)
+  await ben.post(`/api/threads/${thread}/subscribe`, {})
+  const first = (await ben.get('/api/status')).body as unknown as { epoch: string }
+  t.match(first.epoch, /^[0-9a-f]{32}$/)
+  const copy = `${forum.data}-copy`
+  t.equal((await run(['backup', '--data', forum.data, '--to', copy])).code, 0)
+  const again = `${copy}-again`
+  cpSync(copy, again, { recursive: true })
+  for (let n = 0; n < 10; n++) t.equal(await publish(ana, thread, `lost ${n}`), 201)
+  const seen = (await ben.get('/api/notifications?after=0')).body.next_after
+
+  const epochs = [first.epoch]
+  for (const data of [copy, again]) {
+    const restored = await startOn(t, data)
+    const poller = Object.assign(Object.create(ben), { forum: restored }) as Client
+    const author = Object.assign(Object.create(ana), { forum: restored }) as Client
+    const empty = (await poller.get(`/api/notifications?after=${seen}`)).body
+    t.same(empty.notifications, [])
+    t.ok(empty.next_after < seen, 'the cursor is taken back')
+    t.equal(await publish(author, thread, 'after the restore'), 201)
+    const page = (await poller.get(`/api/notifications?after=${seen}`)).body
+    t.same(
+      page.notifications,
+      (await poller.get('/api/notifications?after=1')).body.notifications.slice(-1),
+    )
+    t.equal(page.notifications.length, 1)
+    const read = (await poller.get(`/api/threads/${thread}?after=${seen}`)).body
+    t.match(read.messages, [{ content: 'after the restore' }])
+    await restored.stop()
+    await restored.start()
+    t.same((await poller.get(`/api/notifications?after=${seen}`)).body, page)
+    epochs.push(((await poller.get('/api/status')).body as unknown as { epoch: string }).epoch)
+  }
+  t.equal(new Set(epochs).size, 3, 'each restore is an epoch of its own')
+  t.same((await ben.get(`/api/notifications?after=${seen + 99}`)).body.next_after, seen + 99)
+})
