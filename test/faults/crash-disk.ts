@@ -1,0 +1,108 @@
+// The real disk, on which the process kills itself: before or after the n-th step of one kind.
+//
+//   kind      operation and what it is done to: "write segment", "sync directory", "rename spare"
+//   before    the step has not begun; after: it is done, and nobody has heard of it
+//
+// SIGKILL comes from outside the event loop: nothing of the process runs after it.
+
+import path from 'node:path'
+import { type Disk, realDisk } from '../../wal/disk.ts'
+
+export interface CrashPoint {
+  when: 'before' | 'after'
+  kind: string
+  nth: number
+}
+
+/** What a file is, by its name. */
+const classes: [RegExp, string][] = [
+  [/^\d{10}\.wal$/, 'segment'],
+  [/^\d{10}\.wal\.tmp$/, 'spare'],
+  [/\.torn/, 'torn'],
+  [/^lock/, 'lock'],
+  [/\.pages/, 'pages'],
+  [/\.checkpoint/, 'manifest'],
+]
+
+type Done = (error: Error | null, count?: number) => void
+
+export class Crash {
+  /** How often each kind of step was begun. */
+  readonly steps = new Map<string, number>()
+  readonly #point: CrashPoint | null
+
+  constructor(point: CrashPoint | null) {
+    this.#point = point
+  }
+
+  /** Does a step, unless the process ends before it; ends it after it when that is the point. */
+  around<T>(kind: string, step: () => T): T {
+    const isAfter = this.begin(kind)
+    const result = step()
+    if (isAfter) die()
+    return result
+  }
+
+  /** A step begins. True: the process must end when it is done. */
+  begin(kind: string): boolean {
+    const nth = (this.steps.get(kind) ?? 0) + 1
+    this.steps.set(kind, nth)
+    const isIt = this.#point?.kind === kind && this.#point.nth === nth
+    if (isIt && this.#point.when === 'before') die()
+    return isIt
+  }
+}
+
+/** Nothing runs after this, in no thread. */
+function die(): never {
+  process.kill(process.pid, 'SIGKILL')
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+
+export function crashingDisk(crash: Crash): Disk {
+  const paths = new Map<number, string>()
+  const of = (file: number) => classOf(paths.get(file)!)
+  const later = (kind: string, start: (done: Done) => void, done: Done) => {
+    const isAfter = crash.begin(kind)
+    start((error, count) => {
+      if (isAfter) die()
+      done(error, count)
+    })
+  }
+  return {
+    ...realDisk,
+    open(name, how) {
+      const open = () => realDisk.open(name, how)
+      const file = how === 'create' ? crash.around(`create ${classOf(name)}`, open) : open()
+      paths.set(file, name)
+      return file
+    },
+    write: (file, bytes, at) =>
+      crash.around(`write ${of(file)}`, () => realDisk.write(file, bytes, at)),
+    truncate: (file, size) =>
+      crash.around(`truncate ${of(file)}`, () => realDisk.truncate(file, size)),
+    sync: (file) => crash.around(`sync ${of(file)}`, () => realDisk.sync(file)),
+    rename(from, to) {
+      crash.around(`rename ${classOf(from)}`, () => realDisk.rename(from, to))
+      for (const [file, name] of paths) if (name === from) paths.set(file, to)
+    },
+    link: (existing, name) =>
+      crash.around(`link ${classOf(name)}`, () => realDisk.link(existing, name)),
+    remove: (name) => crash.around(`remove ${classOf(name)}`, () => realDisk.remove(name)),
+    writeLater: (file, bytes, at, done) =>
+      later(
+        `write ${of(file)}`,
+        (then) => realDisk.writeLater(file, bytes, at, then as never),
+        done as Done,
+      ),
+    syncLater: (file, done) =>
+      later(`sync ${of(file)}`, (then) => realDisk.syncLater(file, then), done),
+    dataSyncLater: (file, done) =>
+      later(`sync ${of(file)}`, (then) => realDisk.dataSyncLater(file, then), done),
+  }
+}
+
+function classOf(name: string): string {
+  const base = path.basename(name)
+  return classes.find(([pattern]) => pattern.test(base))?.[1] ?? 'directory'
+}

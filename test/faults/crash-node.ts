@@ -1,0 +1,38 @@
+// A whole node in a process of its own that ends itself at a crash point (crash-disk.ts): before or
+// after a step of its disk, or of sending to a webhook. Arguments: data directory, crash point as
+// JSON or "null". Its lines on stdout, each written before the next step: JSON with one of
+//
+//   url        it serves          wakeup     a webhook was posted to
+//   steps      how often each kind of step was begun, when it was stopped
+
+import { writeSync } from 'node:fs'
+import pino from 'pino'
+import { parseConfig } from '../../src/config.ts'
+import type { Send } from '../../src/delivery/send.ts'
+import { startNode } from '../../src/server.ts'
+import { Crash, crashingDisk } from './crash-disk.ts'
+
+const [data, point] = process.argv.slice(2)
+const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`)
+const crash = new Crash(JSON.parse(point))
+
+const send: Send = async ({ body, eventId }) => {
+  const { type, challenge, after, through } = JSON.parse(body)
+  if (type === 'webhook.challenge') {
+    return { status: 200, error: null, body: JSON.stringify({ challenge }) }
+  }
+  crash.around('send wakeup', () => say({ wakeup: { eventId, after, through } }))
+  return { status: 204, error: null, body: '' }
+}
+
+const config = parseConfig(['--data', data, '--port', '0', '--webhook-allow-private'], {})
+const log = pino({ level: 'silent' })
+const ground = { disk: crashingDisk(crash), segmentBytes: 16 * 1024, send }
+const node = await startNode(config, '0.0.0', log, ground)
+node.failed.catch(() => process.exit(74))
+process.on('SIGTERM', async () => {
+  await node.stop()
+  say({ steps: Object.fromEntries(crash.steps) })
+  process.exit(0)
+})
+say({ url: node.url })
