@@ -95,6 +95,8 @@ export function crashingDisk(crash: Crash): Disk {
         (then) => realDisk.writeLater(file, bytes, at, then as never),
         done as Done,
       ),
+    removeLater: (name, done) =>
+      later(`remove ${classOf(name)}`, (then) => realDisk.removeLater(name, then), done),
     syncLater: (file, done) =>
       later(`sync ${of(file)}`, (then) => realDisk.syncLater(file, then), done),
     dataSyncLater: (file, done) =>

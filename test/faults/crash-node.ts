@@ -4,6 +4,8 @@
 //
 //   url        it serves          wakeup     a webhook was posted to
 //   steps      how often each kind of step was begun, when it was stopped
+//
+// SIGUSR2 takes a checkpoint, SIGTERM stops.
 
 import { writeSync } from 'node:fs'
 import pino from 'pino'
@@ -30,6 +32,7 @@ const log = pino({ level: 'silent' })
 const ground = { disk: crashingDisk(crash), segmentBytes: 16 * 1024, send }
 const node = await startNode(config, '0.0.0', log, ground)
 node.failed.catch(() => process.exit(74))
+process.on('SIGUSR2', () => void node.takeCheckpoint())
 process.on('SIGTERM', async () => {
   await node.stop()
   say({ steps: Object.fromEntries(crash.steps) })

@@ -17,7 +17,7 @@ import type { CrashPoint } from './crash-disk.ts'
 const program = join(import.meta.dirname, 'crash-node.js')
 const repliesMax = 60
 
-/** Kinds of steps, and the n-th of them that is survived. */
+/** Kinds of steps, and which of that kind is not survived. */
 const kinds: Record<string, number> = {
   'create lock': 1,
   'write lock': 1,
@@ -25,18 +25,30 @@ const kinds: Record<string, number> = {
   'rename lock': 1,
   'remove lock': 1,
   'truncate segment': 1,
+  'rename segment': 1,
   'create spare': 1,
   'write spare': 2,
-  'sync spare': 1,
   'rename spare': 1,
+  'sync spare': 1,
   'remove spare': 1,
   'sync directory': 2,
   'write segment': 4,
   'sync segment': 3,
+  'create pages': 1,
+  'write pages': 2,
+  'sync pages': 1,
+  'rename pages': 1,
+  'create manifest': 1,
+  'write manifest': 1,
+  'sync manifest': 1,
+  'rename manifest': 1,
+  'remove manifest': 1,
+  'remove pages': 1,
+  'remove segment': 1,
   'send wakeup': 2,
 }
 
-/** Further steps of a kind that are worth a point: those after which something else comes. */
+/** Further steps that are worth a point: in the life of a log, not at its start. */
 const further: CrashPoint[] = [
   { when: 'after', kind: 'rename spare', nth: 3 },
   { when: 'before', kind: 'sync directory', nth: 5 },
@@ -44,11 +56,17 @@ const further: CrashPoint[] = [
   { when: 'before', kind: 'sync segment', nth: 20 },
 ]
 
+/** Leaves a file behind that the next start removes. */
+const halfMade: CrashPoint = { when: 'before', kind: 'sync spare', nth: 1 }
+
 const points: CrashPoint[] = [
-  ...Object.entries(kinds).flatMap(([kind, nth]): CrashPoint[] => [
-    { when: 'before', kind, nth },
-    { when: 'after', kind, nth },
-  ]),
+  ...Object.entries(kinds).flatMap(([kind, nth]) => {
+    const before: CrashPoint = { when: 'before', kind, nth }
+    const after: CrashPoint = { when: 'after', kind, nth }
+    if (kind === 'remove spare') return [halfMade, before, halfMade, after]
+    // Between a creation and the write after it nothing is decided.
+    return kind.startsWith('create') ? [] : [before, after]
+  }),
   ...further,
 ]
 
@@ -195,6 +213,7 @@ class Scene {
         const content = `reply ${this.#keys} ${'é'.repeat(250)}`
         await this.#write(this.bob!, `/api/threads/${this.thread}/replies`, { content })
         if (n % 5 === 0) await this.readThread()
+        if (n % 20 === 10) this.#process!.kill('SIGUSR2')
       }
     } catch (error) {
       if (!(error instanceof Dead)) throw error

@@ -123,6 +123,7 @@ export class Machine {
     const ground = {
       disk: this.disk,
       segmentBytes: 16 * 1024,
+      pause: () => (this.chance(0.5) ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {
         this.#handler = handler
         return { port: 1, stop: () => {} }
@@ -152,6 +153,12 @@ export class Machine {
     this.trace(() => (this.isUp ? 'started' : `did not start: ${this.failure?.message}`))
     this.count(this.isUp ? 'started' : 'did not start')
     return this.isUp
+  }
+
+  /** Begins a checkpoint; it is written while all else goes on. */
+  checkpoint(): void {
+    this.trace(() => 'checkpoint')
+    void this.#node?.takeCheckpoint()
   }
 
   /** Stops the node as a signal does. */
@@ -203,7 +210,8 @@ export class Machine {
     this.trace(() => `  ${event}: ${JSON.stringify(fields)}`)
     this.count(`log: ${event}`)
     if (event !== 'recovered') return
-    const position = fields.position as number
+    const { position, checkpoint } = fields as { position: number; checkpoint: number }
+    if (checkpoint > 0) this.count('restart: from a checkpoint')
     const { length } = this.facts
     assert.ok(position >= this.promised, `${this.promised} was promised, ${position} came back`)
     assert.ok(position <= length, `${length} records were appended, ${position} came back`)
@@ -213,4 +221,8 @@ export class Machine {
     // What a start has replayed is synced before the start is over.
     this.promised = this.#base = position
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -81,18 +81,19 @@ async function comeUp(machine: Machine): Promise<void> {
 
 async function takeStep(machine: Machine, callers: Workload, quiet: number): Promise<void> {
   const { disk, time } = machine
-  const drawn = machine.below(20)
+  const drawn = machine.below(24)
   if (drawn < 8 - 6 * quiet) {
     for (let n = machine.below(3); n >= 0 && machine.isUp; n--) callers.act()
   } else if (drawn < 12) await time.turn()
-  else if (drawn < 16) {
-    for (let n = machine.below(4); n > 0 && disk.pending > 0; n--) {
+  else if (drawn < 18) {
+    for (let n = machine.below(8); n > 0 && disk.pending > 0; n--) {
       disk.completeOne()
       await settled()
     }
-  } else if (drawn < 18) await callers.receivers.answerOne(0.6)
-  else if (drawn < 19) await time.advance([1, 250, 1000, 60_000, 400_000][machine.below(5)])
-  else [stepTheClock, changeCapacity, () => {}, () => {}][machine.below(4)](machine)
+  } else if (drawn < 20) await callers.receivers.answerOne(0.7)
+  else if (drawn < 21) await time.advance([1, 250, 1000, 60_000, 400_000][machine.below(5)])
+  else if (drawn < 23) machine.checkpoint()
+  else [stepTheClock, changeCapacity, () => {}][machine.below(3)](machine)
   await settled()
 }
 
