@@ -9,7 +9,8 @@ import {
   registerWebhook,
   removeWebhook,
 } from '../forum/webhooks.ts'
-import { type Delivery, retentionMs, type Webhook } from '../state/webhooks.ts'
+import { type Delivery, retentionMs } from '../state/deliveries-by-age.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import type { ErrorCode } from './errors.ts'
 import { asyncRoute, route } from './route.ts'
 import * as is from './schema.ts'

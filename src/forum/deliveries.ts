@@ -7,7 +7,8 @@
 // D3. Access is asked again at each attempt: nobody is woken for what their feed would not show.
 
 import { hash } from 'node:crypto'
-import type { Delivery, Webhook } from '../state/webhooks.ts'
+import type { Delivery } from '../state/deliveries-by-age.ts'
+import type { Webhook } from '../state/webhooks.ts'
 import { commit, type Forum, type Given, refuseRecord, timeOf } from './forum.ts'
 import { readFeed } from './reads.ts'
 import { secretOf } from './webhooks.ts'

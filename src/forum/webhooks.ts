@@ -171,13 +171,13 @@ export const sweptAtOnce = 1_000
 export function sweepWebhooks(forum: Forum): boolean {
   const { webhooks } = forum.state
   const at = timeOf(forum)
-  const most = sweptAtOnce
   if (webhooks.hasLapsed(at) && refuseRecord(forum) === null) {
-    commit(forum, { type: 'webhooks.lapsed', at, most })
+    commit(forum, { type: 'webhooks.lapsed', at, most: sweptAtOnce })
   }
-  if (webhooks.hasExpiredDeliveries(at) && refuseRecord(forum) === null) {
-    commit(forum, { type: 'deliveries.expired', at, most })
+  const through = webhooks.expiredThrough(at, sweptAtOnce)
+  if (through > 0 && refuseRecord(forum) === null) {
+    commit(forum, { type: 'deliveries.expired', at, through })
   }
-  const isMore = webhooks.hasLapsed(at) || webhooks.hasExpiredDeliveries(at)
+  const isMore = webhooks.hasLapsed(at) || webhooks.expiredThrough(at, 1) > 0
   return isMore && refuseRecord(forum) === null
 }

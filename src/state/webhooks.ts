@@ -16,26 +16,27 @@
 
 import assert from 'node:assert/strict'
 import { type Actor, compile } from '../actors/compile.ts'
-import type { DeliveryContext, DeliveryEvent } from '../actors/delivery.ts'
-import { deliveryMachine } from '../actors/delivery.ts'
+import type { DeliveryEvent } from '../actors/delivery.ts'
 import type { WebhookContext, WebhookEvent } from '../actors/webhook.ts'
 import { webhookMachine } from '../actors/webhook.ts'
+import {
+  DeliveriesByAge,
+  type Delivery,
+  type DeliveryState,
+  deliveryTable,
+  isOpen,
+  pending,
+  sending,
+} from './deliveries-by-age.ts'
 import { DueQueue } from './due-queue.ts'
 import { WakeIndex } from './wake-index.ts'
 
-export const retentionMs = 7 * 24 * 3_600_000
 /** At one wakeup a minute: most of a day. A reader who comes later has missed only receipts. */
 export const deliveriesKeptMax = 1_000
 export const lapseAfterMs = 24 * 3_600_000
 
 const webhookTable = compile<WebhookContext, WebhookEvent>(webhookMachine)
-const deliveryTable = compile<DeliveryContext, DeliveryEvent>(deliveryMachine)
 const active = webhookTable.stateNumber('active')
-const pending = deliveryTable.stateNumber('pending')
-const sending = deliveryTable.stateNumber('sending')
-
-export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed' | 'cancelled'
-export type Delivery = Actor<DeliveryContext>
 
 export interface NewWebhook {
   owner: number
@@ -73,8 +74,7 @@ export class Webhooks {
   readonly #byNumber = new Map<number, Webhook>()
   /** In order of registration: that is when they lapse. */
   readonly #unverified = new Set<Webhook>()
-  /** All deliveries, oldest first, with their webhooks. */
-  readonly #deliveries = new Map<Delivery, Webhook>()
+  readonly #deliveries = new DeliveriesByAge<Webhook>()
   /** Position of the last record that changed what an identity sees of its webhook. */
   readonly #changed = new Map<number, number>()
   #registrations = 0
@@ -100,7 +100,7 @@ export class Webhooks {
       webhook.deliveries.map((delivery) => ({ delivery, webhook })),
     )
     deliveries.sort((a, b) => a.delivery.context.first - b.delivery.context.first)
-    for (const { delivery, webhook } of deliveries) this.#deliveries.set(delivery, webhook)
+    for (const { delivery, webhook } of deliveries) this.#deliveries.add(delivery, webhook)
   }
 
   /** After `restore`; `followed` are the threads of the webhook's owner. */
@@ -178,10 +178,8 @@ export class Webhooks {
 
   /** Forgets the oldest `most` of those that have been unverified for too long at this time. */
   lapse(position: number, at: number, most: number): void {
-    let left = most
-    for (const webhook of this.#unverified) {
-      if (left === 0 || webhook.actor.context.lapsesAt > at) return
-      left -= 1
+    for (let left = most; left > 0 && this.hasLapsed(at); left--) {
+      const [webhook] = this.#unverified
       this.#drop(webhook, { type: 'lapsed', at }, [])
       this.#changed.set(webhook.owner, position)
     }
@@ -235,26 +233,17 @@ export class Webhooks {
     }
   }
 
-  /** Whether a finished delivery has been kept for long enough at this time. */
-  hasExpiredDeliveries(at: number): boolean {
-    return !this.#expired(at)[Symbol.iterator]().next().done
+  /** Up to which first message the oldest `most` may be forgotten at this time; 0: none may. */
+  expiredThrough(at: number, most: number): number {
+    return this.#deliveries.expiredThrough(at, most)
   }
 
-  /** Forgets the oldest `most` finished deliveries that are old enough at this time. */
-  expireDeliveries(position: number, at: number, most: number): void {
-    let left = most
-    for (const [delivery, webhook] of this.#expired(at)) {
-      if (left === 0) return
-      left -= 1
+  /** Forgets finished deliveries that are old enough at this time, up to this first message. */
+  expireDeliveries(position: number, at: number, through: number): void {
+    for (const [delivery, webhook] of this.#deliveries.expired(at)) {
+      if (delivery.context.first > through) return
       this.#forget(webhook, delivery)
       this.#changed.set(webhook.owner, position)
-    }
-  }
-
-  *#expired(at: number): Iterable<[Delivery, Webhook]> {
-    for (const entry of this.#deliveries) {
-      if (entry[0].context.createdAt + retentionMs > at) return
-      if (!isOpen(entry[0])) yield entry
     }
   }
 
@@ -269,7 +258,7 @@ export class Webhooks {
     deliveryTable.step(delivery, { type: 'queued', position, at })
     webhook.deliveries.push(delivery)
     webhook.open.push(delivery)
-    this.#deliveries.set(delivery, webhook)
+    this.#deliveries.add(delivery, webhook)
     this.#changed.set(webhook.owner, position)
     if (webhook.deliveries.length > deliveriesKeptMax) {
       this.#forget(webhook, webhook.deliveries.find((kept) => !isOpen(kept))!)
@@ -298,8 +287,4 @@ export class Webhooks {
     this.#byNumber.delete(webhook.number)
     this.due.delete(webhook)
   }
-}
-
-function isOpen({ state }: Delivery): boolean {
-  return state === pending || state === sending
 }

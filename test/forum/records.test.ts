@@ -88,7 +88,7 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     error: text,
     nextAttemptAt: at,
   }),
-  fc.record({ type: fc.constant('deliveries.expired' as const), at, most: fc.nat() }),
+  fc.record({ type: fc.constant('deliveries.expired' as const), at, through: fc.nat() }),
   fc.record({
     type: fc.constant('proposal.saved' as const),
     at,

@@ -129,7 +129,10 @@ export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       nextAttemptAt: 99,
     },
   },
-  { row: [27, 1, 5], record: { type: 'deliveries.expired', at: 5, most: Number.MAX_SAFE_INTEGER } },
+  {
+    row: [27, 1, 5],
+    record: { type: 'deliveries.expired', at: 5, through: Number.MAX_SAFE_INTEGER },
+  },
   {
     row: [30, 1, 5, 0, id, 'hash', proposed, 'key-0001', ''],
     record: {

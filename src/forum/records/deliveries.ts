@@ -26,11 +26,11 @@ export interface DeliveryFinished extends OfDelivery {
   nextAttemptAt: number
 }
 
-/** The oldest deliveries that are finished, and old enough at this record's time, are forgotten. */
+/** Deliveries that are finished, and old enough at this record's time, are forgotten. */
 export interface DeliveriesExpired extends Timed {
   type: 'deliveries.expired'
-  /** At most so many of them. */
-  most: number
+  /** Those whose first message has at most this position. */
+  through: number
 }
 
 export const deliveryRecords = {
@@ -55,9 +55,10 @@ export const deliveryRecords = {
   'deliveries.expired': kind<DeliveriesExpired>({
     code: 27,
     version: 2,
-    fields: ['most'],
-    added: { most: Number.MAX_SAFE_INTEGER },
-    apply: ({ webhooks }, position, { at, most }) => webhooks.expireDeliveries(position, at, most),
+    fields: ['through'],
+    added: { through: Number.MAX_SAFE_INTEGER },
+    apply: ({ webhooks }, position, { at, through }) =>
+      webhooks.expireDeliveries(position, at, through),
   }),
 }
 

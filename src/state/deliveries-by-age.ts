@@ -1,0 +1,54 @@
+// All deliveries, oldest first, with whose they are, and which are old enough to be forgotten.
+//
+// Deliveries that one message queued are equally old, and are forgotten together: what a checkpoint
+// gives back knows no order among them.
+
+import { type Actor, compile } from '../actors/compile.ts'
+import type { DeliveryContext, DeliveryEvent } from '../actors/delivery.ts'
+import { deliveryMachine } from '../actors/delivery.ts'
+
+export const retentionMs = 7 * 24 * 3_600_000
+
+export const deliveryTable = compile<DeliveryContext, DeliveryEvent>(deliveryMachine)
+export const pending = deliveryTable.stateNumber('pending')
+export const sending = deliveryTable.stateNumber('sending')
+
+export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed' | 'cancelled'
+export type Delivery = Actor<DeliveryContext>
+
+/** Whether it is not finished. */
+export function isOpen({ state }: Delivery): boolean {
+  return state === pending || state === sending
+}
+
+export class DeliveriesByAge<Webhook> {
+  readonly #webhooks = new Map<Delivery, Webhook>()
+
+  /** Adds one that is not older than those there are. */
+  add(delivery: Delivery, webhook: Webhook): void {
+    this.#webhooks.set(delivery, webhook)
+  }
+
+  delete(delivery: Delivery): void {
+    this.#webhooks.delete(delivery)
+  }
+
+  /** The finished ones that have been kept for long enough at this time. */
+  *expired(at: number): Iterable<[Delivery, Webhook]> {
+    for (const entry of this.#webhooks) {
+      if (entry[0].context.createdAt + retentionMs > at) return
+      if (!isOpen(entry[0])) yield entry
+    }
+  }
+
+  /** The first message of the `most`-th of those, or of the last one; 0: there is none. */
+  expiredThrough(at: number, most: number): number {
+    let [count, through] = [0, 0]
+    for (const [{ context }] of this.expired(at)) {
+      through = context.first
+      count += 1
+      if (count === most) break
+    }
+    return through
+  }
+}
