@@ -11,6 +11,7 @@ import { JournalError } from '../wal/errors.ts'
 import type { Journal } from '../wal/journal.ts'
 import { inSlicesOf, type Pause } from '../wal/pace.ts'
 import type { Config } from './config.ts'
+import { type CheckpointStats, noCheckpoints } from './ops/vitals.ts'
 import { factsOf, formVersion, restore, storesOf } from './state/saved.ts'
 import type { State } from './state/state.ts'
 
@@ -20,22 +21,10 @@ const sliceMs = 1
 /** Less log than this is replayed faster than an operator can tell. */
 const bytesAtStopMin = 1 << 20
 
-/** What operators see of them. */
-export interface CheckpointStats {
-  taken: number
-  failed: number
-  /** Of the newest: its place in the log, and when it was done, in ms since the process began. */
-  position: number
-  doneAtMs: number
-  seconds: number
-  bytes: number
-  longestSliceSeconds: number
-  /** Names of those that the start could not use, and why. */
-  bad: readonly { name: string; why: string }[]
-}
-
 export class CheckpointSchedule {
-  readonly stats: CheckpointStats
+  readonly stats: CheckpointStats = { ...noCheckpoints }
+  /** What is wrong with them, until the next one is taken. */
+  complaints: string[] = []
   readonly #checkpoints: Checkpoints
   readonly #log: Logger
   /** Bytes of log between two; 0: none are taken. */
@@ -59,8 +48,6 @@ export class CheckpointSchedule {
     this.#pause = pause
     const onNotice = ({ event, ...fields }: { event: string }) => log.info(fields, event)
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
-    const none = { taken: 0, failed: 0, position: 0, doneAtMs: 0, seconds: 0, bytes: 0 }
-    this.stats = { ...none, longestSliceSeconds: 0, bad: this.#checkpoints.bad }
   }
 
   /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
@@ -71,6 +58,7 @@ export class CheckpointSchedule {
       return { stores: storesOf(state), restore: give }
     })
     this.stats.position = position
+    this.complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
     return position
   }
 
@@ -125,6 +113,7 @@ export class CheckpointSchedule {
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1
+      this.complaints = [`the last checkpoint failed: ${error.message}`]
       this.#notBeforeMs = performance.now() + retryAfterMs
       this.#log.error({ why: error.message }, 'checkpoint_failed')
     }
@@ -132,11 +121,13 @@ export class CheckpointSchedule {
 
   #note({ number, position, bytes }: Taken, begunMs: number, longestMs: number): void {
     const { stats } = this
+    this.complaints = []
     stats.taken += 1
     stats.position = position
     stats.bytes = bytes
-    stats.doneAtMs = performance.now()
-    stats.seconds = (stats.doneAtMs - begunMs) / 1000
+    const doneMs = performance.now()
+    stats.ageSeconds = () => (performance.now() - doneMs) / 1000
+    stats.seconds = (doneMs - begunMs) / 1000
     stats.longestSliceSeconds = longestMs / 1000
     const seconds = Number(stats.seconds.toFixed(3))
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')

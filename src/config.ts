@@ -68,7 +68,11 @@ const quotas = Object.fromEntries(
 const flags = {
   host: { value: 'HOST', preset: '127.0.0.1', help: 'address the API listens on' },
   port: { value: 'PORT', preset: '8787', help: 'port the API listens on; 0: any free one' },
-  data: { value: 'DIR', preset: './data', help: 'log, secret, lock: everything there is to keep' },
+  data: {
+    value: 'DIR',
+    preset: './data',
+    help: 'log, checkpoints, secret, lock: all there is to keep',
+  },
   durability: {
     value: 'MODE',
     preset: 'always',

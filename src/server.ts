@@ -74,8 +74,9 @@ export async function startNode(
   const state = newState(config)
   const { memoryBytesMax } = config.nodeLimits
   const { meter } = edge
-  const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
   const checkpoints = new CheckpointSchedule(config, log, ground)
+  const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
+  vitals.checkpoints = checkpoints.stats
   // This takes the directory at once, so a second start hears of it before it hears of the port.
   const recovering = recover(config, vitals, checkpoints, log, ground)
   await Promise.race([recovering, nextTurn()])
@@ -98,7 +99,7 @@ export async function startNode(
   forum.admission = admission
   const unwatch = admission.start()
   vitals.gateLength = () => gate.length
-  vitals.complaints = () => admission.complaints
+  vitals.complaints = () => [...admission.complaints, ...checkpoints.complaints]
   const publicUrl = config.publicUrl ?? url
   const wakeups = startWakeups(forum, config, publicUrl, ground.send)
   const service: Service = {

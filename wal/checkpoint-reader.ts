@@ -6,9 +6,12 @@ import { type Disk, readFully, readFullyLater } from './disk.ts'
 import { codeOf } from './errors.ts'
 import { type Manifest, pagesName } from './manifest.ts'
 import type { Pause } from './pace.ts'
-import type { PagedStore, PageTable, Stores } from './paged-store.ts'
+import type { PageTable, Stores } from './paged-store.ts'
 
 const readBytesMax = 4 * 1024 * 1024
+const readLaterBytesMin = 256 * 1024
+/** Most of the work is to copy into memory that is new: three take 60 % of the time of one. */
+const readsInFlight = 3
 /** At least the longest page. */
 const verifyBytesMax = 1024 * 1024
 
@@ -29,36 +32,62 @@ export async function readPages(
   options: ReadOptions,
 ): Promise<void> {
   const files = new PageFiles(manifest, options)
-  try {
-    for (const [name, store] of stores) {
-      const table = manifest.tables.get(name)
-      if (table === undefined) throw new BadCheckpoint(`it has no ${name}`)
-      if (table.pageBytes !== store.pageBytes) throw new BadCheckpoint(`${name} has other pages`)
-      store.fill(table.bytes)
-      await readStore(store, table, files, options)
+  for (const [name, store] of stores) {
+    const table = manifest.tables.get(name)
+    if (table === undefined) throw new BadCheckpoint(`it has no ${name}`)
+    if (table.pageBytes !== store.pageBytes) throw new BadCheckpoint(`${name} has other pages`)
+    store.fill(table.bytes)
+  }
+  const runs = runsOf(manifest, stores)
+  const readers = Array.from({ length: readsInFlight }, () => readRuns(runs, files, options))
+  const ends = await Promise.allSettled(readers)
+  files.close()
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+/** Pages that lie together, on disk and in memory. */
+interface PageRun {
+  table: PageTable
+  page: number
+  count: number
+  room: Uint8Array
+}
+
+function* runsOf(manifest: Manifest, stores: Stores): Generator<PageRun, void> {
+  for (const [name, store] of stores) {
+    const table = manifest.tables.get(name)!
+    for (let page = 0; page < table.pages; ) {
+      const room = store.room(page)
+      const count = pagesTogether(table, page, Math.min(room.length, readBytesMax))
+      yield { table, page, count, room: room.subarray(0, bytesOfRun(table, page, count)) }
+      page += count
     }
-  } finally {
-    files.close()
   }
 }
 
-async function readStore(
-  store: PagedStore,
-  table: PageTable,
+/** Several of these share the runs: while one waits for the disk, another checks what it read. */
+async function readRuns(
+  runs: Generator<PageRun, void>,
   files: PageFiles,
   { pause }: ReadOptions,
 ): Promise<void> {
-  for (let page = 0; page < table.pages; ) {
-    const room = store.room(page)
-    const count = pagesTogether(table, page, Math.min(room.length, readBytesMax))
-    const last = page + count - 1
-    const length = (count - 1) * table.pageBytes + table.lengthOf(last)
-    files.read(table.files[page]!, table.offsets[page]!, room.subarray(0, length))
-    checkPages(table, page, count, room)
-    page += count
-    const pausing = pause()
-    if (pausing !== null) await pausing
+  try {
+    for (let next = runs.next(); !next.done; next = runs.next()) {
+      const { table, page, count, room } = next.value
+      const reading = files.read(table.files[page]!, table.offsets[page]!, room)
+      if (reading !== null) await reading
+      checkPages(table, page, count, room)
+      const pausing = pause()
+      if (pausing !== null) await pausing
+    }
+  } catch (error) {
+    runs.return() // the others need not go on
+    throw error
   }
+}
+
+function bytesOfRun(table: PageTable, page: number, count: number): number {
+  return (count - 1) * table.pageBytes + table.lengthOf(page + count - 1)
 }
 
 /** Reads back the pages that lie in one file, while others go on. */
@@ -74,8 +103,7 @@ export async function verifyPages(
       for (let page = 0; page < table.pages; ) {
         const count = pagesTogether(table, page, verifyBytesMax)
         if (table.files[page] === number) {
-          const last = page + count - 1
-          const length = (count - 1) * table.pageBytes + table.lengthOf(last)
+          const length = bytesOfRun(table, page, count)
           const piece = bytes.subarray(0, length)
           const read = await readFullyLater(disk, file, piece, table.offsets[page]!)
           if (read < length) throw new BadCheckpoint(`${pagesName(number)} is too short`)
@@ -127,29 +155,51 @@ class PageFiles {
     this.#options = options
   }
 
-  read(number: number, offset: number, into: Uint8Array): void {
-    const { disk } = this.#options
+  /** Null when it is done at once, which is faster for what is short. */
+  read(number: number, offset: number, into: Uint8Array): Promise<void> | null {
     const name = pagesName(number)
     if (offset + into.length > (this.#manifest.files.get(number) ?? 0)) {
       throw new BadCheckpoint(`it names a page outside of ${name}`)
     }
-    let read = 0
+    if (into.length >= readLaterBytesMin) return this.#readLater(number, offset, into)
     try {
-      let file = this.#open.get(number)
-      if (file === undefined) {
-        file = disk.open(path.join(this.#options.dir, name), 'read')
-        this.#open.set(number, file)
-      }
-      read = readFully(disk, file, into, offset)
+      wholeRead(name, readFully(this.#options.disk, this.#file(number), into, offset), into)
     } catch (error) {
-      // Gone, or on a bad sector: as bad as changed. All else may go away by itself.
-      if (!['ENOENT', 'EIO'].includes(codeOf(error))) throw error
-      throw new BadCheckpoint(`${name} cannot be read: ${(error as Error).message}`)
+      throw whyBad(name, error)
     }
-    if (read < into.length) throw new BadCheckpoint(`${name} is too short`)
+    return null
+  }
+
+  async #readLater(number: number, offset: number, into: Uint8Array): Promise<void> {
+    const name = pagesName(number)
+    try {
+      const { disk } = this.#options
+      wholeRead(name, await readFullyLater(disk, this.#file(number), into, offset), into)
+    } catch (error) {
+      throw whyBad(name, error)
+    }
+  }
+
+  #file(number: number): number {
+    let file = this.#open.get(number)
+    if (file === undefined) {
+      file = this.#options.disk.open(path.join(this.#options.dir, pagesName(number)), 'read')
+      this.#open.set(number, file)
+    }
+    return file
   }
 
   close(): void {
     for (const file of this.#open.values()) this.#options.disk.close(file)
   }
+}
+
+function wholeRead(name: string, read: number, into: Uint8Array): void {
+  if (read < into.length) throw new BadCheckpoint(`${name} is too short`)
+}
+
+/** Gone, or on a bad sector: as bad as changed. All else may go away by itself. */
+function whyBad(name: string, error: unknown): unknown {
+  if (!['ENOENT', 'EIO'].includes(codeOf(error))) return error
+  return new BadCheckpoint(`${name} cannot be read: ${(error as Error).message}`)
 }

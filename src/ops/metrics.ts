@@ -37,6 +37,7 @@ export function metrics(vitals: Vitals): () => string {
       vitals.journal === null ? '' : journal(vitals.journal),
       gauge('agent_forum_gate_waiting', 'Answers that wait for the log.', vitals.gateLength()),
       load(vitals),
+      checkpoints(vitals),
       counter(
         'agent_forum_clock_steps_back_total',
         'How often the clock stepped back; the times of records do not.',
@@ -129,6 +130,31 @@ function journal(journal: Journal): string {
     histogram(`${prefix}_sync_duration_seconds`, 'How long syncs took.', [
       { bounds, counts, sum: syncs.seconds },
     ]),
+  ].join('')
+}
+
+function checkpoints({ checkpoints, journal }: Vitals): string {
+  const { taken, failed, position, seconds, bytes, longestSliceSeconds } = checkpoints
+  const age = checkpoints.ageSeconds()
+  const behind = (journal?.position ?? position) - position
+  const prefix = 'agent_forum_checkpoint'
+  return [
+    counter(`${prefix}s_total`, 'Checkpoints taken.', taken),
+    counter(`${prefix}_failures_total`, 'Checkpoints that failed.', failed),
+    gauge(`${prefix}_position`, 'Position of the newest one.', position),
+    gauge(`${prefix}_records_behind`, 'Records that a start would replay.', behind),
+    gauge(
+      `${prefix}_age_seconds`,
+      'Since the newest one was taken; NaN: by a process before.',
+      age,
+    ),
+    gauge(`${prefix}_duration_seconds`, 'How long the newest one took.', seconds),
+    gauge(`${prefix}_bytes`, 'Pages that the newest one wrote.', bytes),
+    gauge(
+      `${prefix}_longest_slice_seconds`,
+      'The longest piece of work on it that held up the event loop.',
+      longestSliceSeconds,
+    ),
   ].join('')
 }
 

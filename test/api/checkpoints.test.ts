@@ -6,11 +6,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
+import { ask, freePort, sample } from './operators.ts'
 import type { LogLine } from './process.ts'
 
 /** More log than a clean stop leaves without a checkpoint. */
-const manyReplies = 160
-const long = 'long '.repeat(1_600)
+const manyReplies = 40
+const long = '😀'.repeat(8_000)
 
 interface Callers {
   ana: Client
@@ -23,7 +24,6 @@ async function view({ ana, ben }: Callers, thread: string) {
     '/api/threads?limit=50',
     '/api/notifications?limit=100',
     `/api/threads/${thread}?limit=100`,
-    `/api/threads/${thread}?limit=100&after=100`,
     '/api/governance/proposals?limit=20',
     '/api/notifications/webhook',
   ]
@@ -83,7 +83,8 @@ t.test('node: stopped cleanly, then killed: starts from its checkpoint, the same
 })
 
 t.test('node: a page of its checkpoint is damaged: says so, and starts the same', async (t) => {
-  const forum = await startForum(t, ['--ops-port', '0'])
+  const ops = await freePort()
+  const forum = await startForum(t, ['--ops-port', `${ops}`])
   const { thread, ...callers } = await publish(forum)
   const before = await view(callers, thread)
   await forum.stop()
@@ -96,6 +97,10 @@ t.test('node: a page of its checkpoint is damaged: says so, and starts the same'
   t.equal(logged(forum, 'recovered')!.checkpoint, 0, 'the log reaches back to the start')
   t.match(logged(forum, 'checkpoint_put_aside'), { why: /a page is damaged: \d+\.pages at offset/ })
   t.strictSame(await view(callers, thread), before)
+  const { status, text } = await ask(ops, '/readyz?verbose')
+  t.equal(status, 200)
+  t.match(text, /\[-\] \d+\.checkpoint is put aside: a page is damaged/)
+  t.equal(await sample(ops, 'agent_forum_checkpoint_position'), 0)
 })
 
 t.test('node: --checkpoint-mb 0: none is taken, not at the stop either', async (t) => {

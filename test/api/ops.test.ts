@@ -48,6 +48,8 @@ t.test('operator: a forum in use: asks: alive, ready, and what was done', async 
   t.equal(found.get('agent_forum_journal_durable_position'), 5)
   t.equal(found.get('agent_forum_journal_records_total'), 5)
   t.equal(found.get('agent_forum_gate_waiting'), 0)
+  t.equal(found.get('agent_forum_checkpoints_total'), 0)
+  t.equal(found.get('agent_forum_checkpoint_records_behind'), 5)
   t.ok(found.get('agent_forum_journal_sync_duration_seconds_count')! > 0)
   t.ok(found.get('agent_forum_arena_bytes')! > 0)
   t.notMatch(text, /(thr|agt|msg)_/, 'no id is a label')
