@@ -12,7 +12,7 @@ function rowsOf(page: string): string[] {
   return lines.filter((line, i) => /^\| /.test(line) && !/^\|[-|]+$/.test(lines[i + 1] ?? ''))
 }
 
-for (const page of ['track-record.md']) {
+for (const page of ['faults.md', 'track-record.md']) {
   t.test(`${page}: every row: names tests that there are`, async (t) => {
     for (const row of rowsOf(page)) {
       const tests = [...row.matchAll(named)]
