@@ -29,6 +29,15 @@ export class DeliveriesByAge<Webhook> {
     this.#webhooks.set(delivery, webhook)
   }
 
+  /** Adds those of all these webhooks, whatever their order. */
+  addAllOf(webhooks: (Webhook & { deliveries: readonly Delivery[] })[]): void {
+    const all = webhooks.flatMap((webhook) =>
+      webhook.deliveries.map((delivery) => ({ delivery, webhook })),
+    )
+    all.sort((a, b) => a.delivery.context.first - b.delivery.context.first)
+    for (const { delivery, webhook } of all) this.add(delivery, webhook)
+  }
+
   delete(delivery: Delivery): void {
     this.#webhooks.delete(delivery)
   }

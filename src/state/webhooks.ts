@@ -59,13 +59,6 @@ export interface Webhook extends NewWebhook {
   open: Delivery[]
 }
 
-/** What a checkpoint holds of them. */
-interface WebhookFacts {
-  registrations: number
-  webhooks: Omit<Webhook, 'open'>[]
-  changed: [owner: number, position: number][]
-}
-
 export class Webhooks {
   /** Webhooks with a delivery that waits for its time. */
   readonly due = new DueQueue<Webhook>()
@@ -79,14 +72,14 @@ export class Webhooks {
   readonly #changed = new Map<number, number>()
   #registrations = 0
 
-  facts(): unknown {
+  facts() {
     const webhooks = Array.from(this.all(), ({ open, ...webhook }) => webhook)
     return { registrations: this.#registrations, webhooks, changed: [...this.#changed] }
   }
 
   /** All but whom a thread wakes: `resumeWaking` tells that of each webhook. */
   restore(facts: unknown): void {
-    const { registrations, webhooks, changed } = facts as WebhookFacts
+    const { registrations, webhooks, changed } = facts as ReturnType<Webhooks['facts']>
     this.#registrations = registrations
     for (const [owner, position] of changed) this.#changed.set(owner, position)
     for (const saved of webhooks) {
@@ -96,11 +89,7 @@ export class Webhooks {
       if (!this.isActive(webhook)) this.#unverified.add(webhook)
       this.#plan(webhook)
     }
-    const deliveries = [...this.all()].flatMap((webhook) =>
-      webhook.deliveries.map((delivery) => ({ delivery, webhook })),
-    )
-    deliveries.sort((a, b) => a.delivery.context.first - b.delivery.context.first)
-    for (const { delivery, webhook } of deliveries) this.#deliveries.add(delivery, webhook)
+    this.#deliveries.addAllOf([...this.all()])
   }
 
   /** After `restore`; `followed` are the threads of the webhook's owner. */
