@@ -28,7 +28,7 @@ import { type Results, type Stall, type Sweep, scenarioResult } from './results.
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
 import { watchStalls } from './stalls.ts'
-import { scenarioLines } from './table.ts'
+import { markdown, scenarioLines } from './table.ts'
 
 interface Plan {
   size: Size
@@ -84,6 +84,7 @@ async function main(args: string[]): Promise<number> {
     const results = await run(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
     if (options.html !== null) writeFileSync(options.html, page(results))
+    if (options.markdown !== null) writeFileSync(options.markdown, markdown(results))
     return 0
   } finally {
     progress.stop()

@@ -18,6 +18,7 @@ export interface Options {
   dir: string
   json: string | null
   html: string | null
+  markdown: string | null
 }
 
 export class UsageError extends Error {}
@@ -34,6 +35,7 @@ export const help = `npm run bench -- [flags]
   --dir DIR          where the data goes: the disk that is measured; default ${tmpdir()}
   --json FILE        write the results as JSON too
   --html FILE        write a page with plots too
+  --markdown FILE    write the table of BENCHMARKS.md too
   --help
 
 Scenarios:
@@ -66,6 +68,7 @@ export function parseOptions(args: string[]): Options | null {
     dir: values.dir ?? tmpdir(),
     json: values.json ?? null,
     html: values.html ?? null,
+    markdown: values.markdown ?? null,
   }
 }
 
@@ -86,6 +89,7 @@ function parseFlags(args: string[]) {
         dir: text,
         json: text,
         html: text,
+        markdown: text,
         help: flag,
       },
     }).values

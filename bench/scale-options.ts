@@ -32,7 +32,7 @@ const presets = {
   rounds: '5',
   seconds: '3',
   'log-mb': '1024',
-  'checkpoint-mb': '16',
+  'checkpoint-mb': '8',
   durability: 'always',
   dir: tmpdir(),
 }

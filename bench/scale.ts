@@ -10,7 +10,7 @@
 //
 // Run:        node dist/bench/scale.js --help
 
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { compare, median } from './compare.ts'
 import { describeMachine, type Machine, machineLines } from './machine.ts'
 import { UsageError } from './options.ts'
 import type { Population, Size } from './population.ts'
-import { residentBytes } from './process.ts'
+import { cpuSeconds, residentBytes } from './process.ts'
 import { type ScenarioResult, type Stall, scenarioResult } from './results.ts'
 import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
 import { scenarios } from './scenarios.ts'
@@ -30,26 +30,29 @@ import { scenarioLines } from './table.ts'
 const smallSize = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
 const connections = 64
 const mb = 1e6
-/** Megabytes of log between checkpoints, where none is wanted. */
-const neverMb = 1_000_000
-const main = join(import.meta.dirname, '../src/main.js')
-/** Older servers take no checkpoints. */
-const knowsCheckpoints = execFileSync(process.execPath, [main, 'help'], {
-  encoding: 'utf8',
-}).includes('--checkpoint-mb')
 const logBytes = 'agent_forum_journal_bytes_total'
 
 interface ScaleResults {
   machine: Machine
   size: Size
-  /** Seconds to start, by what came before. */
-  starts: Record<string, number>
+  /** By what came before. */
+  starts: Record<string, Start>
   memory: { residentMb: number; renderedMb: number }
   scenarios: ScenarioResult[]
-  checkpoints: CheckpointResult | null
+  checkpoints: CheckpointResult
+}
+
+interface Start {
+  seconds: number
+  /** Of processor time, which a shared machine changes less. */
+  cpuSeconds: number
 }
 
 interface CheckpointResult {
+  /** How many were taken while the event loop was watched. */
+  taken: number
+  /** The longest piece of work on the newest of each round, as the node measured it. */
+  longestSliceMs: number
   longestStallMs: { without: number; with: number }
   p999Ms: { without: number; with: number }
   stalls: Stall[]
@@ -85,24 +88,26 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
   const machine = describeMachine(dir, durability)
   say(...machineLines(machine))
   const large = await build(options.data ?? join(dir, 'large'), size)
-  const starts: Record<string, number> = {}
+  const starts: Record<string, Start> = {}
   const start = async (after: string, flags: string[] = []) => {
     const begun = performance.now()
     const forum = await startForum(large.data, ['--durability', durability, ...flags])
-    starts[after] = (performance.now() - begun) / 1e3
-    say(`start ${after}: ${starts[after].toFixed(2)} s`)
+    const seconds = (performance.now() - begun) / 1e3
+    starts[after] = { seconds, cpuSeconds: cpuSeconds(forum.pid) }
+    const { cpuSeconds: cpu } = starts[after]
+    say(`start ${after}: ${seconds.toFixed(2)} s, ${cpu.toFixed(2)} s of processor time`)
     return forum
   }
   let forum = await start('from what was built')
   await forum.stop()
-  forum = await start('after a clean stop', checkpointsEvery(neverMb))
+  forum = await start('after a clean stop', ['--checkpoint-mb', '0'])
   const memory = await sayMemory(forum)
   const results = await compareSizes(options, dir, { forum, population: large.population })
   await writeLog(options, dir, { forum, population: large.population })
   await forum.stop('SIGKILL')
   forum = await start(`after SIGKILL with ${options.logMb} MB of log`)
   await forum.stop()
-  const checkpoints = knowsCheckpoints ? await watchCheckpoints(options, dir, large) : null
+  const checkpoints = await watchCheckpoints(options, dir, large)
   return { machine, size, starts, memory, scenarios: results, checkpoints }
 }
 
@@ -193,10 +198,6 @@ async function writeLog(
   await scene.stop()
 }
 
-function checkpointsEvery(mb: number): string[] {
-  return knowsCheckpoints ? ['--checkpoint-mb', `${mb}`] : []
-}
-
 /** Replies, alternately while checkpoints are taken and while none is. */
 async function watchCheckpoints(
   { checkpointMb, rounds, seconds, durability }: ScaleOptions,
@@ -205,16 +206,23 @@ async function watchCheckpoints(
 ): Promise<CheckpointResult> {
   const seen = { with: [] as Stall[][], without: [] as Stall[][] }
   const p999 = { with: [] as number[], without: [] as number[] }
+  let taken = 0
+  let longestSliceMs = 0
   const phase = progress.phase('checkpoints', rounds * 2)
   for (let round = 0; round < rounds; round++) {
     for (const side of ['without', 'with'] as const) {
-      const every = side === 'with' ? checkpointMb : neverMb
-      const forum = await startForum(data, ['--durability', durability, ...checkpointsEvery(every)])
+      const every = side === 'with' ? checkpointMb : 0
+      const flags = ['--durability', durability, '--checkpoint-mb', `${every}`]
+      const forum = await startForum(data, flags)
       const scene = await setScene(dir, replies, population, forum)
       const amount = { connections, seconds: seconds * 2 }
       const { stalls, load } = await watchStalls(scene.forum, forum, amount)
       seen[side].push(stalls)
       p999[side].push(load.latencyMs['99.9'])
+      const metrics = await forum.metrics()
+      taken += metrics.get('agent_forum_checkpoints_total')!
+      const slice = metrics.get('agent_forum_checkpoint_longest_slice_seconds')!
+      longestSliceMs = Math.max(longestSliceMs, slice * 1e3)
       await scene.stop()
       await forum.stop()
       phase.tick()
@@ -223,6 +231,8 @@ async function watchCheckpoints(
   phase.end()
   const longest = (stalls: Stall[][]) => Math.max(...stalls.flat().map(({ stallMs }) => stallMs))
   const result = {
+    taken,
+    longestSliceMs,
     longestStallMs: { without: longest(seen.without), with: longest(seen.with) },
     p999Ms: { without: median(p999.without), with: median(p999.with) },
     stalls: seen.with[0],
@@ -231,12 +241,14 @@ async function watchCheckpoints(
   const isShort = stall.with <= 10
   const ratio = p999Ms.with / p999Ms.without
   say(
-    `a checkpoint every ${checkpointMb} MB of log, under replies:`,
+    `a checkpoint every ${checkpointMb} MB of log, under replies: ${taken} were taken`,
     `  longest stall ${stall.with.toFixed(1)} ms (without: ${stall.without.toFixed(1)} ms); ` +
-      `at most 10 ms: ${isShort ? 'met' : 'missed'}`,
+      `at most 10 ms: ${isShort ? 'met' : 'missed'}; ` +
+      `longest work on a checkpoint ${longestSliceMs.toFixed(1)} ms`,
     `  p99.9 of replies ${p999Ms.with.toFixed(1)} ms, ${ratio.toFixed(2)} x without; ` +
       `at most 2 x: ${ratio <= 2 ? 'met' : 'missed'}`,
   )
+  if (taken === 0) say('  so nothing was shown: watch longer (--seconds)')
   return result
 }
 

@@ -1,7 +1,7 @@
-// The results as lines of text.
+// The results as lines of text, and as a table for BENCHMARKS.md.
 
 import type { Result } from './compare.ts'
-import type { ScenarioResult } from './results.ts'
+import type { Results, ScenarioResult } from './results.ts'
 
 const columns: [title: string, width: number, show: (result: Result) => string][] = [
   ['side', 10, ({ side }) => side],
@@ -29,4 +29,34 @@ export function scenarioLines({ name, title, sides, verdicts }: ScenarioResult):
 
 function pad(text: string, width: number, column: number): string {
   return column === 0 ? text.padEnd(width) : text.padStart(width)
+}
+
+const markdownHead = [
+  '| scenario | forum | p99 | floor | of floor | by processor time | peers |',
+  '|---|---|---|---|---|---|---|',
+]
+
+/** One row for each scenario, and what was aimed at below. */
+export function markdown({ scenarios }: Results): string {
+  const rows = scenarios.map(({ name, sides: [floor, forum, ...others] }) => {
+    const peers = others.map((other) => `${other.side} ${rate(other)}`).join(', ')
+    const cells = [
+      `\`${name}\``,
+      rate(forum),
+      `${forum.latencyMs['99'].toFixed(1)} ms`,
+      rate(floor),
+      forum.ratio.toFixed(2),
+      forum.cpuRatio.toFixed(2),
+      peers,
+    ]
+    return `| ${cells.join(' | ')} |`
+  })
+  const verdicts = scenarios.flatMap(({ name, verdicts }) =>
+    verdicts.map((verdict) => `- \`${name}\`: ${verdict}`),
+  )
+  return `${[...markdownHead, ...rows, '', ...verdicts].join('\n')}\n`
+}
+
+function rate({ perSecond }: Result): string {
+  return `${Math.round(perSecond).toLocaleString('en')}/s`
 }

@@ -11,9 +11,10 @@ const run = (...flags: string[]) => promisify(execFile)(process.execPath, [progr
 t.test('bench main: two scenarios, without peers: table, JSON and page', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
-  const [json, html] = [join(dir, 'results.json'), join(dir, 'results.html')]
+  const [json, html, table] = ['json', 'html', 'md'].map((kind) => join(dir, `results.${kind}`))
   const what = ['--smoke', '--no-peers', '--only', 'page,mixed', '--connections', '4']
-  const { stdout } = await run(...what, '--dir', dir, '--json', json, '--html', html)
+  const files = ['--json', json, '--html', html, '--markdown', table]
+  const { stdout } = await run(...what, '--dir', dir, ...files)
   t.match(stdout, 'durability always')
   const { scenarios, sweeps, stalls } = JSON.parse(readFileSync(json, 'utf8'))
   t.same(
@@ -29,6 +30,7 @@ t.test('bench main: two scenarios, without peers: table, JSON and page', async (
   t.equal(sweeps.length, 1)
   t.ok(stalls.length > 0)
   t.match(readFileSync(html, 'utf8'), 'read a page of 50 messages')
+  t.match(readFileSync(table, 'utf8'), /^\| `mixed` \| [\d,]+\/s \|/m)
 })
 
 t.test('bench main: a flag that cannot be used: one line, and exit 64', async (t) => {
