@@ -11,6 +11,8 @@ export interface ScaleOptions {
   only: string[]
   rounds: number
   seconds: number
+  /** How long each round of replies is watched with checkpoints, and without. */
+  watchSeconds: number
   /** Megabytes of log that a killed server leaves behind its last checkpoint. */
   logMb: number
   /** Megabytes of log after which the node takes a checkpoint while it is watched. */
@@ -31,6 +33,7 @@ const presets = {
   only: 'page,tail,feed-empty,feed-1000,mixed,reply',
   rounds: '5',
   seconds: '3',
+  'watch-seconds': '10',
   'log-mb': '1024',
   'checkpoint-mb': '8',
   durability: 'always',
@@ -43,6 +46,7 @@ export const help = `node dist/bench/scale.js [flags]
   --bytes N            of a message's text
   --only NAMES         these scenarios, with commas between; none: only starts and stalls
   --rounds N --seconds N   of each scenario
+  --watch-seconds N    of each round of replies with checkpoints, and without
   --log-mb N           of log behind the checkpoint, as the server is killed
   --checkpoint-mb N    of log between two checkpoints, as stalls are watched
   --durability MODE    as the server's
@@ -74,6 +78,7 @@ export function parseScaleOptions(args: string[]): ScaleOptions | null {
     only,
     rounds: number('rounds'),
     seconds: number('seconds'),
+    watchSeconds: number('watch-seconds'),
     logMb: number('log-mb'),
     checkpointMb: number('checkpoint-mb'),
     durability: text('durability'),

@@ -23,7 +23,7 @@ import { cpuSeconds, residentBytes } from './process.ts'
 import { type ScenarioResult, type Stall, scenarioResult } from './results.ts'
 import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
 import { scenarios } from './scenarios.ts'
-import { type Forum, setScene, startForum } from './sides.ts'
+import { type Forum, sender, setScene, startForum } from './sides.ts'
 import { watchStalls } from './stalls.ts'
 import { scenarioLines } from './table.ts'
 
@@ -152,9 +152,8 @@ async function compareSizes(
   const results: ScenarioResult[] = []
   for (const scenario of scenarios.filter(({ name }) => only.includes(name))) {
     const scene = await setScene(dir, scenario, population, forum)
-    const smallDir = join(dir, 'small')
-    const smallScene = await setScene(smallDir, scenario, small.population, smallForum)
-    const sides = [scene.floor, scene.forum, { ...smallScene.forum, name: 'small' }]
+    const toSmall = await sender(join(dir, 'small'), scenario, small.population, smallForum)
+    const sides = [scene.floor, scene.forum, toSmall('small', smallForum)]
     const phase = progress.phase(scenario.name, sides.length * rounds)
     const result = scenarioResult(
       scenario,
@@ -169,7 +168,6 @@ async function compareSizes(
     say(...scenarioLines(result))
     results.push(result)
     await scene.stop()
-    await smallScene.stop()
   }
   await smallForum.stop()
   return results
@@ -183,24 +181,23 @@ async function writeLog(
   dir: string,
   { forum, population }: Running,
 ): Promise<void> {
-  const scene = await setScene(dir, replies, population, forum)
+  const side = (await sender(dir, replies, population, forum))('forum', forum)
   const written = async () => (await forum.metrics()).get(logBytes)! / mb
   const begun = await written()
   const phase = progress.phase('MB of log', logMb)
   let ticked = 0
   for (let round = 0; ticked < logMb; round++) {
-    await scene.forum.load({ connections: 256, seconds: 1 }, round)
+    await side.load({ connections: 256, seconds: 1 }, round)
     for (const now = (await written()) - begun; ticked < Math.min(now, logMb); ticked++) {
       phase.tick()
     }
   }
   phase.end()
-  await scene.stop()
 }
 
 /** Replies, alternately while checkpoints are taken and while none is. */
 async function watchCheckpoints(
-  { checkpointMb, rounds, seconds, durability }: ScaleOptions,
+  { checkpointMb, rounds, watchSeconds, durability }: ScaleOptions,
   dir: string,
   { data, population }: Built,
 ): Promise<CheckpointResult> {
@@ -214,16 +211,15 @@ async function watchCheckpoints(
       const every = side === 'with' ? checkpointMb : 0
       const flags = ['--durability', durability, '--checkpoint-mb', `${every}`]
       const forum = await startForum(data, flags)
-      const scene = await setScene(dir, replies, population, forum)
-      const amount = { connections, seconds: seconds * 2 }
-      const { stalls, load } = await watchStalls(scene.forum, forum, amount)
+      const replying = (await sender(dir, replies, population, forum))('forum', forum)
+      const amount = { connections, seconds: watchSeconds }
+      const { stalls, load } = await watchStalls(replying, forum, amount)
       seen[side].push(stalls)
       p999[side].push(load.latencyMs['99.9'])
       const metrics = await forum.metrics()
       taken += metrics.get('agent_forum_checkpoints_total')!
       const slice = metrics.get('agent_forum_checkpoint_longest_slice_seconds')!
       longestSliceMs = Math.max(longestSliceMs, slice * 1e3)
-      await scene.stop()
       await forum.stop()
       phase.tick()
     }
@@ -248,7 +244,7 @@ async function watchCheckpoints(
     `  p99.9 of replies ${p999Ms.with.toFixed(1)} ms, ${ratio.toFixed(2)} x without; ` +
       `at most 2 x: ${ratio <= 2 ? 'met' : 'missed'}`,
   )
-  if (taken === 0) say('  so nothing was shown: watch longer (--seconds)')
+  if (taken === 0) say('  so nothing was shown: watch longer (--watch-seconds)')
   return result
 }
 

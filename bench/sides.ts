@@ -6,7 +6,7 @@ import type { Side } from './compare.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import type { Population } from './population.ts'
 import { freePort, type Server, startServer } from './process.ts'
-import { ask } from './ring.ts'
+import { type Answered, ask } from './ring.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** How many of the forum's answers the floor gives in turn. */
@@ -40,6 +40,27 @@ export interface Scene {
   stop(): Promise<void>
 }
 
+/** Makes sides of servers that are sent the scenario's ring; keys and positions are the forum's. */
+export async function sender(
+  dir: string,
+  { name, ring }: Scenario,
+  population: Population,
+  forum: Forum,
+  generator: Generator = bestGenerator,
+): Promise<Scene['other']> {
+  const send = generators[generator](dir, name, ring(population))
+  const tag = `${name}-${await positionOf(forum)}`
+  let loads = 0
+  return (name, { url, pid }) => ({
+    name,
+    pids: [pid],
+    load: async (amount) => {
+      const filling = { prefix: `${tag}-${loads++}-`, position: await positionOf(forum) }
+      return send({ url, ...amount }, filling)
+    },
+  })
+}
+
 /** The floor and the forum, ready for one scenario. */
 export async function setScene(
   dir: string,
@@ -48,26 +69,30 @@ export async function setScene(
   forum: Forum,
   generator: Generator = bestGenerator,
 ): Promise<Scene> {
-  const ring = scenario.ring(population)
-  const send = generators[generator](dir, scenario.name, ring)
-  const position = async () => (await forum.metrics()).get('agent_forum_journal_position')!
-  const tag = `${scenario.name}-${await position()}`
-  const filling = { prefix: `sample-${tag}-`, position: await position() }
-  const answers = await ask(forum.url, ring, filling, samples)
-  const answersFile = join(dir, `${scenario.name}.json`)
-  writeFileSync(answersFile, JSON.stringify(answers))
-  const floor = await startServer([join(import.meta.dirname, 'floor.js'), answersFile])
-  let loads = 0
-  const side = (name: string, { url, pid }: Server): Side => ({
-    name,
-    pids: [pid],
-    load: async (amount) =>
-      send({ url, ...amount }, { prefix: `${tag}-${loads++}-`, position: await position() }),
-  })
-  return {
-    floor: side('floor', floor),
-    forum: side('forum', forum),
-    other: side,
-    stop: () => floor.stop(),
-  }
+  const answers = await sample(scenario, population, forum)
+  const floor = await startFloor(join(dir, `${scenario.name}.json`), answers)
+  const other = await sender(dir, scenario, population, forum, generator)
+  const stop = () => floor.stop()
+  return { floor: other('floor', floor), forum: other('forum', forum), other, stop }
+}
+
+/** What the forum answers to some of the scenario's requests. */
+export async function sample(
+  { name, ring }: Scenario,
+  population: Population,
+  forum: Forum,
+): Promise<Answered[]> {
+  const position = await positionOf(forum)
+  const filling = { prefix: `sample-${name}-${position}-`, position }
+  return ask(forum.url, ring(population), filling, samples)
+}
+
+/** The floor under these answers, which it reads from the file. */
+export function startFloor(file: string, answers: readonly Answered[]): Promise<Server> {
+  writeFileSync(file, JSON.stringify(answers))
+  return startServer([join(import.meta.dirname, 'floor.js'), file])
+}
+
+async function positionOf(forum: Forum): Promise<number> {
+  return (await forum.metrics()).get('agent_forum_journal_position')!
 }

@@ -13,7 +13,15 @@ t.test('bench scale: a small forum: started, killed and started again', async (t
   const file = join(dir, 'results.json')
   const flags = {
     ...{ messages: '2k', threads: '20', identities: '60', only: 'none', rounds: '1' },
-    ...{ seconds: '1', 'log-mb': '1', 'checkpoint-mb': '1', durability: 'none', dir, json: file },
+    ...{
+      seconds: '1',
+      'watch-seconds': '1',
+      'log-mb': '1',
+      'checkpoint-mb': '1',
+      durability: 'none',
+      dir,
+      json: file,
+    },
   }
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
   await promisify(execFile)(process.execPath, [program, ...args])

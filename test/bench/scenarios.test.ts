@@ -5,7 +5,7 @@ import t from 'tap'
 import { populate } from '../../bench/population.ts'
 import { ask } from '../../bench/ring.ts'
 import { scenarios } from '../../bench/scenarios.ts'
-import { setScene, startForum } from '../../bench/sides.ts'
+import { sample, sender, startFloor, startForum } from '../../bench/sides.ts'
 
 const size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
 const amount = { connections: 2, seconds: 1 }
@@ -55,20 +55,19 @@ t.test('bench: a tiny forum', async (t) => {
   t.test('bench: all scenarios at once: they run: 2xx only, and counts add up', async (t) => {
     const messages = async () => (await forum.metrics()).get('agent_forum_messages')!
     const before = { answered: await answered(), messages: await messages() }
+    const answers = await Promise.all(scenarios.map((each) => sample(each, population, forum)))
+    const floor = await startFloor(join(dir, 'answers.json'), answers.flat())
+    t.teardown(() => floor.stop())
     const seen = await Promise.all(
       scenarios.map(async (scenario) => {
-        const scene = await setScene(dir, scenario, population, forum)
-        try {
-          const [floor, own] = await Promise.all(
-            [scene.floor, scene.forum].map((side) => side.load(amount, 0)),
-          )
-          t.equal(floor.errors, 0, `${scenario.name}: the floor`)
-          t.equal(own.errors, 0, `${scenario.name}: the forum`)
-          t.ok(floor.requests > 0 && own.requests > 0, `${scenario.name}: something was measured`)
-          return { name: scenario.name, requests: own.requests }
-        } finally {
-          await scene.stop()
-        }
+        const side = await sender(dir, scenario, population, forum)
+        const [bare, own] = await Promise.all(
+          [side('floor', floor), side('forum', forum)].map(({ load }) => load(amount, 0)),
+        )
+        t.equal(bare.errors, 0, `${scenario.name}: the floor`)
+        t.equal(own.errors, 0, `${scenario.name}: the forum`)
+        t.ok(bare.requests > 0 && own.requests > 0, `${scenario.name}: something was measured`)
+        return { name: scenario.name, requests: own.requests }
       }),
     )
 
@@ -86,11 +85,10 @@ t.test('bench: a tiny forum', async (t) => {
 
   t.test('bench: load from autocannon: the swarm: fresh keys, no errors', async (t) => {
     const swarm = scenarios.find(({ name }) => name === 'mixed')!
-    const scene = await setScene(dir, swarm, population, forum, 'autocannon')
-    t.teardown(() => scene.stop())
+    const side = await sender(dir, swarm, population, forum, 'autocannon')
     const messages = async () => (await forum.metrics()).get('agent_forum_messages')!
     const before = await messages()
-    const { requests, errors } = await scene.forum.load(amount, 0)
+    const { requests, errors } = await side('forum', forum).load(amount, 0)
     t.equal(errors, 0)
     const posted = Math.floor((requests - swarm.ring(population).requests.length) / 10)
     t.ok((await messages()) - before >= posted, `${requests} requests, a tenth of them replies`)
