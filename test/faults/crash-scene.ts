@@ -183,27 +183,38 @@ export class Scene {
     }
   }
 
-  /** What differs between what the agents know and what the process says. */
+  /** What differs between what the agents know and what the process says, until it dies. */
   async differences(): Promise<string[]> {
     const found: string[] = []
-    const before = new Map(this.#shown)
-    for (const write of [...this.#unknown]) await this.#finish(write)
-    const messages = this.thread === '' ? [] : await this.readThread()
-    for (const [id, json] of before) {
-      if (this.#shown.get(id) !== json) found.push(`${id} was shown otherwise`)
-      if (!messages.some((message) => message.id === id)) found.push(`${id} is gone`)
+    try {
+      await this.#compare(found)
+    } catch (error) {
+      if (!(error instanceof Dead)) throw error
     }
-    const contents = new Set(messages.map(({ content }) => content))
-    if (contents.size !== messages.length) found.push('a message is there twice')
-    const newest = [...this.#answered.values()].slice(-20)
+    return found
+  }
+
+  async #compare(found: string[]): Promise<void> {
+    const newest = [...this.#answered.values()].slice(-10).reverse()
     for (const { write, answer } of newest) {
       const { status, text } = await this.#call('POST', write.path, write.by, write)
       const isSame = status === 200 && withoutReplayed(text) === answer
-      const { content } = write.body as { content?: string }
       if (!isSame) found.push(`${write.key}: ${status} ${text} after ${answer}`)
+    }
+    for (const write of [...this.#unknown]) await this.#finish(write)
+    const before = new Map(this.#shown)
+    const messages = this.thread === '' ? [] : await this.readThread()
+    const ids = new Set(messages.map(({ id }) => id))
+    for (const [id, json] of before) {
+      if (this.#shown.get(id) !== json) found.push(`${id} was shown otherwise`)
+      if (!ids.has(id)) found.push(`${id} is gone`)
+    }
+    const contents = new Set(messages.map(({ content }) => content))
+    if (contents.size !== messages.length) found.push('a message is there twice')
+    for (const { write } of this.#answered.values()) {
+      const { content } = write.body as { content?: string }
       if (content !== undefined && !contents.has(content)) found.push(`${write.key} is gone`)
     }
-    return found
   }
 
   /** Waits until every message by the other one was told of, and its delivery is recorded. */
@@ -218,9 +229,4 @@ export class Scene {
 
 function withoutReplayed(text: string): string {
   return text.replace(/"replayed":(?:true|false)/, '').replace(/"webhook":{.*?},/, '')
-}
-
-export function deadIsFine(error: unknown): never[] {
-  if (error instanceof Dead) return []
-  throw error
 }
