@@ -17,6 +17,7 @@ let records = 0
 let lives = 0
 let failures = 0
 const begun = performance.now()
+const perSecond = (done: number) => (done / ((performance.now() - begun) / 1000)).toFixed(1)
 for (let seed = first; seed < first + seeds; seed++) {
   try {
     const simulated = await simulate(seed, trace)
@@ -29,6 +30,10 @@ for (let seed = first; seed < first + seeds; seed++) {
     console.log(`seed ${seed} fails: ${(error as Error).stack}`)
     if (failures >= 20) break
   }
+  const done = seed - first + 1
+  if (done % 1000 === 0) {
+    console.log(`${done} seeds, ${failures} failures, ${perSecond(done)} seeds/s`)
+  }
   // The rest of the process gets its turn too.
   await new Promise((resolve) => setImmediate(resolve))
 }
@@ -37,6 +42,6 @@ const sorted = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1))
 for (const [name, count] of sorted) console.log(`${String(count).padStart(9)}  ${name}`)
 console.log(
   `${seeds} seeds from ${first}, ${lives} lives, ${records} records, ` +
-    `${failures} failures, ${seconds.toFixed(1)} s, ${(seeds / seconds).toFixed(1)} seeds/s`,
+    `${failures} failures, ${seconds.toFixed(1)} s, ${perSecond(seeds)} seeds/s`,
 )
 process.exitCode = failures === 0 ? 0 : 1

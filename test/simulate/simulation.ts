@@ -62,6 +62,7 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   for (let step = steps; step > 0 && machine.isUp; step--) {
     await takeStep(machine, callers, quiet)
   }
+  if (machine.isUp && machine.chance(0.3)) await checkpointInPart(machine)
   if (machine.isUp && machine.chance(0.2)) await machine.stop()
   machine.disk.capacityBytes = Number.POSITIVE_INFINITY
   machine.crash(machine.chance(0.6) ? 'power' : 'kill')
@@ -95,6 +96,16 @@ async function takeStep(machine: Machine, callers: Workload, quiet: number): Pro
   else if (drawn < 23) machine.checkpoint()
   else [stepTheClock, changeCapacity, () => {}][machine.below(3)](machine)
   await settled()
+}
+
+/** A checkpoint gets as far as it gets. */
+async function checkpointInPart(machine: Machine): Promise<void> {
+  machine.checkpoint()
+  for (let steps = machine.below(40); steps > 0; steps--) {
+    if (machine.time.isBusy && machine.chance(0.5)) await machine.time.turn()
+    else if (machine.disk.pending > 0) machine.disk.completeOne()
+    await settled()
+  }
 }
 
 /** The wall's clock is set: by a second, an hour back, days ahead, once in a while ten years. */
