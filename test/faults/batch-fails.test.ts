@@ -1,0 +1,128 @@
+// FAULTS 24 and 29: many wait for one sync, and it fails, or takes long.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { request } from 'undici'
+import type { JournalError } from '../../wal/errors.ts'
+import { ask, sample, samples } from '../api/operators.ts'
+import { requestText, type Wire, wire } from '../api/wire.ts'
+import { type Held, startHeld } from './held-disk.ts'
+
+const waiters = 1_000
+
+interface Given extends Held {
+  token: string
+  path: string
+}
+
+async function given(t: Test, ...flags: string[]): Promise<Given> {
+  const held = await startHeld(t, flags)
+  const post = async (path: string, body: object, headers = {}) => {
+    const answer = await request(held.node.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+    return (await answer.body.json()) as Record<string, string>
+  }
+  const { token } = await post('/api/identities', { kind: 'persistent' })
+  const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'the-thread' }
+  const { read_url } = await post('/api/threads', { title: 't', content: 'first' }, headers)
+  return { ...held, token, path: read_url }
+}
+
+function replyText({ token, path }: Given, n: number): string {
+  const headers = {
+    'Content-Type': 'application/json',
+    Authorization: `Bearer ${token}`,
+    'Idempotency-Key': `reply-key-${n}`,
+  }
+  return requestText('POST', `${path}/replies`, headers, JSON.stringify({ content: `reply ${n}` }))
+}
+
+/** So many connections, each with a reply that waits for the log. */
+async function waiting(t: Test, forum: Given, count: number): Promise<Wire[]> {
+  const begun = Array.from({ length: count }, async (_, n) => {
+    const connection = await wire(t, forum.port)
+    await connection.write(replyText(forum, n))
+    return connection
+  })
+  const wires = await Promise.all(begun)
+  await until(forum, 'agent_forum_gate_waiting', count)
+  return wires
+}
+
+async function until({ operators }: Held, name: string, value: number): Promise<void> {
+  while ((await sample(operators, name)) !== value) await sleep(10)
+}
+
+for (const http of ['auto', 'node']) {
+  const who = `FAULTS 24: 1,000 writers over ${http}, half of them gone`
+  t.test(`${who}: their sync fails: the others hear 503 once, the node ends`, async (t) => {
+    const forum = await given(t, '--http', http)
+    forum.disk.manual = true
+    const wires = await waiting(t, forum, waiters)
+    const before = await sample(forum.operators, 'agent_forum_connections')
+    for (const [n, { socket }] of wires.entries()) if (n % 2 === 1) socket.resetAndDestroy()
+    while ((await sample(forum.operators, 'agent_forum_connections')) > before - waiters / 4) {
+      await sleep(10)
+    }
+    forum.disk.refuse('sync', 'EIO')
+    forum.disk.completeOne()
+    const error: JournalError = await forum.node.failed.catch((error) => error)
+    t.equal(error.exitCode, 74)
+    for (const connection of wires.filter((_, n) => n % 2 === 0)) {
+      const { status, headers, text } = await connection.answer()
+      if (status !== 503 || JSON.parse(text).error !== 'storage_failed') t.fail(`${status} ${text}`)
+      if (headers['retry-after'] === undefined) t.fail('no Retry-After')
+    }
+    await sleep(50)
+    const more = wires.filter(({ rest }) => rest !== '')
+    t.equal(more.length, 0, 'each was answered once, those that left not at all')
+    t.equal(await sample(forum.operators, 'agent_forum_gate_waiting'), 0)
+    t.equal(await sample(forum.operators, 'agent_forum_queue_bytes{what="answers"}'), 0)
+
+    const again = await startHeld(t, [], forum.disk.copy().losePower())
+    const page = await request(`${again.node.url}${forum.path}?limit=100`)
+    const { messages } = (await page.body.json()) as { messages: { content: string }[] }
+    t.equal(messages[0].content, 'first')
+    t.equal(new Set(messages.map(({ content }) => content)).size, messages.length, 'none twice')
+  })
+
+  t.test(`FAULTS 29: slow disk: over ${http}: queues are bounded, operators hear`, async (t) => {
+    const forum = await given(t, '--http', http, '--writes-max', '50')
+    forum.disk.manual = true
+    const wires = await waiting(t, forum, 50)
+    const late = await wire(t, forum.port)
+    for (let n = 100; n < 110; n++) {
+      await late.write(replyText(forum, n))
+      const { status, headers, text } = await late.answer()
+      t.match(
+        { status, headers, text },
+        {
+          status: 503,
+          headers: { 'retry-after': '1' },
+          text: '"error":"overloaded"',
+        },
+      )
+    }
+    t.equal(await sample(forum.operators, 'agent_forum_gate_waiting'), 50, 'it grows no more')
+    await late.write(requestText('GET', '/api/status'))
+    t.equal((await late.answer()).status, 200, 'what is durable can be read')
+    const readyz = () => ask(forum.operators, '/readyz')
+    while (!(await readyz()).text.includes('disk: slow')) await sleep(50)
+    t.match(await readyz(), { status: 200, text: /^degraded: queues: full, 50 answers wait/ })
+
+    forum.disk.manual = false
+    while (forum.disk.pending > 0) forum.disk.completeOne()
+    for (const connection of wires) t.equal((await connection.answer()).status, 201)
+    await late.write(replyText(forum, 100))
+    t.equal((await late.answer()).status, 201, 'refused before, done now with the same key')
+    while ((await readyz()).text !== 'ok\n') await sleep(50)
+    const metrics = samples((await ask(forum.operators, '/metrics')).text)
+    const bucket = (le: string) => `agent_forum_journal_sync_duration_seconds_bucket{le="${le}"}`
+    const slow = metrics.get(bucket('+Inf'))! - metrics.get(bucket('1'))!
+    t.ok(slow >= 1, 'the histogram of syncs shows it')
+    t.ok(metrics.get('agent_forum_refusals_total{why="writes"}') === 10)
+  })
+}

@@ -1,0 +1,40 @@
+// A node in this process, over real HTTP and a disk whose syncs the test lets through, or fails.
+
+import { Writable } from 'node:stream'
+import pino from 'pino'
+import type { Test } from 'tap'
+import { parseConfig } from '../../src/config.ts'
+import { type Node, startNode } from '../../src/server.ts'
+import { freePort } from '../api/operators.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+
+export interface Held {
+  node: Node
+  disk: SimulatedDisk
+  port: number
+  operators: number
+}
+
+/** Simulated disks are slow to fill. */
+const segmentBytes = 4 << 20
+
+const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+
+/** A node that serves; its disk works until `disk.manual` is set. */
+export async function startHeld(
+  t: Test,
+  flags: readonly string[],
+  disk = new SimulatedDisk(1),
+): Promise<Held> {
+  const operators = await freePort()
+  const args = ['--port', '0', '--data', '/held', '--ops-port', `${operators}`, ...flags]
+  const config = parseConfig(args, { AGENT_FORUM_SECRET: 'the secret of a disk that is held' })
+  const node = await startNode(config, '0.0.0', pino({}, nowhere), { disk, segmentBytes })
+  node.failed.catch(() => {}) // tests that expect it look at it
+  t.teardown(async () => {
+    disk.manual = false
+    while (disk.pending > 0) disk.completeOne()
+    await node.stop()
+  })
+  return { node, disk, port: Number(new URL(node.url).port), operators }
+}
