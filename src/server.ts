@@ -165,8 +165,9 @@ async function orClose(
 
 function stamps(vitals: Vitals, log: Logger): Stamps {
   return systemStamps((ms) => {
-    vitals.clockStepsBack += 1
-    log.warn({ ms }, 'clock_stepped_back')
+    if (ms < 0) vitals.clockStepsBack += 1
+    else vitals.clockStepsAhead += 1
+    log.warn({ ms: Math.abs(ms) }, ms < 0 ? 'clock_stepped_back' : 'clock_stepped_ahead')
   })
 }
 

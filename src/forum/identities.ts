@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
+import { refuseEnded } from './expiry.ts'
 import {
   commit,
   type Forum,
@@ -58,6 +59,12 @@ export function createIdentity(forum: Forum, wish: NewIdentity): CreatedIdentity
 /** The SHA-256 of a token, in hex: the only form in which it is kept. */
 export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
+}
+
+/** Says no to an identity that has expired. */
+export function refuseExpired(forum: Forum, identity: number): Refusal {
+  const { expiresAt } = forum.state.identities.actors.columns
+  return refuseEnded(forum, 'invalid_token', expiresAt.get(identity))
 }
 
 /** So many identities are looked at in one turn. */

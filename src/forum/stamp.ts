@@ -17,20 +17,31 @@ export interface Stamps {
 const idBytes = 16
 const tokenBytes = 32
 const poolBytes = 512 * idBytes
+const sampleMs = 1_000
+const aheadMsMin = 60_000
 
 /**
  * The system's clock and random source. A call per id would cost 3 us: ids come from a pool.
- * `onStepBack` hears by how much the clock has stepped back, in milliseconds.
+ * `onStep` hears by how much the clock has stepped, in milliseconds: back when that is less than 0,
+ * else a minute ahead or more of the time that has passed.
  */
-export function systemStamps(onStepBack: (ms: number) => void = () => {}): Stamps {
+export function systemStamps(onStep: (ms: number) => void = () => {}): Stamps {
   let latest = 0
+  // The clock and the time that has passed, taken once a second: a clock that nobody set keeps up.
+  let sample = { now: 0, passed: 0 }
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes
   return {
     clock() {
       const now = Date.now()
-      if (now < latest) onStepBack(latest - now)
+      if (now < latest) onStep(now - latest)
       latest = now
+      if (now - sample.now >= sampleMs || now < sample.now) {
+        const passed = performance.now()
+        const ahead = now - sample.now - (passed - sample.passed)
+        if (sample.now > 0 && ahead >= aheadMsMin) onStep(Math.round(ahead))
+        sample = { now, passed }
+      }
       return now
     },
     id() {

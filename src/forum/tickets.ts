@@ -7,6 +7,7 @@
 
 import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
+import { refuseEnded } from './expiry.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 import { isReply, isThread, type Publication } from './posts.ts'
 import { clientOf, refuseQuota } from './quotas.ts'
@@ -38,7 +39,7 @@ export function acceptTicket(forum: Forum, ticket: string, address: string): str
   const claims = readTicket(forum.ticketKey, ticket)
   if (claims === null) return { refused: 'invalid_ticket' }
   const { nonce, expiresAt, client } = claims
-  if (at >= expiresAt) return { refused: 'expired_ticket' }
+  if (at >= expiresAt) return refuseEnded(forum, 'expired_ticket', expiresAt)
   // Signed with this secret, but for another log than this one.
   if (!forum.state.tickets.has(nonce)) return { refused: 'invalid_ticket' }
   if (client !== clientDay(forum.addressKey, address, at)) {

@@ -10,7 +10,7 @@ import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { type Schema, type Violation, validator } from '../api/schema.ts'
 import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
-import { tokenDigest } from '../forum/identities.ts'
+import { refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
 import { type Exchange, jsonType, overloaded, tooLarge } from './exchange.ts'
@@ -112,6 +112,7 @@ export class Edge {
     }
     const caller = this.#authenticate(exchange, route)
     if (typeof caller === 'string') return refuse(exchange, caller)
+    if (typeof caller === 'object') return this.#pass(exchange, route, caller)
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
 
     if (prepared.isStrict) {
@@ -187,7 +188,7 @@ export class Edge {
   }
 
   /** The caller's number, or why there is none. */
-  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode {
+  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode | Refusal {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
@@ -199,7 +200,8 @@ export class Edge {
       identity = identify(forum, tokenDigest(token))
       if (identity !== nobody) this.#tokens.add(header, identity)
     }
-    return mayAct(forum, identity) ? identity : 'invalid_token'
+    if (identity === nobody) return 'invalid_token'
+    return mayAct(forum, identity) ? identity : refuseExpired(forum, identity)
   }
 }
 

@@ -43,6 +43,11 @@ export function metrics(vitals: Vitals): () => string {
         'How often the clock stepped back; the times of records do not.',
         vitals.clockStepsBack,
       ),
+      counter(
+        'agent_forum_clock_steps_ahead_total',
+        'How often the clock was set ahead by a minute or more: what has a term ends early.',
+        vitals.clockStepsAhead,
+      ),
       loopDelay(),
       processBasics(),
     ].join('')

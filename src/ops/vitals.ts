@@ -42,6 +42,7 @@ export interface Vitals extends Given {
   /** What is not as it should be, though requests are answered. */
   complaints(): string[]
   clockStepsBack: number
+  clockStepsAhead: number
   checkpoints: CheckpointStats
 }
 
@@ -66,6 +67,7 @@ export function newVitals(given: Given): Vitals {
     gateLength: () => 0,
     complaints: () => [],
     clockStepsBack: 0,
+    clockStepsAhead: 0,
     checkpoints: noCheckpoints,
   }
 }

@@ -31,6 +31,8 @@ export interface Told {
 export interface Writing {
   check: (record: ForumRecord) => void
   tell: () => Told
+  /** What is told where nothing can be written; else that the storage takes nothing. */
+  without?: Told
 }
 
 /** An answer that depends on others: it is judged when it leaves, and tells of `newest`. */
@@ -99,13 +101,16 @@ function check(
   machine.told(told.newest)
 }
 
-function outcomeOf({ fresh }: Machine, forecast: Forecast): Told | Later {
+function outcomeOf({ fresh, journal }: Machine, forecast: Forecast): Told | Later {
   if (!('check' in forecast)) {
     assert.equal(fresh.length, 0, 'it writes nothing')
     return forecast
   }
   assert.ok(fresh.length <= 1, 'a command is one record')
-  if (fresh.length === 0) return { status: 503, newest: 0, body: isStorageCode }
+  if (fresh.length === 0) {
+    assert.notEqual(journal?.health, 'ok', 'what can be written is written')
+    return forecast.without ?? { status: 503, newest: 0, body: isStorageCode }
+  }
   forecast.check(fresh[0].record)
   return forecast.tell()
 }

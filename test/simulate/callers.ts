@@ -73,7 +73,7 @@ export class Callers {
   /** Nobody is heard whose token has expired. */
   as(agent: Agent | null, forecast: Forecast): Forecast {
     const isActive = agent === null || this.machine.model.isActive(agent, this.at())
-    return isActive ? forecast : refused('invalid_token')
+    return isActive ? forecast : this.forecasts().ended('invalid_token', agent.expiresAt)
   }
 
   ask(

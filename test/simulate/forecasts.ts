@@ -130,7 +130,7 @@ export class Forecasts {
     post: { content: string; title?: string; threadId?: string },
   ): Forecast {
     const { nonce, expiresAt, client } = readTicket(ticketKey, signed)!
-    if (this.at >= expiresAt) return refused('expired_ticket')
+    if (this.at >= expiresAt) return this.ended('expired_ticket', expiresAt)
     const ticket = this.model.tickets.get(nonce)
     if (ticket === undefined) return refused('invalid_ticket')
     if (client !== clientDay(addressKey, address, this.at)) return refused('ticket_client_changed')
@@ -242,6 +242,14 @@ export class Forecasts {
   readProposal(proposalId: string): Forecast {
     const proposal = this.model.proposals.find(({ id }) => id === proposalId)
     return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
+  }
+
+  /** What has ended is told when its time is on record, so that it never begins again. */
+  ended(code: 'expired_ticket' | 'invalid_token', expiresAt: number): Forecast {
+    const { now, guestsExpired: before } = this.model
+    if (now >= expiresAt) return refused(code, this.model.cameAt(expiresAt))
+    const told = refused(code)
+    return { ...this.#writing('guests.expired', { before }, () => told), without: told }
   }
 
   /** What came of the key before, when it was used before. */

@@ -36,6 +36,7 @@ let running: Machine | null = null
 const { append } = Writer.prototype
 Writer.prototype.append = function (this: Writer, row: unknown): number {
   const position = append.call(this, row)
+  if (running !== null) running.journal = this
   running?.appended(position, decode(row))
   return position
 }
@@ -51,6 +52,8 @@ export class Machine {
   promised = 0
   /** Records of the step that runs. */
   fresh: Fact[] = []
+  /** The node's, since its first record. */
+  journal: Writer | null = null
   calling: Calling[] = []
   /** A request has come to a receiver. */
   called: (post: Post) => void = () => {}
@@ -178,6 +181,7 @@ export class Machine {
     this.trace(() => `crash: ${how}`)
     this.count(`crash: ${how}`)
     this.time.forget()
+    this.journal = null
     this.calling = []
     this.#node = null
     this.#handler = null

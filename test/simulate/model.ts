@@ -26,6 +26,10 @@ export class Model {
   position = 0
   /** The time of the last record. */
   now = 0
+  /** The times of all records. */
+  readonly #times: number[] = []
+  /** Guests below this number are recorded as expired. */
+  guestsExpired = 0
   readonly agents: Agent[] = []
   readonly threads: Thread[] = []
   readonly messages = new Map<string, Message>()
@@ -44,7 +48,13 @@ export class Model {
     assert.ok(record.at >= this.now, 'times never go back')
     this.position = position
     this.now = record.at
+    this.#times.push(record.at)
     this.#apply(position, record)
+  }
+
+  /** Position of the first record that says that this time has come. */
+  cameAt(time: number): number {
+    return this.#times.findIndex((at) => at >= time) + 1
   }
 
   agentBy(id: string): Agent | undefined {
@@ -125,6 +135,8 @@ export class Model {
   }
 
   #expireGuests({ before, at }: RecordOf<'guests.expired'>): void {
+    assert.ok(before >= this.guestsExpired && before <= this.agents.length)
+    this.guestsExpired = before
     for (const agent of this.agents.slice(0, before)) {
       if (agent.kind !== 'guest' || agent.isRecordedExpired) continue
       assert.ok(agent.expiresAt <= at, 'no guest expires before its time')

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import type { Sent } from '../../src/delivery/send.ts'
 import type { Post } from '../../src/delivery/sign.ts'
-import { ask, type Request, refused } from './asking.ts'
+import { ask, type Request } from './asking.ts'
 import { Forecasts, secretOf } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import type { Agent, Fact } from './model-types.ts'
@@ -84,9 +84,10 @@ export class Receivers {
     const { model, time, config } = this.#machine
     const at = Math.max(time.wallMs, model.now)
     const isActive = model.isActive(agent, at)
+    const forecasts = new Forecasts(model, time.wallMs, config.limits)
     const forecast = isActive
-      ? new Forecasts(model, time.wallMs, config.limits).verify(agent)
-      : refused('invalid_token')
+      ? forecasts.verify(agent)
+      : forecasts.ended('invalid_token', agent.expiresAt)
     ask(this.#machine, request, forecast ?? { judge: (...answer) => this.#judge(...answer) })
   }
 

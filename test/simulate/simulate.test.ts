@@ -49,6 +49,7 @@ const mustHappen = [
   'log: segment_begun',
   'log: storage_full',
   'log: clock_stepped_back',
+  'log: clock_stepped_ahead',
   'post /api/threads/thr_…/replies 201',
   'post /api/threads/thr_…/replies 200',
   'post /api/threads/thr_…/replies idempotency_conflict',
