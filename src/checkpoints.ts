@@ -12,7 +12,7 @@ import type { Journal } from '../wal/journal.ts'
 import { inSlicesOf, type Pause } from '../wal/pace.ts'
 import type { Config } from './config.ts'
 import { type CheckpointStats, noCheckpoints } from './ops/vitals.ts'
-import { factsOf, formVersion, restore, storesOf } from './state/saved.ts'
+import { formVersion, whatIsFilled, whatIsSaved } from './state/saved.ts'
 import type { State } from './state/state.ts'
 
 const checkEveryMs = 1_000
@@ -52,11 +52,7 @@ export class CheckpointSchedule {
 
   /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
   async load(storeId: string | null, fresh: () => State): Promise<number> {
-    const position = await this.#checkpoints.load(storeId, () => {
-      const state = fresh()
-      const give = (facts: unknown) => restore(state, facts as Record<string, unknown>)
-      return { stores: storesOf(state), restore: give }
-    })
+    const position = await this.#checkpoints.load(storeId, () => whatIsFilled(fresh()))
     this.stats.position = position
     this.complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
     return position
@@ -102,12 +98,8 @@ export class CheckpointSchedule {
     const begun = performance.now()
     const pace = inSlicesOf(sliceMs)
     try {
-      const what = { facts: factsOf(state), stores: storesOf(state) }
-      const taken = await this.#checkpoints.take({
-        journal,
-        ...what,
-        pause: this.#pause ?? pace.pause,
-      })
+      const pause = this.#pause ?? pace.pause
+      const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begun, pace.longestMs)
     } catch (error) {

@@ -6,7 +6,7 @@ import { type Disk, readFully, readFullyLater } from './disk.ts'
 import { codeOf } from './errors.ts'
 import { type Manifest, pagesName } from './manifest.ts'
 import type { Pause } from './pace.ts'
-import type { PageTable, Stores } from './paged-store.ts'
+import type { Filled, PageTable } from './paged-store.ts'
 
 const readBytesMax = 4 * 1024 * 1024
 const readLaterBytesMin = 256 * 1024
@@ -28,7 +28,7 @@ export interface ReadOptions {
 /** Throws BadCheckpoint when a page is not as written, and what the disk throws. */
 export async function readPages(
   manifest: Manifest,
-  stores: Stores,
+  stores: ReadonlyMap<string, Filled>,
   options: ReadOptions,
 ): Promise<void> {
   const files = new PageFiles(manifest, options)
@@ -53,7 +53,10 @@ interface PageRun {
   room: Uint8Array
 }
 
-function* runsOf(manifest: Manifest, stores: Stores): Generator<PageRun, void> {
+function* runsOf(
+  manifest: Manifest,
+  stores: ReadonlyMap<string, Filled>,
+): Generator<PageRun, void> {
   for (const [name, store] of stores) {
     const table = manifest.tables.get(name)!
     for (let page = 0; page < table.pages; ) {

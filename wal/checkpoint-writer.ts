@@ -7,11 +7,19 @@
 
 import { crc32 } from 'node:zlib'
 import { type Disk, settled, writeAllLater } from './disk.ts'
+import { packRow } from './manifest.ts'
 import type { Pause } from './pace.ts'
-import { type PagedStore, PageTable, type Stores } from './paged-store.ts'
+import {
+  type PagedStore,
+  PageTable,
+  type RowSource,
+  type Rows,
+  type Stores,
+} from './paged-store.ts'
 
 const pieceBytes = 1024 * 1024
 const piecesPerSync = 8
+export const rowPageBytes = 64 * 1024
 
 export interface WriteOptions {
   disk: Disk
@@ -39,11 +47,13 @@ export interface WrittenPages {
 /** Resolves when the changed pages are written. Rejects with what the disk says. */
 export async function writePages(
   frozen: ReadonlyMap<string, FrozenStore>,
+  rows: Rows,
   options: WriteOptions,
 ): Promise<WrittenPages> {
   const out = new Pieces(options)
   try {
     const tables = await writeChanged(frozen, out, options)
+    for (const [name, source] of rows) tables.set(name, await writeRows(source, out, options))
     return { tables, bytes: await out.finish() }
   } finally {
     await out.stop()
@@ -74,6 +84,41 @@ async function writeChanged(
     }
   }
   return tables
+}
+
+/** Writes all rows of a source behind each other, in pages of their own. */
+async function writeRows(
+  source: RowSource,
+  out: Pieces,
+  { number, pause }: WriteOptions,
+): Promise<PageTable> {
+  const places: { offset: number; crc: number }[] = []
+  const page = Buffer.allocUnsafe(rowPageBytes)
+  let filled = 0
+  let bytes = 0
+  const endPage = async () => {
+    if (!out.fits(filled)) await out.flush()
+    const whole = page.subarray(0, filled)
+    places.push({ offset: out.offset, crc: crc32(whole) })
+    out.add(whole)
+    filled = 0
+  }
+  for (let row = source.next(); row !== null; row = source.next()) {
+    const packed = packRow(row)
+    bytes += packed.length
+    for (let at = 0; at < packed.length; ) {
+      const copied = packed.copy(page, filled, at)
+      at += copied
+      filled += copied
+      if (filled === rowPageBytes) await endPage()
+    }
+    const pausing = pause()
+    if (pausing !== null) await pausing
+  }
+  if (filled > 0) await endPage()
+  const table = new PageTable(bytes, rowPageBytes)
+  for (const [i, { offset, crc }] of places.entries()) table.set(i, number, offset, crc)
+  return table
 }
 
 /** Freezes all stores at one instant. */

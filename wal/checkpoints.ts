@@ -24,7 +24,7 @@ import {
   writeWhole,
 } from './checkpoint-files.ts'
 import { BadCheckpoint, readPages, verifyPages } from './checkpoint-reader.ts'
-import { type FrozenStore, freezeAll, writePages } from './checkpoint-writer.ts'
+import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
 import { type Disk, syncDirectory } from './disk.ts'
 import { isOfSystem, JournalError, storageError } from './errors.ts'
 import type { Journal, Notice } from './journal.ts'
@@ -36,9 +36,10 @@ import {
   packFacts,
   pagesName,
   unpackFacts,
+  unpackRows,
 } from './manifest.ts'
 import { inSlicesOf, type Pause } from './pace.ts'
-import { liveBytes, type Stores } from './paged-store.ts'
+import { Bytes, type Filled, liveBytes, type Rows, type Stores } from './paged-store.ts'
 
 const keptCount = 2
 const readSliceMs = 4
@@ -56,6 +57,7 @@ export interface CheckpointsOptions {
 /** What is filled at a start; thrown away when the checkpoint turns out bad. */
 export interface Target {
   stores: Stores
+  rows: Rows
   /** Called when the stores are filled. */
   restore: (facts: unknown) => void
 }
@@ -65,6 +67,7 @@ export interface Source {
   journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
   facts: unknown
   stores: Stores
+  rows: Rows
   pause: Pause
 }
 
@@ -136,16 +139,17 @@ export class Checkpoints {
    * Takes one of the state as it is now. Rejects with JournalError 74 when the disk fails or is
    * full; then nothing has changed. One at a time.
    */
-  async take({ journal, facts, stores, pause }: Source): Promise<Taken> {
+  async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
     const { position, storeId } = journal
     const { form } = this.#options
     const number = this.#next++
     this.#soilSparseFiles(stores)
     const frozen = freezeAll(stores, this.#kept[0]?.tables ?? new Map())
+    for (const source of rows.values()) source.freeze()
     const packed = packFacts(facts)
     let isSaved = false
     try {
-      const { tables, bytes } = await this.#writePages(number, frozen, pause)
+      const { tables, bytes } = await this.#writePages(number, frozen, rows, pause)
       const files = new Map(this.#kept[0]?.files).set(number, bytes)
       const live = liveBytes(tables.values())
       for (const file of files.keys()) if (!live.has(file)) files.delete(file)
@@ -162,6 +166,7 @@ export class Checkpoints {
       throw isNoBug ? storageError(`take a checkpoint in ${this.#place.dir}`, error) : error
     } finally {
       for (const { store } of frozen.values()) store.thaw(isSaved)
+      for (const source of rows.values()) source.thaw()
       if (isSaved) await this.#removeUnneeded(journal)
     }
   }
@@ -195,23 +200,28 @@ export class Checkpoints {
     return good
   }
 
-  async #fill(manifest: Manifest, { stores, restore }: Target): Promise<boolean> {
+  async #fill(manifest: Manifest, { stores, rows, restore }: Target): Promise<boolean> {
+    const packed = new Map(Array.from(rows.keys(), (name) => [name, new Bytes(rowPageBytes)]))
     try {
       const { pause } = inSlicesOf(readSliceMs)
-      await readPages(manifest, stores, { ...this.#place, pause })
+      await readPages(manifest, new Map<string, Filled>([...stores, ...packed]), {
+        ...this.#place,
+        pause,
+      })
     } catch (error) {
       if (!(error instanceof BadCheckpoint)) throw error
       this.bad.push({ name: manifestName(manifest.number), why: error.message })
       return false
     }
+    for (const [name, source] of rows) source.fill(unpackRows(packed.get(name)!.bytes))
     restore(unpackFacts(manifest.facts))
     return true
   }
 
-  #writePages(number: number, frozen: Map<string, FrozenStore>, pause: Pause) {
+  #writePages(number: number, frozen: Map<string, FrozenStore>, rows: Rows, pause: Pause) {
     const { disk } = this.#place
     return writeWhole(this.#place, pagesName(number), (file) =>
-      writePages(frozen, { disk, file, number, pause }),
+      writePages(frozen, rows, { disk, file, number, pause }),
     )
   }
 

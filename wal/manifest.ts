@@ -67,6 +67,15 @@ export function unpackFacts(facts: Buffer): unknown {
   return unpackr.unpack(facts)
 }
 
+/** Rows as they stand behind each other in pages. */
+export function packRow(row: unknown): Buffer {
+  return packr.pack(row)
+}
+
+export function unpackRows(bytes: Buffer): unknown[] {
+  return bytes.length === 0 ? [] : unpackr.unpackMultiple(bytes)!
+}
+
 type Row = [name: string, bytes: number, page: number, files: Buffer, at: Buffer, crcs: Buffer]
 
 export function encodeManifest(manifest: Manifest): Buffer {

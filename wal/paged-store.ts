@@ -6,8 +6,16 @@
 // A store is frozen at one instant and goes on changing; its pages are asked for later, in order,
 // and each comes as it was at that instant.
 
-export interface PagedStore {
+/** What the bytes of a checkpoint are read into. */
+export interface Filled {
   readonly pageBytes: number
+  /** While empty: gets room for so many bytes, which `room` shows. */
+  fill(bytes: number): void
+  /** The bytes from page `page` on, as far as they lie together in memory. */
+  room(page: number): Uint8Array
+}
+
+export interface PagedStore extends Filled {
   /** Fixes what is saved: the store as it is now. Returns how many bytes that is. Never waits. */
   freeze(): number
   /**
@@ -19,13 +27,39 @@ export interface PagedStore {
   thaw(isSaved: boolean): void
   /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
   soil(page: number): void
-  /** An empty store gets room for so many bytes, which `room` shows. */
-  fill(bytes: number): void
-  /** The bytes from page `page` on, as far as they lie together in memory. */
-  room(page: number): Uint8Array
+}
+
+/** Rows of plain objects: few beside what stores hold, and saved whole, a few at a time. */
+export interface RowSource {
+  /** Fixes what is saved. Never waits. */
+  freeze(): void
+  /** A row as it was when frozen, in no particular order; null: there are no more. */
+  next(): unknown
+  thaw(): void
+  /** Takes the rows of a checkpoint. */
+  fill(rows: unknown[]): void
+}
+
+/** Bytes in one piece. */
+export class Bytes implements Filled {
+  readonly pageBytes: number
+  bytes: Buffer = Buffer.alloc(0)
+
+  constructor(pageBytes: number) {
+    this.pageBytes = pageBytes
+  }
+
+  fill(bytes: number): void {
+    this.bytes = Buffer.allocUnsafeSlow(bytes)
+  }
+
+  room(page: number): Uint8Array {
+    return this.bytes.subarray(page * this.pageBytes)
+  }
 }
 
 export type Stores = ReadonlyMap<string, PagedStore>
+export type Rows = ReadonlyMap<string, RowSource>
 
 /** Where the pages of one store lie. */
 export class PageTable {

@@ -29,13 +29,14 @@ export class DeliveriesByAge<Webhook> {
     this.#webhooks.set(delivery, webhook)
   }
 
-  /** Adds those of all these webhooks, whatever their order. */
-  addAllOf(webhooks: (Webhook & { deliveries: readonly Delivery[] })[]): void {
-    const all = webhooks.flatMap((webhook) =>
-      webhook.deliveries.map((delivery) => ({ delivery, webhook })),
-    )
-    all.sort((a, b) => a.delivery.context.first - b.delivery.context.first)
-    for (const { delivery, webhook } of all) this.add(delivery, webhook)
+  /** Oldest first. */
+  all(): Iterator<Delivery> {
+    return this.#webhooks.keys()
+  }
+
+  /** Whose it is, while it is kept. */
+  webhookOf(delivery: Delivery): Webhook {
+    return this.#webhooks.get(delivery)!
   }
 
   delete(delivery: Delivery): void {

@@ -6,13 +6,15 @@
 // V2. Names and meanings stay. What an older checkpoint does not have needs `formVersion` raised,
 //     and code here that knows what it stands for.
 
-import type { PagedStore, Stores } from '../../wal/paged-store.ts'
+import type { PagedStore, RowSource, Rows, Stores } from '../../wal/paged-store.ts'
 
 /** Of what `State` saves; a checkpoint of a newer form is left to the program that wrote it. */
 export const formVersion = 1
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>
+  /** Plain objects of which there may be many: packed one by one (row-snapshot.ts). */
+  readonly rows?: Readonly<Record<string, RowSource>>
   readonly parts?: Readonly<Record<string, Saved>>
   /** What msgpack can hold. */
   facts?(): unknown
@@ -29,6 +31,26 @@ export function storesOf(saved: Saved): Stores {
   return stores
 }
 
+/** All rows by their names. */
+export function rowsOf(saved: Saved): Rows {
+  const rows = new Map<string, RowSource>()
+  walk(saved, '', (part, path) => {
+    for (const [name, source] of Object.entries(part.rows ?? {})) rows.set(path + name, source)
+  })
+  return rows
+}
+
+/** All that is to be saved, to be given to `Checkpoints.take`. */
+export function whatIsSaved(saved: Saved) {
+  return { stores: storesOf(saved), rows: rowsOf(saved), facts: factsOf(saved) }
+}
+
+/** What `Checkpoints.load` fills. */
+export function whatIsFilled(saved: Saved) {
+  const give = (facts: unknown) => restore(saved, facts as Record<string, unknown>)
+  return { stores: storesOf(saved), rows: rowsOf(saved), restore: give }
+}
+
 /** The facts of all parts by the names of the parts. */
 export function factsOf(saved: Saved): Record<string, unknown> {
   const facts: Record<string, unknown> = {}
@@ -39,7 +61,7 @@ export function factsOf(saved: Saved): Record<string, unknown> {
 }
 
 /** Gives each part its facts back, the parts of a part before itself. */
-export function restore(saved: Saved, facts: Record<string, unknown>): void {
+function restore(saved: Saved, facts: Record<string, unknown>): void {
   walk(saved, '', (part, path) => part.restore?.(facts[path]))
 }
 

@@ -29,7 +29,9 @@ import {
   sending,
 } from './deliveries-by-age.ts'
 import { DueQueue } from './due-queue.ts'
+import { RowSnapshot } from './row-snapshot.ts'
 import { WakeIndex } from './wake-index.ts'
+import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
 
 /** At one wakeup a minute: most of a day. A reader who comes later has missed only receipts. */
 export const deliveriesKeptMax = 1_000
@@ -71,25 +73,34 @@ export class Webhooks {
   /** Position of the last record that changed what an identity sees of its webhook. */
   readonly #changed = new Map<number, number>()
   #registrations = 0
-
-  facts() {
-    const webhooks = Array.from(this.all(), ({ open, ...webhook }) => webhook)
-    return { registrations: this.#registrations, webhooks, changed: [...this.#changed] }
+  /** What a checkpoint saves one by one; see saved.ts. */
+  readonly rows = {
+    webhooks: new RowSnapshot<Webhook>(() => this.#byNumber.values(), webhookRow),
+    deliveries: new RowSnapshot<Delivery>(
+      () => this.#deliveries.all(),
+      (delivery) => deliveryRow(delivery, this.#deliveries.webhookOf(delivery)),
+    ),
   }
 
-  /** All but whom a thread wakes: `resumeWaking` tells that of each webhook. */
+  facts(): number {
+    return this.#registrations
+  }
+
+  /**
+   * All but whom a thread wakes: `resumeWaking` tells that of each webhook. What had changed before
+   * a checkpoint is durable, so `changedAt` begins anew.
+   */
   restore(facts: unknown): void {
-    const { registrations, webhooks, changed } = facts as ReturnType<Webhooks['facts']>
-    this.#registrations = registrations
-    for (const [owner, position] of changed) this.#changed.set(owner, position)
-    for (const saved of webhooks) {
-      const webhook = { ...saved, open: saved.deliveries.filter(isOpen) }
+    this.#registrations = facts as number
+    const { webhooks, deliveries } = this.rows
+    const filled = webhooksFrom(webhooks.takeFilled(), deliveries.takeFilled())
+    for (const webhook of filled.webhooks) {
       this.#byOwner.set(webhook.owner, webhook)
       this.#byNumber.set(webhook.number, webhook)
       if (!this.isActive(webhook)) this.#unverified.add(webhook)
       this.#plan(webhook)
     }
-    this.#deliveries.addAllOf([...this.all()])
+    for (const { delivery, webhook } of filled.deliveries) this.#deliveries.add(delivery, webhook)
   }
 
   /** After `restore`; `followed` are the threads of the webhook's owner. */
@@ -138,11 +149,13 @@ export class Webhooks {
     this.#registrations += 1
     this.#byOwner.set(fields.owner, webhook)
     this.#byNumber.set(webhook.number, webhook)
+    this.rows.webhooks.add(webhook)
     this.#unverified.add(webhook)
     this.#changed.set(fields.owner, position)
   }
 
   verify(webhook: Webhook, position: number, at: number, followed: Iterable<number>): void {
+    this.rows.webhooks.touch(webhook)
     webhookTable.step(webhook.actor, { type: 'verified', at })
     this.#unverified.delete(webhook)
     for (const thread of followed) this.#wakes.add(thread, webhook.owner)
@@ -150,6 +163,7 @@ export class Webhooks {
   }
 
   noteFailedVerification(webhook: Webhook, position: number, error: string): void {
+    this.rows.webhooks.touch(webhook)
     webhookTable.step(webhook.actor, { type: 'verifyFailed', error })
     this.#changed.set(webhook.owner, position)
   }
@@ -208,6 +222,7 @@ export class Webhooks {
   tell(webhook: Webhook, first: number, event: DeliveryEvent, position: number): void {
     const delivery = webhook.open.find(({ context }) => context.first === first)
     assert(delivery !== undefined, 'an attempt is that of an open delivery')
+    this.rows.deliveries.touch(delivery)
     deliveryTable.step(delivery, event)
     this.#changed.set(webhook.owner, position)
     if (!isOpen(delivery)) webhook.open = webhook.open.filter(isOpen)
@@ -239,6 +254,7 @@ export class Webhooks {
   #queue(webhook: Webhook, position: number, at: number): void {
     const waiting = webhook.open.find(({ state }) => state === pending)
     if (waiting !== undefined) {
+      this.rows.deliveries.touch(waiting)
       deliveryTable.step(waiting, { type: 'merged', position })
       this.#changed.set(webhook.owner, position) // its id names what was merged into it
       return
@@ -248,6 +264,7 @@ export class Webhooks {
     webhook.deliveries.push(delivery)
     webhook.open.push(delivery)
     this.#deliveries.add(delivery, webhook)
+    this.rows.deliveries.add(delivery)
     this.#changed.set(webhook.owner, position)
     if (webhook.deliveries.length > deliveriesKeptMax) {
       this.#forget(webhook, webhook.deliveries.find((kept) => !isOpen(kept))!)
@@ -263,12 +280,15 @@ export class Webhooks {
   }
 
   #forget(webhook: Webhook, delivery: Delivery): void {
+    this.rows.deliveries.touch(delivery)
     this.#deliveries.delete(delivery)
     webhook.deliveries.splice(webhook.deliveries.indexOf(delivery), 1)
   }
 
   #drop(webhook: Webhook, event: WebhookEvent, followed: Iterable<number>): void {
+    this.rows.webhooks.touch(webhook)
     webhookTable.step(webhook.actor, event)
+    for (const delivery of webhook.deliveries) this.rows.deliveries.touch(delivery)
     for (const thread of followed) this.#wakes.delete(thread, webhook.owner)
     for (const delivery of webhook.deliveries) this.#deliveries.delete(delivery)
     this.#unverified.delete(webhook)

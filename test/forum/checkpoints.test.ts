@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { apply } from '../../src/forum/apply.ts'
-import { factsOf, formVersion, restore, storesOf } from '../../src/state/saved.ts'
+import { formVersion, whatIsFilled, whatIsSaved } from '../../src/state/saved.ts'
 import { State } from '../../src/state/state.ts'
 import { Checkpoints } from '../../wal/checkpoints.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
@@ -16,6 +16,8 @@ import { anyProgram } from './commands.ts'
 import { dayMs, type World } from './doubles.ts'
 import { Run } from './program.ts'
 import { hashesOf } from './state-hash.ts'
+import { agents, Scene, seen, threads } from './webhook-scene.ts'
+import { run, step } from './webhook-steps.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const quiet = { form: formVersion, onNotice: () => {} }
@@ -40,8 +42,8 @@ class Taker {
     const { position } = state
     const journal = { storeId: 'ab', position, sync: turn, dropBefore: turn }
     const pause = () => new Promise<void>((resolve) => this.#waiting.push(resolve))
-    const what = { facts: factsOf(state), stores: storesOf(state) }
-    this.#taking = this.#checkpoints.take({ journal, ...what, pause }).finally(() => {
+    const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+    this.#taking = taking.finally(() => {
       this.#taking = null
     })
   }
@@ -67,8 +69,7 @@ async function recovered(disk: SimulatedDisk, { rows }: World): Promise<[State, 
   let state = newState()
   const position = await checkpoints.load('ab', () => {
     state = newState()
-    const give = (facts: unknown) => restore(state, facts as Record<string, unknown>)
-    return { stores: storesOf(state), restore: give }
+    return whatIsFilled(state)
   })
   assert.equal(state.position, position)
   const records = rows.records()
@@ -93,20 +94,49 @@ t.test(
       begins,
       async (program, slices, begins) => {
         const restartless = program.filter(({ does }) => does !== 'restart')
-        const run = new Run(new Set())
-        const taker = new Taker(run.world)
+        const forum = new Run(new Set())
+        const taker = new Taker(forum.world)
         for (const [i, command] of restartless.entries()) {
           if (begins.includes(i)) taker.begin()
-          run.step(command)
+          forum.step(command)
           for (let n = slices[i % slices.length]; n > 0; n--) await taker.go()
         }
         await taker.finish()
-        const [state] = await recovered(taker.disk, run.world)
-        const wanted = hashesOf(folded(run.world))
-        assert.deepEqual(hashesOf(run.world.forum.state), wanted, 'live')
+        const [state] = await recovered(taker.disk, forum.world)
+        const wanted = hashesOf(folded(forum.world))
+        assert.deepEqual(hashesOf(forum.world.forum.state), wanted, 'live')
         assert.deepEqual(hashesOf(state), wanted, 'from a checkpoint')
       },
     )
-    await fc.assert(property, { numRuns: 20, endOnFailure: true })
+    await fc.assert(property, { numRuns: 10, endOnFailure: true })
   },
 )
+
+t.test('R1: webhooks, taken during any program: as they were at its position', async () => {
+  const slices = fc.array(fc.nat(9), { minLength: 20, maxLength: 20 })
+  const begins = fc.uniqueArray(fc.nat(40), { minLength: 1, maxLength: 4 })
+  const program = fc.array(step, { minLength: 20, maxLength: 60 })
+  const property = fc.asyncProperty(program, slices, begins, async (program, slices, begins) => {
+    const scene = new Scene()
+    for (let n = 1; n < agents; n++) scene.woken(n)
+    const taker = new Taker(scene.world)
+    for (const [i, command] of program.filter(({ does }) => does !== 'restart').entries()) {
+      if (begins.includes(i)) taker.begin()
+      run(scene, command)
+      for (let n = slices[i % slices.length]; n > 0; n--) await taker.go()
+    }
+    await taker.finish()
+    const [state] = await recovered(taker.disk, scene.world)
+    const wanted = folded(scene.world)
+    assert.deepEqual(hashesOf(state), hashesOf(wanted))
+    const { changed: _, ...all } = seen(wanted)
+    assert.deepEqual({ ...seen(state), changed: undefined }, { ...all, changed: undefined })
+    assert.equal(state.webhooks.due.size, wanted.webhooks.due.size)
+    // Whom a message wakes is known as well.
+    for (let thread = 0; thread < threads; thread++) {
+      for (const each of [state, wanted]) each.webhooks.wake(thread, 0, 1e9 + thread, 2e12)
+    }
+    assert.deepEqual(hashesOf(state), hashesOf(wanted))
+  })
+  await fc.assert(property, { numRuns: 10, endOnFailure: true })
+})

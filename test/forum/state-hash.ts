@@ -2,7 +2,7 @@
 // answer alike. The seed of the receipts is part of it.
 
 import { createHash } from 'node:crypto'
-import { factsOf, storesOf } from '../../src/state/saved.ts'
+import { factsOf, rowsOf, storesOf } from '../../src/state/saved.ts'
 import type { State } from '../../src/state/state.ts'
 import { packFacts } from '../../wal/manifest.ts'
 
@@ -24,6 +24,15 @@ export function hashesOf(state: State): Record<string, string> {
       hash.update(store.room(page).subarray(0, Math.min(rest, store.pageBytes)))
     }
     hashes[name] = hash.digest('hex')
+  }
+  for (const [name, source] of rowsOf(state)) {
+    const rows: string[] = []
+    source.freeze()
+    for (let row = source.next(); row !== null; row = source.next()) {
+      rows.push(packFacts(row).toString('hex'))
+    }
+    source.thaw()
+    hashes[name] = createHash('sha256').update(rows.sort().join()).digest('hex')
   }
   for (const [name, facts] of Object.entries(factsOf(state))) {
     hashes[`facts of ${name}`] = createHash('sha256').update(packFacts(facts)).digest('hex')

@@ -86,7 +86,7 @@ export async function startFolding(
     const { stores } = fold
     fold.busy.bytes = Buffer.alloc(0)
     const restore = (facts: unknown) => fold.restore(facts)
-    return { stores, restore }
+    return { stores, rows: new Map(), restore }
   }
   const journal = await openJournal({
     dir,
@@ -109,6 +109,6 @@ export async function startFolding(
     return position
   }
   const take = (pause: Pause = () => null) =>
-    checkpoints.take({ journal, facts: fold.facts, stores: fold.stores, pause })
+    checkpoints.take({ journal, facts: fold.facts, stores: fold.stores, rows: new Map(), pause })
   return { journal, checkpoints, fold, from, notices, append, take }
 }

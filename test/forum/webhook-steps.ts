@@ -1,0 +1,101 @@
+// What happens in random programs of webhooks, one step after the other.
+
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { finishAttempt } from '../../src/forum/deliveries.ts'
+import { expireGuests } from '../../src/forum/identities.ts'
+import { removeWebhook, sweepWebhooks } from '../../src/forum/webhooks.ts'
+import { dayMs, hourMs } from './doubles.ts'
+import { agents, bad, ok, type Scene, threads } from './webhook-scene.ts'
+
+const by = fc.nat(agents - 1)
+const thread = fc.nat(threads - 1)
+/** Something that identities, the scheduler or time do. */
+export const step = fc.oneof(
+  { weight: 12, arbitrary: fc.record({ does: fc.constant('reply' as const), by, thread }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('follow' as const), by, thread }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('leave' as const), by, thread }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('register' as const), by }) },
+  { weight: 5, arbitrary: fc.record({ does: fc.constant('verify' as const), by }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('fail' as const), by }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('remove' as const), by }) },
+  { weight: 10, arbitrary: fc.record({ does: fc.constant('begin' as const) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      does: fc.constant('finish' as const),
+      pick: fc.nat(9),
+      result: fc.constantFrom(ok, ok, bad, { status: 0, error: 'webhook_timeout' }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      does: fc.constant('clock' as const),
+      ms: fc.constantFrom(1, 90_000, hourMs, 8 * hourMs, 3 * dayMs, 8 * dayMs, -hourMs),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('restart' as const) }) },
+)
+export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+export function run(scene: Scene, command: Step): void {
+  switch (command.does) {
+    case 'reply':
+      return checkWoken(scene, command.by, command.thread)
+    case 'follow':
+      return scene.follow(command.by, command.thread)
+    case 'leave':
+      return scene.leave(command.by, command.thread)
+    case 'register':
+      scene.register(command.by)
+      return
+    case 'verify':
+      scene.verify(command.by)
+      return
+    case 'fail':
+      scene.verify(command.by, 'webhook_timeout')
+      return
+    case 'remove':
+      removeWebhook(scene.forum, command.by)
+      return
+    case 'begin': {
+      const attempt = scene.begin()
+      if (attempt && attempt !== 'later') scene.attempts.push(attempt)
+      return
+    }
+    case 'finish': {
+      const { attempts } = scene
+      if (attempts.length === 0) return
+      const [attempt] = attempts.splice(command.pick % attempts.length, 1)
+      assert.equal(finishAttempt(scene.forum, attempt, command.result), true)
+      return
+    }
+    case 'clock':
+      scene.world.clock.now += command.ms
+      expireGuests(scene.forum)
+      sweepWebhooks(scene.forum)
+      return
+    case 'restart':
+      return scene.restart()
+  }
+}
+
+/** A reply wakes exactly those who follow with an active webhook, but its author. */
+function checkWoken(scene: Scene, author: number, thread: number): void {
+  const { state, forum } = scene
+  if (!state.identities.isActive(author, forum.stamps.clock())) return
+  const followers = Array.from({ length: agents }, (_, n) => n).filter(
+    (n) => n !== author && state.subscriptions.isSubscribed(n, thread),
+  )
+  const seq = scene.reply(author, thread)
+  for (let identity = 0; identity < agents; identity++) {
+    const webhook = state.webhooks.of(identity)
+    const isOwed =
+      webhook !== undefined && state.webhooks.isActive(webhook) && followers.includes(identity)
+    const told = scene
+      .deliveries(identity)
+      .filter(({ state, through }) => state === 'pending' && through === seq)
+    assert.equal(told.length, isOwed ? 1 : 0, `who is woken: ${identity}`)
+  }
+}
