@@ -4,9 +4,13 @@
 //
 // Y1. What is handed out looks new: zero, as far as a short life can have written.
 
+import { pageBytes } from '../../src/state/arena.ts'
+
 const chunkBytesMin = 16 * 1024
 /** More rows than a simulated life can fill. */
 const rowsUsedMax = 16 * 1024
+/** More rendered text than that. */
+const bytesUsedMax = 1 << 20
 
 type Memory = ArrayBuffer | Uint8Array | Uint16Array | Uint32Array | Float64Array
 type Constructor = new (size: number) => Memory
@@ -39,10 +43,18 @@ export function keepMemory(): void {
 /** The node is dead, and so is all that it held. */
 export function freeMemory(): void {
   for (const { key, memory } of inUse) {
-    if (!(memory instanceof ArrayBuffer)) memory.fill(0, 0, rowsUsedMax)
+    if (memory instanceof ArrayBuffer) clear(memory)
+    else memory.fill(0, 0, rowsUsedMax)
     const pool = free.get(key)
     if (pool === undefined) free.set(key, [memory])
     else pool.push(memory)
   }
   inUse = []
+}
+
+/** A chunk of the arena begins with a scratch page, which nobody expects to be zero. */
+function clear(memory: ArrayBuffer): void {
+  const bytes = Math.min(memory.byteLength, pageBytes + bytesUsedMax)
+  const from = bytes > pageBytes ? pageBytes : 0
+  new recycled.Uint8Array(memory, from, bytes - from).fill(0)
 }

@@ -8,7 +8,12 @@
 //         everything is read and compared with it. In the end all that is owed is delivered.
 
 import assert from 'node:assert/strict'
+import { pack, unpack } from 'msgpackr'
+import { apply } from '../../src/forum/apply.ts'
+import { decode, encode } from '../../src/forum/records.ts'
+import { State } from '../../src/state/state.ts'
 import { hourMs } from '../forum/doubles.ts'
+import { stateHash } from '../forum/state-hash.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { Machine } from './machine.ts'
 import { settled } from './virtual-time.ts'
@@ -44,6 +49,7 @@ export async function simulate(
     const lives = 2 + machine.below(livesMax - 1)
     for (let life = 1; life <= lives; life++) await live(machine, callers)
     await deliverAll(machine, callers)
+    assert.equal(foldedHash(machine), foldedHash(machine), 'one log folds to one state')
     return { records: machine.facts.length, lives, outcomes: machine.outcomes }
   } finally {
     machine.time.leave()
@@ -143,4 +149,13 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
   callers.tryAllAgain()
   await machine.stop()
   machine.crash('kill')
+}
+
+/** What all that survived folds to. */
+function foldedHash({ facts, config }: Machine): string {
+  const state = new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits })
+  for (const { position, record } of facts) {
+    apply(state, position, decode(unpack(pack(encode(record)))))
+  }
+  return stateHash(state)
 }
