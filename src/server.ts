@@ -87,7 +87,7 @@ export async function startNode(
       ? null
       : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
   const options = { load, behindProxy: config.trustProxy }
-  const listener = await orClose(recovering, '--port', () =>
+  const listener = await orClose(recovering, '--host or --port', () =>
     http.listen(host, port, onRequest, options),
   )
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')

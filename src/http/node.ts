@@ -12,6 +12,7 @@ import {
   reasons,
   standardHeaders,
 } from './exchange.ts'
+import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
@@ -125,12 +126,23 @@ function nameAndValue(line: string): [name: string, value: string] {
   return [line.slice(0, colon), line.slice(colon + 2)]
 }
 
+/** The headers as they came, each of them. */
+function headOf({ rawHeaders }: IncomingMessage) {
+  return {
+    forEach(each: (name: string, value: string) => void) {
+      for (let i = 0; i < rawHeaders.length; i += 2) {
+        each(rawHeaders[i].toLowerCase(), rawHeaders[i + 1])
+      }
+    },
+  }
+}
+
 /** `Listen` of exchange.ts. */
 export function listenNode(
   host: string,
   port: number,
   handler: Handler,
-  { load }: ListenOptions,
+  { load, behindProxy }: ListenOptions,
 ): Promise<Listener> {
   const { connectionsMax, bodySeconds, idleSeconds } = load.limits
   const server = createServer({
@@ -155,7 +167,11 @@ export function listenNode(
     })
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-    if (request.httpVersion === '1.1') handler(new NodeExchange(request, response, { load, slow }))
+    if (behindProxy && isAmbiguous(headOf(request))) {
+      load.refused.framing += 1
+      request.destroy()
+    } else if (request.httpVersion === '1.1')
+      handler(new NodeExchange(request, response, { load, slow }))
     else request.destroy()
   }
   server.on('request', onRequest)

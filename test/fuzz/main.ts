@@ -13,7 +13,8 @@ import { openSession, type Session } from './session.ts'
 
 const inputsOfRound = 250
 /** A node is as full as the fuzzer made it, so it gets a new one now and then. */
-const roundsOfNode = 200
+const nodeMs = 60_000
+const roundsOfNote = 100
 
 const { values } = parseArgs({
   options: {
@@ -58,17 +59,19 @@ const answered = new Map<number, number>()
 
 let seed = firstSeed
 let node = await startNode(`${seed}`)
+let nodeUntilMs = performance.now() + nodeMs
 try {
   while (performance.now() < untilMs && seed <= lastSeed) {
     await playRound(node.session, seed)
     seed += 1
     const rounds = seed - firstSeed
-    if (process.stderr.isTTY || rounds % roundsOfNode === 0) {
+    if (process.stderr.isTTY || rounds % roundsOfNote === 0) {
       process.stderr.write(`\r${rounds * inputsOfRound} inputs, next seed ${seed} `)
     }
-    if (rounds % roundsOfNode !== 0) continue
+    if (performance.now() < nodeUntilMs) continue
     await stopNode(node)
     node = await startNode(`${seed}`)
+    nodeUntilMs = performance.now() + nodeMs
   }
   await stopNode(node)
   const inputs = (seed - firstSeed) * inputsOfRound
@@ -77,6 +80,7 @@ try {
   console.log(`answers to requests by status: ${statuses.join(', ')}`)
 } catch (error) {
   console.error(`\nseed ${seed}: ${(error as Error).message}`)
+  console.error(node.forum.log.slice(-2000))
   console.error(`again: npm run fuzz -- --seed ${seed} --rounds 1 --http ${values.http}`)
   await node.forum.stop('SIGKILL')
   process.exitCode = 1

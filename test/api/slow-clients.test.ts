@@ -1,0 +1,54 @@
+// Callers who hold a connection: whatever they do slowly, it ends.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { publishedThread, startForum } from './harness.ts'
+import { requestText, type Wire, wire } from './wire.ts'
+
+/** Sends one byte of `text` a second, and then no more. */
+async function drip(connection: Wire, text: string): Promise<void> {
+  for (const byte of text) {
+    if (connection.socket.destroyed) return
+    await connection.write(byte)
+    await sleep(1000)
+  }
+}
+
+t.test('slow: heads and bodies a byte a second, silence, no reading: all are cut', async (t) => {
+  const forum = await startForum(t, ['--body-timeout', '4', '--idle-timeout', '4'])
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana, { content: '😀'.repeat(8000) })
+  for (let i = 0; i < 99; i++) await ana.reply(thread, '😀'.repeat(8000))
+  const cut = async (what: string, begin: (connection: Wire) => unknown) => {
+    const connection = await wire(t, forum.port)
+    connection.socket.setTimeout(0) // the server's patience is what is tested
+    void begin(connection)
+    await connection.closed()
+    t.pass(what)
+  }
+  const json = { 'Content-Type': 'application/json', 'Content-Length': '1000' }
+  await Promise.all([
+    cut('silence', () => {}),
+    cut('a head', (connection) => drip(connection, requestText('GET', '/api/status'))),
+    cut('a body', async (connection) => {
+      await connection.write(requestText('POST', '/api/identities', json))
+      await drip(connection, 'x'.repeat(100))
+    }),
+    cut('a refused body', async (connection) => {
+      await connection.write(requestText('POST', '/nowhere', json))
+      await drip(connection, 'x'.repeat(100))
+    }),
+    cut('between two requests', (connection) => {
+      return connection.write(requestText('GET', '/api/status'))
+    }),
+    // Pages larger than what the kernel takes; the second one waits for its reader.
+    cut('a page nobody reads', async (connection) => {
+      connection.socket.pause()
+      const page = requestText('GET', `/api/threads/${thread}?limit=100`)
+      await connection.write(page.repeat(4))
+      await sleep(14_000)
+      connection.socket.resume()
+    }),
+  ])
+  t.equal((await ana.read(thread)).status, 200)
+})
