@@ -50,7 +50,7 @@ async function serve(args: string[]): Promise<number> {
   log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
   const signal = await Promise.race([stopped, node.failed])
   log.info({ signal }, 'stopping')
-  await node.stop()
+  await Promise.race([node.stop(), node.failed])
   log.info('stopped')
   return 0
 }

@@ -256,6 +256,7 @@ function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
       gate.fail()
       reject(error)
     }
+    if (journal.failure !== null) reject(journal.failure)
   })
   failed.catch(() => {}) // whoever runs the node looks at it
   return failed

@@ -71,6 +71,8 @@ export interface Journal {
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */
   onFailed: (error: JournalError) => void
+  /** What `onFailed` was called with, for who listens only later: the journal fails by itself too. */
+  readonly failure: JournalError | null
   stats(): JournalStats
   /** Resolves when all that was appended is synced, whatever the mode. Rejects when that fails. */
   sync(): Promise<void>

@@ -36,6 +36,7 @@ export interface WriterOptions {
 export class Writer implements Journal {
   onDurable: (durable: number) => void = () => {}
   onFailed: (error: JournalError) => void = () => {}
+  failure: JournalError | null = null
   readonly storeId: string
   readonly #options: WriterOptions
   readonly #always: boolean
@@ -124,7 +125,7 @@ export class Writer implements Journal {
   }
 
   sync(): Promise<void> {
-    if (this.#state === 'failed') return Promise.reject(storageError('sync', 'it failed before'))
+    if (this.failure !== null) return Promise.reject(this.failure)
     setImmediate(() => {
       if (this.#state === 'open') this.#flush()
       if (this.#syncs.length === 0) this.#startSync()
@@ -149,8 +150,10 @@ export class Writer implements Journal {
       this.#stopTimers()
       await new Promise<void>((resolve) => {
         this.#finish = resolve
+        const { durable } = this
         if (this.#batch.count > 0) this.#writeBatch()
         if (this.#state === 'open') this.#state = 'closing'
+        if (this.durable > durable) this.onDurable(this.durable)
         this.#closeStep()
       })
     }
@@ -289,9 +292,9 @@ export class Writer implements Journal {
     this.#state = 'failed'
     this.#stopTimers()
     const file = segmentPath(this.#options.dir, this.#segment.number)
-    const error = storageError(`${doing} ${file}`, cause)
-    this.#waiters.fail(error)
-    this.onFailed(error)
+    this.failure = storageError(`${doing} ${file}`, cause)
+    this.#waiters.fail(this.failure)
+    this.onFailed(this.failure)
     this.#finish()
   }
 }

@@ -97,6 +97,17 @@ t.test('the sync at close fails: said, and close still returns', async (t) => {
   t.equal(journal.durable, 0)
 })
 
+t.test('fails before anybody listens: the failure is there to be found', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  t.equal(journal.failure, null)
+  disk.failSync(1) // of the next segment, which is made unasked
+  await until(() => journal.health === 'storage_failed')
+  t.match(journal.failure, { exitCode: 74, message: /cannot make the segment after .*EIO/ })
+  await t.rejects(journal.sync(), journal.failure!)
+  await journal.close()
+})
+
 t.test('writes come up short: all records are there', async (t) => {
   const disk = new SimulatedDisk(5)
   disk.shortWrites = true
