@@ -2,6 +2,7 @@
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.
+// G3. What has left is let go, also while others wait: at most as much is held as waits.
 
 interface Waiting {
   position: number
@@ -32,8 +33,9 @@ export class Gate {
       this.#left += 1
       waiting[this.#left - 1].leave(true)
     }
-    if (this.length > 0) return
-    this.#waiting = []
+    // Under load something waits at all times: those that left must be let go all the same.
+    if (this.#left * 2 < waiting.length) return
+    this.#waiting = waiting.slice(this.#left)
     this.#left = 0
   }
 

@@ -1,5 +1,8 @@
 // The gate: G1 answers leave in the order they came, G2 each leaves once.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { Gate } from '../../src/http/gate.ts'
@@ -26,6 +29,24 @@ t.test('gate: a page that waits: copied, as its memory is used again', async (t)
     page.fill(0)
     t.equal(Buffer.from(answer.body).toString(), 'before')
   }
+})
+
+t.test('G3: something waits at all times: what has left is let go', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const gate = new Gate()
+  const left = Array.from({ length: 1000 }, (_, i) => {
+    const answer = { body: new Uint8Array(1024) }
+    gate.keep(i, answer, () => answer.body.length)
+    gate.open(i - 1)
+    return new WeakRef(answer)
+  })
+  await nextTurn() // what a WeakRef was made for is held until then
+  collect()
+  t.equal(gate.length, 1)
+  const held = left.filter((answer) => answer.deref() !== undefined).length
+  t.ok(held <= 2, `${held} are held`)
+  gate.fail()
 })
 
 t.test('G2: failed: all that wait hear of it once, and nothing follows', async (t) => {
