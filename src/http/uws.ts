@@ -112,7 +112,11 @@ class UwsExchange implements Exchange {
       if (this.#body !== null) this.#take(this.#body, chunk, isLast)
       else if (isLast) done(chunk.byteLength > bytesMax ? tooLarge : Buffer.from(chunk))
       else {
-        this.#body = new IncomingBody(this.#edge.load, bytesMax, done)
+        const body = new IncomingBody(this.#edge.load, bytesMax, (whole) => {
+          this.#closes = body.isHopeless
+          done(whole)
+        })
+        this.#body = body
         this.#edge.slow.add(this)
         this.#take(this.#body, chunk, isLast)
       }
@@ -122,7 +126,6 @@ class UwsExchange implements Exchange {
   #take(body: IncomingBody, chunk: ArrayBuffer, isLast: boolean): void {
     if (isLast || body.isHopeless) this.#edge.slow.delete(this)
     body.add(Buffer.from(chunk.slice(0)))
-    this.#closes = body.isHopeless
     if (isLast) body.end()
   }
 

@@ -1,7 +1,9 @@
 // Request bodies: type, size, syntax. decisions.md "Common": "Body limit", "Unknown body fields".
 
 import t from 'tap'
+import { dropBytesMax } from '../../src/http/exchange.ts'
 import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'
+import { requestText, wire } from './wire.ts'
 
 const forum = await startForum(t)
 const { anonymous } = forum
@@ -74,6 +76,23 @@ for (const [what, path] of writes) {
     t.equal((await post(path, 'x'.repeat(limitBytes + 1))).status, 413, 'before it is parsed')
   })
 }
+
+t.test('body: far too long: the connection is closed, not read to the end', async (t) => {
+  const pieces = 8
+  const headers = {
+    'Content-Type': 'application/json',
+    Authorization: `Bearer ${ana.token}`,
+    'Content-Length': `${pieces * dropBytesMax}`,
+  }
+  const { socket } = await wire(t, forum.port)
+  socket.write(requestText('POST', '/api/threads', headers))
+  let written = 0
+  while (written < pieces && !socket.destroyed) {
+    await new Promise((resolve) => socket.write(Buffer.alloc(dropBytesMax, ' '), resolve))
+    written += 1
+  }
+  t.ok(written < pieces, `${written} pieces were read`)
+})
 
 t.test('body: content type with parameters, in any case: read', async (t) => {
   const types = ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json ;a=b']
