@@ -226,10 +226,11 @@ class LogScan {
     const badFrame = describeBadFrame(bytes, end.at, this.#seed)
     const log = { files: this.#files, end, seed: this.#seed }
     const rest = await lookBehind(log, last, bytes, (index) => this.#load(index))
+    const reach = this.#base.number + 1
     const { why, do: verdict } = judgeTail({
       follows: rest.torn.length > 0,
       promised: rest.promise !== null,
-      far: rest.torn.some((piece) => piece.number > this.#base.number + 1),
+      far: last + 2 < this.#files.length || rest.torn.some((piece) => piece.number > reach),
       sealed: this.#sealed,
     })
     if (verdict === 'damage') {

@@ -1,9 +1,12 @@
 // The next segment, made in the background while the current one fills.
 //
-//   making ──made──▶ ready ──take──▶ making (the one after)
+//   making ──made──▶ ready ──take──▶ taken ──synced──▶ making (the next)
 //     │ ▲
 //     │ └─ a second later ─┐
 //     └──── no space ──▶ no_space
+//
+// P1. A segment is there only when the header of the one before it is synced. So whatever a crash
+//     leaves, at most one segment follows the last one that has a good header.
 
 import assert from 'node:assert/strict'
 import type { Disk } from './disk.ts'
@@ -22,10 +25,14 @@ export interface SpareOptions {
   onFailed: (error: unknown) => void
 }
 
+export type SpareState = 'making' | 'ready' | 'taken' | 'no_space'
+
 export class Spare {
   readonly #options: SpareOptions
-  #state: 'making' | 'ready' | 'no_space' = 'making'
+  #state: SpareState = 'making'
   #file = -1
+  #next = 0
+  #takenAt = 0
   #stopped = false
   #making: Promise<void> = Promise.resolve()
   #retry: NodeJS.Timeout | null = null
@@ -41,18 +48,29 @@ export class Spare {
     }
   }
 
-  get state(): 'making' | 'ready' | 'no_space' {
+  get state(): SpareState {
     return this.#state
   }
 
-  /** Hands over the open file, and begins to make segment `next`. */
-  take(next: number): number {
+  /**
+   * Hands over the open file of a segment that goes on behind `position`. Segment `next` is made
+   * when more than that is synced.
+   */
+  take(next: number, position: number): number {
     assert(this.#state === 'ready')
     const file = this.#file
     this.#file = -1
-    this.#state = 'making'
-    this.#make(next)
+    this.#state = 'taken'
+    this.#next = next
+    this.#takenAt = position
     return file
+  }
+
+  /** The log is synced up to `position`, and the header of the segment taken last with it (P1). */
+  onSynced(position: number): void {
+    if (this.#state !== 'taken' || position <= this.#takenAt) return
+    this.#state = 'making'
+    this.#make(this.#next)
   }
 
   /** Resolves when nothing is written any more. */

@@ -6,7 +6,8 @@
 //           is known to be synced     them say that bytes from `end` on had been synced?
 //
 // A crash can reach one segment beyond the base, never two: less than half a segment is ever
-// written beyond what a frame calls synced (see `limitsOf`).
+// written beyond what a frame calls synced (see `limitsOf`). And a segment is made only when the
+// one before it has a synced header (P1 in spare.ts): one may follow the end of the log, not two.
 
 import assert from 'node:assert/strict'
 
@@ -15,7 +16,7 @@ export interface Tail {
   follows: boolean
   /** A good frame or header further on has a watermark above the last good position. */
   promised: boolean
-  /** Some of the bytes lie more than one segment beyond the base. */
+  /** Some bytes lie more than one segment beyond the base, or a segment two behind the end. */
   far: boolean
   /** The last good frame is a seal: all records are known to be synced. */
   sealed: boolean
@@ -29,8 +30,9 @@ type Row = { why: string; when: [boolean | null, boolean | null, boolean | null,
 // biome-ignore format: a table
 export const tailRule: readonly (Row & { do: TailVerdict })[] = [
   //                                                 follows promised far   sealed
-  { why: 'closed, or idle when it died',       when: [false, _,     _,     true ], do: 'continue' },
-  { why: 'died before the seal',               when: [false, _,     _,     false], do: 'settle' },
+  { why: 'closed, or idle when it died',       when: [false, _,     false, true ], do: 'continue' },
+  { why: 'died before the seal',               when: [false, _,     false, false], do: 'settle' },
+  { why: 'a segment that had begun is empty',  when: [false, _,     true,  _    ], do: 'damage' },
   { why: 'a torn tail',                        when: [true,  false, false, _    ], do: 'cut' },
   { why: 'synced bytes have changed',          when: [true,  true,  _,     _    ], do: 'damage' },
   { why: 'bytes where no crash can leave any', when: [true,  false, true,  _    ], do: 'damage' },

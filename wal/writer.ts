@@ -227,7 +227,7 @@ export class Writer implements Journal {
     this.#syncs.retire(this.#segment.file)
     const number = this.#segment.number + 1
     const size = this.#options.limits.segmentBytes
-    this.#segment.moveTo({ file: this.#spare.take(number + 1), number, size })
+    this.#segment.moveTo({ file: this.#spare.take(number + 1, this.#written), number, size })
     const header = {
       storeId: this.storeId,
       number,
@@ -257,6 +257,7 @@ export class Writer implements Journal {
     assert(position >= this.#synced)
     this.#synced = position
     this.#unsyncedBytes -= bytes
+    this.#spare.onSynced(position)
     if (moved && this.#always) this.onDurable(position)
     this.#waiters.advance(position)
     this.#flush()

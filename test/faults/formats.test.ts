@@ -1,6 +1,6 @@
 // Goal:   what an older version wrote is read by this one, and answers as it did. FAULTS.md 30.
-// Method: data directories that were kept when their format was new (test/fixtures), each copied and
-//         started, once with its checkpoints and once by its log alone.
+// Method: data directories that were kept when their format was new (test/fixtures), each copied
+//         and started, once with its checkpoints and once by its log alone.
 
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

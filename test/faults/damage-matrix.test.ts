@@ -1,0 +1,190 @@
+// Goal:   whatever happens to the files of a store, a start gives the very same state, or cuts a
+//         torn tail and keeps its bytes, or refuses with 76 or 77, a sentence, and every file as it
+//         was: never a wrong state, never a trace.
+// Method: small forums on a disk in memory - closed, killed, with checkpoints - and every file of
+//         them flipped, cut, removed, doubled, swapped, foreign, and of a newer version, one at a
+//         time. States are compared by their hash with what each prefix of the log folds to.
+//         DAMAGE_STRIDE=1 node dist/test/faults/damage-matrix.test.js takes every byte.
+
+import { crc32 } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { JournalError } from '../../wal/errors.ts'
+import { crcOf } from '../../wal/manifest.ts'
+import type { SimulatedDisk } from '../wal/simulated-disk.ts'
+import { dir, hashesByPosition, smallStore, start } from './damaged-store.ts'
+
+const stride = Number(process.env.DAMAGE_STRIDE ?? 997)
+const all = { timeout: 3_600_000 }
+const hashes = hashesByPosition()
+const last = hashes.length - 1
+
+interface Kind {
+  name: string
+  make(seed: number): Promise<SimulatedDisk>
+  /** The least position that a start without an error may give. */
+  positionMin: number
+}
+
+const kinds: Kind[] = [
+  { name: 'closed', make: (seed) => smallStore({ seed, sealed: true }), positionMin: last },
+  { name: 'killed', make: (seed) => smallStore({ seed, sealed: false }), positionMin: last - 1 },
+  {
+    name: 'with checkpoints',
+    make: (seed) => smallStore({ seed, sealed: true, checkpointsAt: [20, 40, 50] }),
+    positionMin: last,
+  },
+]
+
+type Verdict = 'same' | 'torn' | 'refused' | 'newer'
+
+function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
+  const ours = [...disk.contents()].filter(([name]) => /\.(?:wal|pages|checkpoint)$/.test(name))
+  return new Map(ours.sort())
+}
+
+/** Starts on a damaged store; throws unless the outcome is one of the four. */
+async function judge(disk: SimulatedDisk, positionMin: number): Promise<Verdict> {
+  const before = disk.contents()
+  const { hash, position, error, notices } = await start(disk)
+  if (error !== null) {
+    if (!(error instanceof JournalError)) throw error
+    const { exitCode, message } = error
+    if (exitCode !== 76 && exitCode !== 77) throw new Error(`exit code ${exitCode}: ${message}`)
+    if (/\n/.test(message) || message.length < 40) throw new Error(`no sentence: ${message}`)
+    const after = disk.contents()
+    for (const name of new Set([...before.keys(), ...after.keys()])) {
+      const same = before.get(name)?.equals(after.get(name) ?? Buffer.alloc(0)) ?? false
+      if (!same && !name.endsWith('/lock')) throw new Error(`${name} was changed`)
+    }
+    return exitCode === 76 ? 'newer' : 'refused'
+  }
+  if (hash !== hashes[position]) throw new Error(`another state at position ${position}`)
+  if (position < positionMin) throw new Error(`position ${position} is all that is left`)
+  const cut = notices.filter(({ event }) => event === 'torn_tail_cut')
+  for (const { segment, offset, keptAs } of cut) {
+    const kept = disk.bytesOf(`${dir}/${keptAs}`)
+    const torn = before.get(`${dir}/${segment}`)!.subarray(Number(offset))
+    if (!torn.subarray(0, kept.length).equals(kept)) throw new Error('other bytes were kept')
+  }
+  if (position < last && cut.length === 0 && positionMin > 0) throw new Error('cut, and not said')
+  return position === last ? 'same' : 'torn'
+}
+
+/** Counts the outcomes of many damages to copies of one store. */
+async function outcomes(
+  t: Test,
+  store: SimulatedDisk,
+  positionMin: number,
+  damages: Iterable<[what: string, spoil: (disk: SimulatedDisk) => void]>,
+): Promise<Record<Verdict, number>> {
+  const counts = { same: 0, torn: 0, refused: 0, newer: 0 }
+  for (const [what, spoil] of damages) {
+    const spoilt = store.copy()
+    spoil(spoilt)
+    try {
+      counts[await judge(spoilt, positionMin)]++
+    } catch (error) {
+      t.fail(`${what}: ${error}`)
+    }
+  }
+  t.comment(JSON.stringify(counts))
+  return counts
+}
+
+/** Offsets all over a file, more of them where its header is. */
+function* offsets(size: number): Iterable<number> {
+  const step = Math.min(stride, 13)
+  for (let at = 0; at < Math.min(64, size); at += step) yield at
+  for (let at = 64; at < size; at += stride) yield at
+}
+
+/** Where the newest record stands in a file, if it does. */
+function newest(disk: SimulatedDisk, name: string): number[] {
+  const at = disk.bytesOf(name).indexOf(`message ${last} `)
+  return at === -1 ? [] : [at]
+}
+
+for (const { name: kind, make, positionMin } of kinds) {
+  t.test(`store, ${kind}: a byte flipped anywhere: same, torn or refused`, all, async (t) => {
+    const store = await make(1)
+    t.equal(await judge(store.copy(), positionMin), 'same', 'undamaged')
+    const damages = [...filesOf(store)].flatMap(([name, { length }]) =>
+      [...offsets(length), ...newest(store, name)].map(
+        (at): [string, (disk: SimulatedDisk) => void] => [
+          `${name} at ${at}`,
+          (disk) => {
+            disk.bytesOf(name)[at]! ^= 1 << (at & 7)
+          },
+        ],
+      ),
+    )
+    const counts = await outcomes(t, store, positionMin, damages)
+    t.ok(counts.same > 0)
+    t.ok(counts.refused > 0)
+    t.equal(counts.torn > 0, kind === 'killed')
+  })
+
+  t.test(`store, ${kind}: any file cut at any length: a prefix, or refused`, all, async (t) => {
+    const store = await make(2)
+    const damages = [...filesOf(store)].flatMap(([name, bytes]) =>
+      [...offsets(bytes.length)].map((length): [string, (disk: SimulatedDisk) => void] => [
+        `${name} cut to ${length}`,
+        (disk) => disk.overwrite(name, bytes.subarray(0, length)),
+      ]),
+    )
+    await outcomes(t, store, 0, damages)
+  })
+
+  t.test(`store, ${kind}: files removed, doubled, swapped, foreign: same or refused`, async (t) => {
+    const store = await make(3)
+    const foreign = filesOf(await make(4))
+    const counts = await outcomes(t, store, positionMin, mixUps(filesOf(store), foreign))
+    t.ok(counts.refused > 3)
+  })
+
+  t.test(`store, ${kind}: any file of a newer version: refused with 76, untouched`, async (t) => {
+    const store = await make(5)
+    const versioned = [...filesOf(store)].filter(
+      ([name, bytes]) => !name.endsWith('.pages') && bytes[0] !== 0,
+    )
+    for (const [name] of versioned) {
+      const newer = store.copy()
+      raiseVersion(newer.bytesOf(name), name.endsWith('.wal'))
+      t.equal(await judge(newer, positionMin), 'newer', name)
+    }
+  })
+}
+
+/** What happens to whole files. */
+function* mixUps(
+  files: Map<string, Buffer>,
+  foreign: Map<string, Buffer>,
+): Iterable<[string, (disk: SimulatedDisk) => void]> {
+  const names = [...files.keys()]
+  for (const [index, name] of names.entries()) {
+    const bytes = files.get(name)!
+    yield [`${name} removed`, (disk) => disk.erase(name)]
+    yield [`${name} emptied`, (disk) => disk.overwrite(name, Buffer.alloc(0))]
+    yield [`${name} all zeros`, (disk) => disk.overwrite(name, Buffer.alloc(bytes.length))]
+    const doubled = name.replace(/\d{10}/, '0000000009')
+    yield [`${name} doubled`, (disk) => disk.overwrite(doubled, bytes)]
+    const other = foreign.get(name)
+    if (other !== undefined) yield [`${name} foreign`, (disk) => disk.overwrite(name, other)]
+    for (const next of names.slice(index + 1)) {
+      yield [
+        `${name} and ${next} swapped`,
+        (disk) => {
+          disk.overwrite(name, files.get(next)!)
+          disk.overwrite(next, bytes)
+        },
+      ]
+    }
+  }
+}
+
+/** The version's place and the crc's are promised for all versions. */
+function raiseVersion(bytes: Buffer, isSegment: boolean): void {
+  bytes.writeUInt32LE(bytes.readUInt32LE(8) + 1, 8)
+  if (isSegment) bytes.writeUInt32LE(crc32(bytes.subarray(0, 508)), 508)
+  else bytes.writeUInt32LE(crcOf(bytes), 12)
+}

@@ -1,0 +1,121 @@
+// A small forum's data directory on a disk in memory, and a start on it: what the damage matrix
+// damages, and what must come of it.
+
+import { apply } from '../../src/forum/apply.ts'
+import { decode, encode, type ForumRecord } from '../../src/forum/records.ts'
+import { formVersion, whatIsFilled, whatIsSaved } from '../../src/state/saved.ts'
+import { State } from '../../src/state/state.ts'
+import { Checkpoints } from '../../wal/checkpoints.ts'
+import { type Notice, openJournal } from '../../wal/journal.ts'
+import { dayMs } from '../forum/doubles.ts'
+import { stateHash } from '../forum/state-hash.ts'
+import { freeMemory, keepMemory, recycleMemory } from '../simulate/recycled-memory.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+
+export const dir = '/data'
+const segmentBytes = 16 * 1024
+const replies = 60
+
+const newState = () => new State({ retentionMs: dayMs, seed: 7 })
+const id = (n: number) => n.toString(16).padStart(32, '0')
+
+/** What happened in the forum: `n`-th of them, from 1. */
+function record(n: number): ForumRecord {
+  const at = 1000 + n
+  if (n <= 2) {
+    const who = { kind: 'persistent' as const, displayName: `agent ${n}`, expiresAt: 0, client: '' }
+    return { type: 'identity.created', at, id: id(n), tokenDigest: id(n), ...who }
+  }
+  const message = { at, by: n % 2, messageId: id(n), key: `key-${n}-key`, client: '' }
+  const content = `message ${n} `.padEnd(450, 'é')
+  if (n === 3) {
+    const thread = { title: 'Title', visibility: 'public' as const, participants: [] }
+    return { type: 'thread.posted', id: id(n), ...thread, ...message, content }
+  }
+  return { type: 'reply.posted', thread: 0, ...message, content }
+}
+
+export interface Outcome {
+  /** Of the state, after the start; null: it was refused. */
+  hash: string | null
+  position: number
+  error: unknown
+  notices: Notice[]
+}
+
+/** Starts on the disk as a node does, and stops. */
+export async function start(disk: SimulatedDisk): Promise<Outcome> {
+  recycleMemory()
+  const notices: Notice[] = []
+  const onNotice = (notice: Notice) => notices.push(notice)
+  const checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+  let state!: State
+  const fresh = () => {
+    state = newState()
+    return whatIsFilled(state)
+  }
+  try {
+    const journal = await openJournal({
+      dir,
+      disk,
+      segmentBytes,
+      from: (storeId) => checkpoints.load(storeId, fresh),
+      onRecord: (position, row) => apply(state, position, decode(row)),
+      onNotice,
+    })
+    checkpoints.settle()
+    const { position } = journal
+    await journal.close()
+    return { hash: stateHash(state), position, error: null, notices }
+  } catch (error) {
+    return { hash: null, position: 0, error, notices }
+  } finally {
+    keepMemory()
+    freeMemory()
+  }
+}
+
+export interface StoreOptions {
+  seed: number
+  /** Positions at which checkpoints are taken. */
+  checkpointsAt?: readonly number[]
+  /** Stopped, and so sealed; or killed. */
+  sealed: boolean
+}
+
+/** A store of several segments, as a node leaves it. */
+export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk(options.seed)
+  const onNotice = () => {}
+  const checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+  const state = newState()
+  const journal = await openJournal({ dir, disk, segmentBytes, onRecord: () => {} })
+  for (let n = 1; n <= replies; n++) {
+    while (journal.health !== 'ok') await turn()
+    const wish = record(n)
+    const position = journal.append(encode(wish))
+    apply(state, position, wish)
+    while (journal.durable < position) await turn()
+    if (!options.checkpointsAt?.includes(n)) continue
+    await checkpoints.take({ journal, ...whatIsSaved(state), pause: () => null })
+  }
+  while (disk.pending > 0) await turn()
+  if (!options.sealed) return disk.dieAlone()
+  await journal.close()
+  return disk
+}
+
+/** The state after each position, as a hash: what a prefix of the log folds to. */
+export function hashesByPosition(): string[] {
+  const state = newState()
+  const hashes = [stateHash(state)]
+  for (let n = 1; n <= replies; n++) {
+    apply(state, n, record(n))
+    hashes.push(stateHash(state))
+  }
+  return hashes
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
