@@ -96,12 +96,13 @@ export class CheckpointSchedule {
     const state = this.#state!
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     const begun = performance.now()
-    const pace = inSlicesOf(sliceMs)
     try {
-      const pause = this.#pause ?? pace.pause
-      const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+      const pause = this.#pause ?? inSlicesOf(sliceMs)
+      const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+      const beginMs = performance.now() - begun
+      const taken = await taking
       this.#bytesAtLast = bytesBefore
-      this.#note(taken, begun, pace.longestMs)
+      this.#note(taken, begun, beginMs)
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1
@@ -111,7 +112,7 @@ export class CheckpointSchedule {
     }
   }
 
-  #note({ number, position, bytes }: Taken, begunMs: number, longestMs: number): void {
+  #note({ number, position, bytes }: Taken, begunMs: number, beginMs: number): void {
     const { stats } = this
     this.complaints = []
     stats.taken += 1
@@ -120,7 +121,7 @@ export class CheckpointSchedule {
     const doneMs = performance.now()
     stats.ageSeconds = () => (performance.now() - doneMs) / 1000
     stats.seconds = (doneMs - begunMs) / 1000
-    stats.longestSliceSeconds = longestMs / 1000
+    stats.beginSeconds = beginMs / 1000
     const seconds = Number(stats.seconds.toFixed(3))
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
   }

@@ -203,7 +203,7 @@ export class Checkpoints {
   async #fill(manifest: Manifest, { stores, rows, restore }: Target): Promise<boolean> {
     const packed = new Map(Array.from(rows.keys(), (name) => [name, new Bytes(rowPageBytes)]))
     try {
-      const { pause } = inSlicesOf(readSliceMs)
+      const pause = inSlicesOf(readSliceMs)
       await readPages(manifest, new Map<string, Filled>([...stores, ...packed]), {
         ...this.#place,
         pause,

@@ -71,7 +71,7 @@ export interface Journal {
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */
   onFailed: (error: JournalError) => void
-  /** What `onFailed` was called with, for who listens only later: the journal fails by itself too. */
+  /** What `onFailed` was called with, for who listens later: it also fails by itself. */
   readonly failure: JournalError | null
   stats(): JournalStats
   /** Resolves when all that was appended is synced, whatever the mode. Rejects when that fails. */

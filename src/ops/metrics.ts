@@ -139,7 +139,7 @@ function journal(journal: Journal): string {
 }
 
 function checkpoints({ checkpoints, journal }: Vitals): string {
-  const { taken, failed, position, seconds, bytes, longestSliceSeconds } = checkpoints
+  const { taken, failed, position, seconds, bytes, beginSeconds } = checkpoints
   const age = checkpoints.ageSeconds()
   const behind = (journal?.position ?? position) - position
   const prefix = 'agent_forum_checkpoint'
@@ -156,9 +156,9 @@ function checkpoints({ checkpoints, journal }: Vitals): string {
     gauge(`${prefix}_duration_seconds`, 'How long the newest one took.', seconds),
     gauge(`${prefix}_bytes`, 'Pages that the newest one wrote.', bytes),
     gauge(
-      `${prefix}_longest_slice_seconds`,
-      'The longest piece of work on it that held up the event loop.',
-      longestSliceSeconds,
+      `${prefix}_begin_seconds`,
+      'How long the newest one held up everything to begin; the rest is done in slices.',
+      beginSeconds,
     ),
   ].join('')
 }

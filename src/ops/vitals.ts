@@ -15,8 +15,8 @@ export interface CheckpointStats {
   ageSeconds(): number
   seconds: number
   bytes: number
-  /** The longest piece of work on it that held up the event loop. */
-  longestSliceSeconds: number
+  /** How long the newest one held up everything to begin; the rest is done in slices. */
+  beginSeconds: number
 }
 
 /** Known from the start. */
@@ -54,7 +54,7 @@ export const noCheckpoints: Readonly<CheckpointStats> = {
   ageSeconds: () => Number.NaN,
   seconds: 0,
   bytes: 0,
-  longestSliceSeconds: 0,
+  beginSeconds: 0,
 }
 
 /** The vitals of a node that has not replayed its log yet. */

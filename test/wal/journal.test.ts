@@ -169,16 +169,19 @@ t.test('durability none: nothing syncs until close, which does', async (t) => {
   await after.journal.close()
 })
 
-t.test('durability none: closed with a batch open: its records are told to be durable', async (t) => {
-  for (const mode of ['always', 'none'] as const) {
-    const { journal } = await open(new SimulatedDisk(1), { durability: { mode } })
-    const told: number[] = []
-    journal.onDurable = (durable) => told.push(durable)
-    journal.append('last')
-    await journal.close()
-    t.strictSame(told, [1], mode)
-  }
-})
+t.test(
+  'durability none: closed with a batch open: its records are told to be durable',
+  async (t) => {
+    for (const mode of ['always', 'none'] as const) {
+      const { journal } = await open(new SimulatedDisk(1), { durability: { mode } })
+      const told: number[] = []
+      journal.onDurable = (durable) => told.push(durable)
+      journal.append('last')
+      await journal.close()
+      t.strictSame(told, [1], mode)
+    }
+  },
+)
 
 t.test('durability none: half the window is written: a sync starts by itself', async (t) => {
   const disk = new SimulatedDisk(1)
