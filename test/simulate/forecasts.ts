@@ -5,22 +5,18 @@ import { tokenDigest } from '../../src/forum/identities.ts'
 import { proposalHash } from '../../src/forum/proposal-hash.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
 import { clientDay, readTicket, signTicket } from '../../src/forum/ticket-string.ts'
-import { open } from '../../src/forum/webhook-secret.ts'
 import { deriveKey } from '../../src/secret.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 import type { Limits } from '../../src/state/quotas.ts'
 import { type Forecast, refused, type Told, type Writing } from './asking.ts'
-import { secret } from './machine.ts'
 import type { Model } from './model.ts'
-import type { Agent, Doing } from './model-types.ts'
+import { type Agent, type Doing, secret } from './model-types.ts'
 import * as pages from './pages.ts'
 import { addressKey, limitReached } from './quota-model.ts'
-import type { Webhook } from './webhook-model.ts'
+import { secretOf } from './webhook-model.ts'
 
 const ticketKey = deriveKey(secret, 'ticket')
-const webhookKey = deriveKey(secret, 'webhook')
-const dayMs = 24 * 3_600_000
-const guestMs = 7 * dayMs
+const guestMs = 7 * 24 * 3_600_000
 const ticketMs = 120_000
 
 /** Who does something, from where. */
@@ -301,8 +297,4 @@ export class Forecasts {
 /** A page of what there is. */
 export function shown({ body, newest }: pages.Page): Told {
   return { status: 200, body, newest }
-}
-
-export function secretOf({ id, sealed }: Webhook): string {
-  return open(webhookKey, id, sealed)!
 }

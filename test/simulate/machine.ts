@@ -19,10 +19,9 @@ import type { Limits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/writer.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { Model } from './model.ts'
-import type { Fact } from './model-types.ts'
+import { type Fact, secret } from './model-types.ts'
 import { settled, VirtualTime } from './virtual-time.ts'
 
-export const secret = 'the secret of a simulated machine'
 const begins = Date.UTC(2026, 8, 20)
 const stepsMax = 20_000
 
@@ -158,10 +157,10 @@ export class Machine {
     return this.isUp
   }
 
-  /** Begins a checkpoint; it is written while all else goes on. */
-  checkpoint(): void {
+  /** Begins a checkpoint, which is written while all else goes on; resolves when it is over. */
+  async checkpoint(): Promise<void> {
     this.trace(() => 'checkpoint')
-    void this.#node?.takeCheckpoint()
+    await this.#node?.takeCheckpoint()
   }
 
   /** Stops the node as a signal does. */

@@ -3,6 +3,9 @@
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { hourMs } from '../forum/doubles.ts'
 
+/** The node's secret, in its environment. */
+export const secret = 'the secret of a simulated machine'
+
 /** What happened: a record, and its place in the log. */
 export interface Fact {
   position: number

@@ -3,8 +3,7 @@
 import { createHmac } from 'node:crypto'
 import { deriveKey } from '../../src/secret.ts'
 import type { Limits, Scope } from '../../src/state/quotas.ts'
-import { secret } from './machine.ts'
-import { type Doing, windowsMs } from './model-types.ts'
+import { type Doing, secret, windowsMs } from './model-types.ts'
 
 export const addressKey = deriveKey(secret, 'address')
 

@@ -5,11 +5,12 @@ import assert from 'node:assert/strict'
 import type { Sent } from '../../src/delivery/send.ts'
 import type { Post } from '../../src/delivery/sign.ts'
 import { ask, type Request } from './asking.ts'
-import { Forecasts, secretOf } from './forecasts.ts'
+import { Forecasts } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import type { Agent, Fact } from './model-types.ts'
 import * as pages from './pages.ts'
 import { settled } from './virtual-time.ts'
+import { secretOf } from './webhook-model.ts'
 
 const failures: Sent[] = [
   { status: 500, error: 'webhook_http_500', body: '' },

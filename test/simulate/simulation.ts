@@ -60,6 +60,7 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   await comeUp(machine)
   callers.readAll()
   callers.tryAllAgain()
+  if (machine.chance(0.3)) await checkpointInFull(machine)
   if (machine.chance(0.15)) machine.disk.failSync(1 + machine.below(25))
   if (machine.chance(0.3)) machine.disk.freezeAfter(machine.below(120))
   machine.disk.shortWrites = machine.chance(0.2)
@@ -99,14 +100,22 @@ async function takeStep(machine: Machine, callers: Workload, quiet: number): Pro
     }
   } else if (drawn < 20) await callers.receivers.answerOne(0.7)
   else if (drawn < 21) await time.advance([1, 250, 1000, 60_000, 400_000][machine.below(5)])
-  else if (drawn < 23) machine.checkpoint()
+  else if (drawn < 23) void machine.checkpoint()
   else [stepTheClock, changeCapacity, () => {}][machine.below(3)](machine)
   await settled()
 }
 
+async function checkpointInFull(machine: Machine): Promise<void> {
+  let isOver = false
+  machine.checkpoint().then(() => {
+    isOver = true
+  })
+  await machine.until(() => isOver)
+}
+
 /** A checkpoint gets as far as it gets. */
 async function checkpointInPart(machine: Machine): Promise<void> {
-  machine.checkpoint()
+  void machine.checkpoint()
   for (let steps = machine.below(40); steps > 0; steps--) {
     if (machine.time.isBusy && machine.chance(0.5)) await machine.time.turn()
     else if (machine.disk.pending > 0) machine.disk.completeOne()

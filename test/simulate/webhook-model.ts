@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import { open } from '../../src/forum/webhook-secret.ts'
+import { deriveKey } from '../../src/secret.ts'
 import { dayMs } from '../forum/doubles.ts'
 import type { Model } from './model.ts'
-import type { Agent, Message } from './model-types.ts'
+import { type Agent, type Message, secret } from './model-types.ts'
 
 export interface Delivery {
   webhook: Webhook
@@ -35,6 +37,7 @@ export interface Webhook {
   deliveries: Delivery[]
 }
 
+const webhookKey = deriveKey(secret, 'webhook')
 const retentionMs = 7 * dayMs
 
 export class WebhookModel {
@@ -210,4 +213,8 @@ function newDelivery(webhook: Webhook, first: number, at: number): Delivery {
   const about = { webhook, first, through: first, state: 'pending', at } as const
   const none = { attempts: 0, deliveredAt: 0, lastStatus: 0, lastError: '', started: 0 }
   return { ...about, ...none, nextAttemptAt: at }
+}
+
+export function secretOf({ id, sealed }: Webhook): string {
+  return open(webhookKey, id, sealed)!
 }
