@@ -79,9 +79,8 @@ export class Writer implements Journal {
       (position, bytes) => this.#onSynced(position, bytes),
       (error) => this.#fail('sync', error),
     )
-    const { segmentBytes } = limits
-    const onSpareFailed = (error: unknown) => this.#fail('make the segment after', error)
-    const spareOptions = { disk, dir, segmentBytes, onNotice, onFailed: onSpareFailed }
+    const onFailed = (error: unknown) => this.#fail('make the segment after', error)
+    const spareOptions = { disk, dir, segmentBytes: limits.segmentBytes, onNotice, onFailed }
     this.#spare = new Spare(settled.place.number + 1, settled.spare, spareOptions)
     if (durability.mode === 'interval') {
       this.#interval = setInterval(() => this.#syncByTime(), durability.ms).unref()
