@@ -1,0 +1,30 @@
+// What an operator is shown of checkpoints, and of a log that has lost its beginning to them.
+
+import t from 'tap'
+import { describeReport, inspectLog } from '../../wal/inspect.ts'
+import { dir, smallStore } from '../faults/damaged-store.ts'
+
+const store = () => smallStore({ seed: 6, sealed: true, checkpointsAt: [20, 40, 50] })
+
+t.test('inspect: a log without its beginning, two checkpoints: both whole, no error', async (t) => {
+  const report = await inspectLog(dir, { disk: await store() })
+  t.equal(report.error, null)
+  const lines = describeReport(report)
+  t.ok(lines.includes('0000000003.checkpoint: whole, position 50'))
+  t.ok(lines.includes('0000000002.checkpoint: whole, position 40'))
+})
+
+t.test('inspect: a page of the newest is damaged: 77, and what a start does', async (t) => {
+  const disk = await store()
+  disk.bytesOf(`${dir}/0000000003.pages`)[0]! ^= 1
+  const { error } = await inspectLog(dir, { disk })
+  t.equal(error?.exitCode, 77)
+  t.match(error?.message, /0000000003\.checkpoint is damaged: .*; a start puts it aside/)
+})
+
+t.test('inspect: no checkpoint is left, the log begins later: 77, as a start says', async (t) => {
+  const disk = await store()
+  for (const number of [2, 3]) disk.erase(`${dir}/000000000${number}.checkpoint`)
+  const { error } = await inspectLog(dir, { disk })
+  t.match(error, { exitCode: 77, message: /positions before \d+ are missing/ })
+})
