@@ -6,7 +6,7 @@
 // over, and is its owner's alone, for private threads are in it.
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import { codeOf, storageError } from '../wal/errors.ts'
+import { codeOf, isOfSystem, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { ConfigError } from './config.ts'
 import { decode } from './forum/records.ts'
@@ -34,7 +34,7 @@ export async function exportLog(data: string, out: string | undefined): Promise<
   } catch (error) {
     // Who reads has seen enough, like `head`.
     if (codeOf(error) === 'EPIPE') return 0
-    throw error
+    throw isOfSystem(error) ? storageError(`write ${out ?? 'to stdout'}`, error) : error
   } finally {
     bar.stop()
   }
@@ -83,13 +83,7 @@ function newFile(path: string): Output {
     throw new ConfigError(`--out takes a file that is not there yet: ${(error as Error).message}`)
   }
   return {
-    write(text) {
-      try {
-        writeAll(file, Buffer.from(text))
-      } catch (error) {
-        throw storageError(`write ${path}`, error)
-      }
-    },
+    write: (text) => writeAll(file, Buffer.from(text)),
     end() {
       fsyncSync(file)
       closeSync(file)

@@ -1,13 +1,22 @@
 // agent-forum wal: exit codes, sentences, and what is exported.
 
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../src/config.ts'
 import { runWal } from '../src/wal-command.ts'
 import { publishedThread, startForum } from './api/harness.ts'
-import { dataDirectory, Program, run } from './api/process.ts'
+import { dataDirectory, Program, program, run } from './api/process.ts'
 
 const small = ['--segment-mb', '1']
 let stopped: string | null = null
@@ -85,6 +94,17 @@ t.test('wal export: the reader goes away: no crash, no trace', async (t) => {
   await once(program.child, 'exit')
   const { code, stderr } = await program.ended
   t.strictSame([code, stderr], [0, ''])
+})
+
+const full = '/dev/full'
+const skip = existsSync(full) ? false : `no ${full} here`
+t.test('wal export: no space for what it writes: 74 in one line', { skip }, async (t) => {
+  const data = await stoppedNode(t)
+  const command = [program, 'wal', 'export', '--data', data]
+  const stdio = ['ignore', openSync(full, 'w'), 'pipe'] as const
+  const { status, stderr } = spawnSync(process.execPath, command, { stdio: [...stdio] })
+  t.equal(status, 74)
+  t.match(stderr.toString(), /^agent-forum: cannot write to stdout: ENOSPC[^\n]*\n$/)
 })
 
 t.test('wal repair: damage in the middle: a full copy, then it starts with a prefix', async (t) => {
