@@ -49,8 +49,9 @@ async function repair(dir: string, to: string, error: JournalError): Promise<num
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
-  applyRepair({ disk, dir, checkpoints: checked }, plan)
+  // First: cut off after it, the repair is run again; without it, positions would be given twice.
   if (plan.known > plan.position) beginEpochAt(dir, plan.position)
+  applyRepair({ disk, dir, checkpoints: checked }, plan)
   say(
     `${to} holds ${dir} as it was; ${dir} ends at position ${plan.position} now and can be started`,
   )

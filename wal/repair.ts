@@ -8,6 +8,8 @@
 //
 // R1. The beginning is taken from which the log reaches furthest; of equals the earliest.
 // R2. Nothing is changed before the caller has a copy of everything.
+// R3. Cut off at any step, it can be run again, and until then the log is refused as damaged: were
+//     it gone, a start would begin another one.
 
 import path from 'node:path'
 import type { CheckedCheckpoint } from './checkpoint-check.ts'
@@ -15,7 +17,13 @@ import type { Place } from './checkpoint-files.ts'
 import { type Disk, readFully, syncDirectory, writeAll } from './disk.ts'
 import { crcSeed, encodeSegmentHeader, lastNonZero, segmentHeaderBytes } from './format.ts'
 import { chainFrom, findRuns, type Run } from './runs.ts'
-import { copyRange, listSegments, type SegmentFile, segmentName } from './segments.ts'
+import {
+  copyRange,
+  listSegments,
+  removeLeftovers,
+  type SegmentFile,
+  segmentName,
+} from './segments.ts'
 import { encodeSeal } from './settle.ts'
 
 export interface RepairPlan {
@@ -77,17 +85,19 @@ export function applyRepair({ disk, dir, checkpoints }: ApplyOptions, plan: Repa
     const fits = manifest?.storeId === plan.storeId && manifest.position <= plan.position
     if (!fits) disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
   }
+  removeLeftovers(disk, dir) // of a repair that was cut off
   const files = listSegments(disk, dir)
   const outputs = outputsOf(disk, files, plan)
   for (const output of outputs) {
     if (!output.kept) writeSegment(disk, dir, plan, output, output === outputs.at(-1))
   }
-  const kept = new Set(outputs.filter((output) => output.kept).map(({ number }) => number))
-  for (const { number, path } of files) if (!kept.has(number)) disk.remove(path)
   for (const { number, kept } of outputs) {
     const target = path.join(dir, segmentName(number))
     if (!kept) disk.rename(`${target}.tmp`, target)
   }
+  syncDirectory(disk, dir)
+  const kept = new Set(outputs.map(({ number }) => number))
+  for (const { number, path } of files) if (!kept.has(number)) disk.remove(path)
   syncDirectory(disk, dir)
 }
 

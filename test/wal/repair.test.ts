@@ -140,6 +140,34 @@ t.test('repair: the checkpoint is all there is: an empty log that goes on from i
   t.same(positions, [])
 })
 
+t.test('R3: cut off at any step: still damaged, or done; run again, it is done', async (t) => {
+  const disk = await closedLog()
+  const damages: ((spoilt: SimulatedDisk) => void)[] = [
+    (it) => it.bytesOf(name(1)).fill(0, 0, 512),
+    (it) => it.bytesOf(name(1)).fill(1, 6000, 6001),
+    (it) => it.erase(name(2)),
+  ]
+  for (const damage of damages) {
+    let isDone = false
+    for (let changes = 0; !isDone; changes++) {
+      const spoilt = disk.copy()
+      damage(spoilt)
+      const plan = planRepair({ disk: spoilt, dir, checkpoints: [] })!
+      spoilt.freezeAfter(changes)
+      try {
+        applyRepair({ disk: spoilt, dir, checkpoints: [] }, plan)
+        isDone = true
+      } catch {}
+      const next = spoilt.dieAlone()
+      const { log, error } = await inspectLog(dir, { disk: next })
+      if (error === null) t.equal(log?.end.position, plan.position, `${changes} changes`)
+      else t.equal(error.exitCode, 77)
+      const { plan: again } = await repaired(t, next)
+      t.equal(again.position, plan.position)
+    }
+  }
+})
+
 t.test('repair: nothing readable, and no checkpoint: no plan', async (t) => {
   const disk = await closedLog()
   for (const number of [1, 2, 3]) disk.bytesOf(name(number)).fill(7)
