@@ -12,6 +12,7 @@ import {
 } from './disk.ts'
 import { storageError } from './errors.ts'
 import { decodeSegmentHeader, type ReadHeader, segmentHeaderBytes } from './format.ts'
+import type { Notice } from './journal.ts'
 
 // Written and synced piece by piece: a sync of 64 MiB at once would hold up those of the log.
 const pieceBytes = 1024 * 1024
@@ -122,7 +123,10 @@ export async function makeSpare(
  * Removes the segments before the one that holds `position`, which is synced, oldest first. Each
  * removal is durable before the next, so that no crash leaves a gap.
  */
-export async function dropSegments(disk: Disk, dir: string, position: number): Promise<string[]> {
+export async function dropSegments(
+  { disk, dir, onNotice }: { disk: Disk; dir: string; onNotice: (notice: Notice) => void },
+  position: number,
+): Promise<void> {
   const files = listSegments(disk, dir)
   // The first segment's header must be known to be durable: a record behind it vouches for it.
   const first = files.findLastIndex(
@@ -133,7 +137,7 @@ export async function dropSegments(disk: Disk, dir: string, position: number): P
     await settled((done) => disk.removeLater(path.join(dir, name), done))
     await syncDirectoryLater(disk, dir)
   }
-  return dropped
+  if (dropped.length > 0) onNotice({ event: 'segments_dropped', segments: dropped, position })
 }
 
 /** Copies `from..to` of one segment to a file of its own that survives; returns its name. */

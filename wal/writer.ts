@@ -133,10 +133,8 @@ export class Writer implements Journal {
     return this.#waiters.add(this.#position)
   }
 
-  async dropBefore(position: number): Promise<void> {
-    const { disk, dir, onNotice } = this.#options
-    const segments = await dropSegments(disk, dir, position)
-    if (segments.length > 0) onNotice({ event: 'segments_dropped', segments, position })
+  dropBefore(position: number): Promise<void> {
+    return dropSegments(this.#options, position)
   }
 
   close(): Promise<void> {

@@ -106,3 +106,22 @@ t.test('L1: empty list: an item is removed: an assertion says so', async (t) => 
   const list = lists.add()
   t.throws(() => lists.removeAt(list, 0), { code: 'ERR_ASSERTION' })
 })
+
+t.test('L2: blocks given back, then saved and read: the next lists lie in them', async (t) => {
+  const lists = new Lists()
+  for (let list = 0; list < 60; list++) lists.add()
+  for (let i = 0; i < 9; i++) for (let list = 0; list < 30; list++) lists.push(list, i)
+  const copy = new Lists()
+  for (const [name, store] of Object.entries(lists.stores)) {
+    const bytes = store.freeze()
+    copy.stores[name].fill(bytes)
+    copy.stores[name].room(0).set(store.room(0).subarray(0, bytes))
+    store.thaw(true)
+  }
+  copy.restore([...lists.facts()])
+  const wordBytes = copy.stores.words.freeze()
+  copy.stores.words.thaw(false)
+  for (let list = 30; list < 60; list++) copy.push(list, list)
+  t.equal(copy.stores.words.freeze(), wordBytes, 'no new block was needed')
+  for (let list = 0; list < 30; list++) t.equal(copy.get(list, 8), 8)
+})
