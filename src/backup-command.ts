@@ -18,7 +18,7 @@ import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
 import { copySecret } from './secret.ts'
 
-export const backupHelp = `\
+const backupHelp = `\
 agent-forum backup [--data DIR] --to DIR2
 
 Copies the data directory of a node, running or not, to the new directory DIR2, reads the copy

@@ -56,7 +56,7 @@ export function nodeLimitsOf(read: ReadNumber): NodeLimits {
  * How many connections may be open where so many files may: the log, webhooks and what comes in
  * between two looks (http/accept-limit.ts) need some of them.
  */
-export function connectionsPreset(filesMax: number): { preset: number; max: number } {
+function connectionsPreset(filesMax: number): { preset: number; max: number } {
   const files = Number.isNaN(filesMax) ? 10_000 : Math.min(filesMax, 10_000_000)
   const max = Math.max(1, Math.floor((files * 15) / 16) - 32)
   return { preset: Math.min(65_536, max, Math.floor((files * 7) / 8)), max }

@@ -9,7 +9,7 @@ import { progressBar } from './progress-bar.ts'
 import { exportLog } from './wal-export.ts'
 import { repairLog } from './wal-repair.ts'
 
-export const walHelp = `\
+const walHelp = `\
 agent-forum wal verify [--data DIR]     check every byte; say where it is damaged
 agent-forum wal inspect [--data DIR]    the same, and how many records of each kind
 agent-forum wal export [--data DIR] [--out FILE]

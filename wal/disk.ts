@@ -167,6 +167,6 @@ export function settled(start: (done: (error: Error | null) => void) => void): P
 }
 
 // A write of nothing, without an error, is how a full disk may look.
-export function noSpace(): Error {
+function noSpace(): Error {
   return Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 }

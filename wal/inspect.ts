@@ -78,7 +78,7 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
 }
 
 /** The position before the first record. Checkpoints let older segments go. */
-export function logBegin([first]: SegmentFile[]): number {
+function logBegin([first]: SegmentFile[]): number {
   return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
 }
 

@@ -22,7 +22,7 @@ import { hasStray, isJson, isWellEncoded, parseBearer, parseBody, parseQuery } f
 import { allow, type Match, Router } from './router.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
-export const bodyBytesMax = 256 * 1024
+const bodyBytesMax = 256 * 1024
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const prefetch = /prefetch|prerender/i

@@ -108,7 +108,7 @@ export class HashIndex {
 function makeRoom(shard: Shard, count: number): void {
   if (count === 0) return
   shard.used = count
-  let slots = 2 * firstSlots
+  let slots = firstSlots
   while (count > slots * loadMax) slots *= 2
   shard.words = new Uint32Array(2 * slots)
 }

@@ -60,11 +60,6 @@ export class Identities {
     return this.#ids.add(id)
   }
 
-  /** The number of the identity with this id (hex), or -1. */
-  find(id: string): number {
-    return this.#ids.find(id)
-  }
-
   /** The number of the identity that a caller names, `agt_…`, or -1 when it is no such id. */
   findNamed(id: string): number {
     return idPattern.test(id) ? this.#ids.find(id, 'agt_'.length) : -1

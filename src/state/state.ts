@@ -47,7 +47,7 @@ export class State {
   readonly receipts: Receipts
   readonly tickets = new Tickets()
   readonly quotas: Quotas
-  /** Guests are younger than this number are not yet expired: they expire in order of creation. */
+  /** Guests before this number have expired: they do so in the order of their creation. */
   guestsExpired = 0
 
   constructor({ retentionMs, seed, limits = {} }: StateOptions) {

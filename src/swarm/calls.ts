@@ -7,7 +7,7 @@ import { type Answer, type Client, errorOf, type Operation, type Request } from 
 import { WrongAnswer } from './failures.ts'
 
 /** Items on a page: the most that the interface gives. */
-export const pageLimit = 100
+const pageLimit = 100
 
 export type Kind = 'guest' | 'persistent'
 export type Identity = { id: string; kind: Kind; token: string; display_name: string }
