@@ -51,8 +51,8 @@ interface Start {
 interface CheckpointResult {
   /** How many were taken while the event loop was watched. */
   taken: number
-  /** The longest piece of work on the newest of each round, as the node measured it. */
-  longestSliceMs: number
+  /** How long the newest of each round held up everything to begin, as the node measured it. */
+  longestBeginMs: number
   longestStallMs: { without: number; with: number }
   p999Ms: { without: number; with: number }
   stalls: Stall[]
@@ -204,7 +204,7 @@ async function watchCheckpoints(
   const seen = { with: [] as Stall[][], without: [] as Stall[][] }
   const p999 = { with: [] as number[], without: [] as number[] }
   let taken = 0
-  let longestSliceMs = 0
+  let longestBeginMs = 0
   const phase = progress.phase('checkpoints', rounds * 2)
   for (let round = 0; round < rounds; round++) {
     for (const side of ['without', 'with'] as const) {
@@ -218,8 +218,8 @@ async function watchCheckpoints(
       p999[side].push(load.latencyMs['99.9'])
       const metrics = await forum.metrics()
       taken += metrics.get('agent_forum_checkpoints_total')!
-      const slice = metrics.get('agent_forum_checkpoint_longest_slice_seconds')!
-      longestSliceMs = Math.max(longestSliceMs, slice * 1e3)
+      const begin = metrics.get('agent_forum_checkpoint_begin_seconds')!
+      longestBeginMs = Math.max(longestBeginMs, begin * 1e3)
       await forum.stop()
       phase.tick()
     }
@@ -228,7 +228,7 @@ async function watchCheckpoints(
   const longest = (stalls: Stall[][]) => Math.max(...stalls.flat().map(({ stallMs }) => stallMs))
   const result = {
     taken,
-    longestSliceMs,
+    longestBeginMs,
     longestStallMs: { without: longest(seen.without), with: longest(seen.with) },
     p999Ms: { without: median(p999.without), with: median(p999.with) },
     stalls: seen.with[0],
@@ -240,7 +240,7 @@ async function watchCheckpoints(
     `a checkpoint every ${checkpointMb} MB of log, under replies: ${taken} were taken`,
     `  longest stall ${stall.with.toFixed(1)} ms (without: ${stall.without.toFixed(1)} ms); ` +
       `at most 10 ms: ${isShort ? 'met' : 'missed'}; ` +
-      `longest work on a checkpoint ${longestSliceMs.toFixed(1)} ms`,
+      `to begin a checkpoint took ${longestBeginMs.toFixed(1)} ms`,
     `  p99.9 of replies ${p999Ms.with.toFixed(1)} ms, ${ratio.toFixed(2)} x without; ` +
       `at most 2 x: ${ratio <= 2 ? 'met' : 'missed'}`,
   )
