@@ -6,13 +6,16 @@
 import { dropBytesMax, overloaded, tooLarge } from './exchange.ts'
 import type { Load } from './load.ts'
 
+const nothing = Buffer.alloc(0)
+
 export type Body = Buffer | typeof tooLarge | typeof overloaded
 
 export class IncomingBody {
   readonly #load: Load
   readonly #bytesMax: number
   readonly #done: (body: Body) => void
-  #parts: Buffer[] = []
+  /** What is kept, and room for more: a body may come byte by byte. */
+  #room: Buffer = nothing
   #kept = 0
   #bytes = 0
   #isDone = false
@@ -30,7 +33,7 @@ export class IncomingBody {
     return this.#bytes > dropBytesMax
   }
 
-  /** Takes a chunk that is its own from now on. */
+  /** Takes a chunk, which may be used otherwise afterwards. */
   add(chunk: Buffer): void {
     if (this.#isDone) return
     this.#bytes += chunk.byteLength
@@ -39,7 +42,7 @@ export class IncomingBody {
   }
 
   end(): void {
-    if (!this.#isDone) this.#finish(this.#refusal ?? Buffer.concat(this.#parts))
+    if (!this.#isDone) this.#finish(this.#refusal ?? this.#room.subarray(0, this.#kept))
   }
 
   /** Nothing more will come. */
@@ -52,10 +55,20 @@ export class IncomingBody {
     if (this.#bytes > this.#bytesMax) this.#refuse(tooLarge)
     else if (!this.#load.hasRoom(chunk.byteLength)) this.#refuse(overloaded)
     else {
-      this.#parts.push(chunk)
-      this.#kept += chunk.byteLength
+      this.#copy(chunk)
       this.#load.bodyBytes += chunk.byteLength
     }
+  }
+
+  #copy(chunk: Buffer): void {
+    const kept = this.#kept + chunk.byteLength
+    if (kept > this.#room.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(kept, 2 * this.#room.length))
+      this.#room.copy(larger, 0, 0, this.#kept)
+      this.#room = larger
+    }
+    chunk.copy(this.#room, this.#kept)
+    this.#kept = kept
   }
 
   #refuse(why: typeof tooLarge | typeof overloaded): void {
@@ -72,6 +85,6 @@ export class IncomingBody {
   #letGo(): void {
     this.#load.bodyBytes -= this.#kept
     this.#kept = 0
-    this.#parts = []
+    this.#room = nothing
   }
 }

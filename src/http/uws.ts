@@ -125,7 +125,7 @@ class UwsExchange implements Exchange {
 
   #take(body: IncomingBody, chunk: ArrayBuffer, isLast: boolean): void {
     if (isLast || body.isHopeless) this.#edge.slow.delete(this)
-    body.add(Buffer.from(chunk.slice(0)))
+    body.add(Buffer.from(chunk))
     if (isLast) body.end()
   }
 

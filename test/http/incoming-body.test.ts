@@ -1,5 +1,7 @@
 // Bodies that come in: B1 done is called once, B2 what is kept is counted and let go.
 
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { dropBytesMax, overloaded, tooLarge } from '../../src/http/exchange.ts'
@@ -21,6 +23,24 @@ t.test('body: in chunks: put together, counted until its end', async (t) => {
   body.end()
   t.strictSame(told, [Buffer.from('hello')])
   t.equal(load.bodyBytes, 0)
+})
+
+t.test('body: byte by byte: what is held follows its bytes, not its chunks', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const bytes = 100_000
+  const { told, body } = given(bytes, bytes)
+  const held = () => {
+    collect()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  const before = held()
+  for (let i = 0; i < bytes; i++) body.add(Buffer.from([i]))
+  const growth = held() - before
+  t.ok(growth < 10 * bytes, `${growth} bytes are held`)
+  body.end()
+  t.strictSame(told, [Buffer.from(Array.from({ length: bytes }, (_, i) => i))])
 })
 
 t.test('body: over its limit: let go at once, refused at its end', async (t) => {
