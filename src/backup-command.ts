@@ -13,7 +13,7 @@ import { realDisk, syncDirectory } from '../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { copyLiveLog } from '../wal/live-copy.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError, firstSentence } from './config.ts'
 import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
 import { copySecret } from './secret.ts'
@@ -137,6 +137,6 @@ function parse(args: string[]): { data: string; to: string } | null {
     return { data: values.data ?? './data', to: join(values.to) }
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${(error as Error).message.split(/\. |\n/, 1)[0]}; try backup --help`)
+    throw new ConfigError(`${firstSentence((error as Error).message)}; try backup --help`)
   }
 }

@@ -209,7 +209,7 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
 }
 
 /** Node explains at length how to pass positionals; the first sentence is what happened. */
-function firstSentence(message: string): string {
+export function firstSentence(message: string): string {
   return message.split(/\.\s|\n/, 1)[0]
 }
 

@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util'
 import { describeReport, inspectLog } from '../wal/inspect.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError, firstSentence } from './config.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { exportLog } from './wal-export.ts'
@@ -91,6 +91,6 @@ function parse(args: string[]): Wish {
     return { command, data: values.data ?? './data', out: values.out, copyTo: values['copy-to'] }
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${(error as Error).message.split(/\. |\n/, 1)[0]}; try wal --help`)
+    throw new ConfigError(`${firstSentence((error as Error).message)}; try wal --help`)
   }
 }

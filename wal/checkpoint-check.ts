@@ -2,7 +2,7 @@
 
 import { manifestNumbers, type Place, readManifest } from './checkpoint-files.ts'
 import { BadCheckpoint, verifyPages } from './checkpoint-reader.ts'
-import { codeOf, JournalError } from './errors.ts'
+import { codeOf, newerError } from './errors.ts'
 import { checkpointVersion, type Manifest, manifestName } from './manifest.ts'
 import type { Pause } from './pace.ts'
 
@@ -27,13 +27,7 @@ export async function checkCheckpoints(place: Place): Promise<CheckedCheckpoint[
 export async function checkCheckpoint(place: Place, number: number): Promise<CheckedCheckpoint> {
   const name = manifestName(number)
   const read = readManifest(place, number)
-  if (read.kind === 'newer') {
-    throw new JournalError(
-      76,
-      `${name} has format version ${read.version} and this program knows ${checkpointVersion}; ` +
-        'nothing was changed, start the newer program',
-    )
-  }
+  if (read.kind === 'newer') throw newerError(name, read.version, checkpointVersion)
   if (read.kind === 'bad') return { name, manifest: null, why: read.why }
   const { manifest } = read
   try {

@@ -26,7 +26,7 @@ import {
 import { BadCheckpoint, readPages, verifyPages } from './checkpoint-reader.ts'
 import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
 import { type Disk, syncDirectory } from './disk.ts'
-import { isOfSystem, JournalError, storageError } from './errors.ts'
+import { isOfSystem, JournalError, newerError, storageError } from './errors.ts'
 import type { Journal, Notice } from './journal.ts'
 import {
   checkpointVersion,
@@ -179,14 +179,15 @@ export class Checkpoints {
     for (const number of manifestNumbers(this.#place)) {
       const name = manifestName(number)
       const read = readManifest(this.#place, number)
-      if (read.kind === 'newer') throw newer(path.join(dir, name), read.version, checkpointVersion)
+      if (read.kind === 'newer')
+        throw newerError(path.join(dir, name), read.version, checkpointVersion)
       if (read.kind === 'bad') {
         this.bad.push({ name, why: read.why })
         continue
       }
       const { manifest } = read
       const { form } = this.#options
-      if (manifest.form > form) throw newer(path.join(dir, name), manifest.form, form)
+      if (manifest.form > form) throw newerError(path.join(dir, name), manifest.form, form)
       if (storeId !== null && manifest.storeId !== storeId) {
         const stores = `${manifest.storeId}, and the log of store ${storeId}`
         throw new JournalError(
@@ -262,12 +263,4 @@ export class Checkpoints {
       this.#options.onNotice({ event: 'checkpoint_leftovers', why: String(error) })
     }
   }
-}
-
-function newer(file: string, version: number, known: number): JournalError {
-  return new JournalError(
-    76,
-    `${file} has format version ${version} and this program knows ${known}; ` +
-      'nothing was changed, start the newer program',
-  )
 }

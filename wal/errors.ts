@@ -39,6 +39,15 @@ export function storageError(doing: string, error: unknown): JournalError {
   return new JournalError(74, `cannot ${doing}: ${why}`, { cause: error })
 }
 
+/** JournalError 76: `file` has a version of its format that is not known yet. */
+export function newerError(file: string, version: number, known: number): JournalError {
+  return new JournalError(
+    76,
+    `${file} has format version ${version} and this program knows ${known}; ` +
+      'nothing was changed, start the newer program',
+  )
+}
+
 /** JournalError 77: the bytes at `at` of `file`, where `position` should be, are not as written. */
 export function damageError(
   dir: string,

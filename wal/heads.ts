@@ -1,6 +1,6 @@
 // What the headers of all segments must agree on before the first frame is read.
 
-import { damageError, JournalError } from './errors.ts'
+import { damageError, newerError } from './errors.ts'
 import { formatVersion, type SegmentHeader } from './format.ts'
 import type { SegmentFile } from './segments.ts'
 
@@ -13,12 +13,7 @@ export function checkHeads(
   { dir, from }: { dir: string; from: number },
 ): SegmentHeader {
   for (const { path, head } of files) {
-    if (head.kind !== 'newer') continue
-    throw new JournalError(
-      76,
-      `${path} has format version ${head.version} and this program knows ${formatVersion}; ` +
-        'nothing was changed, start the newer program',
-    )
+    if (head.kind === 'newer') throw newerError(path, head.version, formatVersion)
   }
   const damage = (file: SegmentFile, position: number, what: string) =>
     damageError(dir, file.path, 0, position, what)
