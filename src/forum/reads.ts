@@ -121,6 +121,9 @@ export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): 
 /** A followed thread costs as much to look at as so many messages. */
 const messagesPerThread = 3
 
+/** The threads that are looked at for one poll. */
+let looked = new Uint32Array(1024)
+
 /** The threads that the caller follows with a message after this position. */
 function threadsWithNews(state: State, caller: number, after: number): number[] {
   const { messages, subscriptions } = state
@@ -137,9 +140,10 @@ function threadsWithNews(state: State, caller: number, after: number): number[] 
       if (isNewest && subscriptions.isSubscribed(caller, thread)) found.push(thread)
     }
   } else {
+    if (looked.length < followed) looked = new Uint32Array(2 * followed)
+    subscriptions.copyThreads(caller, looked)
     for (let i = 0; i < followed; i++) {
-      const thread = subscriptions.thread(caller, i)
-      if (lastPosition.get(thread) > after) found.push(thread)
+      if (lastPosition.get(looked[i]) > after) found.push(looked[i])
     }
   }
   return found

@@ -64,15 +64,15 @@ export class Subscriptions {
     return this.#following.length(identity)
   }
 
-  /** The `index`-th thread the identity follows; in no particular order. */
-  thread(identity: number, index: number): number {
-    return this.#following.get(identity, index)
+  /** Puts the threads that the identity follows at the start of `into`, in no particular order. */
+  copyThreads(identity: number, into: Uint32Array): void {
+    this.#following.copy(identity, 0, this.followed(identity), into)
   }
 
   /** The threads the identity follows. */
   *threadsOf(identity: number): Iterable<number> {
     const count = this.followed(identity)
-    for (let i = 0; i < count; i++) yield this.thread(identity, i)
+    for (let i = 0; i < count; i++) yield this.#following.get(identity, i)
   }
 
   /** Returns whether this changed anything. */
