@@ -80,6 +80,7 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const dir = mkdtempSync(join(options.dir, 'agent-forum-bench-'))
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true })) // after an interrupt too
   try {
     const results = await run(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
@@ -88,7 +89,6 @@ async function main(args: string[]): Promise<number> {
     return 0
   } finally {
     progress.stop()
-    rmSync(dir, { recursive: true })
   }
 }
 

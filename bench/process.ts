@@ -33,6 +33,9 @@ const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(1)) // or they would outlive it
+}
 
 function start(core: number, command: readonly string[], options: SpawnOptions): ChildProcess {
   const [program, ...args] = pinned(core, command)
