@@ -80,7 +80,8 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const dir = mkdtempSync(join(options.dir, 'agent-forum-bench-'))
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true })) // after an interrupt too
+  // After an interrupt, too.
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
   try {
     const results = await run(options, dir)
     if (options.json !== null) writeFileSync(options.json, JSON.stringify(results, null, 2))
