@@ -1,0 +1,76 @@
+// Kills the server under a swarm, again and again, and has every byte compared at the end; once
+// more after a last kill. Run by hand, as it takes a corpus and minutes:
+//
+//   node dist/test/faults/kill-swarm.js 50 --corpus discussions.ndjson.gz --connections 64
+//
+// The first argument says how many kills there are to be in the swarm's run; the rest is for it.
+// Exit code: 0 when all is identical and it was killed as often as that, else 1.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const main = join(import.meta.dirname, '../../src/main.js')
+const shortestLifeMs = 100
+const longestLifeMs = 500
+const patienceSeconds = '300'
+
+const dir = mkdtempSync(join(tmpdir(), 'kill-swarm-'))
+const saved = join(dir, 'saved.json')
+/** Small enough for checkpoints and new segments to come between the kills. */
+const small = ['--checkpoint-mb', '4', '--segment-mb', '4']
+
+let server: ChildProcess
+process.once('exit', () => {
+  server.kill('SIGKILL')
+  rmSync(dir, { recursive: true, force: true })
+})
+
+/** Starts the server; resolves to its URL when it serves. */
+async function serve(port: string): Promise<string> {
+  const args = ['serve', '--port', port, '--data', join(dir, 'data'), ...small]
+  server = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  for await (const line of createInterface({ input: server.stdout! })) {
+    const { msg, url } = JSON.parse(line) as { msg: string; url: string }
+    if (msg !== 'started') continue
+    server.stdout!.resume()
+    return url
+  }
+  throw new Error('the server did not start')
+}
+
+async function killAndServe(url: string): Promise<void> {
+  const ended = once(server, 'exit')
+  server.kill('SIGKILL')
+  await ended
+  await serve(new URL(url).port)
+}
+
+function swarm(url: string, args: readonly string[]): Promise<number | null> {
+  const all = [main, 'swarm', '--url', url, '--patience', patienceSeconds, ...args]
+  const child = spawn(process.execPath, all, { stdio: 'inherit' })
+  return once(child, 'exit').then(([code]) => code)
+}
+
+const [wanted, ...swarmFlags] = process.argv.slice(2)
+const url = await serve('0')
+let code: number | null | undefined
+const run = swarm(url, ['--save', saved, ...swarmFlags]).then((ended) => {
+  code = ended
+})
+let kills = 0
+while (code === undefined && kills < Number(wanted)) {
+  await sleep(shortestLifeMs + Math.random() * (longestLifeMs - shortestLifeMs))
+  if (code !== undefined) break
+  await killAndServe(url)
+  kills += 1
+}
+await run
+await killAndServe(url)
+const again = await swarm(url, ['--verify', saved, ...swarmFlags])
+console.log(`killed ${kills} times: the swarm ended with ${code}; after one more kill: ${again}`)
+process.exit(code === 0 && again === 0 && kills === Number(wanted) ? 0 : 1)
