@@ -6,6 +6,7 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Admission as Asked, Refusal } from '../forum/forum.ts'
 import type { Load } from './load.ts'
+import { residentMemory } from './open-files.ts'
 
 const lookMs = 250
 /** V8 ends the process at its limit, and is slow before that. */
@@ -16,6 +17,7 @@ const stallMs = 1000
 const memoryRetryAfterSeconds = 30
 
 export interface Memory {
+  /** NaN while the system does not tell. */
   rss: number
   heapUsed: number
   heapLimit: number
@@ -87,5 +89,5 @@ export class Admission implements Asked {
 
 function memoryNow(): Memory {
   const { used_heap_size: heapUsed, heap_size_limit: heapLimit } = getHeapStatistics()
-  return { rss: process.memoryUsage.rss(), heapUsed, heapLimit }
+  return { rss: residentMemory(), heapUsed, heapLimit }
 }

@@ -92,8 +92,11 @@ class NodeExchange implements Exchange {
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     const response = this.#response
-    if (response.destroyed) return
+    const { socket } = this.#request
+    if (response.destroyed || socket.destroyed) return
     this.#waitForReader(body?.length ?? 0)
+    // Given up. What its client had sent ahead is still read: it must not be answered, and kept.
+    if (socket.destroyed) return
     const lines = `Content-Type: ${type}${headers}${standardHeaders}`.split('\r\n')
     if (body !== null) lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
     if (this.#closes) lines.push('Connection: close')

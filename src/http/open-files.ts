@@ -1,5 +1,6 @@
-// How many files and connections this process has open, and how many it may have. Where the system
-// does not show them: NaN.
+// How many files and connections this process has open, how many it may have, and how much memory
+// it holds. Where the system does not show them: NaN. It shows them as files, so it cannot when no
+// descriptor is left.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 
@@ -17,6 +18,15 @@ export function openFilesMax(): number {
     const limits = readFileSync('/proc/self/limits', 'utf8')
     const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)![1]
     return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** In bytes. */
+export function residentMemory(): number {
+  try {
+    return process.memoryUsage.rss()
   } catch {
     return Number.NaN
   }

@@ -1,9 +1,10 @@
 // What the node says about itself at /metrics. Base units; no id or text of a caller is a label.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import type { Journal } from '../../wal/journal.ts'
 import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
-import { openFiles } from '../http/open-files.ts'
+import { openFiles, residentMemory } from '../http/open-files.ts'
 import type { State } from '../state/state.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
 import type { Vitals } from './vitals.ts'
@@ -165,10 +166,10 @@ function checkpoints({ checkpoints, journal }: Vitals): string {
 
 function processBasics(): string {
   const { user, system } = process.cpuUsage()
-  const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
+  const { used_heap_size: heapUsed, external_memory: external } = getHeapStatistics()
   return [
     counter('process_cpu_seconds_total', 'User and system time.', (user + system) / 1e6),
-    gauge('process_resident_memory_bytes', 'Memory held.', rss),
+    gauge('process_resident_memory_bytes', 'Memory held.', residentMemory()),
     gauge(
       'process_start_time_seconds',
       'Since the epoch.',
@@ -176,6 +177,6 @@ function processBasics(): string {
     ),
     gauge('process_open_fds', 'Open files and connections.', openFiles()),
     gauge('nodejs_heap_size_used_bytes', 'The JS heap.', heapUsed),
-    gauge('nodejs_array_buffers_bytes', 'Outside the JS heap.', arrayBuffers),
+    gauge('nodejs_external_memory_bytes', 'Outside the JS heap.', external),
   ].join('')
 }

@@ -50,6 +50,16 @@ async function killAndServe(url: string): Promise<void> {
   await serve(new URL(url).port)
 }
 
+/** Resolves when the swarm has begun to publish: before, it gives up at once. */
+async function published(url: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/api/threads`)
+    const { threads } = (await answer.json()) as { threads: unknown[] }
+    if (threads.length > 0) return
+    await sleep(shortestLifeMs)
+  }
+}
+
 function swarm(url: string, args: readonly string[]): Promise<number | null> {
   const all = [main, 'swarm', '--url', url, '--patience', patienceSeconds, ...args]
   const child = spawn(process.execPath, all, { stdio: 'inherit' })
@@ -57,11 +67,14 @@ function swarm(url: string, args: readonly string[]): Promise<number | null> {
 }
 
 const [wanted, ...swarmFlags] = process.argv.slice(2)
-const url = await serve('0')
+// Below the ports that callers are given: one of them must not take it while nobody listens.
+const port = 20_000 + Math.floor(Math.random() * 10_000)
+const url = await serve(`${port}`)
 let code: number | null | undefined
 const run = swarm(url, ['--save', saved, ...swarmFlags]).then((ended) => {
   code = ended
 })
+await Promise.race([run, published(url)])
 let kills = 0
 while (code === undefined && kills < Number(wanted)) {
   await sleep(shortestLifeMs + Math.random() * (longestLifeMs - shortestLifeMs))
