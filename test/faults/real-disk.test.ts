@@ -235,7 +235,9 @@ t.test('start: as a user who may not write there: one line, 74', needsRoot, asyn
   chmodSync(dirname(foreign), 0o755)
   mkdirSync(foreign, { mode: 0o755 })
   for (const data of [foreign, join(foreign, 'new')]) {
-    const command = [process.execPath, program, 'serve', '--port', '0', '--data', data]
+    // Without the environment, by which the test runner would have it write a file of its own.
+    const command = ['env', '-i', process.execPath, program]
+    command.push('serve', '--port', '0', '--data', data)
     const { status, stderr } = spawnSync('setpriv', ['--reuid=65534', '--clear-groups', ...command])
     t.equal(status, 74)
     t.match(`${stderr}`, /^agent-forum: cannot [^\n]+ EACCES: [^\n]+\n$/)
