@@ -38,7 +38,8 @@ t.test('body: byte by byte: what is held follows its bytes, not its chunks', asy
   const before = held()
   for (let i = 0; i < bytes; i++) body.add(Buffer.from([i]))
   const growth = held() - before
-  t.ok(growth < 10 * bytes, `${growth} bytes are held`)
+  // A chunk kept as an object would cost 110 bytes; a megabyte is what compiling this may take.
+  t.ok(growth < 30 * bytes, `${growth} bytes are held`)
   body.end()
   t.strictSame(told, [Buffer.from(Array.from({ length: bytes }, (_, i) => i))])
 })
