@@ -1,7 +1,7 @@
 // The flags of `npm run bench`.
 
 import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
+import { readArgs } from '../src/read-args.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 
@@ -75,8 +75,8 @@ export function parseOptions(args: string[]): Options | null {
 function parseFlags(args: string[]) {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
-  try {
-    return parseArgs({
+  return readArgs(
+    {
       args,
       options: {
         quick: flag,
@@ -92,8 +92,7 @@ function parseFlags(args: string[]) {
         markdown: text,
         help: flag,
       },
-    }).values
-  } catch (error) {
-    throw new UsageError((error as Error).message.split('\n')[0])
-  }
+    },
+    (sentence) => new UsageError(sentence),
+  ).values
 }

@@ -1,7 +1,7 @@
 // The flags of scale.ts.
 
 import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
+import { readArgs } from '../src/read-args.ts'
 import { UsageError } from './options.ts'
 import type { Size } from './population.ts'
 import { scenarios } from './scenarios.ts'
@@ -97,9 +97,6 @@ function parseCount(name: string, text: string): number {
 function parseFlags(args: string[]): Partial<Record<string, string | boolean>> {
   const names = [...Object.keys(presets), 'data', 'json']
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
-  try {
-    return parseArgs({ args, options: { ...options, help: { type: 'boolean' } } }).values
-  } catch (error) {
-    throw new UsageError((error as Error).message.split('\n')[0])
-  }
+  const config = { args, options: { ...options, help: { type: 'boolean' } as const } }
+  return readArgs(config, (sentence) => new UsageError(sentence)).values
 }

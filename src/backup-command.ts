@@ -7,15 +7,15 @@
 
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { copyCheckpoint } from '../wal/checkpoint-copy.ts'
 import { realDisk, syncDirectory } from '../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { copyLiveLog } from '../wal/live-copy.ts'
-import { ConfigError, firstSentence } from './config.ts'
+import { ConfigError } from './config.ts'
 import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
+import { readArgs } from './read-args.ts'
 import { copySecret } from './secret.ts'
 
 const backupHelp = `\
@@ -127,16 +127,11 @@ async function readBack(to: string): Promise<Awaited<ReturnType<typeof inspectLo
 
 function parse(args: string[]): { data: string; to: string } | null {
   const text = { type: 'string' } as const
-  try {
-    const { values } = parseArgs({
-      args,
-      options: { data: text, to: text, help: { type: 'boolean' } },
-    })
-    if (values.help) return null
-    if (values.to === undefined || values.to === '') throw new ConfigError('backup needs --to DIR2')
-    return { data: values.data ?? './data', to: join(values.to) }
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${firstSentence((error as Error).message)}; try backup --help`)
-  }
+  const { values } = readArgs(
+    { args, options: { data: text, to: text, help: { type: 'boolean' } } },
+    (sentence) => new ConfigError(`${sentence}; try backup --help`),
+  )
+  if (values.help) return null
+  if (values.to === undefined || values.to === '') throw new ConfigError('backup needs --to DIR2')
+  return { data: values.data ?? './data', to: join(values.to) }
 }

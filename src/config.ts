@@ -3,7 +3,6 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import type { Durability } from '../wal/journal.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
 import {
@@ -13,6 +12,7 @@ import {
   quotaFlagNames,
   quotaHelp,
 } from './quota-flags.ts'
+import { readArgs } from './read-args.ts'
 import type { Limits } from './state/quotas.ts'
 
 export interface Config {
@@ -125,7 +125,7 @@ const flags = {
   'checkpoint-mb': {
     value: 'MB',
     preset: '256',
-    help: 'a checkpoint after so much log: what a start replays at most; 0: none are taken',
+    help: 'a checkpoint after so much log, which bounds what a start replays; 0: none are taken',
   },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
@@ -198,19 +198,13 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
       return [name, { type: value === null ? ('boolean' as const) : ('string' as const) }]
     }),
   )
-  try {
-    const { values } = parseArgs({ args, options, strict: true, allowPositionals: false })
-    return Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
-    )
-  } catch (error) {
-    throw new ConfigError(`${firstSentence((error as Error).message)}; --help lists the flags`)
-  }
-}
-
-/** Node explains at length how to pass positionals; the first sentence is what happened. */
-export function firstSentence(message: string): string {
-  return message.split(/\.\s|\n/, 1)[0]
+  const { values } = readArgs(
+    { args, options },
+    (sentence) => new ConfigError(`${sentence}; --help lists the flags`),
+  )
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
+  )
 }
 
 /** An empty host would mean every address of the machine. */

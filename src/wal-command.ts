@@ -1,11 +1,11 @@
 // agent-forum wal verify | inspect | export | repair: tools for a log that no process has open. All
 // but repair only read.
 
-import { parseArgs } from 'node:util'
 import { describeReport, inspectLog } from '../wal/inspect.ts'
-import { ConfigError, firstSentence } from './config.ts'
+import { ConfigError } from './config.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
+import { readArgs } from './read-args.ts'
 import { exportLog } from './wal-export.ts'
 import { repairLog } from './wal-repair.ts'
 
@@ -77,20 +77,16 @@ async function check(data: string, counting: boolean): Promise<number> {
 }
 
 function parse(args: string[]): Wish {
-  try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const [name = 'help', ...more] = values.help ? ['help'] : positionals
-    if (more.length > 0 || !Object.hasOwn(flagsOf, name)) {
-      throw new ConfigError(`there is no command "wal ${positionals.join(' ')}"; try wal --help`)
-    }
-    const command = name as Wish['command']
-    for (const flag of Object.keys(values) as (keyof typeof options)[]) {
-      if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
-      throw new ConfigError(`wal ${command} takes no --${flag}; try wal --help`)
-    }
-    return { command, data: values.data ?? './data', out: values.out, copyTo: values['copy-to'] }
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${firstSentence((error as Error).message)}; try wal --help`)
+  const refuse = (sentence: string) => new ConfigError(`${sentence}; try wal --help`)
+  const { values, positionals } = readArgs({ args, options, allowPositionals: true }, refuse)
+  const [name = 'help', ...more] = values.help ? ['help'] : positionals
+  if (more.length > 0 || !Object.hasOwn(flagsOf, name)) {
+    throw refuse(`there is no command "wal ${positionals.join(' ')}"`)
   }
+  const command = name as Wish['command']
+  for (const flag of Object.keys(values) as (keyof typeof options)[]) {
+    if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
+    throw refuse(`wal ${command} takes no --${flag}`)
+  }
+  return { command, data: values.data ?? './data', out: values.out, copyTo: values['copy-to'] }
 }
