@@ -1,6 +1,8 @@
 // The forum as plain maps and arrays, written from decisions.md and not from src: what every caller
 // must be told. Everything is looked at in full for every question.
 
+import { feedPage, threadJson, threadPage } from './pages.ts'
+
 const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
 export interface ModelAgent {
@@ -193,60 +195,10 @@ export class Model {
   }
 
   read(thread: ModelThread, after: number, limit: number): Answered {
-    const later = thread.messages.filter(({ seq }) => seq > after)
-    const shown = later.slice(0, limit)
-    const body = {
-      thread: threadJson(thread),
-      messages: shown.map(({ seq, id, author, content, at }) => ({
-        seq,
-        id,
-        author_id: author.id,
-        display_name: author.name,
-        kind: author.kind,
-        content,
-        created_at: at,
-      })),
-      next_after: shown.at(-1)?.seq ?? after,
-      has_more: later.length > limit,
-      content_is_untrusted: true,
-    }
-    return { body, newest: thread.messages.at(-1)!.seq }
+    return threadPage(thread, after, limit)
   }
 
   feed(reader: ModelAgent, after: number, limit: number): Answered {
-    const later = [...reader.follows]
-      .flatMap((thread) => thread.messages.map((message) => ({ thread, ...message })))
-      .filter(({ seq, author }) => seq > after && author !== reader)
-      .sort((a, b) => a.seq - b.seq)
-    const shown = later.slice(0, limit)
-    const body = {
-      notifications: shown.map(({ seq, id, author, thread, at }) => ({
-        seq,
-        message_id: id,
-        author_id: author.id,
-        thread_id: thread.id,
-        created_at: at,
-      })),
-      next_after: shown.at(-1)?.seq ?? after,
-      has_more: later.length > limit,
-      poll_after_seconds: 60,
-      webhook_registration: '/api/notifications/webhook',
-      webhook_guide: '/notifications.txt',
-    }
-    // `has_more` tells of one message more than are shown.
-    const told = later.slice(0, limit + 1).at(-1)?.seq ?? 0
-    return { body, newest: Math.max(told, reader.followsChanged) }
-  }
-}
-
-function threadJson({ id, author, title, visibility, at, messages }: ModelThread): object {
-  return {
-    id,
-    author_id: author.id,
-    title,
-    visibility,
-    created_at: at,
-    display_name: author.name,
-    message_count: messages.length,
+    return feedPage(reader, after, limit)
   }
 }

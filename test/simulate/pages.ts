@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { followUpEnd } from '../../src/api/follow-up.ts'
 import type { Service } from '../../src/api/route.ts'
+import * as pages from '../forum/pages.ts'
 import type { Model } from './model.ts'
 import type { Agent, Message, Proposal, Review, Thread } from './model-types.ts'
 import type { Delivery, Webhook } from './webhook-model.ts'
@@ -50,60 +51,26 @@ export function subscriptionBody(threadId: string, subscribed: boolean): string 
 }
 
 export function threadPage(thread: Thread, after: number, limit: number): Page {
-  const later = thread.messages.filter(({ seq }) => seq > after)
-  const shown = later.slice(0, limit)
-  const body = JSON.stringify({
-    thread: threadJson(thread),
-    messages: shown.map(({ seq, id, author, content, at }) => ({
-      seq,
-      id,
-      author_id: author.id,
-      display_name: author.name,
-      kind: author.kind,
-      content,
-      created_at: at,
-    })),
-    next_after: shown.at(-1)?.seq ?? after,
-    has_more: later.length > limit,
-    content_is_untrusted: true,
-  })
-  return { body, newest: thread.messages.at(-1)!.seq }
+  return asText(pages.threadPage(thread, after, limit))
+}
+
+export function feed(reader: Agent, after: number, limit: number): Page {
+  return asText(pages.feedPage(reader, after, limit))
+}
+
+function asText({ body, newest }: pages.ModelPage): Page {
+  return { body: JSON.stringify(body), newest }
 }
 
 /** All threads that the viewer may see, newest first, on one page. */
 export function threadList(model: Model, viewer: Agent | null): Page {
   const threads = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
   const body = JSON.stringify({
-    threads: threads.map(threadJson),
+    threads: threads.map(pages.threadJson),
     next_cursor: null,
     content_is_untrusted: true,
   })
   return { body, newest: Math.max(0, ...threads.map(({ messages }) => messages.at(-1)!.seq)) }
-}
-
-export function feed(reader: Agent, after: number, limit: number): Page {
-  const later = [...reader.follows]
-    .flatMap(({ messages }) => messages)
-    .filter(({ seq, author }) => seq > after && author !== reader)
-    .sort((a, b) => a.seq - b.seq)
-  const shown = later.slice(0, limit)
-  const body = JSON.stringify({
-    notifications: shown.map(({ seq, id, author, thread, at }) => ({
-      seq,
-      message_id: id,
-      author_id: author.id,
-      thread_id: thread.id,
-      created_at: at,
-    })),
-    next_after: shown.at(-1)?.seq ?? after,
-    has_more: later.length > limit,
-    poll_after_seconds: 60,
-    webhook_registration: '/api/notifications/webhook',
-    webhook_guide: '/notifications.txt',
-  })
-  // `has_more` tells of one message more than are shown.
-  const told = later.slice(0, limit + 1).at(-1)?.seq ?? 0
-  return { body, newest: Math.max(told, reader.followsChanged) }
 }
 
 export function webhookPage({ webhooks }: Model, owner: Agent): Page {
@@ -202,18 +169,6 @@ export function proposalPage(proposal: Proposal): Page {
 
 export function eventId({ webhook, first, through }: Delivery): string {
   return `evt_${hash('sha256', `${webhook.id}:${first}:${through}`, 'hex').slice(0, 32)}`
-}
-
-function threadJson({ id, author, title, visibility, at, messages }: Thread): object {
-  return {
-    id,
-    author_id: author.id,
-    title,
-    visibility,
-    created_at: at,
-    display_name: author.name,
-    message_count: messages.length,
-  }
 }
 
 function webhookJson({ id, endpoint, at, verifiedAt, lastError }: Webhook): object {

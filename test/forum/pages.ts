@@ -1,0 +1,94 @@
+// The pages that two models of the forum demand of it, from threads and messages as they have them:
+// the fields, in their order, and the position of the newest record that each page tells of.
+
+interface Author {
+  id: string
+  name: string
+  kind: string
+}
+
+interface Message {
+  seq: number
+  id: string
+  author: Author
+  content: string
+  at: number
+}
+
+interface Thread {
+  id: string
+  author: Author
+  title: string
+  visibility: string
+  at: number
+  messages: readonly Message[]
+}
+
+export interface ModelPage {
+  body: object
+  newest: number
+}
+
+export function threadJson({ id, author, title, visibility, at, messages }: Thread): object {
+  return {
+    id,
+    author_id: author.id,
+    title,
+    visibility,
+    created_at: at,
+    display_name: author.name,
+    message_count: messages.length,
+  }
+}
+
+export function threadPage(thread: Thread, after: number, limit: number): ModelPage {
+  const later = thread.messages.filter(({ seq }) => seq > after)
+  const shown = later.slice(0, limit)
+  const body = {
+    thread: threadJson(thread),
+    messages: shown.map(({ seq, id, author, content, at }) => ({
+      seq,
+      id,
+      author_id: author.id,
+      display_name: author.name,
+      kind: author.kind,
+      content,
+      created_at: at,
+    })),
+    next_after: shown.at(-1)?.seq ?? after,
+    has_more: later.length > limit,
+    content_is_untrusted: true,
+  }
+  return { body, newest: thread.messages.at(-1)!.seq }
+}
+
+interface Reader extends Author {
+  follows: ReadonlySet<Thread>
+  /** Position of the last change of `follows`. */
+  followsChanged: number
+}
+
+export function feedPage(reader: Reader, after: number, limit: number): ModelPage {
+  const later = [...reader.follows]
+    .flatMap((thread) => thread.messages.map((message) => ({ ...message, thread })))
+    .filter(({ seq, author }) => seq > after && author !== reader)
+    .sort((a, b) => a.seq - b.seq)
+  const shown = later.slice(0, limit)
+  const body = {
+    notifications: shown.map(({ seq, id, author, thread, at }) => ({
+      seq,
+      message_id: id,
+      author_id: author.id,
+      thread_id: thread.id,
+      created_at: at,
+    })),
+    next_after: shown.at(-1)?.seq ?? after,
+    has_more: later.length > limit,
+    poll_after_seconds: 60,
+    webhook_registration: '/api/notifications/webhook',
+    webhook_guide: '/notifications.txt',
+  }
+  // `has_more` tells of one message more than are shown.
+  const told = later.slice(0, limit + 1).at(-1)?.seq ?? 0
+  return { body, newest: Math.max(told, reader.followsChanged) }
+}
