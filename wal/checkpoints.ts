@@ -6,8 +6,9 @@
 // C1. A manifest has its name only when all it names is durable, the log up to its position too.
 // C2. Two are kept, and the log since the older one. Nothing is removed before the new one is
 //     read back and found as written.
-// C3. A checkpoint that cannot be used is put aside, never removed, and only after the start has
-//     succeeded without it: a start that is refused changes nothing.
+// C3. The manifest of a checkpoint that cannot be used is put aside, never removed, and only after
+//     the start has succeeded without it: a start that is refused changes nothing. Its pages go
+//     when no kept manifest names them.
 // C4. A checkpoint that fails leaves things as they were; the next one has another number.
 
 import path from 'node:path'
