@@ -238,6 +238,21 @@ export async function startForum(t: Test, flags: readonly string[] = []): Promis
   return forum
 }
 
+/** A forum on a directory that is there already. It is killed when the test ends. */
+export async function startForumOn(
+  t: Test,
+  data: string,
+  flags: readonly string[],
+): Promise<Forum> {
+  const forum = new Forum(data, flags)
+  t.teardown(async () => {
+    await forum.stop('SIGKILL')
+    await forum.agent.destroy()
+  })
+  await forum.start()
+  return forum
+}
+
 /** A published thread's id. Throws when it was not published. */
 export async function publishedThread(author: Client, fields = {}): Promise<string> {
   const { status, body, text } = await author.thread(fields)

@@ -10,19 +10,10 @@ import t, { type Test } from 'tap'
 import { runBackup } from '../../src/backup-command.ts'
 import { ConfigError } from '../../src/config.ts'
 import { JournalError } from '../../wal/errors.ts'
-import { type Client, Forum, newKey, publishedThread, startForum } from '../api/harness.ts'
+import { type Client, publishedThread, startForum, startForumOn } from '../api/harness.ts'
 import { dataDirectory, run } from '../api/process.ts'
 
-/** A forum on a directory that is there already; it ends with the test. */
-async function startOn(t: Test, data: string): Promise<Forum> {
-  const forum = new Forum(data, ['--segment-mb', '1'])
-  t.teardown(async () => {
-    await forum.stop('SIGKILL')
-    await forum.agent.destroy()
-  })
-  await forum.start()
-  return forum
-}
+const small = ['--segment-mb', '1']
 
 /** The exported records of a log that is whole. */
 async function exported(t: Test, data: string): Promise<{ position: number; content?: string }[]> {
@@ -34,26 +25,35 @@ async function exported(t: Test, data: string): Promise<{ position: number; cont
     .map((line) => JSON.parse(line))
 }
 
-async function publish(author: Client, thread: string, content: string): Promise<number> {
-  const reply = `/api/threads/${thread}/replies`
-  const { status } = await author.post(reply, { content }, { 'idempotency-key': newKey() })
-  return status
-}
-
-t.test('backup: a node that agents write to: everything answered before is in it', async (t) => {
-  const forum = await startForum(t, ['--segment-mb', '1'])
-  const ana = await forum.identity()
-  const thread = await publishedThread(ana)
+/** Four agents that reply until they are stopped; `answered` grows by what was published. */
+function keepWriting(
+  ana: Client,
+  thread: string,
+  { characters, restMs }: { characters: number; restMs: number },
+) {
   const answered: string[] = []
   let running = true
   const writing = Array.from({ length: 4 }, async (_, agent) => {
     for (let n = 0; running; n++) {
-      const content = `agent ${agent} says ${n} ${'.'.repeat(500)}`
-      const status = await publish(ana, thread, content)
+      const content = `agent ${agent} says ${n} `.padEnd(characters, '.')
+      const { status } = await ana.reply(thread, content)
+      if (restMs > 0) await sleep(restMs)
       if (status === 201) answered.push(content)
       else if (status !== 503) throw new Error(`${status}`)
     }
   })
+  const stop = async () => {
+    running = false
+    await Promise.all(writing)
+  }
+  return { answered, stop }
+}
+
+t.test('backup: a node that agents write to: everything answered before is in it', async (t) => {
+  const forum = await startForum(t, small)
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana)
+  const { answered, stop } = keepWriting(ana, thread, { characters: 500, restMs: 0 })
   while (answered.length < 100) await sleep(10)
   const before = answered.length
   const copy = `${forum.data}-copy`
@@ -77,25 +77,15 @@ t.test('backup: a node that agents write to: everything answered before is in it
   t.equal(statSync(copy).mode & 0o777, 0o700)
   t.equal(statSync(join(copy, 'secret')).mode & 0o777, 0o600)
   t.match((await run(['wal', 'verify', '--data', copy])).stdout, /: sealed\n$/)
-  running = false
-  await Promise.all(writing)
+  await stop()
 })
 
 t.test('backup: a node that takes checkpoints and drops log: a start gives all back', async (t) => {
-  const forum = await startForum(t, ['--segment-mb', '1', '--checkpoint-mb', '1'])
+  const forum = await startForum(t, [...small, '--checkpoint-mb', '1'])
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
-  const answered: string[] = []
-  let running = true
-  const writing = Array.from({ length: 4 }, async (_, agent) => {
-    for (let n = 0; running; n++) {
-      const content = `agent ${agent} says ${n} `.padEnd(8000, '.')
-      const status = await publish(ana, thread, content)
-      await sleep(5) // the machine has other work
-      if (status === 201) answered.push(content)
-      else if (status !== 503) throw new Error(`${status}`)
-    }
-  })
+  // It rests, as the machine has other work.
+  const { answered, stop } = keepWriting(ana, thread, { characters: 8000, restMs: 5 })
   const firstSegment = join(forum.data, '0000000001.wal')
   const deadline = Date.now() + 30_000
   while (existsSync(firstSegment) && Date.now() < deadline) await sleep(50)
@@ -112,12 +102,11 @@ t.test('backup: a node that takes checkpoints and drops log: a start gives all b
     )
     copies.push({ copy, before })
   }
-  running = false
-  await Promise.all(writing)
+  await stop()
   await forum.stop()
   for (const { copy, before } of copies) {
     t.equal((await run(['wal', 'verify', '--data', copy])).code, 0)
-    const restored = await startOn(t, copy)
+    const restored = await startForumOn(t, copy, small)
     const shown = new Set<string>()
     for (let after = 0, more = true; more; ) {
       const { body } = await restored.anonymous.get(

@@ -3,29 +3,14 @@
 // Method: two nodes on copies of one backup, beside pollers that have seen more than it holds.
 
 import { cpSync } from 'node:fs'
-import t, { type Test } from 'tap'
-import { type Client, Forum, newKey, publishedThread, startForum } from '../api/harness.ts'
+import t from 'tap'
+import { type Client, publishedThread, startForum, startForumOn } from '../api/harness.ts'
 import { run } from '../api/process.ts'
 
-/** A forum on a directory that is there already; it ends with the test. */
-async function startOn(t: Test, data: string): Promise<Forum> {
-  const forum = new Forum(data, ['--segment-mb', '1'])
-  t.teardown(async () => {
-    await forum.stop('SIGKILL')
-    await forum.agent.destroy()
-  })
-  await forum.start()
-  return forum
-}
-
-async function publish(author: Client, thread: string, content: string): Promise<number> {
-  const reply = `/api/threads/${thread}/replies`
-  const { status } = await author.post(reply, { content }, { 'idempotency-key': newKey() })
-  return status
-}
+const small = ['--segment-mb', '1']
 
 t.test('restore: pollers with cursors from beyond its end: they miss nothing', async (t) => {
-  const forum = await startForum(t, ['--segment-mb', '1'])
+  const forum = await startForum(t, small)
   const [ana, ben] = [await forum.identity(), await forum.identity()]
   const thread = await publishedThread(ana)
   await ben.post(`/api/threads/${thread}/subscribe`, {})
@@ -35,18 +20,18 @@ t.test('restore: pollers with cursors from beyond its end: they miss nothing', a
   t.equal((await run(['backup', '--data', forum.data, '--to', copy])).code, 0)
   const again = `${copy}-again`
   cpSync(copy, again, { recursive: true })
-  for (let n = 0; n < 10; n++) t.equal(await publish(ana, thread, `lost ${n}`), 201)
+  for (let n = 0; n < 10; n++) t.equal((await ana.reply(thread, `lost ${n}`)).status, 201)
   const seen = (await ben.get('/api/notifications?after=0')).body.next_after
 
   const epochs = [first.epoch]
   for (const data of [copy, again]) {
-    const restored = await startOn(t, data)
+    const restored = await startForumOn(t, data, small)
     const poller = Object.assign(Object.create(ben), { forum: restored }) as Client
     const author = Object.assign(Object.create(ana), { forum: restored }) as Client
     const empty = (await poller.get(`/api/notifications?after=${seen}`)).body
     t.same(empty.notifications, [])
     t.ok(empty.next_after < seen, 'the cursor is taken back')
-    t.equal(await publish(author, thread, 'after the restore'), 201)
+    t.equal((await author.reply(thread, 'after the restore')).status, 201)
     const page = (await poller.get(`/api/notifications?after=${seen}`)).body
     t.same(
       page.notifications,
