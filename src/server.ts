@@ -54,6 +54,8 @@ export interface Ground extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
   pause?: Pause
   /** Takes requests. */
   listen?: Listen
+  /** Says when what came in is worked off (http/turn.ts). */
+  atTurnEnd?: (end: () => void) => void
   /** Posts to webhooks. */
   send?: Send
 }
@@ -68,7 +70,9 @@ export async function startNode(
   const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
-  const edge = new Edge(routesOf(config), availability, config, load)
+  const { trustProxy } = config
+  const { atTurnEnd } = ground
+  const edge = new Edge(routesOf(config), availability, { trustProxy, atTurnEnd }, load)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName }
   const state = newState(config)
@@ -86,7 +90,7 @@ export async function startNode(
     opsPort === 0
       ? null
       : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
-  const options = { load, behindProxy: config.trustProxy }
+  const options = { load, behindProxy: trustProxy }
   const listener = await orClose(recovering, '--host or --port', () =>
     http.listen(host, port, onRequest, options),
   )
@@ -114,7 +118,7 @@ export async function startNode(
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
   const failed = watch(journal, gate, wakeups)
-  edge.open(service, gate)
+  edge.open(service, gate, () => journal.flush())
   availability.refusal = null
   const stopExpiry = startExpiry(forum)
   wakeups.resume()

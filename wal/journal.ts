@@ -67,6 +67,8 @@ export interface Journal {
   readonly health: Health
   /** Returns the record's position. Never waits. Throws on our own bugs only. */
   append(record: unknown): number
+  /** Writes what was appended now, and not at the turn's end, where a sync may begin. */
+  flush(): void
   /** Called whenever `durable` has moved. One listener. */
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */

@@ -111,10 +111,18 @@ export class Writer implements Journal {
       this.#flushPlanned = true
       setImmediate(() => {
         this.#flushPlanned = false
-        this.#flush()
+        this.flush()
       })
     }
     return ++this.#position
+  }
+
+  flush(): void {
+    if (this.#state !== 'open' || this.#batch.count === 0 || !this.#mayFlush()) return
+    this.#writeBatch()
+    const soon = this.#uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
+    if (this.#always || soon) this.#startSync()
+    if (!this.#always && this.#state === 'open') this.onDurable(this.#written)
   }
 
   stats(): JournalStats {
@@ -126,7 +134,7 @@ export class Writer implements Journal {
   sync(): Promise<void> {
     if (this.failure !== null) return Promise.reject(this.failure)
     setImmediate(() => {
-      if (this.#state === 'open') this.#flush()
+      if (this.#state === 'open') this.flush()
       if (this.#syncs.length === 0) this.#startSync()
       this.#waiters.advance(this.#synced)
     })
@@ -174,14 +182,6 @@ export class Writer implements Journal {
     if (!this.#always || this.#syncs.length === 0) return true
     const { besideBytesMin } = this.#options.limits
     return this.#syncs.length < syncsInFlightMax && this.#batch.length >= besideBytesMin
-  }
-
-  #flush(): void {
-    if (this.#state !== 'open' || this.#batch.count === 0 || !this.#mayFlush()) return
-    this.#writeBatch()
-    const soon = this.#uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
-    if (this.#always || soon) this.#startSync()
-    if (!this.#always && this.#state === 'open') this.onDurable(this.#written)
   }
 
   #writeBatch(): void {
@@ -257,7 +257,7 @@ export class Writer implements Journal {
     this.#spare.onSynced(position)
     if (moved && this.#always) this.onDurable(position)
     this.#waiters.advance(position)
-    this.#flush()
+    this.flush()
     if (this.#waiters.count > 0) this.#startSync()
     this.#sealWhenIdle()
     this.#closeStep()

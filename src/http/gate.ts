@@ -19,10 +19,7 @@ export class Gate {
   }
 
   /** Keeps an answer until its position is durable, or never will be, and tells `leave` which. */
-  keep(position: number, answer: object, leave: (isDurable: boolean) => void): void {
-    // A page lies in memory that the next request uses. (A Buffer's own `slice` would not copy it.)
-    if ('body' in answer && answer.body instanceof Uint8Array)
-      answer.body = Buffer.from(answer.body)
+  keep(position: number, leave: (isDurable: boolean) => void): void {
     this.#waiting.push({ position, leave })
   }
 

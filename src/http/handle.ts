@@ -8,7 +8,6 @@
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
-import { type Schema, type Violation, validator } from '../api/schema.ts'
 import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
 import { refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
@@ -17,18 +16,29 @@ import { type Exchange, jsonType, overloaded, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { Load } from './load.ts'
-import { Meter, type RouteMeter } from './meter.ts'
-import { hasStray, isJson, isWellEncoded, parseBearer, parseBody, parseQuery } from './parse.ts'
+import { Meter } from './meter.ts'
+import {
+  bodyText,
+  hasStray,
+  isJson,
+  isWellEncoded,
+  parseBearer,
+  parseBody,
+  parseQuery,
+} from './parse.ts'
+import { isWrite, type Prepared, prepare } from './prepared.ts'
 import { allow, type Match, Router } from './router.ts'
+import { Turn } from './turn.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 const bodyBytesMax = 256 * 1024
 
+/** Longer answers leave at once, before the other work of their turn. */
+const waitingBytesMax = 4096
+
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const prefetch = /prefetch|prerender/i
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
-/** One object, like `earlyQueries`: the validator of a schema is found again by it. */
-const anything: Schema = {}
 
 /** What the edge answers with while it is not ready: a code, or null once it is. */
 export interface Availability {
@@ -38,20 +48,8 @@ export interface Availability {
 export interface EdgeOptions {
   /** Whether forwarding headers are believed. */
   trustProxy: boolean
-}
-
-/** A route with its schemas compiled. */
-interface Prepared {
-  route: AnyRoute
-  meter: RouteMeter
-  idPattern: RegExp | null
-  queryKinds: Map<string, 'number' | 'text'>
-  /** A query of nothing. */
-  blankQuery: Record<string, undefined>
-  /** Whether parameters that are unknown or come twice are refused. */
-  isStrict: boolean
-  checkQuery: (value: unknown) => Violation | null
-  checkBody: (value: unknown) => Violation | null
+  /** Calls what it is given when a turn of the event loop ends; else that is `setImmediate`. */
+  atTurnEnd?: ((end: () => void) => void) | undefined
 }
 
 export class Edge {
@@ -61,25 +59,29 @@ export class Edge {
   readonly #trustProxy: boolean
   readonly #tokens = new KnownTokens()
   readonly #load: Load
+  readonly #turn: Turn
   #service: Service | null = null
   #gate: Gate | null = null
+  #flush: () => void = () => {}
 
   constructor(
     routes: readonly AnyRoute[],
     availability: Availability,
-    { trustProxy }: EdgeOptions = { trustProxy: false },
+    { trustProxy, atTurnEnd }: EdgeOptions = { trustProxy: false },
     load = new Load(),
   ) {
     this.#load = load
+    this.#turn = new Turn(() => this.#flush(), atTurnEnd)
     this.#availability = availability
     this.#trustProxy = trustProxy
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
-  /** From now on requests reach the routes. */
-  open(service: Service, gate: Gate): void {
+  /** From now on requests reach the routes. `flush` has the log write what they appended. */
+  open(service: Service, gate: Gate, flush: () => void = () => {}): void {
     this.#service = service
     this.#gate = gate
+    this.#flush = flush
   }
 
   /** Answers one request. */
@@ -127,13 +129,18 @@ export class Edge {
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
     const client = route.needsClient?.(service) ? clientAddress(exchange, this.#trustProxy) : ''
     const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
-    if (route.body === undefined) return this.#run(exchange, route, call)
+    if (route.body === undefined) {
+      exchange.hold()
+      return this.#turn.work(() => this.#run(exchange, route, call), 0)
+    }
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
     exchange.collect(bodyBytesMax, (bytes) => {
       if (bytes === tooLarge) return refuse(exchange, 'too_large')
       if (bytes === overloaded) return refuse(exchange, 'overloaded')
-      this.#readBody(exchange, prepared, call, bytes)
+      const text = bodyText(bytes)
+      if (text === null) return refuse(exchange, 'invalid_json')
+      this.#turn.work(() => this.#readBody(exchange, prepared, call, text), bytes.length)
     })
   }
 
@@ -141,9 +148,9 @@ export class Edge {
     exchange: Exchange,
     { route, checkBody }: Prepared,
     call: Call<unknown, unknown>,
-    bytes: Buffer,
+    text: string,
   ): void {
-    const body = parseBody(bytes)
+    const body = parseBody(text)
     if (body === null) return refuse(exchange, 'invalid_json')
     if (route.idempotent) {
       const { idempotency_key: property } = body
@@ -155,32 +162,37 @@ export class Edge {
     const violation = checkBody(body)
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
     call.body = body
-    // The service may have begun to stop while the body came in.
-    if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     this.#run(exchange, route, call)
   }
 
   #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
+    // The service may have begun to stop meanwhile.
+    if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     if (route.runLater === undefined)
       return this.#pass(exchange, route, route.run(this.#service!, call))
-    exchange.hold()
     void route
       .runLater(this.#service!, call)
       .then((outcome) => this.#pass(exchange, route, outcome))
   }
 
   #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
+    exchange.hold()
     const { position = 0 } = outcome
-    if (position <= this.#service!.forum.journal.durable) return leave(exchange, route, outcome)
     const bytes = isRefusal(outcome) ? 0 : outcome.body.length
+    if (position <= this.#service!.forum.journal.durable) {
+      // Copying a long page would cost more than waiting saves.
+      if (bytes > waitingBytesMax) return leave(exchange, route, outcome)
+      keepBody(outcome)
+      return this.#turn.answer(() => leave(exchange, route, outcome))
+    }
     // What a write did must be told.
     if (!isWrite(route) && !this.#load.hasRoom(bytes)) {
       this.#load.refused.answers += 1
       return refuse(exchange, 'overloaded')
     }
-    exchange.hold()
+    keepBody(outcome)
     this.#load.answerBytes += bytes
-    this.#gate!.keep(position, outcome, (isDurable) => {
+    this.#gate!.keep(position, (isDurable) => {
       this.#load.answerBytes -= bytes
       if (isDurable) leave(exchange, route, outcome)
       else refuse(exchange, 'storage_failed')
@@ -205,44 +217,6 @@ export class Edge {
   }
 }
 
-function prepare(route: AnyRoute, meter: Meter): Prepared {
-  const parameters = Object.entries(route.query?.properties ?? {})
-  return {
-    route,
-    meter: meter.add(route.name),
-    idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
-    queryKinds: new Map(
-      parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
-    ),
-    blankQuery: Object.fromEntries(parameters.map(([name]) => [name, undefined])),
-    isStrict: route.query?.additionalProperties === false,
-    checkQuery: validator(earlyQuery(route)),
-    checkBody: validator(route.body ?? anything),
-  }
-}
-
-const earlyQueries = new WeakMap<Schema, Schema>()
-
-function isWrite({ method, guarded }: AnyRoute): boolean {
-  return method !== 'get' || guarded === true
-}
-
-/** The schema of the query without what the route checks itself, later. */
-function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {
-  if (checkedLate.length === 0) return query
-  const known = earlyQueries.get(query)
-  if (known !== undefined) return known
-  const properties = { ...query.properties }
-  for (const name of checkedLate) {
-    // What is left says how the lack of it is answered.
-    const { 'x-error': code = 'invalid_field' } = properties[name]
-    properties[name] = { 'x-error': code }
-  }
-  const early = { ...query, properties }
-  earlyQueries.set(query, early)
-  return early
-}
-
 function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {
   return publicUrl.length + path.length + (query === '' ? 0 : '?'.length + query.length)
 }
@@ -254,6 +228,13 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   if (exchange.header('sec-fetch-site') === 'cross-site') return 'cross_site'
   const purpose = exchange.header('purpose') + exchange.header('sec-purpose')
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
+}
+
+/** A page lies in memory that the next request uses. (A Buffer's own `slice` would not copy it.) */
+function keepBody(outcome: Answer | Refusal): void {
+  if (!isRefusal(outcome) && outcome.body instanceof Uint8Array) {
+    outcome.body = Buffer.from(outcome.body)
+  }
 }
 
 /** Sends what came of a request, which is durable. */

@@ -67,11 +67,15 @@ function decode(text: string): string {
   }
 }
 
-/** The body's JSON object, or null. Unpaired surrogates in its texts become U+FFFD. */
-export function parseBody(bytes: Buffer): Record<string, unknown> | null {
+/** The body's text, or null when it is not UTF-8. */
+export function bodyText(bytes: Buffer): string | null {
   const isPlain = isAscii(bytes)
   if (!isPlain && !isUtf8(bytes)) return null
-  const text = bytes.toString(isPlain ? 'latin1' : 'utf8') // for ASCII they are the same
+  return bytes.toString(isPlain ? 'latin1' : 'utf8') // for ASCII they are the same
+}
+
+/** The body's JSON object, or null. Unpaired surrogates in its texts become U+FFFD. */
+export function parseBody(text: string): Record<string, unknown> | null {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -12,6 +12,8 @@
 // U6. The library keeps what a reader does not take, without end, and goes on with the next request
 //     of the connection. So what may meet a reader like that is sent by `tryEnd`: while it waits, a
 //     further request closes the connection.
+// U7. A request that comes before the answer to the one before it closes the connection: what is
+//     answered after its handler returned cannot be pipelined.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
@@ -45,10 +47,9 @@ type ListenExclusively = (
   done: (socket: Uws.us_listen_socket | false) => void,
 ) => void
 
-/** The value of Content-Type, with all that follows it, of nearly every answer. */
-const jsonLines = jsonType + standardHeaders
-const statusLines = Object.fromEntries(
-  Object.entries(reasons).map(([status, reason]) => [status, `${status} ${reason}`]),
+/** What nearly every answer begins with, by status. */
+const usualHeads = Object.fromEntries(
+  Object.keys(reasons).map((status) => [status, headOf(Number(status), jsonType, '')]),
 )
 /** Answers from this size on may always meet a reader who does not take them. */
 const tryBytesMin = 4096
@@ -144,16 +145,16 @@ class UwsExchange implements Exchange {
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     if (this.#isGone) return
-    const lines = type === jsonType && headers === '' ? jsonLines : type + headers + standardHeaders
-    if (this.#isHeld) this.#response.cork(() => this.#write(status, lines, body))
-    else this.#write(status, lines, body)
+    const isUsual = type === jsonType && headers === ''
+    const head = isUsual ? usualHeads[status] : headOf(status, type, headers)
+    if (this.#isHeld) this.#response.cork(() => this.#write(head, body))
+    else this.#write(head, body)
   }
 
-  #write(status: number, lines: string, body: string | Uint8Array | null): void {
+  #write(head: string, body: string | Uint8Array | null): void {
     const response = this.#response
-    if (status !== 200) response.writeStatus(statusLines[status])
-    // One header call for all: the library copies the value as it stands, line ends included.
-    response.writeHeader('Content-Type', lines)
+    // One call for all: the library copies what it is given as it stands, line ends included.
+    response.writeStatus(head)
     if (body !== null && this.method !== 'head') {
       const { load, draw } = this.#edge
       const isSmall = body.length < tryBytesMin && !load.isMemoryLow && !draw(tryOneIn)
@@ -195,6 +196,11 @@ class UwsExchange implements Exchange {
       return ok
     })
   }
+}
+
+/** The status line and the headers, without the line ends around them. */
+function headOf(status: number, type: string, headers: string): string {
+  return `${status} ${reasons[status]}\r\nContent-Type: ${type}${headers}${standardHeaders}`
 }
 
 /** `listen` of uWebSockets.js, or null where it has no native binding for this Node and machine. */

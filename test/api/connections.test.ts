@@ -104,25 +104,28 @@ t.test('refused before a chunked body is read: the connection stays usable', asy
   t.ok(await isUsable(connection))
 })
 
-t.test('pipelined reads: answered in order, each once', async (t) => {
-  const connection = await wire(t, forum.port)
-  const paths = ['/api/status', '/nowhere', '/api/threads', '/api/threads/x', '/openapi.json']
-  const requests = paths.map((path) => requestText('GET', path))
-  await connection.write(requests.join('').repeat(20))
-  for (let i = 0; i < 20; i++) {
-    const answers = []
-    for (let i = 0; i < paths.length; i++) answers.push(await connection.answer())
-    t.strictSame(
-      answers.map(({ status }) => status),
-      [200, 404, 200, 400, 200],
-    )
-    t.match(answers[4].text, '"openapi":"3.1.0"')
-  }
-  t.equal(connection.rest, '')
-})
-
 // uWebSockets.js has one request of a connection in flight, and closes on one that comes before
 // the answer. What the caller cannot know then, its key finds out.
+t.test('a request behind a read: in order, or closed', async (t) => {
+  for (const count of [2, 100]) {
+    const connection = await wire(t, forum.port)
+    const paths = ['/api/status', '/nowhere', '/api/threads', '/openapi.json']
+    const statuses = [200, 404, 200, 200]
+    await connection.write(
+      paths
+        .map((path) => requestText('GET', path))
+        .join('')
+        .repeat(count),
+    )
+    if (forum.log.includes('node:http')) {
+      for (let i = 0; i < paths.length * count; i++) {
+        t.equal((await connection.answer()).status, statuses[i % paths.length])
+      }
+    } else await connection.closed()
+    t.equal(connection.rest, '')
+  }
+})
+
 t.test('a request behind a write that waits: in order, or closed and safe to retry', async (t) => {
   const text = write('not alone in line')
   const connection = await wire(t, forum.port)

@@ -29,7 +29,11 @@ class Node {
   readonly journal = new Journal()
   readonly gate = new Gate()
   readonly availability: Availability = { refusal: null }
-  readonly edge = new Edge(routes, this.availability)
+  /** Every request is a turn of its own. */
+  readonly edge = new Edge(routes, this.availability, {
+    trustProxy: false,
+    atTurnEnd: (end) => end(),
+  })
   token = ''
 
   constructor() {

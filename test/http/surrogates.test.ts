@@ -28,7 +28,7 @@ const { whole } = fc.letrec((tie) => ({
 
 t.test('body: random JSON with halves of characters: parsed: each half is U+FFFD', async () => {
   const property = fc.property(whole, (value) => {
-    const body = parseBody(Buffer.from(JSON.stringify(value)))
+    const body = parseBody(JSON.stringify(value))
     const [is, should] = [JSON.stringify(body), JSON.stringify(mended(value))]
     if (is !== should) throw new Error(`${is} is not ${should}`)
   })
@@ -38,7 +38,7 @@ t.test('body: random JSON with halves of characters: parsed: each half is U+FFFD
 t.test('body: 60,000 arrays in each other around half a character: mended', async (t) => {
   const depth = 60_000
   const json = `{"a":${'['.repeat(depth)}"\\uD800"${']'.repeat(depth)}}`
-  let part = parseBody(Buffer.from(json))?.a
+  let part = parseBody(json)?.a
   while (Array.isArray(part)) [part] = part
   t.equal(part, '\ufffd')
 })

@@ -32,7 +32,12 @@ export interface Calling {
 }
 
 let running: Machine | null = null
-const { append } = Writer.prototype
+let isRequest = false
+const { append, flush } = Writer.prototype
+// A request is a turn of its own here. It is none for the log, or every record would be a frame.
+Writer.prototype.flush = function (this: Writer): void {
+  if (!isRequest) flush.call(this)
+}
 Writer.prototype.append = function (this: Writer, row: unknown): number {
   const position = append.call(this, row)
   if (running !== null) running.journal = this
@@ -129,6 +134,12 @@ export class Machine {
       listen: async (_host: string, _port: number, handler: Handler) => {
         this.#handler = handler
         return { port: 1, stop: () => {} }
+      },
+      // What comes of a request is compared at once.
+      atTurnEnd: (end: () => void) => {
+        isRequest = true
+        end()
+        isRequest = false
       },
       send: (post: Post) =>
         new Promise<Sent>((answer) => {

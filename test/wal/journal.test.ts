@@ -87,6 +87,22 @@ t.test('J4: many records in one turn: one write, one sync, one announcement', as
   await journal.close()
 })
 
+t.test('J4: flush: written at once, where no sync is in flight', async (t) => {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  journal.append('a')
+  t.equal(journal.stats().batches, 0)
+  journal.flush()
+  journal.flush()
+  t.equal(journal.stats().batches, 1)
+  journal.append('b')
+  journal.flush()
+  t.equal(journal.stats().batches, 1, 'a sync is in flight, and this is little')
+  await durable(journal, 2)
+  t.equal(journal.stats().batches, 2)
+  await journal.close()
+})
+
 t.test('J4: syncs come back in another order: announced in order, the younger waits', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)

@@ -1,0 +1,59 @@
+// A turn: T1 everything once and in order, T2 all work before the answers, T3 only so much is held.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import { Turn } from '../../src/http/turn.ts'
+
+const mb = 1 << 20
+
+/** What was done, in order. */
+function given(): { turn: Turn; done: string[] } {
+  const done: string[] = []
+  const turn = new Turn(() => done.push('between'))
+  return { turn, done }
+}
+
+t.test(
+  'T2: work and answers of one turn: all work, then what is between, then answers',
+  async (t) => {
+    const { turn, done } = given()
+    for (const name of ['a', 'b', 'c']) {
+      turn.work(() => {
+        done.push(name)
+        turn.answer(() => done.push(name.toUpperCase()))
+      }, 1)
+    }
+    t.strictSame(done, [])
+    await nextTurn()
+    t.strictSame(done, ['a', 'b', 'c', 'between', 'A', 'B', 'C'])
+    await nextTurn()
+    t.equal(done.length, 7)
+  },
+)
+
+t.test('T1: added by work, by answers and between turns: done once', async (t) => {
+  const { turn, done } = given()
+  turn.work(() => turn.work(() => done.push('work of work'), 0), 0)
+  await nextTurn()
+  await nextTurn()
+  t.strictSame(done, ['between', 'work of work', 'between'])
+  turn.answer(() => {
+    turn.answer(() => done.push('answer of an answer'))
+    turn.work(() => done.push('work of an answer'), 0)
+  })
+  await nextTurn()
+  await nextTurn()
+  t.strictSame(done.slice(3), ['between', 'work of an answer', 'between', 'answer of an answer'])
+})
+
+t.test('T3: more than 4 MiB of work: done at once; the next turn has room again', async (t) => {
+  const { turn, done } = given()
+  for (let i = 1; i <= 5; i++) turn.work(() => done.push(`${i}`), mb)
+  t.strictSame(done, ['5'])
+  await nextTurn()
+  t.strictSame(done, ['5', '1', '2', '3', '4', 'between'])
+  turn.work(() => done.push('next'), 4 * mb)
+  t.equal(done.length, 6)
+  await nextTurn()
+  t.equal(done.at(-2), 'next')
+})
