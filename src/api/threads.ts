@@ -192,9 +192,20 @@ export const getThread = route<unknown, { after: number; limit: number }>({
     const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readThread(forum, read)
     if (isRefusal(found)) return found
-    return { status: 200, body: writeThread(forum, found), position: found.position }
+    return { status: 200, ...threadPage(forum, found), position: found.position }
   },
 })
+
+function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isKept: boolean } {
+  const { keptPages } = forum.state
+  // What an empty page says depends on the caller's cursor.
+  if (read.end === read.first) return { body: writeThread(forum, read), isKept: false }
+  const kept = keptPages.find(read)
+  if (kept !== null) return { body: kept, isKept: true }
+  const body = writeThread(forum, read)
+  const copy = keptPages.offer(read, body)
+  return { body: copy ?? body, isKept: copy !== null }
+}
 
 /** The messages of the page that is being written. */
 const shown = new Uint32Array(messagesMax)

@@ -33,7 +33,7 @@ import { Turn } from './turn.ts'
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 const bodyBytesMax = 256 * 1024
 
-/** Longer answers leave at once, before the other work of their turn. */
+/** Longer pages leave at once, before the other work of their turn. */
 const waitingBytesMax = 4096
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
@@ -181,7 +181,7 @@ export class Edge {
     const bytes = isRefusal(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
       // Copying a long page would cost more than waiting saves.
-      if (bytes > waitingBytesMax) return leave(exchange, route, outcome)
+      if (bytes > waitingBytesMax && !isLasting(outcome)) return leave(exchange, route, outcome)
       keepBody(outcome)
       return this.#turn.answer(() => leave(exchange, route, outcome))
     }
@@ -230,11 +230,15 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-/** A page lies in memory that the next request uses. (A Buffer's own `slice` would not copy it.) */
+/** Whether what it says stays as it is: a page lies in memory that the next request uses. */
+function isLasting(outcome: Answer | Refusal): boolean {
+  return isRefusal(outcome) || typeof outcome.body === 'string' || outcome.isKept === true
+}
+
+/** Makes it last. (A Buffer's own `slice` would not copy it.) */
 function keepBody(outcome: Answer | Refusal): void {
-  if (!isRefusal(outcome) && outcome.body instanceof Uint8Array) {
-    outcome.body = Buffer.from(outcome.body)
-  }
+  if (isRefusal(outcome) || isLasting(outcome)) return
+  outcome.body = Buffer.from(outcome.body as Uint8Array)
 }
 
 /** Sends what came of a request, which is durable. */
