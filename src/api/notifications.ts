@@ -2,7 +2,6 @@
 
 import { type Forum, pageStart } from '../forum/forum.ts'
 import { type Feed, readFeed } from '../forum/reads.ts'
-import { feedItemBytesMax } from '../state/messages.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
 
@@ -40,21 +39,16 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
   },
 })
 
-const frameBytesMax = 512
-
-function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): Uint8Array {
-  const { page, threads, messages } = state
-  const near = feed.messages.length > 0 ? messages.address(feed.messages[0]) : 0
-  page.begin(near, frameBytesMax + feed.messages.length * feedItemBytesMax)
-  page.text('{"notifications":[')
-  for (const [i, message] of feed.messages.entries()) {
-    if (i > 0) page.text(',')
-    messages.writeFeedItem(page, message, () => threads.writeId(page, messages.thread(message)))
+function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): string {
+  const { threads, messages } = state
+  let items = ''
+  for (const message of feed.messages) {
+    const item = messages.feedItem(message, threads.id(messages.thread(message)))
+    items = items === '' ? item : `${items},${item}`
   }
-  page.text(
-    `],"next_after":${feed.nextAfter},"has_more":${feed.hasMore},` +
-      `"poll_after_seconds":${pollAfterSeconds},` +
-      '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}',
+  return (
+    `{"notifications":[${items}],"next_after":${feed.nextAfter},"has_more":${feed.hasMore},` +
+    `"poll_after_seconds":${pollAfterSeconds},` +
+    '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
   )
-  return page.finish()
 }

@@ -23,8 +23,6 @@ const idWordBytes =
 const idBytes = 'msg_'.length + idHexLength
 const toId = ',"id":"'.length
 const contentMark = ',"content":'
-/** An upper bound of one feed item's bytes. */
-export const feedItemBytesMax = 256
 
 export interface NewMessage {
   /** In hex. */
@@ -123,16 +121,13 @@ export class Messages {
     page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
   }
 
-  /** Adds the notification's JSON up to its thread id's quote. */
-  writeFeedItem(page: Page, message: number, writeThreadId: () => void): void {
-    const seqEnd = this.#seqEnd(message)
-    const address = this.#addresses.get(message)
-    page.entry(address, 1, seqEnd)
-    page.text(',"message_')
-    page.entry(address, seqEnd + toIdWord, seqEnd + toIdWord + idWordBytes)
-    page.text(',"thread_id":"')
-    writeThreadId()
-    page.text(`","created_at":${this.#times.get(message)}}`)
+  /** The notification's JSON. */
+  feedItem(message: number, threadId: string): string {
+    const seq = this.#seqs.get(message)
+    const from = seqStart + String(seq).length + toIdWord
+    const ids = this.#arena.ascii(this.#addresses.get(message), from, from + idWordBytes)
+    const at = this.#times.get(message)
+    return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
   }
 
   #seqEnd(message: number): number {

@@ -134,11 +134,6 @@ export class Threads {
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     page.text(`${this.actors.columns.messageCount.get(thread)}}`)
   }
-
-  /** Adds the thread's id, without quotes. */
-  writeId(page: Page, thread: number): void {
-    page.entry(this.#entries.get(thread), idStart, idEnd)
-  }
 }
 
 /** What a thread's entry says. `id` in hex; `author` and `nameJson` as identities.ts gives them. */
