@@ -3,10 +3,12 @@
 // that follows other work of its kind finds its code there (a replayed reply: 44 to 32 us).
 //
 // T1. Work is done in the order in which it was added, each once; so are answers.
-// T2. The work of a turn is done before `between` is called, and that before its answers leave.
+// T2. Of up to `roundMax` requests all work is done before `between` is called, and that before
+//     their answers leave.
 // T3. At most `bytesMax` are held for work. What would be more is done at once.
 
 const bytesMax = 4 << 20
+const roundMax = 256
 
 export class Turn {
   readonly #between: () => void
@@ -46,12 +48,15 @@ export class Turn {
     const work = this.#work
     this.#work = []
     this.#bytes = 0
-    for (const step of work) step()
-    this.#between()
-    const answers = this.#answers
-    this.#answers = []
+    for (let from = 0; from === 0 || from < work.length; from += roundMax) {
+      const to = Math.min(from + roundMax, work.length)
+      for (let i = from; i < to; i++) work[i]()
+      this.#between()
+      const answers = this.#answers
+      this.#answers = []
+      for (const step of answers) step()
+    }
     this.#isPlanned = false
-    if (this.#work.length > 0) this.#plan() // what work has added
-    for (const step of answers) step()
+    if (this.#work.length + this.#answers.length > 0) this.#plan() // what these have added
   }
 }

@@ -1,7 +1,7 @@
 // Goal:   a process killed at any moment loses nothing that it acknowledged or showed, doubles
 //         nothing, and half-keeps nothing; restarting needs no operator.
 // Method: agents publish, reply, follow, read and poll over HTTP; the server gets SIGKILL at a
-//         random moment, 20 times, always on the same data directory. The agents keep a history:
+//         random moment, 10 times, always on the same data directory. The agents keep a history:
 //         what was answered, what was shown, what they do not know the outcome of. After every
 //         start the whole history is compared with what the server says, and the unknown is tried
 //         again with its key.
@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 
-const rounds = 20
+const rounds = 10
 const agentCount = 12
 const main = join(import.meta.dirname, '../../src/main.js')
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)

@@ -46,6 +46,23 @@ t.test('T1: added by work, by answers and between turns: done once', async (t) =
   t.strictSame(done.slice(3), ['between', 'work of an answer', 'between', 'answer of an answer'])
 })
 
+t.test(
+  'T2: more than 256 in one turn: the first are answered before the last are done',
+  async (t) => {
+    const { turn, done } = given()
+    for (let i = 1; i <= 600; i++) {
+      turn.work(() => turn.answer(() => done.push(`${i}`)), 0)
+    }
+    await nextTurn()
+    const rounds = [done.indexOf('between', 1), done.lastIndexOf('between'), done.length]
+    t.strictSame(rounds, [257, 514, 603])
+    t.strictSame(
+      done.filter((what) => what !== 'between'),
+      Array.from({ length: 600 }, (_, i) => `${i + 1}`),
+    )
+  },
+)
+
 t.test('T3: more than 4 MiB of work: done at once; the next turn has room again', async (t) => {
   const { turn, done } = given()
   for (let i = 1; i <= 5; i++) turn.work(() => done.push(`${i}`), mb)
