@@ -39,6 +39,13 @@ export const scenarios: readonly Scenario[] = [
     ring: ({ longThreads }) => ringOf(longThreads.map((id) => read(id, 'limit=50'))),
   },
   {
+    name: 'page-once',
+    title: 'read a page of 50 that nobody reads again',
+    // A page that ends elsewhere each time is not kept (state/kept-pages.ts).
+    ring: ({ longThreads }) =>
+      ringOf([50, 49, 48].flatMap((n) => longThreads.map((id) => read(id, `limit=${n}`)))),
+  },
+  {
     name: 'tail',
     title: 'read a tail, 0 to 3 new',
     targets: { floor: 0.9 },

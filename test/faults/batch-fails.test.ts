@@ -112,6 +112,7 @@ for (const http of ['auto', 'node']) {
     const readyz = () => ask(forum.operators, '/readyz')
     while (!(await readyz()).text.includes('disk: slow')) await sleep(50)
     t.match(await readyz(), { status: 200, text: /^degraded: queues: full, 50 answers wait/ })
+    await sleep(500) // it may have been told of a little before the sync had lasted a second
 
     forum.disk.manual = false
     while (forum.disk.pending > 0) forum.disk.completeOne()
