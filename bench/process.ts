@@ -78,9 +78,12 @@ export function startDaemon(command: readonly string[], options: SpawnOptions = 
   }
 }
 
+/** As `npm start` has it. */
+const nodeFlags = ['--enable-source-maps', '--v8-pool-size=1']
+
 /** Starts a Node program that says its URL in a line of JSON with the property `url`. */
 export async function startServer(args: readonly string[]): Promise<Server> {
-  const command = [process.execPath, '--enable-source-maps', ...args]
+  const command = [process.execPath, ...nodeFlags, ...args]
   const child = start(serverCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   for await (const line of createInterface({ input: child.stdout! })) {
