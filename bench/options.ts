@@ -1,7 +1,7 @@
 // The flags of `npm run bench`.
 
 import { tmpdir } from 'node:os'
-import { readArgs } from '../src/read-args.ts'
+import { readArgs } from '../src/arguments.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 

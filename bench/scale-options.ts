@@ -1,7 +1,7 @@
 // The flags of scale.ts.
 
 import { tmpdir } from 'node:os'
-import { readArgs } from '../src/read-args.ts'
+import { readArgs } from '../src/arguments.ts'
 import { UsageError } from './options.ts'
 import type { Size } from './population.ts'
 import { scenarios } from './scenarios.ts'

@@ -40,8 +40,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'page-once',
-    title: 'read a page of 50 that nobody reads again',
-    // A page that ends elsewhere each time is not kept (state/kept-pages.ts).
+    title: 'read a page of about 50 that is not cached',
+    // A page that ends elsewhere than when it was asked for last is not (state/page-cache.ts).
     ring: ({ longThreads }) =>
       ringOf([50, 49, 48].flatMap((n) => longThreads.map((id) => read(id, `limit=${n}`)))),
   },

@@ -12,10 +12,10 @@ import { realDisk, syncDirectory } from '../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { copyLiveLog } from '../wal/live-copy.ts'
+import { readArgs } from './arguments.ts'
 import { ConfigError } from './config.ts'
 import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
-import { readArgs } from './read-args.ts'
 import { copySecret } from './secret.ts'
 
 const backupHelp = `\

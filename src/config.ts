@@ -4,6 +4,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../wal/journal.ts'
+import { readArgs } from './arguments.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
 import {
   limitsOf,
@@ -12,7 +13,6 @@ import {
   quotaFlagNames,
   quotaHelp,
 } from './quota-flags.ts'
-import { readArgs } from './read-args.ts'
 import type { Limits } from './state/quotas.ts'
 
 export interface Config {

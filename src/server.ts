@@ -118,7 +118,7 @@ export async function startNode(
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
   const failed = watch(journal, gate, wakeups)
-  edge.open(service, gate, () => journal.flush())
+  edge.open(service, gate)
   availability.refusal = null
   const stopExpiry = startExpiry(forum)
   wakeups.resume()

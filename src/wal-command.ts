@@ -2,10 +2,10 @@
 // but repair only read.
 
 import { describeReport, inspectLog } from '../wal/inspect.ts'
+import { readArgs } from './arguments.ts'
 import { ConfigError } from './config.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
-import { readArgs } from './read-args.ts'
 import { exportLog } from './wal-export.ts'
 import { repairLog } from './wal-repair.ts'
 

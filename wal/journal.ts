@@ -67,7 +67,7 @@ export interface Journal {
   readonly health: Health
   /** Returns the record's position. Never waits. Throws on our own bugs only. */
   append(record: unknown): number
-  /** Writes what was appended now, and not at the turn's end, where a sync may begin. */
+  /** Writes what was appended now instead of at the turn's end, if a sync may begin. */
   flush(): void
   /** Called whenever `durable` has moved. One listener. */
   onDurable: (durable: number) => void

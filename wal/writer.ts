@@ -2,7 +2,7 @@
 //
 //   positions: appended >= written >= synced; with no batch open, appended = written
 //
-// Nothing here waits: a batch goes out at the end of the turn of the event loop when no sync is in
+// Nothing here waits: a batch goes out on `flush`, or at the end of the turn, when no sync is in
 // flight, or few are and it is long enough; else when one of them comes back.
 
 import assert from 'node:assert/strict'

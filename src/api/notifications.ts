@@ -41,13 +41,12 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
 
 function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): string {
   const { threads, messages } = state
-  let items = ''
-  for (const message of feed.messages) {
-    const item = messages.feedItem(message, threads.id(messages.thread(message)))
-    items = items === '' ? item : `${items},${item}`
-  }
+  const items = feed.messages.map((message) =>
+    messages.feedItem(message, threads.id(messages.thread(message))),
+  )
   return (
-    `{"notifications":[${items}],"next_after":${feed.nextAfter},"has_more":${feed.hasMore},` +
+    `{"notifications":[${items.join(',')}],` +
+    `"next_after":${feed.nextAfter},"has_more":${feed.hasMore},` +
     `"poll_after_seconds":${pollAfterSeconds},` +
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
   )

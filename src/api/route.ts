@@ -48,8 +48,8 @@ export interface Answer {
   status: number
   /** A text, mostly JSON, or a page (state/page.ts): valid until the next one is put together. */
   body: string | Uint8Array
-  /** The page stays as it is. */
-  isKept?: boolean
+  /** The page is not a view that the next one overwrites, but a copy (state/page-cache.ts). */
+  isCached?: boolean
   /** The answer leaves when this position is durable. */
   position: number
   /** Seconds after which asking again makes sense, of a refusal that says more than an error. */

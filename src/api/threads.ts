@@ -1,7 +1,8 @@
 // Threads and their messages: list, create, read, reply. interface.md 2.4 to 2.7 and 4.2.
 //
-// Pages are put together from bytes rendered when the message was accepted (state/page.ts); the
-// schemas here describe them, and a test compares every real answer with its schema.
+// Pages are put together from bytes rendered when the message was accepted (state/page.ts), or
+// found as they were (state/page-cache.ts). The schemas here describe them; a test compares every
+// real answer with its schema.
 
 import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
 import { createThread, type Publication, reply } from '../forum/posts.ts'
@@ -196,15 +197,15 @@ export const getThread = route<unknown, { after: number; limit: number }>({
   },
 })
 
-function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isKept: boolean } {
-  const { keptPages } = forum.state
+function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isCached: boolean } {
+  const { pageCache } = forum.state
   // What an empty page says depends on the caller's cursor.
-  if (read.end === read.first) return { body: writeThread(forum, read), isKept: false }
-  const kept = keptPages.find(read)
-  if (kept !== null) return { body: kept, isKept: true }
+  if (read.end === read.first) return { body: writeThread(forum, read), isCached: false }
+  const cached = pageCache.get(read)
+  if (cached !== null) return { body: cached, isCached: true }
   const body = writeThread(forum, read)
-  const copy = keptPages.offer(read, body)
-  return { body: copy ?? body, isKept: copy !== null }
+  const copy = pageCache.add(read, body)
+  return { body: copy ?? body, isCached: copy !== null }
 }
 
 /** The messages of the page that is being written. */

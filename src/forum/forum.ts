@@ -10,7 +10,7 @@ import type { Stamps } from './stamp.ts'
 
 export interface Forum {
   state: State
-  journal: Pick<Journal, 'append' | 'health' | 'durable'>
+  journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable'>
   stamps: Stamps
   /** Seals the signing secrets of webhooks. */
   webhookKey: Buffer

@@ -1,8 +1,8 @@
 // The way of a request through the edge, in the order in which a caller hears a no:
 //
 //   state of the service → path → method → cross-site → length of the URL → token → id in the path
-//   → query → key in the header → content type → body size → JSON → key in the body → schema
-//   → the route's own refusals → gate
+//   → query → key in the header → content type → body size → UTF-8 → end of the turn (turn.ts)
+//   → JSON → key in the body → schema → the route's own refusals → gate
 //
 // The routes declare, this runs. No route is named here.
 
@@ -26,14 +26,14 @@ import {
   parseBody,
   parseQuery,
 } from './parse.ts'
-import { isWrite, type Prepared, prepare } from './prepared.ts'
+import { isWrite, type Prepared, prepare } from './prepared-route.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Turn } from './turn.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 const bodyBytesMax = 256 * 1024
 
-/** Longer pages leave at once, before the other work of their turn. */
+/** Longer pages that would have to be copied leave at once, before other work of their turn. */
 const waitingBytesMax = 4096
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
@@ -62,7 +62,6 @@ export class Edge {
   readonly #turn: Turn
   #service: Service | null = null
   #gate: Gate | null = null
-  #flush: () => void = () => {}
 
   constructor(
     routes: readonly AnyRoute[],
@@ -71,17 +70,16 @@ export class Edge {
     load = new Load(),
   ) {
     this.#load = load
-    this.#turn = new Turn(() => this.#flush(), atTurnEnd)
+    this.#turn = new Turn(() => this.#service?.forum.journal.flush(), atTurnEnd)
     this.#availability = availability
     this.#trustProxy = trustProxy
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
-  /** From now on requests reach the routes. `flush` has the log write what they appended. */
-  open(service: Service, gate: Gate, flush: () => void = () => {}): void {
+  /** From now on requests reach the routes. */
+  open(service: Service, gate: Gate): void {
     this.#service = service
     this.#gate = gate
-    this.#flush = flush
   }
 
   /** Answers one request. */
@@ -131,16 +129,16 @@ export class Edge {
     const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
     if (route.body === undefined) {
       exchange.hold()
-      return this.#turn.work(() => this.#run(exchange, route, call), 0)
+      return this.#turn.addWork(() => this.#run(exchange, route, call), 0)
     }
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
     exchange.collect(bodyBytesMax, (bytes) => {
       if (bytes === tooLarge) return refuse(exchange, 'too_large')
       if (bytes === overloaded) return refuse(exchange, 'overloaded')
-      const text = bodyText(bytes)
+      const text = bodyText(bytes) // now, since the bytes may be the library's
       if (text === null) return refuse(exchange, 'invalid_json')
-      this.#turn.work(() => this.#readBody(exchange, prepared, call, text), bytes.length)
+      this.#turn.addWork(() => this.#readBody(exchange, prepared, call, text), bytes.length)
     })
   }
 
@@ -181,16 +179,16 @@ export class Edge {
     const bytes = isRefusal(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
       // Copying a long page would cost more than waiting saves.
-      if (bytes > waitingBytesMax && !isLasting(outcome)) return leave(exchange, route, outcome)
-      keepBody(outcome)
-      return this.#turn.answer(() => leave(exchange, route, outcome))
+      if (bytes > waitingBytesMax && isView(outcome)) return leave(exchange, route, outcome)
+      copyView(outcome)
+      return this.#turn.addAnswer(() => leave(exchange, route, outcome))
     }
     // What a write did must be told.
     if (!isWrite(route) && !this.#load.hasRoom(bytes)) {
       this.#load.refused.answers += 1
       return refuse(exchange, 'overloaded')
     }
-    keepBody(outcome)
+    copyView(outcome)
     this.#load.answerBytes += bytes
     this.#gate!.keep(position, (isDurable) => {
       this.#load.answerBytes -= bytes
@@ -230,15 +228,14 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
-/** Whether what it says stays as it is: a page lies in memory that the next request uses. */
-function isLasting(outcome: Answer | Refusal): boolean {
-  return isRefusal(outcome) || typeof outcome.body === 'string' || outcome.isKept === true
+/** Whether its page lies in memory that the next request uses. */
+function isView(outcome: Answer | Refusal): outcome is Answer & { body: Uint8Array } {
+  return !isRefusal(outcome) && typeof outcome.body !== 'string' && outcome.isCached !== true
 }
 
-/** Makes it last. (A Buffer's own `slice` would not copy it.) */
-function keepBody(outcome: Answer | Refusal): void {
-  if (isRefusal(outcome) || isLasting(outcome)) return
-  outcome.body = Buffer.from(outcome.body as Uint8Array)
+/** Gives it a page of its own. (A Buffer's own `slice` would not copy it.) */
+function copyView(outcome: Answer | Refusal): void {
+  if (isView(outcome)) outcome.body = Buffer.from(outcome.body)
 }
 
 /** Sends what came of a request, which is durable. */

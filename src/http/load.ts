@@ -2,7 +2,8 @@
 // because of that. The HTTP servers, the gate and the edge share one.
 //
 // L1. Bytes are counted from the moment they are kept until they are let go, whatever the end.
-// L2. What goes through at once (a body in one piece, an answer the kernel takes) is not counted.
+// L2. What goes through at once (an answer the kernel takes), or in one turn (turn.ts, T3), is not
+//     counted.
 
 export interface LoadLimits {
   connectionsMax: number

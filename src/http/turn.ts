@@ -2,16 +2,18 @@
 // is asked for, then the answers. A system call leaves the processor's caches to the kernel; work
 // that follows other work of its kind finds its code there (a replayed reply: 44 to 32 us).
 //
-// T1. Work is done in the order in which it was added, each once; so are answers.
-// T2. Of up to `roundMax` requests all work is done before `between` is called, and that before
+// T1. Each is done once, work in the order in which it was added, save for T3; so are answers.
+// T2. Of up to `roundMax` requests all work is done before `afterWork` is called, and that before
 //     their answers leave.
-// T3. At most `bytesMax` are held for work. What would be more is done at once.
+// T3. Bodies of at most `bytesMax` together, as they came in, and `workMax` requests wait. What
+//     would be more is done at once.
 
 const bytesMax = 4 << 20
+const workMax = 16_384
 const roundMax = 256
 
 export class Turn {
-  readonly #between: () => void
+  readonly #afterWork: () => void
   readonly #atEnd: (end: () => void) => void
   #work: (() => void)[] = []
   #answers: (() => void)[] = []
@@ -19,22 +21,22 @@ export class Turn {
   #isPlanned = false
 
   /** `atEnd` calls what it is given when the turn ends. */
-  constructor(between: () => void, atEnd: (end: () => void) => void = setImmediate) {
-    this.#between = between
+  constructor(afterWork: () => void, atEnd: (end: () => void) => void = setImmediate) {
+    this.#afterWork = afterWork
     this.#atEnd = atEnd
   }
 
   /** Adds work that holds so many bytes. */
-  work(step: () => void, bytes: number): void {
-    if (this.#bytes + bytes > bytesMax) return step()
+  addWork(task: () => void, bytes: number): void {
+    if (this.#bytes + bytes > bytesMax || this.#work.length === workMax) return task()
     this.#bytes += bytes
-    this.#work.push(step)
+    this.#work.push(task)
     this.#plan()
   }
 
   /** Adds an answer, which leaves when the work is done. */
-  answer(step: () => void): void {
-    this.#answers.push(step)
+  addAnswer(task: () => void): void {
+    this.#answers.push(task)
     this.#plan()
   }
 
@@ -48,13 +50,14 @@ export class Turn {
     const work = this.#work
     this.#work = []
     this.#bytes = 0
+    // Once for answers alone.
     for (let from = 0; from === 0 || from < work.length; from += roundMax) {
       const to = Math.min(from + roundMax, work.length)
       for (let i = from; i < to; i++) work[i]()
-      this.#between()
+      this.#afterWork()
       const answers = this.#answers
       this.#answers = []
-      for (const step of answers) step()
+      for (const task of answers) task()
     }
     this.#isPlanned = false
     if (this.#work.length + this.#answers.length > 0) this.#plan() // what these have added

@@ -13,7 +13,7 @@
 //     of the connection. So what may meet a reader like that is sent by `tryEnd`: while it waits, a
 //     further request closes the connection.
 // U7. A request that comes before the answer to the one before it closes the connection: what is
-//     answered after its handler returned cannot be pipelined.
+//     answered after its handler returned cannot be pipelined. U6 meets the others: refusals.
 
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'

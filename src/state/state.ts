@@ -5,10 +5,10 @@
 
 import { Arena } from './arena.ts'
 import { Identities } from './identities.ts'
-import { KeptPages } from './kept-pages.ts'
 import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
 import { Page } from './page.ts'
+import { PageCache } from './page-cache.ts'
 import { Proposals } from './proposals.ts'
 import { type Limits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
@@ -36,7 +36,7 @@ export class State {
   now = 0
   readonly arena = new Arena()
   readonly page = new Page(this.arena)
-  readonly keptPages = new KeptPages()
+  readonly pageCache = new PageCache()
   readonly identities = new Identities(this.arena)
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)

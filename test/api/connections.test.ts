@@ -105,7 +105,7 @@ t.test('refused before a chunked body is read: the connection stays usable', asy
 })
 
 // uWebSockets.js has one request of a connection in flight, and closes on one that comes before
-// the answer. What the caller cannot know then, its key finds out.
+// the answer.
 t.test('a request behind a read: in order, or closed', async (t) => {
   for (const count of [2, 100]) {
     const connection = await wire(t, forum.port)
@@ -126,6 +126,7 @@ t.test('a request behind a read: in order, or closed', async (t) => {
   }
 })
 
+// What the caller cannot know when it is closed, its key finds out.
 t.test('a request behind a write that waits: in order, or closed and safe to retry', async (t) => {
   const text = write('not alone in line')
   const connection = await wire(t, forum.port)

@@ -76,7 +76,8 @@ t.test('readers: ask for pages without end and read none: memory stays bounded',
   const rss = () => sample(ops, 'process_resident_memory_bytes')
   const before = await rss()
   const queued = () => sample(ops, 'agent_forum_queue_bytes{what="answers"}')
-  // Over 100 MB of answers, of any kind; uWebSockets.js keeps what nobody takes.
+  // Over 100 MB of answers, of any kind. uWebSockets.js closes on a request that comes before the
+  // answer to the one before it, but for refusals, which it keeps while nobody takes them.
   for (const [path, writes, requests] of [
     [page, 1, 200_000],
     ['/api/status', 1, 200_000],
@@ -92,8 +93,8 @@ t.test('readers: ask for pages without end and read none: memory stays bounded',
     if (forum.log.includes('node:http')) {
       await sleep(1000)
       // Node stops reading, or has given up.
-      const isUnread = socket.destroyed || socket.writableLength > 0 || requests === 1
-      t.ok(isUnread, 'what is not read is not asked for')
+      const isUnread = socket.destroyed || socket.writableLength > 0
+      if (requests > 1) t.ok(isUnread, 'what is not read is not asked for')
     } else if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
     t.ok((await queued()) <= 2 << 20, `${path}: ${await queued()} bytes are queued`)
     const growth = ((await rss()) - before) >> 20

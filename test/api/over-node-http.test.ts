@@ -7,7 +7,7 @@ import { basename, join } from 'node:path'
 import t from 'tap'
 
 const here = import.meta.dirname
-const leftOut = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart', 'quotas']
+const leftOut = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
 const suites = readdirSync(here).filter((name) => {
   if (name === basename(import.meta.filename)) return false
   return name.endsWith('.test.js') && !leftOut.includes(basename(name, '.test.js'))

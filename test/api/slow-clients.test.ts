@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { publishedThread, startForum } from './harness.ts'
+import { freePort, sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
 /** Sends one byte of `text` a second, and then no more. */
@@ -15,7 +16,9 @@ async function drip(connection: Wire, text: string): Promise<void> {
 }
 
 t.test('slow: heads and bodies a byte a second, silence, no reading: all are cut', async (t) => {
-  const forum = await startForum(t, ['--body-timeout', '4', '--idle-timeout', '4'])
+  const ops = await freePort()
+  const times = ['--body-timeout', '4', '--idle-timeout', '4']
+  const forum = await startForum(t, [...times, '--ops-port', `${ops}`])
   const ana = await forum.identity()
   const thread = await publishedThread(ana, { content: '😀'.repeat(8000) })
   for (let i = 0; i < 99; i++) await ana.reply(thread, '😀'.repeat(8000))
@@ -41,11 +44,13 @@ t.test('slow: heads and bodies a byte a second, silence, no reading: all are cut
     cut('between two requests', (connection) => {
       return connection.write(requestText('GET', '/api/status'))
     }),
-    // Pages larger than what the kernel takes; the second one waits for its reader.
     cut('a page nobody reads', async (connection) => {
       connection.socket.pause()
-      const page = requestText('GET', `/api/threads/${thread}?limit=100`)
-      await connection.write(page.repeat(4))
+      // One at a time, until the kernel takes no more of them.
+      do {
+        await connection.write(requestText('GET', `/api/threads/${thread}?limit=100`))
+        await sleep(100)
+      } while ((await sample(ops, 'agent_forum_queue_bytes{what="answers"}')) === 0)
       await sleep(14_000)
       connection.socket.resume()
     }),

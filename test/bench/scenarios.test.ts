@@ -42,6 +42,7 @@ t.test('bench: a tiny forum', async (t) => {
       return [...new Set(answers.map((answer) => answer[property].length))].sort()
     }
     t.same(await lengths('page', 'messages'), [50])
+    t.same(await lengths('page-once', 'messages'), [48, 49, 50])
     t.same(await lengths('tail', 'messages'), [0, 1, 2, 3])
     t.same(await lengths('feed-empty', 'notifications'), [0])
     t.same(await lengths('feed-1000', 'notifications'), [10])

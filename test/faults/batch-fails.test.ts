@@ -93,6 +93,7 @@ for (const http of ['auto', 'node']) {
     const forum = await given(t, '--http', http, '--writes-max', '50')
     forum.disk.manual = true
     const wires = await waiting(t, forum, 50)
+    const begun = performance.now() // its sync has begun before
     const late = await wire(t, forum.port)
     for (let n = 100; n < 110; n++) {
       await late.write(replyText(forum, n))
@@ -112,7 +113,8 @@ for (const http of ['auto', 'node']) {
     const readyz = () => ask(forum.operators, '/readyz')
     while (!(await readyz()).text.includes('disk: slow')) await sleep(50)
     t.match(await readyz(), { status: 200, text: /^degraded: queues: full, 50 answers wait/ })
-    await sleep(500) // it may have been told of a little before the sync had lasted a second
+    // It may have been told of a little before the sync had lasted a second.
+    await sleep(begun + 1500 - performance.now())
 
     forum.disk.manual = false
     while (forum.disk.pending > 0) forum.disk.completeOne()

@@ -16,7 +16,7 @@ t.test('commit: a record: appended first, applied then, answered with its positi
     seen.push(forum.state.position)
     return rows.append(row)
   }
-  forum.journal = { append, health: 'ok', durable: 0 }
+  forum.journal = { append, health: 'ok', durable: 0, flush() {} }
   t.equal(commit(forum, { ...expiry, at: 7 }), 1)
   t.equal(commit(forum, { ...expiry, at: 8 }), 2)
   t.same(seen, [0, 1], 'nothing was applied before it was appended')
@@ -87,7 +87,7 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
 t.test('journal and state: they part: the next commit is stopped by an assertion', async (t) => {
   const { forum } = newWorld()
   forum.state.position = 5
-  forum.journal = { append: () => Number.NaN, health: 'ok', durable: 0 }
+  forum.journal = { append: () => Number.NaN, flush() {}, health: 'ok', durable: 0 }
   t.throws(() => commit(forum, expiry), { code: 'ERR_ASSERTION' })
 })
 

@@ -32,6 +32,8 @@ export class Rows {
     return this.packed.push(Buffer.from(packr.pack(row)))
   }
 
+  flush(): void {}
+
   /** The records, read back from their bytes. */
   records(): ForumRecord[] {
     return this.packed.map((bytes) => decode(packr.unpack(bytes)))

@@ -129,7 +129,8 @@ t.test('webhook: not durable yet: verified: its endpoint is not asked before it 
   const registered = scene.register(1)
   assert.ok(!isRefusal(registered))
   const { position } = registered
-  scene.forum.journal = { append: (row) => rows.append(row), health: 'ok', durable: position - 1 }
+  const append = (row: unknown) => rows.append(row)
+  scene.forum.journal = { append, flush() {}, health: 'ok', durable: position - 1 }
   t.same(beginVerification(scene.forum, 1), { refused: 'overloaded', position })
   scene.forum.journal = rows
   t.match(beginVerification(scene.forum, 1), { endpoint: 'https://hooks.example.com/' })

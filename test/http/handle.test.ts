@@ -16,10 +16,16 @@ class Journal {
   position = 0
   durable = 0
   health: Health = 'ok'
+  /** Where it was when it was told to write. */
+  readonly flushed: number[] = []
 
   append(): number {
     this.position += 1
     return this.position
+  }
+
+  flush(): void {
+    this.flushed.push(this.position)
   }
 }
 
@@ -29,11 +35,12 @@ class Node {
   readonly journal = new Journal()
   readonly gate = new Gate()
   readonly availability: Availability = { refusal: null }
-  /** Every request is a turn of its own. */
   readonly edge = new Edge(routes, this.availability, {
     trustProxy: false,
-    atTurnEnd: (end) => end(),
+    atTurnEnd: (end) => this.#atTurnEnd(end),
   })
+  /** While there is a list, turns do not end; else every request is a turn of its own. */
+  #ends: (() => void)[] | null = null
   token = ''
 
   constructor() {
@@ -68,6 +75,21 @@ class Node {
     const { answers } = this.post('/api/threads', { title: 't', content: 'first' })
     if (answers.length === 0) this.sync()
     return JSON.parse(answers[0].text!).read_url
+  }
+
+  /** Does something in one turn. */
+  turn<T>(does: () => T): T {
+    this.#ends = []
+    const done = does()
+    const ends = this.#ends
+    this.#ends = null
+    for (const end of ends) end()
+    return done
+  }
+
+  #atTurnEnd(end: () => void): void {
+    if (this.#ends === null) end()
+    else this.#ends.push(end)
   }
 
   sync(): void {
@@ -142,6 +164,49 @@ t.test('edge: a page that waits: its bytes stay, whatever is read meanwhile', as
   node.sync()
   const { messages } = JSON.parse(waiting.answers[0].text!)
   t.match(messages, [{ content: 'first' }, { content: 'the one that is waited for' }])
+})
+
+t.test('edge: pages of any length in one turn: each has its own bytes, in order', async (t) => {
+  const node = new Node()
+  const contents = ['short', 'x'.repeat(5000), 'another', 'y'.repeat(5000), 'last']
+  const paths = contents.map((content) => {
+    const { answers } = node.post('/api/threads', { title: 't', content })
+    node.sync()
+    return JSON.parse(answers[0].text!).read_url as string
+  })
+  for (let i = 0; i < 3; i++) {
+    const reads = node.turn(() => {
+      const reads = paths.map((path) => node.get(path))
+      for (const { answers, isHeld } of reads) t.strictSame([answers.length, isHeld], [0, true])
+      return reads
+    })
+    const shown = reads.map(({ answers }) => JSON.parse(answers[0].text!).messages[0].content)
+    t.strictSame(shown, contents, `read ${i + 1} times`)
+  }
+})
+
+t.test('edge: writes of one turn: written by the log together, before answers leave', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  const { position, flushed } = node.journal
+  const before = flushed.length
+  const writes = node.turn(() => [1, 2, 3].map(() => node.post(`${path}/replies`, reply)))
+  t.strictSame(flushed.slice(before), [position + 3])
+  node.sync()
+  for (const { code } of writes) t.equal(code, 201)
+})
+
+t.test('edge: stops before the turn ends: 503, and nothing is written', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  const { position } = node.journal
+  const asked = node.turn(() => {
+    const asked = [node.get(path), node.post(`${path}/replies`, reply)]
+    node.availability.refusal = 'shutting_down'
+    return asked
+  })
+  for (const { code } of asked) t.equal(code, 'shutting_down')
+  t.equal(node.journal.position, position)
 })
 
 t.test('edge: replay and conflict of a write that is not durable: wait for it too', async (t) => {

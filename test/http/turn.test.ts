@@ -9,41 +9,43 @@ const mb = 1 << 20
 /** What was done, in order. */
 function given(): { turn: Turn; done: string[] } {
   const done: string[] = []
-  const turn = new Turn(() => done.push('between'))
+  const turn = new Turn(() => done.push('afterWork'))
   return { turn, done }
 }
 
-t.test(
-  'T2: work and answers of one turn: all work, then what is between, then answers',
-  async (t) => {
-    const { turn, done } = given()
-    for (const name of ['a', 'b', 'c']) {
-      turn.work(() => {
-        done.push(name)
-        turn.answer(() => done.push(name.toUpperCase()))
-      }, 1)
-    }
-    t.strictSame(done, [])
-    await nextTurn()
-    t.strictSame(done, ['a', 'b', 'c', 'between', 'A', 'B', 'C'])
-    await nextTurn()
-    t.equal(done.length, 7)
-  },
-)
+t.test('T2: work and answers of one turn: all work, what comes after, answers', async (t) => {
+  const { turn, done } = given()
+  for (const name of ['a', 'b', 'c']) {
+    turn.addWork(() => {
+      done.push(name)
+      turn.addAnswer(() => done.push(name.toUpperCase()))
+    }, 1)
+  }
+  t.strictSame(done, [])
+  await nextTurn()
+  t.strictSame(done, ['a', 'b', 'c', 'afterWork', 'A', 'B', 'C'])
+  await nextTurn()
+  t.equal(done.length, 7)
+})
 
 t.test('T1: added by work, by answers and between turns: done once', async (t) => {
   const { turn, done } = given()
-  turn.work(() => turn.work(() => done.push('work of work'), 0), 0)
+  turn.addWork(() => turn.addWork(() => done.push('work of work'), 0), 0)
   await nextTurn()
   await nextTurn()
-  t.strictSame(done, ['between', 'work of work', 'between'])
-  turn.answer(() => {
-    turn.answer(() => done.push('answer of an answer'))
-    turn.work(() => done.push('work of an answer'), 0)
+  t.strictSame(done, ['afterWork', 'work of work', 'afterWork'])
+  turn.addAnswer(() => {
+    turn.addAnswer(() => done.push('answer of an answer'))
+    turn.addWork(() => done.push('work of an answer'), 0)
   })
   await nextTurn()
   await nextTurn()
-  t.strictSame(done.slice(3), ['between', 'work of an answer', 'between', 'answer of an answer'])
+  t.strictSame(done.slice(3), [
+    'afterWork',
+    'work of an answer',
+    'afterWork',
+    'answer of an answer',
+  ])
 })
 
 t.test(
@@ -51,13 +53,13 @@ t.test(
   async (t) => {
     const { turn, done } = given()
     for (let i = 1; i <= 600; i++) {
-      turn.work(() => turn.answer(() => done.push(`${i}`)), 0)
+      turn.addWork(() => turn.addAnswer(() => done.push(`${i}`)), 0)
     }
     await nextTurn()
-    const rounds = [done.indexOf('between', 1), done.lastIndexOf('between'), done.length]
+    const rounds = [done.indexOf('afterWork', 1), done.lastIndexOf('afterWork'), done.length]
     t.strictSame(rounds, [257, 514, 603])
     t.strictSame(
-      done.filter((what) => what !== 'between'),
+      done.filter((what) => what !== 'afterWork'),
       Array.from({ length: 600 }, (_, i) => `${i + 1}`),
     )
   },
@@ -65,11 +67,11 @@ t.test(
 
 t.test('T3: more than 4 MiB of work: done at once; the next turn has room again', async (t) => {
   const { turn, done } = given()
-  for (let i = 1; i <= 5; i++) turn.work(() => done.push(`${i}`), mb)
+  for (let i = 1; i <= 5; i++) turn.addWork(() => done.push(`${i}`), mb)
   t.strictSame(done, ['5'])
   await nextTurn()
-  t.strictSame(done, ['5', '1', '2', '3', '4', 'between'])
-  turn.work(() => done.push('next'), 4 * mb)
+  t.strictSame(done, ['5', '1', '2', '3', '4', 'afterWork'])
+  turn.addWork(() => done.push('next'), 4 * mb)
   t.equal(done.length, 6)
   await nextTurn()
   t.equal(done.at(-2), 'next')

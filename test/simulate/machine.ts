@@ -138,8 +138,11 @@ export class Machine {
       // What comes of a request is compared at once.
       atTurnEnd: (end: () => void) => {
         isRequest = true
-        end()
-        isRequest = false
+        try {
+          end()
+        } finally {
+          isRequest = false
+        }
       },
       send: (post: Post) =>
         new Promise<Sent>((answer) => {

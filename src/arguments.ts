@@ -1,4 +1,5 @@
-// Reads the arguments of a command line; every command and tool has its flags read here.
+// Reads the arguments of a command line, for the commands and the benchmarks. (The swarm, which
+// knows nothing of src, reads its own.)
 
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 

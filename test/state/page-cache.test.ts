@@ -1,0 +1,60 @@
+// The page cache: P1 pages found only as they are, P2 cached when added again, P3 bounded.
+
+import t from 'tap'
+import { PageCache, type PageKey } from '../../src/state/page-cache.ts'
+
+const key: PageKey = { thread: 3, first: 50, end: 100, position: 7 }
+
+function read(pages: PageCache, key: PageKey, text: string): string {
+  const bytes = pages.get(key) ?? pages.add(key, Buffer.from(text)) ?? Buffer.from(text)
+  return Buffer.from(bytes).toString()
+}
+
+t.test('P2: added once: not cached; again: cached, as a copy in its own memory', async (t) => {
+  const pages = new PageCache()
+  const scratch = Buffer.from('a page')
+  t.equal(pages.add(key, scratch), null)
+  t.equal(pages.get(key), null)
+  const copy = pages.add(key, scratch)!
+  scratch.fill(0)
+  t.equal(pages.get(key), copy)
+  t.equal(Buffer.from(copy).toString(), 'a page')
+  t.equal(copy.buffer.byteLength, copy.length)
+})
+
+t.test('P1: another thread, beginning, end or position: another page', async (t) => {
+  const pages = new PageCache()
+  const others = [{ thread: 4 }, { first: 51 }, { end: 99 }, { position: 8 }, {}]
+  for (let turn = 0; turn < 2; turn++) {
+    for (const other of others) {
+      const asked = { ...key, ...other }
+      const text = JSON.stringify(asked)
+      for (let i = 0; i < 3; i++) t.equal(read(pages, asked, text), text)
+    }
+  }
+  t.throws(() => pages.add({ ...key, end: 50 }, Buffer.from('empty')), { code: 'ERR_ASSERTION' })
+})
+
+t.test('P3: more than there is room for: the oldest go, what is read stays', async (t) => {
+  const pages = new PageCache(10_000)
+  const page = Buffer.alloc(700)
+  const of = (thread: number) => ({ ...key, thread })
+  for (let thread = 0; thread < 1000; thread++) {
+    for (let i = 0; i < 2; i++) pages.add(of(thread), page)
+    if (thread > 1 && pages.get(of(1)) === null) t.fail(`what is read went at ${thread}`)
+  }
+  const cached = Array.from({ length: 1000 }, (_, thread) => pages.get(of(thread)) !== null)
+  t.ok(cached[999])
+  t.notOk(cached[0])
+  t.ok(cached.filter(Boolean).length <= 21, 'two generations of ten')
+})
+
+t.test('P3: one thread that grows and is read: takes the room of one page', async (t) => {
+  const pages = new PageCache(10_000)
+  const page = Buffer.alloc(700)
+  for (let i = 0; i < 2; i++) pages.add(key, page)
+  for (let position = 1; position < 1000; position++) {
+    for (let i = 0; i < 2; i++) pages.add({ ...key, thread: 9, position }, page)
+  }
+  t.not(pages.get(key), null)
+})
