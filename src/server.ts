@@ -70,7 +70,7 @@ export async function startNode(
   const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config)
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
-  const { trustProxy } = config
+  const { trustProxy, host, port, opsPort } = config
   const { atTurnEnd } = ground
   const edge = new Edge(routesOf(config), availability, { trustProxy, atTurnEnd }, load)
   const startedAt = performance.now()
@@ -85,7 +85,6 @@ export async function startNode(
   const recovering = recover(config, vitals, checkpoints, log, ground)
   await Promise.race([recovering, nextTurn()])
   const onRequest = (exchange: Exchange) => edge.handle(exchange)
-  const { host, port, opsPort } = config
   const ops =
     opsPort === 0
       ? null
@@ -99,7 +98,8 @@ export async function startNode(
   const journal = await recovering
   const { forum, epoch } = await openForum(config, journal, vitals, log)
   const gate = new Gate()
-  const admission = new Admission({ load, gate, journal, memoryBytesMax })
+  const free = () => forum.state.pageCache.clear()
+  const admission = new Admission({ load, gate, journal, memoryBytesMax, free })
   forum.admission = admission
   const unwatch = admission.start()
   vitals.gateLength = () => gate.length
@@ -258,7 +258,8 @@ function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {
       gate.fail()
-      reject(error)
+      // What came in before is answered first: the process ends when this is known.
+      setImmediate(() => reject(error))
     }
     if (journal.failure !== null) reject(journal.failure)
   })

@@ -29,6 +29,8 @@ interface Watched {
   gate: { readonly length: number }
   journal: { readonly durable: number }
   memoryBytesMax: number
+  /** Gives back the memory that can be done without. */
+  free(): void
 }
 
 export class Admission implements Asked {
@@ -51,9 +53,10 @@ export class Admission implements Asked {
   }
 
   look(nowMs: number): void {
-    const { load, gate, journal, memoryBytesMax } = this.#watched
+    const { load, gate, journal, memoryBytesMax, free } = this.#watched
     const { rss, heapUsed, heapLimit } = this.#memory()
     load.isMemoryLow = rss > memoryBytesMax || heapUsed > heapLimit * heapUsedMax
+    if (load.isMemoryLow) free()
     if (gate.length === 0 || journal.durable !== this.#durable) this.#movedMs = nowMs
     this.#durable = journal.durable
     this.#stalledMs = nowMs - this.#movedMs

@@ -10,6 +10,7 @@ interface Waiting {
 }
 
 export class Gate {
+  #hasFailed = false
   #waiting: Waiting[] = []
   /** Waiting answers before this index have left. */
   #left = 0
@@ -20,7 +21,8 @@ export class Gate {
 
   /** Keeps an answer until its position is durable, or never will be, and tells `leave` which. */
   keep(position: number, leave: (isDurable: boolean) => void): void {
-    this.#waiting.push({ position, leave })
+    if (this.#hasFailed) leave(false)
+    else this.#waiting.push({ position, leave })
   }
 
   /** Lets out what has become durable. */
@@ -36,8 +38,9 @@ export class Gate {
     this.#left = 0
   }
 
-  /** Refuses all that wait: what they say may be lost. */
+  /** Refuses all that wait, and all that will: what they say may be lost. */
   fail(): void {
+    this.#hasFailed = true
     const waiting = this.#waiting.slice(this.#left)
     this.#waiting = []
     this.#left = 0

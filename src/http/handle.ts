@@ -164,8 +164,13 @@ export class Edge {
   }
 
   #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
-    // The service may have begun to stop meanwhile.
+    // The service may have begun to stop meanwhile, the caller to have expired.
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
+    const { forum } = this.#service!
+    const { caller } = call
+    if (caller !== nobody && !mayAct(forum, caller)) {
+      return this.#pass(exchange, route, refuseExpired(forum, caller))
+    }
     if (route.runLater === undefined)
       return this.#pass(exchange, route, route.run(this.#service!, call))
     void route

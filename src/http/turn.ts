@@ -2,11 +2,11 @@
 // is asked for, then the answers. A system call leaves the processor's caches to the kernel; work
 // that follows other work of its kind finds its code there (a replayed reply: 44 to 32 us).
 //
-// T1. Each is done once, work in the order in which it was added, save for T3; so are answers.
+// T1. Work is done in the order in which it was added, each once; so are answers.
 // T2. Of up to `roundMax` requests all work is done before `afterWork` is called, and that before
 //     their answers leave.
-// T3. Bodies of at most `bytesMax` together, as they came in, and `workMax` requests wait. What
-//     would be more is done at once.
+// T3. Bodies of at most `bytesMax` together, as they came in, and `workMax` requests wait. Before
+//     it is more, the turn ends.
 
 const bytesMax = 4 << 20
 const workMax = 16_384
@@ -28,7 +28,7 @@ export class Turn {
 
   /** Adds work that holds so many bytes. */
   addWork(task: () => void, bytes: number): void {
-    if (this.#bytes + bytes > bytesMax || this.#work.length === workMax) return task()
+    if (this.#bytes + bytes > bytesMax || this.#work.length === workMax) this.#end()
     this.#bytes += bytes
     this.#work.push(task)
     this.#plan()

@@ -68,6 +68,12 @@ export class PageCache {
     return bytes
   }
 
+  /** Forgets all pages. */
+  clear(): void {
+    this.#before = this.#current = new Map()
+    this.#bytes = 0
+  }
+
   #put(name: number, cached: Cached): void {
     const old = this.#current.get(name)
     if (old !== undefined) this.#bytes -= costOf(old)

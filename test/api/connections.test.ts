@@ -104,6 +104,19 @@ t.test('refused before a chunked body is read: the connection stays usable', asy
   t.ok(await isUsable(connection))
 })
 
+t.test('Connection: close: a long answer is there in full, and then it is closed', async (t) => {
+  await ana.reply(published.thread_id, 'x'.repeat(8000))
+  for (let i = 0; i < 10; i++) await ana.reply(published.thread_id, 'y'.repeat(8000))
+  for (const path of ['/openapi.json', `/api/threads/${published.thread_id}?limit=100`]) {
+    const connection = await wire(t, forum.port)
+    await connection.write(requestText('GET', path, { Connection: 'close' }))
+    const { status, text } = await connection.answer()
+    t.equal(status, 200)
+    t.ok(JSON.parse(text))
+    await connection.closed()
+  }
+})
+
 // uWebSockets.js has one request of a connection in flight, and closes on one that comes before
 // the answer.
 t.test('a request behind a read: in order, or closed', async (t) => {

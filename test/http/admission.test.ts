@@ -11,9 +11,13 @@ function given() {
   const gate = { length: 0 }
   const journal = { durable: 0 }
   const memory: Memory = { rss: 80 * mib, heapUsed: 10 * mib, heapLimit: 100 * mib }
-  const watched = { load, gate, journal, memoryBytesMax: 100 * mib }
+  const freed = { times: 0 }
+  const free = () => {
+    freed.times += 1
+  }
+  const watched = { load, gate, journal, memoryBytesMax: 100 * mib, free }
   const admission = new Admission(watched, () => memory)
-  return { admission, load, gate, journal, memory }
+  return { admission, load, gate, journal, memory, freed }
 }
 
 t.test('admission: nothing is short: writes are let in, nothing to tell', async (t) => {
@@ -26,9 +30,12 @@ t.test('admission: nothing is short: writes are let in, nothing to tell', async 
 for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
   const what = Object.keys(short)[0]
   t.test(`admission: ${what} near its limit: refused until it is below again`, async (t) => {
-    const { admission, load, memory } = given()
+    const { admission, load, memory, freed } = given()
+    admission.look(0)
+    t.equal(freed.times, 0)
     Object.assign(memory, short)
     admission.look(0)
+    t.equal(freed.times, 1, 'what can be done without is given back')
     t.match(admission.refusal(), { refused: 'overloaded', retryAfter: 30, detail: /memory/ })
     t.match(admission.complaints, [/memory/])
     t.strictSame([load.isMemoryLow, load.refused.memory], [true, 1])

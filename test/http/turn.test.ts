@@ -65,14 +65,26 @@ t.test(
   },
 )
 
-t.test('T3: more than 4 MiB of work: done at once; the next turn has room again', async (t) => {
-  const { turn, done } = given()
-  for (let i = 1; i <= 5; i++) turn.addWork(() => done.push(`${i}`), mb)
-  t.strictSame(done, ['5'])
-  await nextTurn()
-  t.strictSame(done, ['5', '1', '2', '3', '4', 'afterWork'])
-  turn.addWork(() => done.push('next'), 4 * mb)
-  t.equal(done.length, 6)
-  await nextTurn()
-  t.equal(done.at(-2), 'next')
-})
+for (const [what, count, bytes] of [
+  ['4 MiB of bodies', 4, mb],
+  ['16,384 requests', 16_384, 0],
+] as const) {
+  t.test(`T3: more than ${what}: the turn ends before, and all is done in order`, async (t) => {
+    const { turn, done } = given()
+    const add = (name: string) => {
+      turn.addWork(() => {
+        done.push(name)
+        turn.addAnswer(() => done.push(`${name} answered`))
+      }, bytes)
+    }
+    for (let i = 1; i <= count; i++) add(`${i}`)
+    t.strictSame(done, [])
+    add('one more')
+    t.equal(done.filter((name) => name.endsWith('answered')).length, count)
+    t.notOk(done.includes('one more'))
+    await nextTurn()
+    const all = done.filter((name) => name !== 'afterWork')
+    t.strictSame(all.slice(-2), ['one more', 'one more answered'])
+    t.equal(new Set(all).size, all.length)
+  })
+}

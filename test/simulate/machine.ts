@@ -194,6 +194,9 @@ export class Machine {
     this.trace(() => `crash: ${how}`)
     this.count(`crash: ${how}`)
     this.time.forget()
+    // It ends at the end of the turn in which it failed, which may not have come.
+    const hasFailed = this.failure !== null || this.journal?.failure != null
+    assert.ok(!this.isFailing || hasFailed, 'a node whose storage fails ends')
     this.journal = null
     this.calling = []
     this.#node = null
@@ -201,7 +204,6 @@ export class Machine {
     if (how === 'power' && this.#durability !== 'always') this.promised = this.#base
     this.disk = how === 'power' ? this.disk.losePower() : this.disk.dieAlone()
     this.disk.manual = true
-    assert.ok(!this.isFailing || this.failure !== null, 'a node whose storage fails ends')
     this.isFailing = false
   }
 

@@ -2,6 +2,7 @@
 // answer. What they are told is checked when it comes.
 
 import assert from 'node:assert/strict'
+import { errors } from '../../src/api/errors.ts'
 import type { Sent } from '../../src/delivery/send.ts'
 import type { Post } from '../../src/delivery/sign.ts'
 import { ask, type Request } from './asking.ts'
@@ -89,16 +90,24 @@ export class Receivers {
     const forecast = isActive
       ? forecasts.verify(agent)
       : forecasts.ended('invalid_token', agent.expiresAt)
-    ask(this.#machine, request, forecast ?? { judge: (...answer) => this.#judge(...answer) })
+    // Whether the webhook is durable, which is asked first, the model does not know.
+    const { status: limited } = errors.rate_limited
+    const isOpen = forecast === null || ('status' in forecast && forecast.status === limited)
+    const lawful = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
+    const judge = (status: number, body: string) => {
+      if (forecast === null) return this.#judge(status, body, lawful)
+      assert.notEqual(status, 200, 'it is limited')
+      return this.#judge(status, body, ['rate_limited', ...lawful])
+    }
+    ask(this.#machine, request, isOpen ? { judge } : forecast)
   }
 
-  #judge(status: number, body: string): number {
+  #judge(status: number, body: string, lawful: readonly string[]): number {
     if (status === 200) {
       const position = this.#verified.get(body)
       assert.ok(position !== undefined, `nobody found out: ${body}`)
       return position
     }
-    const lawful = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
     assert.ok(lawful.includes(JSON.parse(body).error), body)
     return 0
   }

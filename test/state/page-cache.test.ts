@@ -49,6 +49,15 @@ t.test('P3: more than there is room for: the oldest go, what is read stays', asy
   t.ok(cached.filter(Boolean).length <= 21, 'two generations of ten')
 })
 
+t.test('pages: cleared: gone, and cached anew', async (t) => {
+  const pages = new PageCache()
+  for (let i = 0; i < 2; i++) pages.add(key, Buffer.from('a page'))
+  pages.clear()
+  t.equal(pages.get(key), null)
+  t.not(pages.add(key, Buffer.from('a page')), null)
+  t.not(pages.get(key), null)
+})
+
 t.test('P3: one thread that grows and is read: takes the room of one page', async (t) => {
   const pages = new PageCache(10_000)
   const page = Buffer.alloc(700)
