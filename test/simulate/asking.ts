@@ -125,7 +125,10 @@ function isFailing(
   told: Told,
   answer: { status: number; body: string },
 ): boolean {
-  if (answer.status !== 503 || told.status === 503 || told.newest === 0) return false
+  if (answer.status !== 503 || told.status === 503) return false
+  // Asked in the turn in which it failed: what it tells of may not be durable any more.
+  const hasFailed = machine.journal?.failure != null
+  if (told.newest === 0 && !hasFailed) return false
   if (JSON.parse(answer.body).error !== 'storage_failed') return false
   machine.isFailing = true
   return true
