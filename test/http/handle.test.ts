@@ -8,7 +8,7 @@ import type { Forum } from '../../src/forum/forum.ts'
 import { Gate } from '../../src/http/gate.ts'
 import { type Availability, Edge } from '../../src/http/handle.ts'
 import type { Health } from '../../wal/journal.ts'
-import { newWorld, serviceOf } from '../forum/doubles.ts'
+import { dayMs, newWorld, serviceOf } from '../forum/doubles.ts'
 import { FakeExchange } from './fake-exchange.ts'
 
 /** A log that becomes durable when the test says so. */
@@ -32,6 +32,8 @@ class Journal {
 let keys = 0
 
 class Node {
+  readonly #world = newWorld()
+  readonly clock = this.#world.clock
   readonly journal = new Journal()
   readonly gate = new Gate()
   readonly availability: Availability = { refusal: null }
@@ -44,9 +46,9 @@ class Node {
   token = ''
 
   constructor() {
-    const forum: Forum = { ...newWorld().forum, journal: this.journal }
+    const forum: Forum = { ...this.#world.forum, journal: this.journal }
     this.edge.open(serviceOf(forum), this.gate)
-    const created = this.post('/api/identities', {})
+    const created = this.post('/api/identities', { kind: 'guest' })
     this.sync()
     this.token = JSON.parse(created.answers[0].text!).token
   }
@@ -207,6 +209,20 @@ t.test('edge: stops before the turn ends: 503, and nothing is written', async (t
   })
   for (const { code } of asked) t.equal(code, 'shutting_down')
   t.equal(node.journal.position, position)
+})
+
+t.test('edge: a guest expires before the turn ends: refused, nothing is written', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  const write = node.turn(() => {
+    const write = node.post(`${path}/replies`, reply)
+    node.clock.now += 8 * dayMs
+    return write
+  })
+  node.sync()
+  t.equal(write.code, 'invalid_token')
+  node.token = ''
+  t.equal(JSON.parse(node.get(path).answers[0].text!).thread.message_count, 1)
 })
 
 t.test('edge: replay and conflict of a write that is not durable: wait for it too', async (t) => {
