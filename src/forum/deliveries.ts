@@ -95,7 +95,11 @@ export function beginAttempt(
   if (refuseRecord(forum) !== null) return 'later'
 
   const at = timeOf(forum)
-  const { first, through, createdAt } = delivery.context
+  const { first, through, createdAt, nextAttemptAt } = delivery.context
+  if (state.webhooks.state(delivery) === 'pending' && nextAttemptAt > at) {
+    state.webhooks.due.set(webhook!, nextAttemptAt) // it was tried since it was found due
+    return null
+  }
   const of = { at, webhook: number, first }
   if (!hasNews(forum, webhook!.owner, delivery, at)) {
     const cancelled = { outcome: 'cancelled', status: 0, error: '', nextAttemptAt: 0 } as const

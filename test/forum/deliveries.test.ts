@@ -51,6 +51,23 @@ t.test('delivery: not verified yet: a message comes: nobody is woken', async (t)
   t.equal(sent(scene.begin()).first, seq, 'from its verification on')
 })
 
+t.test(
+  'delivery: retried later: begun once more before its time: not sent, due then',
+  async (t) => {
+    const scene = new Scene()
+    scene.woken(1)
+    scene.reply(2, 0)
+    const attempt = sent(scene.begin())
+    t.ok(finishAttempt(scene.forum, attempt, bad))
+    const due = scene.state.webhooks.due.nextAt
+    const { position } = scene.state
+    t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null)
+    scene.state.webhooks.due.take(due)
+    t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null, 'found due, as it was before')
+    t.strictSame([scene.state.position, scene.state.webhooks.due.nextAt], [position, due])
+  },
+)
+
 t.test('delivery: sending: another message: a second wakeup, which waits its turn', async (t) => {
   const scene = new Scene()
   scene.woken(1)
