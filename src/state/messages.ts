@@ -123,10 +123,9 @@ export class Messages {
 
   /** The notification's JSON. */
   feedItem(message: number, threadId: string): string {
-    const seq = this.#seqs.get(message)
-    const from = seqStart + String(seq).length + toIdWord
-    const ids = this.#arena.ascii(this.#addresses.get(message), from, from + idWordBytes)
-    const at = this.#times.get(message)
+    const from = this.#seqEnd(message) + toIdWord
+    const ids = this.#arena.ascii(this.address(message), from, from + idWordBytes)
+    const [seq, at] = [this.seq(message), this.createdAt(message)]
     return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
   }
 
