@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import type { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal.ts'
 import { appendEach, closeByHand, dir, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
@@ -120,6 +121,24 @@ t.test('writes come up short: all records are there', async (t) => {
   await after.journal.close()
 })
 
+/** Appends until the disk takes no more; the last position, which is durable. */
+async function fillUp(journal: Journal): Promise<number> {
+  await until(() => {
+    if (journal.health === 'ok') journal.append('x'.repeat(1000))
+    return journal.health === 'storage_full'
+  })
+  const { position } = journal
+  await until(() => journal.durable === position)
+  return position
+}
+
+/** Appends once more as soon as there is space again, and closes. */
+async function goOn(journal: Journal): Promise<void> {
+  await until(() => journal.health === 'ok')
+  await appendEach(journal, ['after'])
+  await journal.close()
+}
+
 for (const code of ['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'EACCES']) {
   t.test(`${code} while the next segment is made: storage_full, then ok by itself`, async (t) => {
     const disk = new SimulatedDisk(1)
@@ -128,14 +147,9 @@ for (const code of ['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'EACCES']) {
     await until(() => disk.pending === 0)
     // The roll takes the spare; the one after it cannot be made.
     disk.refuse('create', code)
-    await until(() => {
-      if (journal.health === 'ok') journal.append('x'.repeat(1000))
-      return journal.health === 'storage_full'
-    })
-    const accepted = journal.position
+    const accepted = await fillUp(journal)
     t.equal(journal.stats().segment, 2)
     t.match(notices.at(-1), { event: 'storage_full', segment: '0000000003.wal' })
-    await until(() => journal.durable === accepted)
     disk.refuse('create', null)
     await until(() => journal.health === 'ok')
     t.match(notices.at(-1), { event: 'storage_available' })
@@ -153,16 +167,9 @@ t.test(
     const disk = new SimulatedDisk(1)
     disk.capacityBytes = 40_000
     const { journal } = await open(disk)
-    await until(() => {
-      if (journal.health === 'ok') journal.append('x'.repeat(1000))
-      return journal.health === 'storage_full'
-    })
-    const accepted = journal.position
-    await until(() => journal.durable === accepted)
+    const accepted = await fillUp(journal)
     disk.capacityBytes = Number.POSITIVE_INFINITY
-    await until(() => journal.health === 'ok')
-    await appendEach(journal, ['after'])
-    await journal.close()
+    await goOn(journal)
     const after = await open(disk)
     t.equal(after.records.length, accepted + 1)
     await after.journal.close()
@@ -175,24 +182,14 @@ t.test(
     const disk = new SimulatedDisk(1)
     disk.capacityBytes = 36_000
     const { journal } = await open(disk)
-    await until(() => {
-      if (journal.health === 'ok') journal.append('x'.repeat(1000))
-      return journal.health === 'storage_full'
-    })
-    const accepted = journal.position
-    await until(() => journal.durable === accepted)
+    const accepted = await fillUp(journal)
     const next = disk.dieAlone()
     next.capacityBytes = 36_000
     const after = await open(next)
     t.equal(after.records.length, accepted)
-    await until(() => {
-      if (after.journal.health === 'ok') after.journal.append('y'.repeat(1000))
-      return after.journal.health === 'storage_full'
-    })
+    await fillUp(after.journal)
     next.capacityBytes = Number.POSITIVE_INFINITY
-    await until(() => after.journal.health === 'ok')
-    await appendEach(after.journal, ['after'])
-    await after.journal.close()
+    await goOn(after.journal)
   },
 )
 
@@ -203,12 +200,7 @@ t.test('disk full to the last byte: killed, torn or not: the next start has room
     await until(() => disk.pending === 0)
     const used = () => [...disk.contents().values()].reduce((sum, { length }) => sum + length, 0)
     disk.capacityBytes = used()
-    await until(() => {
-      if (journal.health === 'ok') journal.append('x'.repeat(1000))
-      return journal.health === 'storage_full'
-    })
-    const accepted = journal.position
-    await until(() => journal.durable === accepted)
+    const accepted = await fillUp(journal)
     const next = disk.dieAlone()
     const last = next.bytesOf(`${dir}/0000000002.wal`)
     if (torn) last.fill(1, last.lastIndexOf('x') - 50, last.lastIndexOf('x'))
@@ -216,9 +208,7 @@ t.test('disk full to the last byte: killed, torn or not: the next start has room
     const after = await open(next)
     t.equal(after.records.length, torn ? accepted - 1 : accepted)
     next.capacityBytes = Number.POSITIVE_INFINITY
-    await until(() => after.journal.health === 'ok')
-    await appendEach(after.journal, ['after'])
-    await after.journal.close()
+    await goOn(after.journal)
   }
 })
 
