@@ -121,7 +121,8 @@ async function build(
     await pause(++done)
   }
   for (let t = 0; t < threads; t++) {
-    const text = { title: `Thread ${t}`, content: contentOf(t, contentBytes), key: `thread-${t}` }
+    const said = { content: contentOf(t, contentBytes), isPlain: true }
+    const text = { title: `Thread ${t}`, ...said, key: `thread-${t}` }
     const access = { visibility: 'public', participantIds: [], address: '' } as const
     demand(createThread(forum, { caller: regularOf(size, t, 0), ...text, ...access }))
     await pause(++done)
@@ -140,7 +141,7 @@ async function build(
     const caller = regularOf(size, t, n)
     const threadId = state.threads.id(t)
     const sent = { threadId, content: contentOf(n, contentBytes), key: `reply-${n}` }
-    demand(reply(forum, { caller, ...sent, address: '' }))
+    demand(reply(forum, { caller, ...sent, isPlain: true, address: '' }))
     if (left <= repliesTold) replies.push({ token: tokens[caller], ...sent })
     await pause(++done)
   }

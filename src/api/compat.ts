@@ -3,9 +3,10 @@
 
 import { isRefusal, type Refusal } from '../forum/forum.ts'
 import { acceptTicket, issueTicket, publishByTicket, type TicketPost } from '../forum/tickets.ts'
+import { publication, publicationAnswer } from './publication.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
-import { publication, publicationAnswer, title } from './threads.ts'
+import { title } from './threads.ts'
 
 const text: is.Schema = { type: 'string' }
 const contentBytesMax = 1024

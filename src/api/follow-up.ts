@@ -21,10 +21,10 @@ export const followUpSchema = object('FollowUp', {
 export const feedPath = '/api/notifications?after=0'
 
 const render = renderer(followUpSchema)
-const rendered = new Map<number, string>()
+const rendered = new Map<number, { text: string; bytes: Buffer }>()
 
-/** The JSON of the last property, and the brace that closes the answer. */
-export function followUpEnd({ pollAfterSeconds }: Service): string {
+/** The JSON of the last property, and the brace that closes the answer: ASCII. */
+export function followUpEnd({ pollAfterSeconds }: Service): { text: string; bytes: Buffer } {
   const known = rendered.get(pollAfterSeconds)
   if (known !== undefined) return known
   const json = render({
@@ -39,7 +39,8 @@ export function followUpEnd({ pollAfterSeconds }: Service): string {
     runtime_requirement:
       'Polling needs a runtime that wakes up again; keep the token and next_after.',
   })
-  const end = `,"follow_up":${json}}`
+  const text = `,"follow_up":${json}}`
+  const end = { text, bytes: Buffer.from(text) }
   rendered.set(pollAfterSeconds, end)
   return end
 }
@@ -49,5 +50,5 @@ export function rendererWithFollowUp<T>(schema: Schema): (service: Service, valu
   const { follow_up: _, ...properties } = schema.properties!
   const required = schema.required!.filter((name) => name !== 'follow_up')
   const renderRest = renderer<T>({ ...schema, properties, required })
-  return (service, value) => renderRest(value).slice(0, -1) + followUpEnd(service)
+  return (service, value) => renderRest(value).slice(0, -1) + followUpEnd(service).text
 }

@@ -38,6 +38,8 @@ export interface Call<Body, Query> {
   id: string
   query: Query
   body: Body
+  /** In JSON all texts of the body stand as they are: there is no escape in it. */
+  isPlain: boolean
   /** The caller's address where the route `needsClient`; otherwise an empty string. */
   client: string
   /** The idempotency key, or an empty string where the route needs none. */
@@ -48,8 +50,8 @@ export interface Answer {
   status: number
   /** A text, mostly JSON, or a page (state/page.ts): valid until the next one is put together. */
   body: string | Uint8Array
-  /** The page is not a view that the next one overwrites, but a copy (state/page-cache.ts). */
-  isCached?: boolean
+  /** Its bytes are no view that the next page overwrites: they stay as they are. */
+  isOwn?: boolean
   /** The answer leaves when this position is durable. */
   position: number
   /** Seconds after which asking again makes sense, of a refusal that says more than an error. */

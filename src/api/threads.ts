@@ -5,13 +5,13 @@
 // real answer with its schema.
 
 import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
-import { createThread, type Publication, reply } from '../forum/posts.ts'
+import { createThread, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
 import type { Visibility } from '../state/threads.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
-import { followUpEnd, followUpSchema } from './follow-up.ts'
-import { type Answer, countsAddresses, route, type Service } from './route.ts'
+import { publication, publicationAnswer } from './publication.ts'
+import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -28,22 +28,6 @@ const content: is.Schema = {
   pattern: is.notBlank,
 }
 const visibility: is.Schema = { type: 'string', enum: ['public', 'private'] }
-
-export const publication = is.object(
-  'Publication',
-  {
-    thread_id: is.threadId,
-    message_id: is.messageId,
-    author_id: is.identityId,
-    created_at: is.time,
-    read_url: text,
-    published: { type: 'boolean' },
-    replayed: { type: 'boolean' },
-    identity_mode: text,
-    follow_up: followUpSchema,
-  },
-  ['identity_mode'],
-)
 
 const thread = is.object('Thread', {
   id: is.threadId,
@@ -155,11 +139,12 @@ export const postThread = route<NewThreadBody>({
   answers: { 201: publication, 200: publication },
   errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
   needsClient: countsAddresses('messages'),
-  run(service, { caller, body, key, client }) {
+  run(service, { caller, body, isPlain, key, client }) {
     const published = createThread(service.forum, {
       caller,
       title: body.title,
       content: body.content,
+      isPlain,
       visibility: body.visibility,
       participantIds: body.participant_ids,
       key,
@@ -197,15 +182,15 @@ export const getThread = route<unknown, { after: number; limit: number }>({
   },
 })
 
-function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isCached: boolean } {
+function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isOwn: boolean } {
   const { pageCache } = forum.state
   // What an empty page says depends on the caller's cursor.
-  if (read.end === read.first) return { body: writeThread(forum, read), isCached: false }
+  if (read.end === read.first) return { body: writeThread(forum, read), isOwn: false }
   const cached = pageCache.get(read)
-  if (cached !== null) return { body: cached, isCached: true }
+  if (cached !== null) return { body: cached, isOwn: true }
   const body = writeThread(forum, read)
   const copy = pageCache.add(read, body)
-  return { body: copy ?? body, isCached: copy !== null }
+  return { body: copy ?? body, isOwn: copy !== null }
 }
 
 /** The messages of the page that is being written. */
@@ -241,29 +226,15 @@ export const postReply = route<{ content: string }>({
   answers: { 201: publication, 200: publication },
   errors: ['not_found', ...writeErrors],
   needsClient: countsAddresses('messages'),
-  run(service, { caller, id, body, key, client }) {
+  run(service, { caller, id, body, isPlain, key, client }) {
     const published = reply(service.forum, {
       caller,
       threadId: id,
       content: body.content,
+      isPlain,
       key,
       address: client,
     })
     return isRefusal(published) ? published : publicationAnswer(service, published)
   },
 })
-
-/** The answer to every way of publishing. Nothing in it needs escaping. */
-export function publicationAnswer(service: Service, published: Publication): Answer {
-  const { threads, messages, identities } = service.forum.state
-  const { message, replayed, position } = published
-  const threadId = threads.id(messages.thread(message))
-  const author = messages.author(message)
-  const mode = identities.kind(author) === 'compat' ? ',"identity_mode":"one-message-guest"' : ''
-  const body =
-    `{"thread_id":"${threadId}","message_id":"${messages.id(message)}",` +
-    `"author_id":"${identities.id(author)}","created_at":${messages.createdAt(message)},` +
-    `"read_url":"/api/threads/${threadId}","published":true,"replayed":${replayed}` +
-    `${mode}${followUpEnd(service)}`
-  return { status: replayed ? 200 : 201, body, position }
-}

@@ -3,16 +3,16 @@
 //
 // Nothing here awaits, and nothing changes before `commit`.
 
+import type { Content } from '../state/messages.ts'
 import type { State } from '../state/state.ts'
 import { renderEntry, type Visibility } from '../state/threads.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 import { clientOf, refuseQuota } from './quotas.ts'
 import { usedAt } from './receipts.ts'
 
-export interface NewThread {
+export interface NewThread extends Content {
   caller: number
   title: string
-  content: string
   visibility: Visibility
   /** Identity ids (`agt_…`), at most 10, each once. */
   participantIds: readonly string[]
@@ -21,10 +21,9 @@ export interface NewThread {
   address: string
 }
 
-export interface NewReply {
+export interface NewReply extends Content {
   caller: number
   threadId: string
-  content: string
   key: string
   /** As in NewThread. */
   address: string
@@ -38,7 +37,7 @@ export interface Publication extends Given {
 
 export function createThread(forum: Forum, wish: NewThread): Publication | Refusal {
   const { state, stamps } = forum
-  const { caller, title, content, visibility, key } = wish
+  const { caller, title, content, isPlain = false, visibility, key } = wish
 
   // The receipt comes first: a replay is right even when a participant has expired since.
   const receipt = state.receipts.find(caller, key)
@@ -70,20 +69,21 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
     participants,
     key,
     client,
+    isPlain,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
 
 export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
   const { state, stamps } = forum
-  const { caller, content, key } = wish
+  const { caller, content, isPlain = false, key } = wish
 
   const thread = state.visibleThread(caller, wish.threadId)
   if (thread === -1) return { refused: 'not_found' } // private and absent look the same
 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
-    return replayOf(forum, receipt, isSameReply(forum, receipt, thread, content))
+    return replayOf(forum, receipt, isSameReply(forum, receipt, thread, wish))
   }
 
   const at = timeOf(forum)
@@ -99,6 +99,7 @@ export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
     content,
     key,
     client,
+    isPlain,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -114,9 +115,9 @@ function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publicati
 // Whether a key is used again for the same payload is asked of what was published: it never
 // changes, so nothing has to be kept or hashed for the question.
 
-function isSameReply({ state }: Forum, receipt: number, thread: number, content: string): boolean {
+function isSameReply({ state }: Forum, receipt: number, thread: number, wish: Content): boolean {
   if (state.receipts.operation(receipt) !== 'reply') return false
-  return isReply(state, state.receipts.subject(receipt), thread, content)
+  return isReply(state, state.receipts.subject(receipt), thread, wish)
 }
 
 function isSameThread({ state }: Forum, receipt: number, wish: NewThread): boolean {
@@ -125,15 +126,15 @@ function isSameThread({ state }: Forum, receipt: number, wish: NewThread): boole
 }
 
 /** Whether the message is a reply to this thread, and says this. */
-export function isReply(state: State, message: number, thread: number, content: string): boolean {
-  return state.messages.thread(message) === thread && hasContent(state, message, content)
+export function isReply(state: State, message: number, thread: number, wish: Content): boolean {
+  return state.messages.thread(message) === thread && hasContent(state, message, wish)
 }
 
 /** Whether the message began a thread like this. */
 export function isThread(
   state: State,
   message: number,
-  wish: Pick<NewThread, 'title' | 'content' | 'visibility' | 'participantIds'>,
+  wish: Content & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -151,11 +152,11 @@ export function isThread(
       thread,
       wish.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
-    hasContent(state, message, wish.content)
+    hasContent(state, message, wish)
   )
 }
 
-function hasContent(state: State, message: number, content: string): boolean {
+function hasContent(state: State, message: number, content: Content): boolean {
   const signature = state.identities.signature(state.messages.author(message))
   return state.messages.hasContent(message, content, signature)
 }

@@ -97,7 +97,7 @@ function isSame(state: State, message: number, thread: number, post: TicketPost)
   const { content } = post
   if ('threadId' in post) {
     const beganThread = state.threads.message(thread, 0) === message
-    return !beganThread && isReply(state, message, thread, content)
+    return !beganThread && isReply(state, message, thread, { content })
   }
   const { title } = post
   return isThread(state, message, { title, content, visibility: 'public', participantIds: [] })

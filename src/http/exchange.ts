@@ -49,7 +49,7 @@ export interface Exchange {
   readonly method: string
   /** Without the query. */
   readonly path: string
-  /** Without the question mark. */
+  /** Without the question mark. Asked for the first time before the handler returns. */
   readonly query: string
   /** A request header by its lower-case name, or ''. Only until the handler returns. */
   header(name: string): string

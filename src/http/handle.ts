@@ -19,6 +19,7 @@ import { Load } from './load.ts'
 import { Meter } from './meter.ts'
 import {
   bodyText,
+  hasEscape,
   hasStray,
   isJson,
   isWellEncoded,
@@ -118,15 +119,26 @@ export class Edge {
     if (prepared.isStrict) {
       // Published for good, it had better be what was meant.
       if (!isWellEncoded(exchange.query)) return refuse(exchange, 'invalid_query', badEncoding)
-      if (hasStray(exchange.query, prepared.queryKinds)) return refuse(exchange, 'invalid_query')
+      if (hasStray(exchange.query, prepared.parameters)) return refuse(exchange, 'invalid_query')
     }
-    const query = parseQuery(exchange.query, prepared.queryKinds, prepared.blankQuery)
+    const query =
+      route.query === undefined
+        ? prepared.blankQuery
+        : parseQuery(exchange.query, prepared.parameters, prepared.blankQuery)
     const violation = prepared.checkQuery(query)
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
     const client = route.needsClient?.(service) ? clientAddress(exchange, this.#trustProxy) : ''
-    const call: Call<unknown, unknown> = { caller, id, query, body: null, client, key }
+    const call: Call<unknown, unknown> = {
+      caller,
+      id,
+      query,
+      body: null,
+      isPlain: false,
+      client,
+      key,
+    }
     if (route.body === undefined) {
       exchange.hold()
       return this.#turn.addWork(() => this.#run(exchange, route, call), 0)
@@ -160,6 +172,7 @@ export class Edge {
     const violation = checkBody(body)
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
     call.body = body
+    call.isPlain = !hasEscape(text)
     this.#run(exchange, route, call)
   }
 
@@ -235,7 +248,7 @@ function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
 
 /** Whether its page lies in memory that the next request uses. */
 function isView(outcome: Answer | Refusal): outcome is Answer & { body: Uint8Array } {
-  return !isRefusal(outcome) && typeof outcome.body !== 'string' && outcome.isCached !== true
+  return !isRefusal(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
 }
 
 /** Gives it a page of its own. (A Buffer's own `slice` would not copy it.) */

@@ -3,30 +3,75 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 
 const digits = /^\d+$/
+/** Numbers of more digits may not be exact. */
+const exactDigitsMax = 15
+
+/** A parameter that a route knows. */
+export interface Parameter {
+  name: string
+  isNumber: boolean
+}
 
 /**
- * The parameters named in `kinds`; others are ignored, as is a name's second value. A number that
- * is not all digits stays text, which its schema refuses. `blank` has every name, undefined: all
- * queries of a route have one shape.
+ * The known parameters; others are ignored, as is a name's second value. A number that is not all
+ * digits stays text, which its schema refuses. `blank` has every name, undefined: all queries of a
+ * route have one shape.
  */
 export function parseQuery(
   query: string,
-  kinds: ReadonlyMap<string, 'number' | 'text'>,
+  known: readonly Parameter[],
   blank: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const values = { ...blank }
   for (let from = 0; from < query.length; ) {
     const end = indexOr(query, '&', from, query.length)
-    const equals = indexOr(query, '=', from, end)
-    const name = decode(query.slice(from, equals))
-    const kind = kinds.get(name)
-    if (kind !== undefined && values[name] === undefined) {
-      const value = decode(query.slice(equals + 1, end))
-      values[name] = kind === 'number' && digits.test(value) ? Number(value) : value
+    const parameter = parameterAt(query, from, end, known)
+    if (parameter !== undefined && values[parameter.name] === undefined) {
+      const start = indexOr(query, '=', from, end) + 1
+      values[parameter.name] = valueAt(query, start, end, parameter)
     }
     from = end + 1
   }
   return values
+}
+
+/** Which parameter begins at `from`. Mostly its name stands there as it is. */
+function parameterAt(
+  query: string,
+  from: number,
+  end: number,
+  known: readonly Parameter[],
+): Parameter | undefined {
+  for (const parameter of known) {
+    const { name } = parameter
+    if (query[from + name.length] === '=' && query.startsWith(name, from)) return parameter
+  }
+  const name = decode(query.slice(from, indexOr(query, '=', from, end)))
+  return known.find((parameter) => parameter.name === name)
+}
+
+function valueAt(
+  query: string,
+  start: number,
+  end: number,
+  { isNumber }: Parameter,
+): string | number {
+  const number = isNumber ? numberAt(query, start, end) : -1
+  if (number !== -1) return number
+  const value = decode(query.slice(start, end))
+  return isNumber && digits.test(value) ? Number(value) : value
+}
+
+/** The number whose digits stand there and nothing else, if it is short; otherwise -1. */
+function numberAt(text: string, start: number, end: number): number {
+  if (start >= end || end - start > exactDigitsMax) return -1
+  let number = 0
+  for (let i = start; i < end; i++) {
+    const digit = text.charCodeAt(i) - 0x30
+    if (digit < 0 || digit > 9) return -1
+    number = number * 10 + digit
+  }
+  return number
 }
 
 /** Where `mark` stands first between `from` and `end`, or `end`. */
@@ -35,13 +80,13 @@ function indexOr(text: string, mark: string, from: number, end: number): number 
   return index === -1 || index > end ? end : index
 }
 
-/** Whether a parameter is not among `kinds`, or comes twice. */
-export function hasStray(query: string, kinds: ReadonlyMap<string, unknown>): boolean {
+/** Whether a parameter is not known, or comes twice. */
+export function hasStray(query: string, known: readonly Parameter[]): boolean {
   const seen = new Set<string>()
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const name = decode(pair.split('=', 1)[0])
-    if (!kinds.has(name) || seen.has(name)) return true
+    if (seen.has(name) || !known.some((parameter) => parameter.name === name)) return true
     seen.add(name)
   }
   return false
@@ -85,6 +130,15 @@ export function parseBody(text: string): Record<string, unknown> | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   if (text.includes('\\u') && surrogate.test(text)) mendTexts(value)
   return value as Record<string, unknown>
+}
+
+/**
+ * Whether a JSON text has an escape. One without has only texts that stand in it as they are, and
+ * would in any other: quotes, backslashes and control characters cannot come without, and halves of
+ * characters not in UTF-8.
+ */
+export function hasEscape(text: string): boolean {
+  return text.includes('\\')
 }
 
 /** Only such an escape brings half a character into a text that is UTF-8. */

@@ -3,6 +3,7 @@
 import type { AnyRoute } from '../api/route.ts'
 import { type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Meter, RouteMeter } from './meter.ts'
+import type { Parameter } from './parse.ts'
 
 /** One object, like `earlyQueries`: the validator of a schema is found again by it. */
 const anything: Schema = {}
@@ -12,7 +13,7 @@ export interface Prepared {
   route: AnyRoute
   meter: RouteMeter
   idPattern: RegExp | null
-  queryKinds: Map<string, 'number' | 'text'>
+  parameters: Parameter[]
   /** A query of nothing. */
   blankQuery: Record<string, undefined>
   /** Whether parameters that are unknown or come twice are refused. */
@@ -27,9 +28,7 @@ export function prepare(route: AnyRoute, meter: Meter): Prepared {
     route,
     meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
-    queryKinds: new Map(
-      parameters.map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
-    ),
+    parameters: parameters.map(([name, { type }]) => ({ name, isNumber: type === 'integer' })),
     blankQuery: Object.fromEntries(parameters.map(([name]) => [name, undefined])),
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),

@@ -47,9 +47,9 @@ type ListenExclusively = (
   done: (socket: Uws.us_listen_socket | false) => void,
 ) => void
 
-/** What nearly every answer begins with, by status. */
+/** What nearly every answer begins with, by status; bytes, since a text would be read twice. */
 const usualHeads = Object.fromEntries(
-  Object.keys(reasons).map((status) => [status, headOf(Number(status), jsonType, '')]),
+  Object.keys(reasons).map((status) => [status, Buffer.from(headOf(Number(status), jsonType, ''))]),
 )
 /** Answers from this size on may always meet a reader who does not take them. */
 const tryBytesMin = 4096
@@ -61,7 +61,7 @@ class UwsExchange implements Exchange {
   startedMs = 0
   readonly method: string
   readonly path: string
-  readonly query: string
+  #query: string | null = null
   readonly #response: Uws.HttpResponse
   readonly #request: Uws.HttpRequest
   readonly #edge: UwsEdge
@@ -73,13 +73,17 @@ class UwsExchange implements Exchange {
   /** Of an answer that waits for its reader. */
   #waitingBytes = 0
 
-  constructor(response: Uws.HttpResponse, request: Uws.HttpRequest, edge: UwsEdge) {
+  constructor(method: string, response: Uws.HttpResponse, request: Uws.HttpRequest, edge: UwsEdge) {
+    this.method = method
     this.#response = response
     this.#request = request
     this.#edge = edge
-    this.method = request.getMethod()
     this.path = request.getUrl()
-    this.query = request.getQuery() ?? ''
+  }
+
+  get query(): string {
+    this.#query ??= this.#request.getQuery() ?? ''
+    return this.#query
   }
 
   header(name: string): string {
@@ -151,7 +155,7 @@ class UwsExchange implements Exchange {
     else this.#write(head, body)
   }
 
-  #write(head: string, body: string | Uint8Array | null): void {
+  #write(head: string | Uint8Array, body: string | Uint8Array | null): void {
     const response = this.#response
     // One call for all: the library copies what it is given as it stands, line ends included.
     response.writeStatus(head)
@@ -233,12 +237,15 @@ function listen(
   const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
   const edge = { load, slow, draw: lottery() }
   const app = uws.App()
-  app.any('/*', (response, request) => {
+  const serve = (method: string) => (response: Uws.HttpResponse, request: Uws.HttpRequest) => {
     if (behindProxy && isAmbiguous(request)) {
       load.refused.framing += 1
       response.close()
-    } else handler(new UwsExchange(response, request, edge))
-  })
+    } else handler(new UwsExchange(method || request.getMethod(), response, request, edge))
+  }
+  // The library knows the usual methods; to ask it for one makes another string.
+  app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
+  app.any('/*', serve(''))
   const open = (port: number) => openPort(uws, app, host, port)
   let socket = open(port)
   if (socket === false) return Promise.reject(new Error(inUse(host, port)))

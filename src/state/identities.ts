@@ -20,6 +20,8 @@ const machine = compile<IdentityContext, IdentityEvent>(identityMachine)
 const expired = machine.stateNumber('expired')
 const idStart = '"author_id":"'.length
 const idEnd = idStart + 'agt_'.length + idHexLength
+/** How many signatures are kept as texts; a power of two. */
+const textsKept = 16_384
 const idPattern = /^agt_[0-9a-f]{32}$/
 
 export class Identities {
@@ -30,6 +32,9 @@ export class Identities {
   readonly #signatureBytes = new Uint16Column()
   readonly #nameStarts = new Uint16Column()
   readonly actors = new ActorTable(machine, identityLayout)
+  /** Signatures read lately, as texts; and whose they are, 0: nobody's, else the number + 1. */
+  readonly #texts: string[] = new Array<string>(textsKept).fill('')
+  readonly #textOf = new Uint32Array(textsKept)
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -83,12 +88,18 @@ export class Identities {
   }
 
   id(identity: number): string {
-    return this.#arena.ascii(this.#signatures.get(identity), idStart, idEnd)
+    return this.signature(identity).slice(idStart, idEnd)
   }
 
   /** The piece of JSON that says who wrote a message. */
   signature(identity: number): string {
-    return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
+    const place = identity & (textsKept - 1)
+    if (this.#textOf[place] === identity + 1) return this.#texts[place]
+    const address = this.#signatures.get(identity)
+    const text = this.#arena.text(address, 0, this.#signatureBytes.get(identity))
+    this.#textOf[place] = identity + 1
+    this.#texts[place] = text
+    return text
   }
 
   /** The display name as a JSON string, with its quotes. */

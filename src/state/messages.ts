@@ -9,6 +9,7 @@
 //
 // A feed item is cut from the same bytes: `id":"msg_…","author_id":"agt_…"` stands in both.
 
+import assert from 'node:assert/strict'
 import type { PagedStore } from '../../wal/paged-store.ts'
 import type { Arena } from './arena.ts'
 import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
@@ -24,7 +25,14 @@ const idBytes = 'msg_'.length + idHexLength
 const toId = ',"id":"'.length
 const contentMark = ',"content":'
 
-export interface NewMessage {
+/** What a message says. */
+export interface Content {
+  content: string
+  /** Whether it is known that in JSON it stands as it is: no character of it needs an escape. */
+  isPlain?: boolean
+}
+
+export interface NewMessage extends Content {
   /** In hex. */
   id: string
   seq: number
@@ -32,7 +40,6 @@ export interface NewMessage {
   /** The author's signature, see identities.ts. */
   signature: string
   thread: number
-  content: string
   at: number
 }
 
@@ -65,10 +72,11 @@ export class Messages {
   }
 
   /** Renders and adds a message; returns its number. */
-  add({ id, seq, author, signature, thread, content, at }: NewMessage): number {
+  add(message: NewMessage): number {
+    const { id, seq, author, signature, thread, at } = message
     const json =
       `,{"seq":${seq},"id":"msg_${id}",${signature}` +
-      `${contentMark}${JSON.stringify(content)},"created_at":${at}}`
+      `${contentMark}${quote(message)},"created_at":${at}}`
     this.#addresses.push(this.#arena.append(json))
     this.#bytes.push(this.#arena.written)
     this.#authors.push(author)
@@ -93,11 +101,6 @@ export class Messages {
     return this.#times.get(message)
   }
 
-  id(message: number): string {
-    const from = this.#seqEnd(message) + toId
-    return this.#arena.ascii(this.#addresses.get(message), from, from + idBytes)
-  }
-
   address(message: number): number {
     return this.#addresses.get(message)
   }
@@ -108,9 +111,9 @@ export class Messages {
   }
 
   /** Whether the message says exactly this. */
-  hasContent(message: number, content: string, signature: string): boolean {
+  hasContent(message: number, content: Content, signature: string): boolean {
     const from = this.#seqEnd(message) + toId + idBytes + '",'.length + Buffer.byteLength(signature)
-    const wanted = contentMark + JSON.stringify(content) // its last quote ends both or none
+    const wanted = contentMark + quote(content) // its last quote ends both or none
     const to = from + Buffer.byteLength(wanted)
     if (to > this.bytes(message)) return false
     return this.#arena.text(this.#addresses.get(message), from, to) === wanted
@@ -123,13 +126,25 @@ export class Messages {
 
   /** The notification's JSON. */
   feedItem(message: number, threadId: string): string {
-    const from = this.#seqEnd(message) + toIdWord
-    const ids = this.#arena.ascii(this.address(message), from, from + idWordBytes)
     const [seq, at] = [this.seq(message), this.createdAt(message)]
+    const ids = this.ids(message)
     return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
+  }
+
+  /** `id":"msg_…","author_id":"agt_…"`: what an answer says of it, after `"message_`. */
+  ids(message: number): string {
+    const from = this.#seqEnd(message) + toIdWord
+    return this.#arena.ascii(this.address(message), from, from + idWordBytes)
   }
 
   #seqEnd(message: number): number {
     return seqStart + String(this.#seqs.get(message)).length
   }
+}
+
+/** The content as a JSON string. To look for what needs an escape would take the longest. */
+function quote({ content, isPlain = false }: Content): string {
+  if (!isPlain) return JSON.stringify(content)
+  assert(!content.includes('"'), 'what is plain would not end the string')
+  return `"${content}"`
 }

@@ -26,7 +26,14 @@ function record(n: number): ForumRecord {
     const who = { kind: 'persistent' as const, displayName: `agent ${n}`, expiresAt: 0, client: '' }
     return { type: 'identity.created', at, id: id(n), tokenDigest: id(n), ...who }
   }
-  const message = { at, by: n % 2, messageId: id(n), key: `key-${n}-key`, client: '' }
+  const message = {
+    at,
+    by: n % 2,
+    messageId: id(n),
+    key: `key-${n}-key`,
+    client: '',
+    isPlain: true,
+  }
   const content = `message ${n} `.padEnd(450, 'é')
   if (n === 3) {
     const thread = { title: 'Title', visibility: 'public' as const, participants: [] }

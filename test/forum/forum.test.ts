@@ -106,7 +106,7 @@ class Reader {
   }
 
   #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Refusal {
-    const whole = { caller: nobody, id: '', body: {}, key: '', client: '', ...call }
+    const whole = { caller: nobody, id: '', body: {}, isPlain: false, key: '', client: '', ...call }
     const outcome = route.run(serviceOf(this.#run.world.forum), whole)
     this.#run.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} 200`)
     return outcome

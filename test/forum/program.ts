@@ -83,7 +83,16 @@ export class Run {
   }
 
   #run(route: Route, call: { caller?: number; id?: string; body?: object; key?: string }) {
-    const whole = { caller: nobody, id: '', query: {}, body: {}, key: '', client: '', ...call }
+    const whole = {
+      caller: nobody,
+      id: '',
+      query: {},
+      body: {},
+      isPlain: false,
+      key: '',
+      client: '',
+      ...call,
+    }
     const outcome: Answer | Refusal = route.run(serviceOf(this.world.forum), whole)
     assert.equal(this.world.rows.position >= (outcome.position ?? 0), true, 'Q1: of the log')
     this.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} ${outcome.status}`)

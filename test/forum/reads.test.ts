@@ -50,6 +50,7 @@ class Scene {
       participants,
       key: `thread-${thread}`,
       client,
+      isPlain: true,
     }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
     this.posted.push({ seq, thread, author: 0 })
@@ -57,7 +58,13 @@ class Scene {
 
   reply(by: number, thread: number): void {
     const messageId = hexOf(this.posted.length)
-    const said = { messageId, content: 'C', key: `reply-${this.posted.length}`, client }
+    const said = {
+      messageId,
+      content: 'C',
+      key: `reply-${this.posted.length}`,
+      client,
+      isPlain: true,
+    }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
     this.posted.push({ seq, thread, author: by })
   }

@@ -48,6 +48,7 @@ export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       participants: [2, 1],
       key: 'key-0001',
       client: '',
+      isPlain: false,
     },
   },
   {
@@ -61,6 +62,7 @@ export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       content: 'Hello',
       key: 'key-0001',
       client: '',
+      isPlain: false,
     },
   },
   { row: [5, 1, 5, 0, 7], record: { type: 'thread.subscribed', at: 5, by: 0, thread: 7 } },

@@ -2,12 +2,19 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { bodyText, isJson, parseBearer, parseBody, parseQuery } from '../../src/http/parse.ts'
+import {
+  bodyText,
+  hasEscape,
+  isJson,
+  parseBearer,
+  parseBody,
+  parseQuery,
+} from '../../src/http/parse.ts'
 
-const kinds = new Map<string, 'number' | 'text'>([
-  ['limit', 'number'],
-  ['cursor', 'text'],
-])
+const known = [
+  { name: 'limit', isNumber: true },
+  { name: 'cursor', isNumber: false },
+]
 
 const queries: [string, Record<string, unknown>][] = [
   ['', {}],
@@ -22,7 +29,12 @@ const queries: [string, Record<string, unknown>][] = [
   ['%6cimit=5', { limit: 5 }],
   ['limit=+5', { limit: ' 5' }],
   ['limit=5&limit=6', { limit: 5 }],
+  ['limit=123456789012345', { limit: 123456789012345 }],
   ['limit=9007199254740993', { limit: 2 ** 53 }],
+  ['limit=5x', { limit: '5x' }],
+  ['limit=%3', { limit: '%3' }],
+  ['limits=5', {}],
+  ['cursor&limit=7', { cursor: '', limit: 7 }],
   ['cursor=5', { cursor: '5' }],
   ['cursor=a=b&limit=1', { cursor: 'a=b', limit: 1 }],
   ['cursor=a%26b+c', { cursor: 'a&b c' }],
@@ -33,7 +45,7 @@ const queries: [string, Record<string, unknown>][] = [
 const blank = { limit: undefined, cursor: undefined }
 for (const [query, expected] of queries) {
   t.test(`query: "${query}": ${JSON.stringify(expected)}`, async (t) => {
-    t.same(parseQuery(query, kinds, blank), { ...blank, ...expected })
+    t.same(parseQuery(query, known, blank), { ...blank, ...expected })
   })
 }
 
@@ -42,7 +54,7 @@ t.test('query: any pairs of texts, form-encoded: the same texts', async (t) => {
   fc.assert(
     fc.property(text, text, (cursor, other) => {
       const query = new URLSearchParams({ other, cursor }).toString()
-      return parseQuery(query, kinds, blank).cursor === cursor
+      return parseQuery(query, known, blank).cursor === cursor
     }),
   )
   t.pass('held')
@@ -57,6 +69,30 @@ t.test('body: a JSON object: as JSON.parse has it', async (t) => {
   )
   t.pass('held')
 })
+
+t.test(
+  'body: any bytes as a text in it, without an escape: in JSON it stands as it is',
+  async (t) => {
+    const unit = fc.oneof(
+      fc.integer({ min: 0, max: 255 }),
+      fc.constantFrom(...Buffer.from('a"\\é')),
+    )
+    let read = 0
+    const property = fc.property(fc.array(unit, { maxLength: 8 }), (bytes) => {
+      const text = bodyText(
+        Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]),
+      )
+      const body = text === null ? null : parseBody(text)
+      if (text === null || body === null || hasEscape(text)) return
+      read += 1
+      for (const [name, value] of Object.entries(body)) {
+        t.equal(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`, `{"${name}":"${value}"}`)
+      }
+    })
+    fc.assert(property, { numRuns: 3000 })
+    t.ok(read > 100, 'some were JSON')
+  },
+)
 
 t.test('body: not an object, not JSON, not UTF-8: null', async (t) => {
   for (const text of ['', '[]', 'null', '"x"', '1', 'true', '{', '\ufeff{}', '{} {}']) {

@@ -1,16 +1,17 @@
 // Records of publishing: a thread with its first message, a reply.
 
+import type { Content } from '../../state/messages.ts'
 import type { State } from '../../state/state.ts'
 import { renderEntry, type Visibility } from '../../state/threads.ts'
 import { kind, type Timed } from './kind.ts'
 import { subscribe } from './subscriptions.ts'
 
 /** A message as the records that add one carry it. */
-export interface NewMessage extends Omit<Timed, 'type'> {
+export interface NewMessage extends Omit<Timed, 'type'>, Content {
   /** The author's number. */
   by: number
   messageId: string
-  content: string
+  isPlain: boolean
   /** A hash of the author's address, or '' while no limit needs it. */
   client: string
 }
@@ -42,7 +43,7 @@ export interface ReplyPosted extends NewMessage, Keyed {
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 2,
+    version: 3,
     fields: [
       'by',
       'id',
@@ -53,8 +54,9 @@ export const postRecords = {
       'participants',
       'key',
       'client',
+      'isPlain',
     ],
-    added: { client: '' },
+    added: { client: '', isPlain: false },
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
       const thread = addThread(state, record)
@@ -70,9 +72,9 @@ export const postRecords = {
 
   'reply.posted': kind<ReplyPosted>({
     code: 4,
-    version: 2,
-    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client'],
-    added: { client: '' },
+    version: 3,
+    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'isPlain'],
+    added: { client: '', isPlain: false },
     apply(state, position, record) {
       const { by, thread, at } = record
       state.threads.actors.step(thread, { type: 'replied', position })
@@ -94,9 +96,10 @@ export function addThread(state: State, record: NewThread): number {
 
 /** Adds a message, and counts it; returns its number. */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
-  const { by, messageId: id, content, at } = record
+  const { by, messageId: id, content, isPlain, at } = record
   const signature = state.identities.signature(by)
-  const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
+  const said = { content, isPlain }
+  const message = state.messages.add({ id, seq, author: by, signature, thread, ...said, at })
   state.threads.addMessage(thread, message)
   state.webhooks.wake(thread, by, seq, at)
   state.quotas.count('messages', record)

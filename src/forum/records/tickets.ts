@@ -4,7 +4,7 @@
 import { nobody, type State } from '../../state/state.ts'
 import { addIdentity } from './identities.ts'
 import { kind, type Timed } from './kind.ts'
-import { addMessage, addThread } from './posts.ts'
+import { addMessage, addThread, type NewMessage } from './posts.ts'
 
 export interface TicketIssued extends Timed {
   type: 'ticket.issued'
@@ -54,7 +54,7 @@ export const ticketRecords = {
       const by = addGuest(state, position, record)
       const thread = addThread(state, { ...record, by, visibility, participants: [] })
       state.threads.actors.step(thread, { type: 'created', at, position, author: by, visibility })
-      const message = addMessage(state, position, thread, { ...record, by })
+      const message = addMessage(state, position, thread, messageOf(record, by))
       state.tickets.use(nonce, message, at)
     },
   }),
@@ -67,10 +67,14 @@ export const ticketRecords = {
       const { nonce, thread, at } = record
       const by = addGuest(state, position, record)
       state.threads.actors.step(thread, { type: 'replied', position })
-      const message = addMessage(state, position, thread, { ...record, by })
+      const message = addMessage(state, position, thread, messageOf(record, by))
       state.tickets.use(nonce, message, at)
     },
   }),
+}
+
+function messageOf(record: TicketUsed, by: number): NewMessage {
+  return { ...record, by, isPlain: false }
 }
 
 /** Adds the author of one message. It follows nothing. */
