@@ -32,7 +32,7 @@ export class Identities {
   readonly #signatureBytes = new Uint16Column()
   readonly #nameStarts = new Uint16Column()
   readonly actors = new ActorTable(machine, identityLayout)
-  /** Signatures read lately, as texts; and whose they are, 0: nobody's, else the number + 1. */
+  /** Signatures asked for twice, as texts; and who was asked for last, their number + 1. */
   readonly #texts: string[] = new Array<string>(textsKept).fill('')
   readonly #textOf = new Uint32Array(textsKept)
 
@@ -94,12 +94,18 @@ export class Identities {
   /** The piece of JSON that says who wrote a message. */
   signature(identity: number): string {
     const place = identity & (textsKept - 1)
-    if (this.#textOf[place] === identity + 1) return this.#texts[place]
-    const address = this.#signatures.get(identity)
-    const text = this.#arena.text(address, 0, this.#signatureBytes.get(identity))
-    this.#textOf[place] = identity + 1
-    this.#texts[place] = text
-    return text
+    if (this.#textOf[place] !== identity + 1) {
+      // Asked for once: not kept, or where there are many nothing but garbage would be.
+      this.#textOf[place] = identity + 1
+      this.#texts[place] = ''
+      return this.#readSignature(identity)
+    }
+    if (this.#texts[place] === '') this.#texts[place] = this.#readSignature(identity)
+    return this.#texts[place]
+  }
+
+  #readSignature(identity: number): string {
+    return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
   }
 
   /** The display name as a JSON string, with its quotes. */

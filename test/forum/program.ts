@@ -8,6 +8,7 @@ import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
 import { identify, isRefusal, mayAct, type Refusal } from '../../src/forum/forum.ts'
 import { expireGuests, tokenDigest } from '../../src/forum/identities.ts'
+import { hasEscape } from '../../src/http/parse.ts'
 import { nobody } from '../../src/state/state.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, replayed, serviceOf, type World } from './doubles.ts'
@@ -88,7 +89,7 @@ export class Run {
       id: '',
       query: {},
       body: {},
-      isPlain: false,
+      isPlain: !hasEscape(JSON.stringify(call.body ?? {})), // as the edge has it
       key: '',
       client: '',
       ...call,
