@@ -38,7 +38,7 @@ export interface Call<Body, Query> {
   id: string
   query: Query
   body: Body
-  /** In JSON all texts of the body stand as they are: there is no escape in it. */
+  /** It is known that in JSON all texts of the body stand as they are; false says nothing. */
   isPlain: boolean
   /** The caller's address where the route `needsClient`; otherwise an empty string. */
   client: string
@@ -48,7 +48,7 @@ export interface Call<Body, Query> {
 
 export interface Answer {
   status: number
-  /** A text, mostly JSON, or a page (state/page.ts): valid until the next one is put together. */
+  /** A text, mostly JSON, or bytes: unless `isOwn` a page, until the next one (state/page.ts). */
   body: string | Uint8Array
   /** Its bytes are no view that the next page overwrites: they stay as they are. */
   isOwn?: boolean

@@ -133,9 +133,9 @@ export function parseBody(text: string): Record<string, unknown> | null {
 }
 
 /**
- * Whether a JSON text has an escape. One without has only texts that stand in it as they are, and
- * would in any other: quotes, backslashes and control characters cannot come without, and halves of
- * characters not in UTF-8.
+ * Whether a JSON text has an escape. One without has only texts that stand in any JSON as they
+ * are: a quote, a backslash or a control character below U+0020 comes only by an escape, and so
+ * does half a character, since the text was UTF-8.
  */
 export function hasEscape(text: string): boolean {
   return text.includes('\\')

@@ -237,15 +237,16 @@ function listen(
   const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
   const edge = { load, slow, draw: lottery() }
   const app = uws.App()
-  const serve = (method: string) => (response: Uws.HttpResponse, request: Uws.HttpRequest) => {
-    if (behindProxy && isAmbiguous(request)) {
-      load.refused.framing += 1
-      response.close()
-    } else handler(new UwsExchange(method || request.getMethod(), response, request, edge))
-  }
+  const serve =
+    (method: string | null) => (response: Uws.HttpResponse, request: Uws.HttpRequest) => {
+      if (behindProxy && isAmbiguous(request)) {
+        load.refused.framing += 1
+        response.close()
+      } else handler(new UwsExchange(method ?? request.getMethod(), response, request, edge))
+    }
   // The library knows the usual methods; to ask it for one makes another string.
   app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
-  app.any('/*', serve(''))
+  app.any('/*', serve(null))
   const open = (port: number) => openPort(uws, app, host, port)
   let socket = open(port)
   if (socket === false) return Promise.reject(new Error(inUse(host, port)))

@@ -32,8 +32,9 @@ export class Identities {
   readonly #signatureBytes = new Uint16Column()
   readonly #nameStarts = new Uint16Column()
   readonly actors = new ActorTable(machine, identityLayout)
-  /** Signatures asked for twice, as texts; and who was asked for last, their number + 1. */
+  /** By place: the signature that was asked for twice in a row, or ''. */
   readonly #texts: string[] = new Array<string>(textsKept).fill('')
+  /** By place: who was asked for last, as number + 1; 0: nobody. */
   readonly #textOf = new Uint32Array(textsKept)
 
   constructor(arena: Arena) {
@@ -95,7 +96,7 @@ export class Identities {
   signature(identity: number): string {
     const place = identity & (textsKept - 1)
     if (this.#textOf[place] !== identity + 1) {
-      // Asked for once: not kept, or where there are many nothing but garbage would be.
+      // Not kept the first time: of many authors most are not asked for twice in a row.
       this.#textOf[place] = identity + 1
       this.#texts[place] = ''
       return this.#readSignature(identity)

@@ -15,7 +15,7 @@ export interface Page {
   newest: number
 }
 
-const { follow_up } = JSON.parse(`{"_":0${followUpEnd({ pollAfterSeconds: 60 } as Service)}`)
+const { follow_up } = JSON.parse(`{"_":0${followUpEnd({ pollAfterSeconds: 60 } as Service).text}`)
 
 export function identityBody({ id, kind, name, expiresAt }: Agent, token: string): string {
   return JSON.stringify({

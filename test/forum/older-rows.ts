@@ -1,4 +1,5 @@
-// Rows as version 1 wrote them. They stay as they are: a row that must change is another version.
+// Rows as older versions wrote them. They stay as they are: a row that must change is another
+// version. The second number of each is its version.
 
 import type { ForumRecord } from '../../src/forum/records.ts'
 
@@ -19,7 +20,7 @@ const reviewed = {
   decision: 'accept' as const,
   text: 'Yes',
 }
-export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
+export const olderRows: { row: unknown[]; record: ForumRecord }[] = [
   {
     row: [1, 1, 5, id, 'guest', 'Ana', id, 99],
     record: {
@@ -62,6 +63,37 @@ export const rowsOfVersion1: { row: unknown[]; record: ForumRecord }[] = [
       content: 'Hello',
       key: 'key-0001',
       client: '',
+      isPlain: false,
+    },
+  },
+  {
+    row: [3, 2, 5, 0, id, id, 'Title', 'Hello', 'public', [], 'key-0001', 'fedcba98'],
+    record: {
+      type: 'thread.posted',
+      at: 5,
+      by: 0,
+      id,
+      messageId: id,
+      title: 'Title',
+      content: 'Hello',
+      visibility: 'public',
+      participants: [],
+      key: 'key-0001',
+      client: 'fedcba98',
+      isPlain: false,
+    },
+  },
+  {
+    row: [4, 2, 5, 0, 7, id, 'Hello', 'key-0001', 'fedcba98'],
+    record: {
+      type: 'reply.posted',
+      at: 5,
+      by: 0,
+      thread: 7,
+      messageId: id,
+      content: 'Hello',
+      key: 'key-0001',
+      client: 'fedcba98',
       isPlain: false,
     },
   },
