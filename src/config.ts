@@ -124,7 +124,7 @@ const flags = {
   'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
   'checkpoint-mb': {
     value: 'MB',
-    preset: '256',
+    preset: '128',
     help: 'a checkpoint after so much log, which bounds what a start replays; 0: none are taken',
   },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
