@@ -234,8 +234,8 @@ function firstAfter({ threads, messages }: State, thread: number, after: number)
 }
 
 /**
- * Length of the leading part of `0..count` for which `isBefore` holds. Most who ask know all but the
- * newest: it looks back from the end in growing steps, then halves the last one.
+ * Length of the leading part of `0..count` for which `isBefore` holds. Most who ask know all but
+ * the newest: it looks back from the end in growing steps, then halves the last one.
  */
 export function partition(count: number, isBefore: (index: number) => boolean): number {
   let high = count
