@@ -144,21 +144,21 @@ export class Checkpoints {
     const { position, storeId } = journal
     const { form } = this.#options
     const number = this.#next++
-    this.#soilSparseFiles(stores)
     const frozen = freezeAll(stores, this.#kept[0]?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
     const packed = packFacts(facts)
-    let isSaved = false
+    let saved: Manifest | null = null
+    let live = new Map<number, number>()
     try {
       const { tables, bytes } = await this.#writePages(number, frozen, rows, pause)
       const files = new Map(this.#kept[0]?.files).set(number, bytes)
-      const live = liveBytes(tables.values())
+      live = await liveBytes(tables.values(), pause)
       for (const file of files.keys()) if (!live.has(file)) files.delete(file)
       const manifest = { number, storeId, position, form, facts: packed, tables, files }
       await verifyPages(manifest, number, { ...this.#place, pause })
       await journal.sync()
       await this.#writeManifest(manifest)
-      isSaved = true
+      saved = manifest
       this.#kept = [manifest, ...this.#kept].slice(0, keptCount)
       return { number, position, bytes }
     } catch (error) {
@@ -166,9 +166,12 @@ export class Checkpoints {
       const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
       throw isNoBug ? storageError(`take a checkpoint in ${this.#place.dir}`, error) : error
     } finally {
-      for (const { store } of frozen.values()) store.thaw(isSaved)
+      for (const { store } of frozen.values()) store.thaw(saved !== null)
       for (const source of rows.values()) source.thaw()
-      if (isSaved) await this.#removeUnneeded(journal)
+      if (saved !== null) {
+        await soilSparseFiles(saved, live, stores, pause)
+        await this.#removeUnneeded(journal)
+      }
     }
   }
 
@@ -235,23 +238,6 @@ export class Checkpoints {
     throw new BadCheckpoint(`${manifestName(number)} does not read as it was written`)
   }
 
-  #soilSparseFiles(stores: Stores): void {
-    const newest = this.#kept[0]
-    if (newest === undefined) return
-    const live = liveBytes(newest.tables.values())
-    const sparse = new Set<number>()
-    for (const [file, bytes] of newest.files) {
-      if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.add(file)
-    }
-    if (sparse.size === 0) return
-    for (const [name, { files }] of newest.tables) {
-      const store = stores.get(name)
-      for (let page = 0; page < files.length; page++) {
-        if (sparse.has(files[page]!)) store?.soil(page)
-      }
-    }
-  }
-
   // What cannot be removed now is tried again after the next one.
   async #removeUnneeded(journal: Source['journal']): Promise<void> {
     const numbers = new Set(this.#kept.map(({ number }) => number))
@@ -263,5 +249,30 @@ export class Checkpoints {
     } catch (error) {
       this.#options.onNotice({ event: 'checkpoint_leftovers', why: String(error) })
     }
+  }
+}
+
+/**
+ * Has the next checkpoint write again what lies in files of which little is named any more. Now and
+ * not as it begins: a checkpoint begins at one instant, however many pages there are.
+ */
+async function soilSparseFiles(
+  { tables, files }: Manifest,
+  live: ReadonlyMap<number, number>,
+  stores: Stores,
+  pause: Pause,
+): Promise<void> {
+  const sparse = new Set<number>()
+  for (const [file, bytes] of files) {
+    if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.add(file)
+  }
+  if (sparse.size === 0) return
+  for (const [name, table] of tables) {
+    const store = stores.get(name)
+    for (let page = 0; page < table.pages; page++) {
+      if (sparse.has(table.files[page]!)) store?.soil(page)
+    }
+    const pausing = pause()
+    if (pausing !== null) await pausing
   }
 }

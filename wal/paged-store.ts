@@ -6,6 +6,8 @@
 // A store is frozen at one instant and goes on changing; its pages are asked for later, in order,
 // and each comes as it was at that instant.
 
+import type { Pause } from './pace.ts'
+
 /** What the bytes of a checkpoint are read into. */
 export interface Filled {
   readonly pageBytes: number
@@ -94,8 +96,11 @@ export class PageTable {
   }
 }
 
-/** Bytes of each page file that these tables name. */
-export function liveBytes(tables: Iterable<PageTable>): Map<number, number> {
+/** Bytes of each page file that these tables name; `pause` is asked after each run of pages. */
+export async function liveBytes(
+  tables: Iterable<PageTable>,
+  pause: Pause,
+): Promise<Map<number, number>> {
   const live = new Map<number, number>()
   for (const table of tables) {
     for (let page = 0; page < table.pages; ) {
@@ -103,6 +108,8 @@ export function liveBytes(tables: Iterable<PageTable>): Map<number, number> {
       let bytes = 0
       for (; page < table.pages && table.files[page] === file; page++) bytes += table.lengthOf(page)
       live.set(file, (live.get(file) ?? 0) + bytes)
+      const pausing = pause()
+      if (pausing !== null) await pausing
     }
   }
   return live
