@@ -81,9 +81,16 @@ export function startDaemon(command: readonly string[], options: SpawnOptions = 
 /** As `npm start` has it. */
 const nodeFlags = ['--enable-source-maps', '--v8-pool-size=1']
 
-/** Starts a Node program that says its URL in a line of JSON with the property `url`. */
-export async function startServer(args: readonly string[]): Promise<Server> {
-  const command = [process.execPath, ...nodeFlags, ...args]
+/**
+ * Starts a Node program that says its URL in a line of JSON with the property `url`. `under`: what
+ * runs it, with V8 on one thread.
+ */
+export async function startServer(
+  args: readonly string[],
+  under: readonly string[] = [],
+): Promise<Server> {
+  const flags = under.length === 0 ? nodeFlags : ['--single-threaded']
+  const command = [...under, process.execPath, ...flags, ...args]
   const child = start(serverCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   for await (const line of createInterface({ input: child.stdout! })) {

@@ -17,11 +17,15 @@ export interface Forum extends Server {
   metrics(): Promise<Map<string, number>>
 }
 
-export async function startForum(dir: string, flags: readonly string[] = []): Promise<Forum> {
+export async function startForum(
+  dir: string,
+  flags: readonly string[] = [],
+  under: readonly string[] = [],
+): Promise<Forum> {
   const opsPort = await freePort()
   const main = join(import.meta.dirname, '../src/main.js')
   const args = ['serve', '--port', '0', '--ops-port', `${opsPort}`, '--data', dir, ...flags]
-  const server = await startServer([main, ...args])
+  const server = await startServer([main, ...args], under)
   return {
     ...server,
     async metrics() {
@@ -88,9 +92,13 @@ export async function sample(
 }
 
 /** The floor under these answers, which it reads from the file. */
-export function startFloor(file: string, answers: readonly Answered[]): Promise<Server> {
+export function startFloor(
+  file: string,
+  answers: readonly Answered[],
+  under: readonly string[] = [],
+): Promise<Server> {
   writeFileSync(file, JSON.stringify(answers))
-  return startServer([join(import.meta.dirname, 'floor.js'), file])
+  return startServer([join(import.meta.dirname, 'floor.js'), file], under)
 }
 
 async function positionOf(forum: Forum): Promise<number> {

@@ -1,0 +1,103 @@
+// Question:   how many instructions does the server execute for a request?
+// Compares:   the floor and the forum, in user mode. Unlike time, that hardly changes with what else
+//             the machine does: a tenth less is seen where rounds differ by half.
+// Fixed:      64 connections, the state of `npm run bench`, V8 on one thread, durability always.
+// Reports:    instructions for a request: what a long load takes more than a short one, each on a
+//             server that was started anew, counted by valgrind's cachegrind.
+// Leaves out: the kernel, and that instructions cost more where caches are cold: not for ratios of
+//             throughput.
+// Smoke:      none: it takes minutes. Run it: node dist/bench/instructions.js [SCENARIO …]
+
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { populate } from './population.ts'
+import { has } from './process.ts'
+import type { Answered } from './ring.ts'
+import { type Scenario, scenarios } from './scenarios.ts'
+import { sample, sender, startFloor, startForum } from './sides.ts'
+
+const size = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
+const connections = 64
+const secondsShort = 8
+const secondsLong = 20
+const usual = ['feed-empty', 'tail', 'page', 'reply']
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+interface Counted {
+  instructions: number
+  requests: number
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'agent-forum-instructions-'))
+const built = join(dir, 'built')
+let runs = 0
+
+/** A load of some seconds on a server that is started for it, under cachegrind. */
+async function count(
+  scenario: Scenario,
+  floorAnswers: readonly Answered[] | null,
+  seconds: number,
+): Promise<Counted> {
+  const home = join(dir, `run-${runs++}`)
+  mkdirSync(home)
+  const log = join(home, 'cachegrind')
+  const under = [
+    'valgrind',
+    '--tool=cachegrind',
+    '--cache-sim=no',
+    '--smc-check=all-non-file', // V8 makes its code as it runs
+    '--cachegrind-out-file=/dev/null',
+    `--log-file=${log}`,
+  ]
+  const data = join(home, 'data')
+  cpSync(built, data, { recursive: true })
+  // Keys and positions are the forum's: the floor's load asks one that is not counted.
+  const isFloor = floorAnswers !== null
+  const forum = await startForum(data, ['--checkpoint-mb', '0'], isFloor ? [] : under)
+  const server = isFloor ? await startFloor(join(home, 'floor.json'), floorAnswers, under) : forum
+  const side = (await sender(home, scenario, population, forum))(scenario.name, server)
+  const { requests, errors } = await side.load({ connections, seconds }, 0)
+  if (errors > 0) say(`  ${errors} errors`)
+  await server.stop()
+  if (isFloor) await forum.stop()
+  const instructions = /I +refs: +([\d,]+)/.exec(readFileSync(log, 'utf8'))?.[1]
+  rmSync(home, { recursive: true })
+  return { requests, instructions: Number(instructions?.replaceAll(',', '')) }
+}
+
+async function perRequest(scenario: Scenario, answers: readonly Answered[] | null) {
+  const short = await count(scenario, answers, secondsShort)
+  const long = await count(scenario, answers, secondsLong)
+  return (long.instructions - short.instructions) / (long.requests - short.requests)
+}
+
+const names = process.argv.length > 2 ? process.argv.slice(2) : usual
+const chosen = names.map((name) => scenarios.find((each) => each.name === name) ?? name)
+const unknown = chosen.find((each) => typeof each === 'string')
+if (unknown !== undefined) {
+  process.stderr.write(`instructions: there is no scenario "${unknown}"\n`)
+  process.exit(64)
+}
+if (!has('valgrind')) {
+  say('skipped: it needs valgrind (apt-get install valgrind)')
+  process.exit(0)
+}
+const population = await populate(built, size)
+const first = await startForum(built)
+const answersOf = new Map<Scenario, Answered[]>()
+for (const scenario of chosen as Scenario[]) {
+  answersOf.set(scenario, await sample(scenario, population, first))
+}
+await first.stop() // takes a checkpoint: starts cost the same
+say('instructions for a request, in user mode')
+for (const [scenario, answers] of answersOf) {
+  const floor = await perRequest(scenario, answers)
+  const forum = await perRequest(scenario, null)
+  const ratio = (floor / forum).toFixed(2)
+  const [a, b] = [floor, forum].map((each) => Math.round(each).toLocaleString('en'))
+  say(`${scenario.name.padEnd(12)} floor ${a.padStart(8)}  forum ${b.padStart(8)}  ratio ${ratio}`)
+}
+rmSync(dir, { recursive: true })
+process.exit(0)
