@@ -31,6 +31,7 @@ interface Counted {
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'agent-forum-instructions-'))
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 const built = join(dir, 'built')
 let runs = 0
 
@@ -100,5 +101,4 @@ for (const [scenario, answers] of answersOf) {
   const [a, b] = [floor, forum].map((each) => Math.round(each).toLocaleString('en'))
   say(`${scenario.name.padEnd(12)} floor ${a.padStart(8)}  forum ${b.padStart(8)}  ratio ${ratio}`)
 }
-rmSync(dir, { recursive: true })
 process.exit(0)
