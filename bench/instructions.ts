@@ -11,13 +11,12 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { populate } from './population.ts'
+import { populate, usualSize } from './population.ts'
 import { has } from './process.ts'
 import type { Answered } from './ring.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { sample, sender, startFloor, startForum } from './sides.ts'
 
-const size = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
 const connections = 64
 const secondsShort = 8
 const secondsLong = 20
@@ -86,7 +85,7 @@ if (!has('valgrind')) {
   say('skipped: it needs valgrind (apt-get install valgrind)')
   process.exit(0)
 }
-const population = await populate(built, size)
+const population = await populate(built, usualSize)
 const first = await startForum(built)
 const answersOf = new Map<Scenario, Answered[]>()
 for (const scenario of chosen as Scenario[]) {

@@ -23,7 +23,7 @@ import { page } from './page.ts'
 import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
 import { redis } from './peers/redis.ts'
-import { type Population, populate, type Size } from './population.ts'
+import { type Population, populate, type Size, usualSize } from './population.ts'
 import { type Results, type Stall, type Sweep, scenarioResult } from './results.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Forum, setScene, startForum } from './sides.ts'
@@ -41,7 +41,6 @@ interface Plan {
   sweepSeconds: number
   stallSeconds: number
 }
-const usualSize = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
 const smoke: Plan = {
   size: { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 },
   ...{ rounds: 1, seconds: 1, warmUpSeconds: 0, stallSeconds: 1 },

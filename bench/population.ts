@@ -25,6 +25,14 @@ export interface Size {
   contentBytes: number
 }
 
+/** What is measured where nothing larger is asked for. */
+export const usualSize: Size = {
+  identities: 10_000,
+  threads: 1_000,
+  messages: 60_000,
+  contentBytes: 300,
+}
+
 export interface PopulatedThread {
   id: string
   /** Seqs of its newest messages, at most four, oldest first. */

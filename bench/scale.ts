@@ -18,7 +18,7 @@ import { Progress } from '../src/swarm/progress.ts'
 import { compare, median } from './compare.ts'
 import { describeMachine, type Machine, machineLines } from './machine.ts'
 import { UsageError } from './options.ts'
-import type { Population, Size } from './population.ts'
+import { type Population, type Size, usualSize } from './population.ts'
 import { cpuSeconds, residentBytes } from './process.ts'
 import { type ScenarioResult, type Stall, scenarioResult } from './results.ts'
 import { help, parseScaleOptions, type ScaleOptions } from './scale-options.ts'
@@ -27,7 +27,6 @@ import { type Forum, sender, setScene, startForum } from './sides.ts'
 import { watchStalls } from './stalls.ts'
 import { scenarioLines } from './table.ts'
 
-const smallSize = { identities: 10_000, threads: 1_000, messages: 60_000, contentBytes: 300 }
 const connections = 64
 const mb = 1e6
 const logBytes = 'agent_forum_journal_bytes_total'
@@ -147,7 +146,7 @@ async function compareSizes(
   { forum, population }: Running,
 ): Promise<ScenarioResult[]> {
   if (only.length === 0) return []
-  const small = await build(join(dir, 'small'), smallSize)
+  const small = await build(join(dir, 'small'), usualSize)
   const smallForum = await startForum(small.data, ['--durability', durability])
   const results: ScenarioResult[] = []
   for (const scenario of scenarios.filter(({ name }) => only.includes(name))) {
