@@ -26,11 +26,15 @@ export function refuseEndpoint(text: string, rules: AddressRules): string | null
   if (!/^[\x21-\x7e]+$/.test(text)) return 'url must be ASCII without spaces.'
   if (!/^https:\/\//i.test(text)) return 'url must begin with https://.'
   if (/[?#\\]/.test(text)) return 'url must have no query, fragment or backslash.'
+  // The parser skips further slashes before the host, and drops a user name that is empty.
   const authority = text.split('/', 3)[2]
-  if (authority.includes('@')) return 'url must have no user name or password.'
-  if (!URL.canParse(text)) return 'url is not a valid URL.'
-  const { hostname, port } = new URL(text)
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (authority.includes('@') || url?.username || url?.password) {
+    return 'url must have no user name or password.'
+  }
+  if (url === null || authority === '') return 'url is not a valid URL.'
   if (rules.allowPrivate) return null
+  const { hostname, port } = url
   if (port !== '') return 'url must use port 443.'
   return refuseHost(hostname, rules.ownHost)
 }

@@ -29,7 +29,14 @@ const refused: Record<string, string[]> = {
     'https://exa\tmple.com/',
     'https://example.com/\n',
   ],
-  'user name': ['https://ana@example.com/', 'https://ana:x@example.com/', 'https://@example.com/'],
+  'user name': [
+    'https://ana@example.com/',
+    'https://ana:x@example.com/',
+    'https://@example.com/',
+    'https:///ana:x@example.com/',
+    'https:////ana@example.com/hook',
+    'https:///:x@example.com/',
+  ],
   'query, fragment': [
     'https://example.com/?',
     'https://example.com/?a=b',
@@ -37,7 +44,14 @@ const refused: Record<string, string[]> = {
     'https://example.com/#a',
     'https://example.com\\@evil.example',
   ],
-  'not a valid': ['https://', 'https:///', 'https://exa%20mple.com/', 'https://1.2.3.256/'],
+  'not a valid': [
+    'https:///@example.com/',
+    'https:///example.com/',
+    'https://',
+    'https:///',
+    'https://exa%20mple.com/',
+    'https://1.2.3.256/',
+  ],
   'port 443': ['https://example.com:444/', 'https://example.com:80/', 'https://example.com:8443'],
   'not give an address': [
     'https://127.0.0.1/',
