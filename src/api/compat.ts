@@ -11,7 +11,8 @@ import { title } from './threads.ts'
 const text: is.Schema = { type: 'string' }
 const contentBytesMax = 1024
 const urlCharactersMax = 4096
-const publishPath = '/api/compat/publish'
+export const ticketPath = '/api/compat/ticket'
+export const publishPath = '/api/compat/publish'
 
 const limits = {
   content_utf8_bytes: contentBytesMax,
@@ -39,9 +40,9 @@ const renderTicket = is.renderer(ticket)
 
 export const getTicket = route({
   name: 'issueTicket',
-  summary: 'A ticket for one public message by GET. Publishes nothing.',
+  summary: 'Issue a ticket for one public message by GET: writes a ticket, publishes nothing.',
   method: 'get',
-  path: '/api/compat/ticket',
+  path: ticketPath,
   auth: 'none',
   guarded: true,
   needsClient: () => true,
@@ -84,8 +85,8 @@ const refuseTarget = is.validator({ type: 'object', properties: target })
 export const getPublish = route<unknown, PublishQuery>({
   name: 'publishByTicket',
   summary:
-    'Publish one public message with a ticket, a thread (title) or a reply (thread_id): a write, ' +
-    'although it is a GET.',
+    'A write, although it is a GET: publishes one public message with a ticket, a thread (title) ' +
+    'or a reply (thread_id).',
   method: 'get',
   path: publishPath,
   auth: 'none',

@@ -1,9 +1,11 @@
 // What is served beside the interface: guides for agents, and where to find what. decisions.md
 // "Also served".
 
+import { publishPath, ticketPath } from './compat.ts'
 import { governanceGuide } from './guides/governance.ts'
 import { llmsGuide } from './guides/llms.ts'
 import { notificationsGuide } from './guides/notifications.ts'
+import { welcome } from './guides/welcome.ts'
 import { type Route, route, type Service } from './route.ts'
 import * as is from './schema.ts'
 
@@ -33,6 +35,14 @@ function guide({ name, path, summary, begins, write }: Guide): Route {
   })
 }
 
+const root = guide({
+  name: 'welcome',
+  path: '/',
+  summary: 'Where the guides are, as text.',
+  begins: 'Agent Forum:',
+  write: ({ publicUrl }) => welcome(publicUrl),
+})
+
 const notifications = guide({
   name: 'notificationsGuide',
   path: '/notifications.txt',
@@ -54,7 +64,7 @@ const llms = guide({
   path: '/llms.txt',
   summary: 'The service on one page, for agents.',
   begins: '# Agent Forum',
-  write: ({ publicUrl }) => llmsGuide(publicUrl),
+  write: llmsGuide,
 })
 
 /** Guides may be read by whoever comes; what the forum holds, and what publishes, may not. */
@@ -72,17 +82,31 @@ const urlOf = (path: string): is.Schema => ({
   examples: [`https://forum.example${path}`],
 })
 
-const links = is.object('Links', {
-  name: text,
-  version: text,
-  api: urlOf('/api'),
-  openapi: urlOf('/openapi.json'),
-  status: urlOf('/api/status'),
-  llms: urlOf('/llms.txt'),
-  notifications: urlOf('/notifications.txt'),
-  governance: urlOf('/governance.txt'),
-  content_is_untrusted: is.contentIsUntrusted,
+const getPublishing = is.object('GetPublishingLinks', {
+  ticket: urlOf(ticketPath),
+  publish: urlOf(publishPath),
+  guide: urlOf('/llms.txt'),
 })
+
+const links = is.object(
+  'Links',
+  {
+    name: text,
+    version: text,
+    api: urlOf('/api'),
+    openapi: urlOf('/openapi.json'),
+    status: urlOf('/api/status'),
+    llms: urlOf('/llms.txt'),
+    notifications: urlOf('/notifications.txt'),
+    governance: urlOf('/governance.txt'),
+    get_publishing: {
+      ...getPublishing,
+      description: 'For callers that can only fetch URLs. Absent where it is switched off.',
+    },
+    content_is_untrusted: is.contentIsUntrusted,
+  },
+  ['get_publishing'],
+)
 
 const renderLinks = is.renderer(links)
 
@@ -94,7 +118,7 @@ const wellKnown = route({
   auth: 'none',
   answers: { 200: links },
   errors: [],
-  run({ publicUrl, version }) {
+  run({ publicUrl, version, compat }) {
     const body = renderLinks({
       name: 'agent-forum',
       version,
@@ -104,10 +128,24 @@ const wellKnown = route({
       llms: `${publicUrl}/llms.txt`,
       notifications: `${publicUrl}/notifications.txt`,
       governance: `${publicUrl}/governance.txt`,
+      get_publishing: compat
+        ? {
+            ticket: publicUrl + ticketPath,
+            publish: publicUrl + publishPath,
+            guide: `${publicUrl}/llms.txt`,
+          }
+        : undefined,
       content_is_untrusted: true,
     })
     return { status: 200, body, position: 0 }
   },
 })
 
-export const documents: readonly Route[] = [notifications, governance, llms, wellKnown, robots]
+export const documents: readonly Route[] = [
+  root,
+  llms,
+  notifications,
+  governance,
+  wellKnown,
+  robots,
+]

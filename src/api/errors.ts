@@ -144,6 +144,11 @@ export const errors = {
   },
 } as const satisfies Record<string, ErrorKind>
 
+/** The sentence of `not_found` for a path that nothing is ever served at. */
+export const unknownPath =
+  'Nothing is served at this path. Start with /llms.txt; every operation is in /openapi.json, ' +
+  'and /notifications.txt and /governance.txt are guides.'
+
 export type ErrorCode = keyof typeof errors
 
 /** Codes that any route may answer; routes list only what is theirs. */

@@ -75,6 +75,7 @@ export const postExecute = route({
   path: '/api/governance/proposals/:proposalId/execute',
   id: is.proposalId,
   auth: 'bearer',
+  unreadBody: { description: 'Anything or nothing: it is not read.', examples: [{}] },
   answers: {
     // Without the fields of the status while the service is starting or stopping.
     503: is.object(

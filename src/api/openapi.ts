@@ -1,9 +1,10 @@
-// GET /openapi.json: the OpenAPI 3.1 document, made from the routes and from the very schemas that
-// validate requests and render answers. A linter finds nothing in it (test/api/openapi.test.ts).
+// The OpenAPI 3.1 document, made from the routes and from the very schemas that validate requests
+// and render answers. A linter finds nothing in it (test/api/openapi.test.ts). openapi-route.ts
+// serves it.
 
 import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
-import { type AnyRoute, type Route, route, type Service } from './route.ts'
+import type { AnyRoute, Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
 
 type Json = Record<string, unknown>
@@ -49,30 +50,12 @@ export function openApi(operations: readonly AnyRoute[], { publicUrl, version }:
     components: {
       schemas,
       responses: { Refusal: { description: 'Refused.', content: refusalContent } },
-      headers: { RetryAfter: retryAfter },
+      headers: { RetryAfter: retryAfter, ETag: etag },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The token of an identity.' },
       },
     },
   }
-}
-
-/** The route that serves the document. */
-export function openApiRoute(operations: readonly AnyRoute[]): Route {
-  let json: string | null = null
-  return route({
-    name: 'openApi',
-    summary: 'This document.',
-    method: 'get',
-    path: '/openapi.json',
-    auth: 'none',
-    answers: { 200: { type: 'object' } },
-    errors: [],
-    run(service) {
-      json ??= JSON.stringify(openApi(operations, service))
-      return { status: 200, body: json, position: 0 }
-    },
-  })
 }
 
 /** Operations are grouped by the first prefix that fits their path. */
@@ -100,13 +83,18 @@ const errorSchema = object('Error', {
 const errorReference = { $ref: '#/components/schemas/Error' }
 const refusalContent = { 'application/json': { schema: errorReference } }
 const anyRefusal = { $ref: '#/components/responses/Refusal' }
+const etagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
 const retryAfter = {
   description: 'Seconds after which asking again makes sense.',
   schema: { type: 'integer', minimum: 0 },
 }
+const etag = {
+  description: 'Names this version of the document; send it back as If-None-Match.',
+  schema: { type: 'string' },
+}
 
 function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
-  const { name, summary, auth, idempotent, body, method, path, consequential } = operation
+  const { name, summary, auth, method, path, consequential } = operation
   const responses: Json = {}
   for (const [status, schema] of Object.entries(operation.answers)) {
     const content = {
@@ -115,12 +103,12 @@ function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
     }
     responses[status] = {
       description: answerDescription(operation, status),
+      ...(operation.hasEtag ? { headers: etagHeader } : {}),
       content: { [(operation.type ?? 'application/json').split(';', 1)[0]]: content },
     }
   }
   const refused = refusals(operation, schemas)
-  const request = body === undefined ? null : requestSchema(body, schemas, idempotent)
-  const example = body === undefined ? null : exampleOf(body, true)
+  if (operation.hasEtag) responses[304] = { description: 'Not modified.', headers: etagHeader }
   return {
     operationId: name,
     tags: [tags.find(({ prefix }) => path.startsWith(prefix))!.name],
@@ -129,16 +117,18 @@ function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
     'x-openai-isConsequential': method !== 'get' || consequential === true,
     security: { none: [], optional: [{}, { bearer: [] }], bearer: [{ bearer: [] }] }[auth],
     parameters: parameters(operation),
-    ...(request === null
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: request, example } },
-          },
-        }),
+    ...requestBody(operation, schemas),
     responses: { ...responses, ...refused, '4XX': anyRefusal, default: anyRefusal },
   }
+}
+
+function requestBody(operation: AnyRoute, schemas: Record<string, Json>): Json {
+  const { body, unreadBody, idempotent } = operation
+  const shown = body ?? unreadBody
+  if (shown === undefined) return {}
+  const schema = requestSchema(shown, schemas, idempotent)
+  const content = { 'application/json': { schema, example: exampleOf(shown, true) } }
+  return { requestBody: { required: body !== undefined, content } }
 }
 
 function descriptionOf({ auth, method, idempotent, consequential }: AnyRoute): string {
@@ -168,7 +158,7 @@ function answerExample({ answers, idempotent }: AnyRoute, status: string): unkno
   return says ? { ...example, replayed: isReplay } : example
 }
 
-function parameters({ id, path, query, idempotent }: AnyRoute): Json[] {
+function parameters({ id, path, query, idempotent, hasEtag }: AnyRoute): Json[] {
   const list: Json[] = []
   if (id !== undefined) {
     list.push({ name: /:(\w+)/.exec(path)![1], in: 'path', required: true, schema: id })
@@ -184,6 +174,15 @@ function parameters({ id, path, query, idempotent }: AnyRoute): Json[] {
       required: false,
       description: 'Required here or as the property `idempotency_key`. One key, one payload.',
       schema: keySchema,
+    })
+  }
+  if (hasEtag) {
+    list.push({
+      name: 'If-None-Match',
+      in: 'header',
+      required: false,
+      description: 'The ETag of the copy that the caller has.',
+      schema: { type: 'string' },
     })
   }
   return list
@@ -231,11 +230,18 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
   return responses
 }
 
-/** Moves titled schemas into the components and leaves references in their place. */
+/**
+ * Moves titled schemas into the components and leaves references in their place. A default becomes
+ * a sentence: generators of typed clients make a property that has a `default` a required one.
+ */
 function reference(schema: Schema, schemas: Record<string, Json>): Json {
   // By a discriminator the validator complains of the right alternative; readers see the consts.
-  const { title, discriminator: _, ...rest } = schema
+  const { title, discriminator: _, default: preset, ...rest } = schema
   const whole: Json = { ...rest }
+  if (preset !== undefined) {
+    const sentence = `Defaults to ${JSON.stringify(preset)}.`
+    whole.description = rest.description ? `${rest.description} ${sentence}` : sentence
+  }
   if (schema.items !== undefined) whole.items = reference(schema.items, schemas)
   if (schema.properties !== undefined) {
     whole.properties = Object.fromEntries(

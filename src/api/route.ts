@@ -44,6 +44,8 @@ export interface Call<Body, Query> {
   client: string
   /** The idempotency key, or an empty string where the route needs none. */
   key: string
+  /** The header If-None-Match where the route `hasEtag`; otherwise an empty string. */
+  ifNoneMatch: string
 }
 
 export interface Answer {
@@ -54,6 +56,8 @@ export interface Answer {
   isOwn?: boolean
   /** The answer leaves when this position is durable. */
   position: number
+  /** The entity tag, with its quotes; with status 304 the body is not sent. */
+  etag?: string
   /** Seconds after which asking again makes sense, of a refusal that says more than an error. */
   retryAfter?: number
 }
@@ -82,6 +86,10 @@ interface Operation {
   /** Parameters whose values `run` checks itself: something else must be refused first. */
   checkedLate?: readonly string[]
   body?: Schema
+  /** What is documented of a body that the operation accepts without reading it. */
+  unreadBody?: Schema
+  /** Its answers carry an ETag, and a caller who has the current one is answered 304. */
+  hasEtag?: boolean
   /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
   type?: string
   /** Acts, though it is a GET: tool-calling clients are told to ask before they call it. */

@@ -40,7 +40,7 @@ const status = is.object('Status', {
   ),
   governance: is.object('GovernanceSummary', {
     status: text,
-    guide: text,
+    guide: { ...text, examples: ['/governance.txt'] },
     proposals: text,
     phase: text,
     reviews_are_advisory: flag,

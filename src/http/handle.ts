@@ -6,7 +6,7 @@
 //
 // The routes declare, this runs. No route is named here.
 
-import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
+import { type ErrorCode, type ErrorKind, errorBody, errors, unknownPath } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
 import { refuseExpired, tokenDigest } from '../forum/identities.ts'
@@ -89,7 +89,7 @@ export class Edge {
     exchange.meter = this.meter.none
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const match = this.#router.find(exchange.path)
-    if (match === null) return refuse(exchange, 'not_found')
+    if (match === null) return refuse(exchange, 'not_found', unknownPath)
     const { method } = exchange
     if (method === 'options') return answer(exchange, 204, allowHeader(match), null)
     const prepared = match.methods.get(method)
@@ -138,6 +138,7 @@ export class Edge {
       isPlain: false,
       client,
       key,
+      ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
     }
     if (route.body === undefined) {
       exchange.hold()
@@ -259,7 +260,9 @@ function copyView(outcome: Answer | Refusal): void {
 /** Sends what came of a request, which is durable. */
 function leave(exchange: Exchange, { type }: AnyRoute, outcome: Answer | Refusal): void {
   if (isRefusal(outcome)) return sendRefusal(exchange, outcome)
-  answer(exchange, outcome.status, retryHeader(outcome.retryAfter), outcome.body, type)
+  const { status, retryAfter, etag, body } = outcome
+  const headers = retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
+  answer(exchange, status, headers, status === 304 ? null : body, type)
 }
 
 function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {

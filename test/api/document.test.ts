@@ -105,7 +105,7 @@ t.test('document: request bodies: the fields and limits of interface.md 2.7 and 
   const { schemas } = openApi.components
   t.match(schemas.NewIdentity, {
     properties: {
-      kind: { enum: ['guest', 'persistent'], default: 'guest' },
+      kind: { enum: ['guest', 'persistent'], description: 'Defaults to "guest".' },
       display_name: { maxLength: 80 },
     },
   })
@@ -115,7 +115,7 @@ t.test('document: request bodies: the fields and limits of interface.md 2.7 and 
     properties: {
       title: { minLength: 1, maxLength: 160 },
       content: { minLength: 1, maxLength: 8000 },
-      visibility: { enum: ['public', 'private'], default: 'public' },
+      visibility: { enum: ['public', 'private'], description: 'Defaults to "public".' },
       participant_ids: { maxItems: 10, uniqueItems: true },
       idempotency_key: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
     },

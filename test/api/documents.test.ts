@@ -17,6 +17,7 @@ async function text(path: string): Promise<string> {
 
 t.test('guides: any caller: fetched: text that links only to what is served', async (t) => {
   const paths = [
+    '/',
     '/notifications.txt',
     '/governance.txt',
     '/llms.txt',
@@ -24,7 +25,9 @@ t.test('guides: any caller: fetched: text that links only to what is served', as
   ]
   for (const path of paths) {
     const guide = await text(path)
-    for (const [, link] of guide.matchAll(/https:\/\/forum\.example(\/[\w./-]*)/g)) {
+    const links = [...guide.matchAll(/https:\/\/forum\.example(\/[\w./-]*)/g)]
+    t.not(links.length, 0, path)
+    for (const [, link] of links) {
       const { headers } = await forum.anonymous.send('OPTIONS', link.replace(/\/$/, ''))
       if (/\/(threads|proposals)\/$|^\/api$/.test(link)) continue // an id follows; a base
       t.match(headers.allow, 'OPTIONS', `${path} links to ${link}`)
@@ -82,4 +85,56 @@ t.test('discovery: any caller: fetched: the links of this node', async (t) => {
   const links = JSON.parse(await text('/.well-known/agent-forum.json'))
   t.equal(links.openapi, 'https://forum.example/openapi.json')
   t.equal(links.api, 'https://forum.example/api')
+})
+
+t.test('/: any caller: 200, a text that names the guides and the document', async (t) => {
+  const welcome = await text('/')
+  for (const path of ['llms.txt', 'openapi.json', 'notifications.txt', 'governance.txt']) {
+    t.match(welcome, `https://forum.example/${path}\n`)
+  }
+})
+
+t.test('llms.txt: a caller that can only fetch URLs: finds how, and publishes', async (t) => {
+  const guide = await text('/llms.txt')
+  const [, ticketPath] = /GET https:\/\/forum\.example(\/\S+ticket)\n/.exec(guide)!
+  const [, publishPath] = /GET https:\/\/forum\.example(\/\S+publish\?\S+)\n/.exec(guide)!
+  const { ticket } = (await forum.anonymous.get(ticketPath)).body
+  const filled = publishPath
+    .replace('<ticket>', ticket)
+    .replace('<title>', 'By%20GET')
+    .replace('<content>', 'Only%20URLs')
+  const { status, body } = await forum.anonymous.get(filled)
+  t.equal(status, 201)
+  t.equal((await forum.anonymous.get(body.read_url)).body.thread.title, 'By GET')
+  const links = JSON.parse(await text('/.well-known/agent-forum.json'))
+  t.equal(links.get_publishing.ticket, `https://forum.example${ticketPath}`)
+  t.equal(links.get_publishing.publish, 'https://forum.example/api/compat/publish')
+})
+
+t.test('guides: with --no-compat: nothing about publishing by GET', async (t) => {
+  const without = await startForum(t, ['--no-compat'])
+  for (const path of ['/', '/llms.txt', '/.well-known/agent-forum.json']) {
+    const { status, text } = await without.anonymous.get(path)
+    t.equal(status, 200, path)
+    t.notMatch(text, /\/api\/compat|get_publishing/, path)
+  }
+  const paths = Object.keys(without.document!.openApi.paths)
+  t.notOk(paths.some((path) => path.startsWith('/api/compat')))
+})
+
+t.test('/openapi.json: fetched again with its ETag: 304 without a body', async (t) => {
+  const { headers, text } = await forum.anonymous.get('/openapi.json')
+  t.match(headers.etag, /^"[\w-]+"$/)
+  const known = [headers.etag, `W/${headers.etag}`, `"other", ${headers.etag}`, '*']
+  for (const tag of known) {
+    const again = await forum.anonymous.get('/openapi.json', { 'if-none-match': tag })
+    t.strictSame([again.status, again.text, again.headers.etag], [304, '', headers.etag], tag)
+    const head = await forum.anonymous.send('HEAD', '/openapi.json', { 'if-none-match': tag })
+    t.equal(head.status, 304)
+  }
+  for (const tag of ['"other"', headers.etag.slice(1, -1), '']) {
+    const other = await forum.anonymous.get('/openapi.json', { 'if-none-match': tag })
+    t.strictSame([other.status, other.text], [200, text], tag)
+  }
+  t.notOk('etag' in (await forum.anonymous.get('/llms.txt')).headers)
 })

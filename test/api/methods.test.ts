@@ -9,6 +9,7 @@ const { anonymous } = forum
 const id = `thr_${'0'.repeat(32)}`
 
 const paths: Record<string, string> = {
+  '/': 'GET, HEAD, OPTIONS',
   '/api/status': 'GET, HEAD, OPTIONS',
   '/api/identities': 'POST, OPTIONS',
   '/api/threads': 'GET, POST, HEAD, OPTIONS',
@@ -42,7 +43,7 @@ for (const [path, allow] of Object.entries(paths)) {
 t.test('HEAD: what GET answers, without its body', async (t) => {
   const ana = await forum.identity()
   const { body } = await ana.thread()
-  const readable = ['/api/threads', body.read_url, '/api/notifications', '/openapi.json']
+  const readable = ['/', '/api/threads', body.read_url, '/api/notifications', '/openapi.json']
   for (const path of [...readable, '/api/threads/x', '/api/threads?limit=0']) {
     const got = await ana.get(path)
     const { status, headers, text } = await ana.send('HEAD', path)
@@ -64,7 +65,6 @@ t.test('HEAD and OPTIONS on one connection: the answers after them are read arig
 
 t.test('path: unknown: 404, whatever the method', async (t) => {
   const unknown = [
-    '/',
     '/api',
     '/api/',
     '/api/nothing',
@@ -85,6 +85,9 @@ t.test('path: unknown: 404, whatever the method', async (t) => {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
       const { status, body } = await anonymous.send(method, path)
       t.equal(`${status} ${body.error}`, '404 not_found', `${method} ${path}`)
+      for (const guide of ['/llms.txt', '/openapi.json', '/notifications.txt', '/governance.txt']) {
+        t.match(body.message, guide, `${method} ${path}`)
+      }
     }
     t.equal((await anonymous.send('HEAD', path)).status, 404)
   }

@@ -26,13 +26,13 @@ interface Operation {
   tags: string[]
   description: string
   'x-openai-isConsequential': boolean
-  requestBody?: { content: Record<string, Content> }
+  summary: string
+  requestBody?: { required: boolean; content: Record<string, Content> }
   responses: Record<string, { content?: Record<string, Content> }>
 }
 
-const described = routes.filter(({ path }) => path !== '/openapi.json')
 const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
-const document = openApi(described, service) as {
+const document = openApi(routes, service) as {
   paths: Record<string, Record<string, Operation>>
   tags: { name: string; description: string }[]
   components: { schemas: Record<string, Json> }
@@ -66,7 +66,7 @@ t.test('document: redocly with its recommended rules: lints it: finds nothing', 
 t.test('document: the routes: compared: the same operations both ways', async (t) => {
   t.strictSame(
     operations.map(({ method, path }) => `${method} ${path}`).sort(),
-    described.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/, '{$1}')}`).sort(),
+    routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/, '{$1}')}`).sort(),
   )
   const names = operations.map(({ operationId }) => operationId)
   t.equal(new Set(names).size, names.length)
@@ -75,7 +75,7 @@ t.test('document: the routes: compared: the same operations both ways', async (t
 })
 
 t.test('document: the error codes: compared: routes, list and document agree', async (t) => {
-  const declared = new Set(described.flatMap(errorsOf))
+  const declared = new Set(routes.flatMap(errorsOf))
   const shown = new Set<string>()
   for (const { responses } of operations) {
     for (const [status, { content }] of Object.entries(responses)) {
@@ -128,4 +128,45 @@ t.test('document: tool-calling clients: asked before: writes and publishing', as
   for (const { method, path, 'x-openai-isConsequential': asks } of operations) {
     t.equal(asks, method !== 'get' || path === '/api/compat/publish', `${method} ${path}`)
   }
+})
+
+t.test('document: every request body: no default, which clients take for required', async (t) => {
+  const bodies = operations.flatMap(({ requestBody }) => requestBody ?? [])
+  const requests = Object.entries(document.components.schemas).filter(([name]) => /^New/.test(name))
+  t.ok(requests.length > 5)
+  t.notMatch(JSON.stringify([bodies, requests]), '"default":')
+  const { NewThread, NewIdentity } = document.components.schemas
+  t.match(NewThread.properties, { visibility: { description: 'Defaults to "public".' } })
+  t.match(NewIdentity.properties, { kind: { description: 'Defaults to "guest".' } })
+})
+
+t.test('document: execute: any body or none: as it is served', async (t) => {
+  const { requestBody } = operations.find(({ operationId }) => operationId === 'executeProposal')!
+  t.equal(requestBody!.required, false)
+  t.notOk('type' in requestBody!.content['application/json'].schema)
+})
+
+t.test('document: whatever is served: listed, the document too', async (t) => {
+  const beside = operations.map(({ path }) => path).filter((path) => !path.startsWith('/api/'))
+  t.strictSame(beside.sort(), [
+    '/',
+    '/.well-known/agent-forum.json',
+    '/governance.txt',
+    '/llms.txt',
+    '/notifications.txt',
+    '/openapi.json',
+    '/robots.txt',
+  ])
+})
+
+t.test('document: status: its example: names the guide that is served', async (t) => {
+  const { responses } = document.paths['/api/status'].get
+  const { example } = responses[200].content!['application/json']
+  t.match(example, { governance: { guide: '/governance.txt' } })
+})
+
+t.test('document: publishing by GET: the summaries: say that they write', async (t) => {
+  const compat = operations.filter(({ path }) => path.startsWith('/api/compat/'))
+  t.equal(compat.length, 2)
+  for (const { summary } of compat) t.match(summary, /\bwrites?\b/)
 })

@@ -106,7 +106,8 @@ class Reader {
   }
 
   #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Refusal {
-    const whole = { caller: nobody, id: '', body: {}, isPlain: false, key: '', client: '', ...call }
+    const blank = { caller: nobody, id: '', body: {}, isPlain: false, key: '', client: '' }
+    const whole = { ...blank, ifNoneMatch: '', ...call }
     const outcome = route.run(serviceOf(this.#run.world.forum), whole)
     this.#run.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} 200`)
     return outcome

@@ -92,6 +92,7 @@ export class Run {
       isPlain: !hasEscape(JSON.stringify(call.body ?? {})), // as the edge has it
       key: '',
       client: '',
+      ifNoneMatch: '',
       ...call,
     }
     const outcome: Answer | Refusal = route.run(serviceOf(this.world.forum), whole)
