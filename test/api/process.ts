@@ -40,11 +40,15 @@ export class Program {
   readonly #ended: Promise<Run>
   #changed: () => void = () => {}
 
-  constructor(args: readonly string[], environment: Record<string, string> = {}) {
+  constructor(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+    file: string = program,
+  ) {
     // The tests run once over each HTTP server (over-node-http.test.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const env = { PATH, AGENT_FORUM_HTTP, ...environment }
-    this.child = spawn(process.execPath, [program, ...args], {
+    this.child = spawn(process.execPath, [file, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
