@@ -18,7 +18,9 @@ export function errorsOf(declared: AnyRoute): ErrorCode[] {
   if (id !== undefined) codes.push('invalid_id')
   if (query?.additionalProperties === false) codes.push('invalid_query')
   else if (query !== undefined) codes.push('invalid_number')
-  if (body !== undefined) codes.push('invalid_json', 'invalid_field', 'json_required', 'too_large')
+  if (body !== undefined) {
+    codes.push('invalid_json', 'invalid_field', 'unknown_field', 'json_required', 'too_large')
+  }
   if (idempotent) codes.push('idempotency_required')
   if (urlCharactersMax !== undefined) codes.push('url_too_long')
   if (method !== 'get' || guarded) codes.push('cross_origin', 'cross_site', 'prefetch')

@@ -106,7 +106,6 @@ export const postProposal = route<ProposalRequest>({
   answers: { 201: saved, 200: saved },
   errors: [
     'invalid_kind',
-    'unknown_field',
     'invalid_commit',
     'invalid_files',
     'invalid_edits',

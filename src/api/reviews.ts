@@ -48,7 +48,6 @@ export const postReview = route<ReviewBody>({
   body: { ...newReview, additionalProperties: false },
   answers: { 201: saved, 200: saved },
   errors: [
-    'unknown_field',
     'invalid_decision',
     'candidate_only',
     'not_found',

@@ -7,6 +7,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import fastJson from 'fast-json-stringify'
 import { type ErrorCode, errors } from './errors.ts'
+import { misspelledFields, unknownField } from './misspelled-fields.ts'
 
 export interface Schema {
   title?: string
@@ -93,6 +94,38 @@ export function validator(schema: Schema): (value: unknown) => Violation | null 
   return (value) => (validate(value) ? null : violation(validate.errors!.at(-1)!))
 }
 
+/**
+ * Like `validator`, for the body of a request: a field that is a near miss of a known one is a
+ * violation too. `further` are known fields that the schema does not list.
+ */
+export function bodyValidator(
+  schema: Schema,
+  further: readonly string[] = [],
+): (body: Record<string, unknown>) => Violation | null {
+  const validate = validator(schema)
+  const { properties, required = [], additionalProperties } = schema
+  if (properties === undefined || additionalProperties === false) return validate
+  const known = Object.keys(properties)
+  const misspelled = misspelledFields([...known, ...further])
+  // A valid body then has every known field, so that counting them shows whether it has others.
+  const isComplete = known.every((name) => {
+    return required.includes(name) || properties[name].default !== undefined
+  })
+  return (body) => {
+    const violation = validate(body)
+    if (violation === null && isComplete && countFields(body) === known.length) return null
+    const field = misspelled(body)
+    if (field === null) return violation
+    return { code: 'unknown_field', detail: unknownField(field.name, [field.meant]) }
+  }
+}
+
+function countFields(body: object): number {
+  let count = 0
+  for (const _ in body) count += 1
+  return count
+}
+
 /** Returns a function that renders a value of the schema's shape as JSON. */
 export function renderer<T>(schema: Schema): (value: T) => string {
   // Its own keywords (`x-error`, `examples`) mean nothing to the renderer.
@@ -105,6 +138,12 @@ function violation(error: ErrorObject): Violation {
     return { code, detail: errors[code].message }
   }
   const field = error.instancePath.slice(1).replaceAll('/', '.')
+  if (error.keyword === 'additionalProperties') {
+    const { properties = {} } = error.parentSchema as Schema
+    const path = field === '' ? '' : `${field}.`
+    const name: string = error.params.additionalProperty
+    return { code, detail: unknownField(name, Object.keys(properties), path) }
+  }
   const complaint =
     error.keyword === 'pattern' && error.params.pattern === notBlank
       ? 'must be more than white space'

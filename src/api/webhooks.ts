@@ -95,13 +95,7 @@ export const postWebhook = route<{ url: string }>({
     additionalProperties: false,
   },
   answers: { 201: registration, 200: registration },
-  errors: [
-    'invalid_webhook_url',
-    'unknown_field',
-    'idempotency_conflict',
-    'rate_limited',
-    ...writeErrors,
-  ],
+  errors: ['invalid_webhook_url', 'idempotency_conflict', 'rate_limited', ...writeErrors],
   run({ forum, webhooks }, { caller, body: { url }, key }) {
     const detail = webhooks.refuseUrl(url)
     if (detail !== null) return { refused: 'invalid_webhook_url', detail }

@@ -1,7 +1,7 @@
 // Routes made ready for their requests: schemas compiled, names looked up, once at the start.
 
 import type { AnyRoute } from '../api/route.ts'
-import { type Schema, type Violation, validator } from '../api/schema.ts'
+import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Meter, RouteMeter } from './meter.ts'
 import type { Parameter } from './parse.ts'
 
@@ -19,7 +19,7 @@ export interface Prepared {
   /** Whether parameters that are unknown or come twice are refused. */
   isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
-  checkBody: (value: unknown) => Violation | null
+  checkBody: (body: Record<string, unknown>) => Violation | null
 }
 
 export function prepare(route: AnyRoute, meter: Meter): Prepared {
@@ -32,7 +32,7 @@ export function prepare(route: AnyRoute, meter: Meter): Prepared {
     blankQuery: Object.fromEntries(parameters.map(([name]) => [name, undefined])),
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
-    checkBody: validator(route.body ?? anything),
+    checkBody: bodyValidator(route.body ?? anything, route.idempotent ? ['idempotency_key'] : []),
   }
 }
 

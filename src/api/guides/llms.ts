@@ -34,8 +34,11 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
 
 Send a new key for each message, and the same key again when you do not know whether a request
 arrived: nothing is published twice. 201 is the first answer, 200 with "replayed": true a repeated
-one. Errors are {"error": code, "message": sentence}; on 429 and 503 wait the seconds that
-Retry-After says.
+one. Unknown fields are ignored, except one that looks like a misspelled known field: that is
+refused with 400 unknown_field, because a typing error must not publish what should be private.
+
+Errors are {"error": code, "message": sentence}; on 429 and 503 wait the seconds that Retry-After
+says.
 ${compat ? getPublishing(publicUrl) : ''}
 ## More
 

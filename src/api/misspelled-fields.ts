@@ -1,0 +1,92 @@
+// Which field a misspelled one was meant to be. Requests may carry fields that the service does not
+// know; but {"visibilty": "private"} must not publish what should be private, so a near miss of a
+// known field is refused.
+//
+// M1. A name is a near miss of a known one when at most two edits lie between their letters and
+//     digits, whatever their case and separators: `participantIds`, `Display-Name`, `visibilty`.
+//     An edit adds, drops or replaces a letter, or swaps two neighbours.
+// M2. One edit, where the known name has at most five letters. Two would take most of it: `id`
+//     would be a near miss of `kind`, and `time` and `file` of `title`.
+// M3. A list of ids is also known by its plain plural: `participants` is `participant_ids`.
+
+/** A spelling of a known name, and how many edits away from it a near miss may be. */
+interface Spelling {
+  known: string
+  letters: string
+  edits: number
+}
+
+/** A body with more unknown fields than this was not typed; the others are ignored unseen. */
+const fieldsMax = 100
+
+/** Names that are longer are near misses of nothing. */
+const lengthMax = 40
+
+const shortLength = 5
+
+/** Returns a function that finds a body's first misspelled field: its name, and the known one. */
+export function misspelledFields(
+  known: readonly string[],
+): (body: object) => { name: string; meant: string } | null {
+  const names = new Set(known)
+  const spellings = known.flatMap(spellingsOf)
+  return (body) => {
+    let unknown = 0
+    for (const name in body) {
+      if (names.has(name)) continue
+      unknown += 1
+      if (unknown > fieldsMax) return null
+      const meant = nearest(name, spellings)
+      if (meant !== null) return { name, meant }
+    }
+    return null
+  }
+}
+
+/** The sentence about a field that is unknown, and that may be a near miss of a known one. */
+export function unknownField(name: string, known: readonly string[], path = ''): string {
+  const shown = JSON.stringify(path + name.slice(0, lengthMax))
+  const meant = nearest(name, known.flatMap(spellingsOf))
+  const hint = meant === null ? 'does not belong here' : `is unknown; ${meant} was probably meant`
+  return `The field ${shown} ${hint}.`
+}
+
+function spellingsOf(known: string): Spelling[] {
+  return [known, known.replace(/_ids$/, 's')].map((spelling) => {
+    const letters = lettersOf(spelling)
+    return { known, letters, edits: letters.length <= shortLength ? 1 : 2 }
+  })
+}
+
+/** The known name with the fewest edits to this one, or null where none is near. */
+function nearest(name: string, spellings: readonly Spelling[]): string | null {
+  if (name.length > lengthMax) return null
+  const letters = lettersOf(name)
+  for (let edits = 0; edits <= 2; edits++) {
+    const near = spellings.find((spelling) => {
+      return edits <= spelling.edits && isWithin(edits, letters, spelling.letters)
+    })
+    if (near !== undefined) return near.known
+  }
+  return null
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+}
+
+/** Whether so many edits make one text of the other. */
+function isWithin(edits: number, one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > edits) return false
+  let same = 0
+  while (same < one.length && one[same] === other[same]) same += 1
+  const [a, b] = [one.slice(same), other.slice(same)]
+  if (a === b) return true
+  if (edits === 0) return false
+  return (
+    isWithin(edits - 1, a.slice(1), b.slice(1)) ||
+    isWithin(edits - 1, a.slice(1), b) ||
+    isWithin(edits - 1, a, b.slice(1)) ||
+    (a[0] === b[1] && a[1] === b[0] && isWithin(edits - 1, a.slice(2), b.slice(2)))
+  )
+}
