@@ -3,9 +3,9 @@
 // 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
 
 import { readFileSync } from 'node:fs'
-import pino from 'pino'
 import { JournalError } from '../wal/errors.ts'
 import { ConfigError, flagHelp, parseConfig } from './config.ts'
+import { LineOutput, openLog } from './ops/log.ts'
 import { startNode } from './server.ts'
 
 const packageJson = new URL('../../package.json', import.meta.url)
@@ -41,12 +41,13 @@ function say(text: string): number {
 /** Runs a node until a signal asks it to stop. */
 async function serve(args: string[]): Promise<number> {
   const config = parseConfig(args, process.env)
-  const log = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 1, sync: true }))
+  const { log, output } = openLog(config.logLevel)
+  process.on('exit', () => output.end())
   const stopped = new Promise<string>((resolve) => {
     // A second signal (npm passes on what the terminal sent already) does not cut the stop short.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
   })
-  const node = await startNode(config, version, log)
+  const node = await startNode(config, version, log, { logOutput: output })
   log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
   const signal = await Promise.race([stopped, node.failed])
   log.info({ signal }, 'stopping')
@@ -62,7 +63,7 @@ function fail(error: unknown): number {
       : error instanceof JournalError
         ? [error.exitCode, error.message]
         : [70, `a bug: ${(error as Error)?.stack ?? error}`]
-  process.stderr.write(`agent-forum: ${sentence}\n`)
+  new LineOutput(2).end(`agent-forum: ${sentence}\n`)
   return code
 }
 

@@ -29,7 +29,7 @@ import { Load } from './http/load.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
 import { serveOperators } from './ops/serve.ts'
-import { newVitals, type Vitals } from './ops/vitals.ts'
+import { allWritten, type LogOutput, newVitals, type Vitals } from './ops/vitals.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import { State } from './state/state.ts'
 import { startWakeups, type Wakeups } from './wakeups.ts'
@@ -58,6 +58,8 @@ export interface Ground extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
   atTurnEnd?: (end: () => void) => void
   /** Posts to webhooks. */
   send?: Send
+  /** Where the lines of the log go, which may have to drop some. */
+  logOutput?: LogOutput
 }
 
 /** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
@@ -71,10 +73,10 @@ export async function startNode(
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
   const { trustProxy, host, port, opsPort } = config
-  const { atTurnEnd } = ground
+  const { atTurnEnd, logOutput = allWritten } = ground
   const edge = new Edge(routesOf(config), availability, { trustProxy, atTurnEnd }, load)
   const startedAt = performance.now()
-  const about = { version, http: http.name, durability: config.durabilityName }
+  const about = { version, http: http.name, durability: config.durabilityName, logOutput }
   const state = newState(config)
   const { memoryBytesMax } = config.nodeLimits
   const { meter } = edge

@@ -40,6 +40,11 @@ export function metrics(vitals: Vitals): () => string {
       load(vitals),
       checkpoints(vitals),
       counter(
+        'agent_forum_log_lines_dropped_total',
+        'Log lines that standard output did not take.',
+        vitals.logOutput.linesDropped,
+      ),
+      counter(
         'agent_forum_clock_steps_back_total',
         'How often the clock stepped back; the times of records do not.',
         vitals.clockStepsBack,

@@ -20,7 +20,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(journal !== null)} log: ${log}`,
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
-    ...vitals.complaints().map((complaint) => `${mark(false)} ${complaint}`),
+    ...complaintsOf(vitals).map((complaint) => `${mark(false)} ${complaint}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
 }
@@ -30,10 +30,14 @@ function mark(isGood: boolean): string {
 }
 
 /** Reading goes on, so a node that refuses writes is ready: taking it out would stop that too. */
-function serving({ journal, complaints }: Vitals): string {
-  const health = journal?.health ?? 'ok'
-  const what = [...(health === 'ok' ? [] : [`storage: ${health}`]), ...complaints()]
+function serving(vitals: Vitals): string {
+  const health = vitals.journal?.health ?? 'ok'
+  const what = [...(health === 'ok' ? [] : [`storage: ${health}`]), ...complaintsOf(vitals)]
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
+}
+
+function complaintsOf({ complaints, logOutput }: Vitals): string[] {
+  return [...complaints(), ...logOutput.complaints]
 }
 
 function starting({ replayed: { bytes, ofBytes } }: Vitals): string {

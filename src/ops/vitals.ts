@@ -19,6 +19,14 @@ export interface CheckpointStats {
   beginSeconds: number
 }
 
+/** Of the log (log.ts). */
+export interface LogOutput {
+  /** Lines that standard output did not take, since the start. */
+  readonly linesDropped: number
+  /** What an operator should know, a sentence each. */
+  readonly complaints: string[]
+}
+
 /** Known from the start. */
 interface Given {
   version: string
@@ -30,6 +38,7 @@ interface Given {
   load: Load
   memoryBytesMax: number
   state: State
+  logOutput: LogOutput
 }
 
 export interface Vitals extends Given {
@@ -56,6 +65,9 @@ export const noCheckpoints: Readonly<CheckpointStats> = {
   bytes: 0,
   beginSeconds: 0,
 }
+
+/** Of a log that is not written to standard output. */
+export const allWritten: LogOutput = { linesDropped: 0, complaints: [] }
 
 /** The vitals of a node that has not replayed its log yet. */
 export function newVitals(given: Given): Vitals {

@@ -40,20 +40,21 @@ export class Program {
   readonly #ended: Promise<Run>
   #changed: () => void = () => {}
 
+  /** `stdout`: a descriptor to write to; without it the output is kept here. */
   constructor(
     args: readonly string[],
     environment: Record<string, string> = {},
-    file: string = program,
+    { file = program, stdout = 'pipe' }: { file?: string; stdout?: number | 'pipe' } = {},
   ) {
     // The tests run once over each HTTP server (over-node-http.test.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const env = { PATH, AGENT_FORUM_HTTP, ...environment }
     this.child = spawn(process.execPath, [file, ...args], {
       env,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', stdout, 'pipe'],
     })
     running.add(this.child)
-    this.child.stdout!.setEncoding('utf8').on('data', (text) => {
+    this.child.stdout?.setEncoding('utf8').on('data', (text) => {
       this.stdout += text
       this.#changed()
     })

@@ -6,62 +6,16 @@
 // Leaves out: a disk that turns read-only under an open log; test/wal/failure.test.ts has it.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Answer, type Client, Forum, newKey } from '../api/harness.ts'
 import { dataDirectory, program, run } from '../api/process.ts'
+import { fill, smallDisk } from './small-disk.ts'
 
 const content = 'x'.repeat(8000)
-const mounted = new Set<string>()
-process.once('exit', () => {
-  for (const place of mounted) tryTo(() => execFileSync('umount', ['-l', place]))
-})
-
-function tryTo(work: () => void): boolean {
-  try {
-    work()
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** A file system of its own in memory, as long as the test; null where it cannot be mounted. */
-function smallDisk(t: Test, mebibytes: number): string | null {
-  const place = dataDirectory(t)
-  mkdirSync(place)
-  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'none', place]
-  if (!tryTo(() => execFileSync('mount', options, { stdio: 'ignore' }))) return null
-  mounted.add(place)
-  t.teardown(() => {
-    execFileSync('umount', ['-l', place])
-    mounted.delete(place)
-  })
-  return place
-}
-
-/** Takes all the space that is left, to the last byte. */
-function fill(disk: string): string {
-  const ballast = join(disk, 'ballast')
-  const file = openSync(ballast, 'a')
-  const piece = Buffer.alloc(4096, 1)
-  while (tryTo(() => writeSync(file, piece)));
-  closeSync(file)
-  return ballast
-}
-
 class SmallForum extends Forum {
   readonly answered: string[] = []
   ana!: Client

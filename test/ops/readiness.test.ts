@@ -2,7 +2,7 @@ import t from 'tap'
 import { Load } from '../../src/http/load.ts'
 import { Meter } from '../../src/http/meter.ts'
 import { readiness } from '../../src/ops/readiness.ts'
-import { newVitals, type Vitals } from '../../src/ops/vitals.ts'
+import { allWritten, newVitals, type Vitals } from '../../src/ops/vitals.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health, Journal } from '../../wal/journal.ts'
 
@@ -16,6 +16,7 @@ function given(refusal: 'starting' | 'shutting_down' | null, health: Health | nu
     load: new Load(),
     memoryBytesMax: 1,
     state: new State({ retentionMs: 1, seed: 1 }),
+    logOutput: allWritten,
   })
   if (health !== null) vitals.journal = { health, position: 7 } as Journal
   return vitals

@@ -1,0 +1,179 @@
+// Goal:   whatever standard output is, a full disk, a full pipe or one that nobody reads any more,
+//         the node starts, serves and stops; lines that are lost are counted, and told of later.
+// Method: the real program with such a standard output; what it says is asked of its port for
+//         operators. A pipe is full because the test fills it before the node starts.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { ask, freePort, sample } from '../api/operators.ts'
+import { dataDirectory, Program, program, run } from '../api/process.ts'
+import { fill, smallDisk, tryTo } from './small-disk.ts'
+
+const counted = 'agent_forum_log_lines_dropped_total'
+
+/** A node whose log goes to `stdout`, as soon as it serves. */
+async function serving(t: Test, stdout: number | 'pipe', isRead = true) {
+  const [port, opsPort] = [await freePort(), await freePort()]
+  const flags = ['--port', `${port}`, '--ops-port', `${opsPort}`, '--data', dataDirectory(t)]
+  const node = new Program(['serve', ...flags], {}, { stdout })
+  t.teardown(() => node.stop('SIGKILL'))
+  if (!isRead) node.child.stdout!.destroy()
+  const isReady = () => ask(opsPort, '/readyz').then(({ status }) => status === 200)
+  await until('the node serves', async () => node.hasEnded || (await isReady()))
+  if (node.hasEnded) throw new Error(`the node has ended: ${node.stderr}`)
+  return { node, opsPort, url: `http://127.0.0.1:${port}` }
+}
+
+/** Polls until `condition` holds. */
+async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    if (await Promise.resolve(condition()).catch(() => false)) return
+    await sleep(50)
+  }
+  throw new Error(`waited in vain: ${what}`)
+}
+
+/** What every one of these nodes must still do. */
+async function serves(t: Test, { node, opsPort, url }: Awaited<ReturnType<typeof serving>>) {
+  const answers = await Promise.all([ask(opsPort, '/livez'), ask(opsPort, '/metrics')])
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200],
+  )
+  t.equal((await fetch(`${url}/api/status`)).status, 200)
+  const { code, stderr } = await node.stop('SIGTERM')
+  t.same([code, stderr], [0, ''])
+}
+
+t.test('log: standard output is /dev/full: starts, serves, counts, says so', async (t) => {
+  const full = openSync('/dev/full', 'w')
+  t.teardown(() => closeSync(full))
+  const served = await serving(t, full)
+  t.ok((await sample(served.opsPort, counted)) >= 3, 'listening, recovered, started')
+  t.match(
+    (await ask(served.opsPort, '/readyz')).text,
+    /^degraded: log: standard output takes no lines \(ENOSPC\), \d+ dropped\n$/,
+  )
+  await serves(t, served)
+})
+
+t.test('log: its disk is full, then it is not: one line tells how many were lost', async (t) => {
+  const disk = smallDisk(t, 2)
+  if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
+  const file = openSync(join(disk, 'log'), 'a')
+  t.teardown(() => closeSync(file))
+  const ballast = fill(disk)
+  const served = await serving(t, file)
+  const lines = await sample(served.opsPort, counted)
+  rmSync(ballast)
+  await until('/readyz is ok', async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n')
+  await serves(t, served)
+  const log = linesIn(readFileSync(join(disk, 'log'), 'utf8'))
+  t.match(log[0], { level: 40, lines, msg: 'log_lines_dropped' })
+  t.same(
+    log.map(({ msg }) => msg),
+    ['log_lines_dropped', 'stopping', 'stopped'],
+  )
+})
+
+t.test('log: a pipe that nobody reads is full: serves, and goes on when it is read', async (t) => {
+  const pipe = fullPipe(t)
+  if (pipe === null) return t.comment('skipped: there is no mkfifo')
+  const served = await serving(t, pipe.writer)
+  t.ok((await sample(served.opsPort, counted)) >= 3)
+  const { O_NONBLOCK } = constants
+  const [, flags] = /^flags:\s+(\d+)$/m.exec(
+    readFileSync(`/proc/${served.node.child.pid}/fdinfo/1`, 'utf8'),
+  )!
+  t.equal(Number.parseInt(flags!, 8) & O_NONBLOCK, 0, 'the descriptor that it shares is as it was')
+  pipe.read()
+  await until('/readyz is ok', async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n')
+  const [told] = linesIn(pipe.read())
+  t.match(told, { lines: await sample(served.opsPort, counted), msg: 'log_lines_dropped' })
+  await serves(t, served)
+  t.same(
+    linesIn(pipe.read()).map(({ msg }) => msg),
+    ['stopping', 'stopped'],
+  )
+})
+
+t.test('log: whoever read standard output is gone: starts, serves, counts', async (t) => {
+  const served = await serving(t, 'pipe', false)
+  t.ok((await sample(served.opsPort, counted)) >= 1)
+  await serves(t, served)
+})
+
+t.test('log: a socket that nobody reads: lines are dropped, whole lines come out', async (t) => {
+  const module = new URL('../../src/ops/log.js', import.meta.url).href
+  const script = `
+    import { openLog } from '${module}'
+    const { log, output } = openLog('info')
+    for (let n = 0; n < 20_000; n++) log.info({ n }, 'x'.repeat(100))
+    process.send(output.linesDropped)
+    process.once('message', () => {
+      output.end()
+      process.exit()
+    })
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const [dropped] = await once(child, 'message')
+  t.ok(dropped > 0, `${dropped} of 20000 dropped`)
+  let text = ''
+  child.stdout!.setEncoding('utf8').on('data', (more) => {
+    text += more
+  })
+  child.send('end')
+  await once(child, 'close')
+  const log = linesIn(text)
+  const told = log.filter(({ msg }) => msg === 'log_lines_dropped')
+  t.equal(
+    told.reduce((sum, { lines }) => sum + lines, 0),
+    dropped,
+  )
+  t.equal(log.length - told.length, 20_000 - dropped)
+})
+
+t.test('standard error is /dev/full: the exit code is the same', async (t) => {
+  const { code } = await run(['serve', '--port', '65536'])
+  const full = openSync('/dev/full', 'w')
+  t.teardown(() => closeSync(full))
+  const child = spawn(process.execPath, [program, 'serve', '--port', '65536'], {
+    stdio: ['ignore', 'ignore', full],
+  })
+  t.same((await once(child, 'exit'))[0], code)
+})
+
+/** A pipe with no room left; null where the system has no mkfifo. */
+function fullPipe(t: Test): { writer: number; read(): string } | null {
+  const name = dataDirectory(t)
+  if (!tryTo(() => execFileSync('mkfifo', [name]))) return null
+  const reader = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK)
+  const filler = openSync(name, constants.O_WRONLY | constants.O_NONBLOCK)
+  const writer = openSync(name, constants.O_WRONLY)
+  t.teardown(() => [reader, filler, writer].forEach((file) => void closeSync(file)))
+  while (tryTo(() => writeSync(filler, Buffer.alloc(4096, '\n'))));
+  const piece = Buffer.alloc(1 << 20)
+  const read = () => {
+    let text = ''
+    const more = () => {
+      text += piece.toString('utf8', 0, readSync(reader, piece))
+    }
+    while (tryTo(more)); // until the pipe is empty
+    return text
+  }
+  return { writer, read }
+}
+
+function linesIn(text: string): { msg: string; lines: number }[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}
