@@ -2,7 +2,7 @@
 // to behave as uws.ts does, where a caller can see it: the API tests run on both.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import {
   type Exchange,
   type Handler,
@@ -140,6 +140,29 @@ function headOf({ rawHeaders }: IncomingMessage) {
   }
 }
 
+const refusedHeads = {
+  505: ['HTTP Version Not Supported', 'This server speaks HTTP/1.1.\n'],
+  400: ['Bad Request', 'A request needs a Host header.\n'],
+} as const
+
+/** Why the request must not reach the handler, or null. */
+function refusalOf(request: IncomingMessage, behindProxy: boolean) {
+  if (behindProxy && isAmbiguous(headOf(request))) return 'ambiguous'
+  if (request.httpVersion !== '1.1') return 505
+  return request.headers.host === undefined ? 400 : null
+}
+
+/** Answers what is not HTTP/1.1 as this server speaks it, and closes the connection. */
+function refuseHead(response: ServerResponse, status: keyof typeof refusedHeads): void {
+  const [reason, text] = refusedHeads[status]
+  response.writeHead(status, reason, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': text.length,
+    Connection: 'close',
+  })
+  response.end(text)
+}
+
 /** `Listen` of exchange.ts. */
 export function listenNode(
   host: string,
@@ -150,6 +173,8 @@ export function listenNode(
   const { connectionsMax, bodySeconds, idleSeconds } = load.limits
   const server = createServer({
     maxHeaderSize: headBytesMax,
+    // Node would answer, and then emit the next request of the same packet: `refusalOf` looks.
+    requireHostHeader: false,
     headersTimeout: idleSeconds * 1000,
     // Of requests whose body nobody waits for; for the others there is `slow`.
     requestTimeout: (bodySeconds + idleSeconds) * 1000,
@@ -157,6 +182,9 @@ export function listenNode(
     keepAliveTimeout: idleSeconds * 1000,
   })
   const slow = new SlowBodies<NodeExchange>(bodySeconds * 1000)
+  // Connections of which no further request is read: Node parses a packet to its end, and emits
+  // the requests in it even after their socket was destroyed.
+  const finished = new WeakSet<Socket>()
   server.maxConnections = connectionsMax
   let connections = 0
   load.connections = () => connections
@@ -170,12 +198,13 @@ export function listenNode(
     })
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-    if (behindProxy && isAmbiguous(headOf(request))) {
+    const refusal = finished.has(request.socket) ? 'ignored' : refusalOf(request, behindProxy)
+    if (refusal === null) return handler(new NodeExchange(request, response, { load, slow }))
+    finished.add(request.socket)
+    if (refusal === 'ambiguous') {
       load.refused.framing += 1
-      request.destroy()
-    } else if (request.httpVersion === '1.1')
-      handler(new NodeExchange(request, response, { load, slow }))
-    else request.destroy()
+      request.socket.destroy()
+    } else if (refusal !== 'ignored') refuseHead(response, refusal)
   }
   server.on('request', onRequest)
   // Expectations other than 100-continue mean nothing here; Node would answer 417 by itself.

@@ -31,10 +31,33 @@ const ambiguous: Record<string, string> = {
   'no host': '',
 }
 
+const withoutCoding = headOf(`${host}Transfer-Encoding:\r\n`)
+
+/** Heads after which a connection is of no use to the server. */
+const useless: Record<string, string> = {
+  ...Object.fromEntries(
+    Object.entries(ambiguous).map(([what, lines]) => {
+      return [what, headOf(lines === '' ? '' : host + lines)]
+    }),
+  ),
+  'HTTP/1.0': `GET /api/status HTTP/1.0\r\n${host}\r\n`,
+  'HTTP/1.0, kept open': `GET /api/status HTTP/1.0\r\n${host}Connection: keep-alive\r\n\r\n`,
+  'HTTP/2.0': `GET /api/status HTTP/2.0\r\n${host}\r\n`,
+  'an expectation, no coding': headOf(`${host}Expect: x\r\nTransfer-Encoding:\r\n`),
+  'a clear request, then no coding': requestText('GET', '/api/status') + withoutCoding,
+  'no coding, twice': withoutCoding + withoutCoding,
+  TLS: '\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03',
+  'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+}
+
+function headOf(lines: string): string {
+  return `POST /api/status HTTP/1.1\r\n${lines}\r\n`
+}
+
 t.test('proxy: a request whose end is unclear: what follows is never answered', async (t) => {
   const forum = await startForum(t, ['--trust-proxy'])
   for (const [what, lines] of Object.entries(ambiguous)) {
-    const head = `POST /api/status HTTP/1.1\r\n${lines === '' ? '' : host}${lines}\r\n`
+    const head = headOf(lines === '' ? '' : host + lines)
     const connection = await wire(t, forum.port)
     await connection.write(Buffer.from(head + smuggled, 'latin1'))
     await Promise.race([connection.closed(), sleep(100)])
@@ -47,6 +70,37 @@ t.test('proxy: a request whose end is unclear: what follows is never answered', 
     await clear.write(requestText('GET', '/api/status', headers))
     t.equal((await clear.answer()).status, 200)
   }
+})
+
+t.test('proxy: a useless head, a write behind it in the packet: not executed', async (t) => {
+  const forum = await startForum(t, ['--trust-proxy'])
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana)
+  const reply = (content: string) => {
+    const headers = {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${ana.token}`,
+      'Idempotency-Key': `key of ${content}`.replace(/[^\w]/g, '-'),
+    }
+    const body = JSON.stringify({ content })
+    return requestText('POST', `/api/threads/${thread}/replies`, headers, body)
+  }
+  for (const [what, head] of Object.entries(useless)) {
+    for (const times of [1, 3]) {
+      const connection = await wire(t, forum.port)
+      await connection.write(requestText('GET', '/api/status'))
+      t.equal((await connection.answer()).status, 200, what)
+      const writes = Array.from({ length: times }, (_, i) => reply(`${what} ${i} of ${times}`))
+      await connection.write(Buffer.from(head + writes.join(''), 'latin1'))
+    }
+  }
+  // What came in before this reply has been executed before it.
+  await ana.reply(thread, 'the last one')
+  const { messages } = (await ana.read(thread, '?limit=100')).body
+  t.strictSame(
+    messages.map(({ content }) => content),
+    ['first message', 'the last one'],
+  )
 })
 
 t.test('heads: giant, endless or of many lines: refused, and the node lives', async (t) => {
