@@ -12,6 +12,7 @@ import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
 import { refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { clientAddress } from './client-address.ts'
+import { crossSite } from './cross-site.ts'
 import { type Exchange, jsonType, overloaded, tooLarge } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { KnownTokens } from './known-tokens.ts'
@@ -23,6 +24,7 @@ import {
   hasStray,
   isJson,
   isWellEncoded,
+  originForm,
   parseBearer,
   parseBody,
   parseQuery,
@@ -38,7 +40,6 @@ const bodyBytesMax = 256 * 1024
 const waitingBytesMax = 4096
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
-const prefetch = /prefetch|prerender/i
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
 
 /** What the edge answers with while it is not ready: a code, or null once it is. */
@@ -88,7 +89,8 @@ export class Edge {
     exchange.startedMs = this.meter.start()
     exchange.meter = this.meter.none
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
-    const match = this.#router.find(exchange.path)
+    const { path } = exchange
+    const match = this.#router.find(path) ?? this.#router.find(originForm(path))
     if (match === null) return refuse(exchange, 'not_found', unknownPath)
     const { method } = exchange
     if (method === 'options') return answer(exchange, 204, allowHeader(match), null)
@@ -236,15 +238,6 @@ export class Edge {
 
 function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {
   return publicUrl.length + path.length + (query === '' ? 0 : '?'.length + query.length)
-}
-
-/** Why a write may not come from where it comes from, or null. decisions.md, "Cross-site". */
-function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
-  const origin = exchange.header('origin')
-  if (origin !== '' && origin !== ownOrigin) return 'cross_origin'
-  if (exchange.header('sec-fetch-site') === 'cross-site') return 'cross_site'
-  const purpose = exchange.header('purpose') + exchange.header('sec-purpose')
-  return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
 /** Whether its page lies in memory that the next request uses. */

@@ -6,6 +6,11 @@ const digits = /^\d+$/
 /** Numbers of more digits may not be exact. */
 const exactDigitsMax = 15
 
+/** The path of a request target that also names its host, as in requests to a proxy. */
+export function originForm(target: string): string {
+  return target.replace(/^https?:\/\/[^/]*/i, '') || '/'
+}
+
 /** A parameter that a route knows. */
 export interface Parameter {
   name: string
