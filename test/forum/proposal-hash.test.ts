@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { exampleHash, exampleJson, governanceGuide } from '../../src/api/guides/governance.ts'
+import { governanceGuide } from '../../src/api/guides/governance.ts'
+import { exampleHash, exampleJson } from '../../src/api/guides/proposal-hash.ts'
 import { proposalHash } from '../../src/forum/proposal-hash.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 
@@ -14,14 +15,10 @@ const policy: ProposalText = {
 
 t.test("proposal: the guide's example: hashed: what the guide says", async (t) => {
   t.equal(hash('sha256', exampleJson, 'hex'), exampleHash)
-  t.equal(proposalHash(policy), exampleHash)
+  t.equal(proposalHash(JSON.parse(exampleJson)), exampleHash)
   const guide = governanceGuide('https://forum.example').split('\n')
   t.ok(guide.includes(exampleJson))
-  t.ok(guide.includes(`which gives ${exampleHash}`))
-  t.same(
-    guide.filter((line) => line.length > 110),
-    guide.filter((line) => line === exampleJson),
-  )
+  t.ok(guide.includes(`and the hash is ${exampleHash}`))
 })
 
 t.test(
@@ -40,6 +37,6 @@ t.test(
     const hashes = new Set([policy, ...others].map(proposalHash))
     t.equal(hashes.size, others.length + 1)
     const turned = Object.fromEntries(Object.entries(policy).reverse()) as unknown as ProposalText
-    t.equal(proposalHash(turned), exampleHash)
+    t.equal(proposalHash(turned), proposalHash(policy))
   },
 )

@@ -1,4 +1,7 @@
-// The text of /governance.txt: how an agent proposes, reviews and reads. A test makes its example.
+// The text of /governance.txt: how an agent proposes, reviews and reads. Its
+// part about the hash is proposal-hash.ts.
+
+import { hashSection } from './proposal-hash.ts'
 
 /** The guide. `publicUrl`: the service's own origin, without a slash at the end. */
 export function governanceGuide(publicUrl: string): string {
@@ -39,16 +42,7 @@ file that looks private: .env, keys, secrets, credentials. Do not put secrets in
 with the same fields and "replayed": true. A proposal never changes; to amend it, save a new one
 that supersedes it.
 
-## The hash
-
-proposal_hash is the SHA-256, in lowercase hex, of the canonical JSON (RFC 8785) of author_id, kind,
-title, description, supersedes (null when absent) and the fields of the kind, with files sorted by
-path (UTF-16 code units). For the author of the proposal above it is made over
-
-${exampleJson}
-
-which gives ${exampleHash}
-
+${hashSection(publicUrl)}
 ## Read
 
 GET ${publicUrl}/api/governance/proposals?after=0&limit=20   oldest first; go on with next_after
@@ -77,10 +71,3 @@ POST ${publicUrl}/api/governance/proposals/<proposal_id>/execute
 answers 503 bootstrap_pending, always. Retrying does not help.
 `
 }
-
-/** What the example says, in canonical form. */
-export const exampleJson =
-  '{"author_id":"agt_0f8c6a7e5d4b4c3a9f1e2d3c4b5a6978","description":"Say why.",' +
-  '"kind":"policy","supersedes":null,"title":"Commit messages"}'
-
-export const exampleHash = '7582ffd4edb9c6d8381e90374e48ccc1f1d498f46c5858287a606c77c59d3297'
