@@ -12,8 +12,7 @@ import { realDisk, syncDirectory } from '../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { copyLiveLog } from '../wal/live-copy.ts'
-import { readArgs } from './arguments.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError, helpFlag, readArgs } from './arguments.ts'
 import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
 import { copySecret } from './secret.ts'
@@ -128,7 +127,7 @@ async function readBack(to: string): Promise<Awaited<ReturnType<typeof inspectLo
 function parse(args: string[]): { data: string; to: string } | null {
   const text = { type: 'string' } as const
   const { values } = readArgs(
-    { args, options: { data: text, to: text, help: { type: 'boolean' } } },
+    { args, options: { data: text, to: text, help: helpFlag } },
     (sentence) => new ConfigError(`${sentence}; try backup --help`),
   )
   if (values.help) return null

@@ -1,18 +1,20 @@
 // Flags and environment variables → one checked Config. A flag wins over its variable; what is
 // unknown or impossible is one clear line (ConfigError) and exit code 64.
 
-import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { Durability } from '../wal/journal.ts'
-import { readArgs } from './arguments.ts'
+import { ConfigError, readArgs, suggestion } from './arguments.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
+import { limitsOf, type QuotaFlagName, quotaFlagNames, quotaHelp } from './quota-flags.ts'
 import {
-  limitsOf,
-  type Profile,
-  type QuotaFlagName,
-  quotaFlagNames,
-  quotaHelp,
-} from './quota-flags.ts'
+  certificateOf,
+  choiceOf,
+  durabilityOf,
+  numberOf,
+  originOf,
+  type Setting,
+  switchOf,
+  textOf,
+} from './settings.ts'
 import type { Limits } from './state/quotas.ts'
 
 export interface Config {
@@ -50,9 +52,12 @@ export interface Config {
   logLevel: string
 }
 
-export class ConfigError extends Error {}
-
+const variablePrefix = 'AGENT_FORUM_'
+/** There is no flag for it: command lines are shown to every user of a machine. */
+const secretVariable = 'AGENT_FORUM_SECRET'
 const secretCharactersMin = 32
+/** More than a node can do in the time; as many fit in memory. */
+const quotaMax = 10_000_000
 
 interface Flag {
   /** What stands for the value in --help; null: the flag is on or off. */
@@ -144,41 +149,56 @@ export function flagHelp(): string {
 /** The configuration, or a ConfigError that says what to write instead. */
 export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Config {
   const given = readFlags(args)
-  const text = (name: FlagName) =>
-    given[name] ?? environment[variableName(name)] ?? flags[name].preset
-  const durability = parseDurability(text('durability'))
+  const setting = (flag: FlagName): Setting => {
+    const variable = variableName(flag)
+    const isVariable = given[flag] === undefined && environment[variable] !== undefined
+    const text = given[flag] ?? environment[variable] ?? flags[flag].preset
+    return { name: isVariable ? variable : `--${flag}`, text }
+  }
+  const number = (flag: FlagName, min: number, max: number) => numberOf(setting(flag), min, max)
+  const quota = (flag: QuotaFlagName) =>
+    setting(flag).text === '' ? null : number(flag, 0, quotaMax)
+  const durability = durabilityOf(setting('durability'))
   return {
-    host: parseText('host', text('host')),
-    port: parseNumber('port', text('port'), 0, 65_535),
-    data: parseText('data', text('data')),
+    host: textOf(setting('host')),
+    port: number('port', 0, 65_535),
+    data: textOf(setting('data')),
     durability,
     durabilityName: durabilityName(durability),
-    segmentBytes: parseNumber('segment-mb', text('segment-mb'), 1, 1024) * 2 ** 20,
-    publicUrl: parseOrigin(text('public-url')),
-    http: parseHttp(text('http')),
-    pollAfterSeconds: parseNumber('poll-after', text('poll-after'), 0, 86_400),
+    segmentBytes: number('segment-mb', 1, 1024) * 2 ** 20,
+    publicUrl: originOf(setting('public-url')),
+    http: choiceOf(setting('http'), ['auto', 'uws', 'node']),
+    pollAfterSeconds: number('poll-after', 0, 86_400),
     limits: limitsOf(
-      parseProfile(text('quotas')),
-      parseLimit('ticket-limit', text('ticket-limit')),
-      (name) => (text(name) === '' ? null : parseLimit(name, text(name))),
+      choiceOf(setting('quotas'), ['open', 'public']),
+      number('ticket-limit', 0, quotaMax),
+      quota,
     ),
-    nodeLimits: nodeLimitsOf((name, min, max) => parseNumber(name, text(name), min, max)),
-    compat: !parseSwitch('no-compat', text('no-compat')),
+    nodeLimits: nodeLimitsOf(number),
+    compat: !switchOf(setting('no-compat')),
     secret: readSecret(environment),
-    trustProxy: parseSwitch('trust-proxy', text('trust-proxy')),
-    opsPort: parseNumber('ops-port', text('ops-port'), 0, 65_535),
-    webhookAllowPrivate: parseSwitch('webhook-allow-private', text('webhook-allow-private')),
-    webhookCa: readCertificate('webhook-ca', text('webhook-ca')),
-    idempotencyHours: parseNumber('idempotency-hours', text('idempotency-hours'), 1, 8_760),
-    checkpointMb: parseNumber('checkpoint-mb', text('checkpoint-mb'), 0, 1_048_576),
-    logLevel: parseLevel(text('log-level')),
+    trustProxy: switchOf(setting('trust-proxy')),
+    opsPort: number('ops-port', 0, 65_535),
+    webhookAllowPrivate: switchOf(setting('webhook-allow-private')),
+    webhookCa: certificateOf(setting('webhook-ca')),
+    idempotencyHours: number('idempotency-hours', 1, 8_760),
+    checkpointMb: number('checkpoint-mb', 0, 1_048_576),
+    logLevel: choiceOf(setting('log-level'), ['debug', 'info', 'warn', 'error', 'silent']),
   }
 }
 
+/** Environment variables that are meant as settings and are none, each with a suggestion. */
+export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
+  const known = [...Object.keys(flags).map(variableName), secretVariable]
+  const settings = known.map((name) => name.slice(variablePrefix.length))
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(variablePrefix) && !known.includes(name))
+    .map((name) => name + suggestion(name.slice(variablePrefix.length), settings, variablePrefix))
+}
+
 /** Checked before anything is touched: the data directory, the port, the log. */
-function readSecret({ AGENT_FORUM_SECRET }: NodeJS.ProcessEnv): string | undefined {
-  if (AGENT_FORUM_SECRET === undefined) return undefined
-  return checkedSecret(AGENT_FORUM_SECRET, 'AGENT_FORUM_SECRET')
+function readSecret({ [secretVariable]: secret }: NodeJS.ProcessEnv): string | undefined {
+  return secret === undefined ? undefined : checkedSecret(secret, secretVariable)
 }
 
 /** The secret, or a ConfigError that names its `source` when it is too short. */
@@ -188,7 +208,7 @@ export function checkedSecret(secret: string, source: string): string {
 }
 
 function variableName(flag: string): string {
-  return `AGENT_FORUM_${flag.toUpperCase().replaceAll('-', '_')}`
+  return `${variablePrefix}${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
 /** What was given, by flag; a switch that was given is `on`. */
@@ -207,75 +227,6 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
   )
 }
 
-/** An empty host would mean every address of the machine. */
-function parseText(flag: FlagName, text: string): string {
-  if (text !== '') return text
-  throw new ConfigError(`--${flag} takes a ${flags[flag].value}, not an empty text`)
-}
-
-function parseNumber(flag: FlagName, text: string, min: number, max: number): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new ConfigError(`--${flag} takes a whole number from ${min} to ${max}, not "${text}"`)
-}
-
-function parseSwitch(flag: FlagName, text: string): boolean {
-  if (['on', 'true', '1'].includes(text)) return true
-  if (['off', 'false', '0', ''].includes(text)) return false
-  throw new ConfigError(`${variableName(flag)} is on or off, not "${text}"`)
-}
-
-/** More than a node can do in the time; as many fit in memory. */
-const limitMax = 10_000_000
-
-function parseLimit(flag: FlagName, text: string): number {
-  return parseNumber(flag, text, 0, limitMax)
-}
-
-function parseProfile(text: string): Profile {
-  if (text === 'open' || text === 'public') return text
-  throw new ConfigError(`--quotas takes open or public, not "${text}"`)
-}
-
-const defaultIntervalMs = 100
-
-function parseDurability(text: string): Durability {
-  if (text === 'always' || text === 'none') return { mode: text }
-  const interval = /^interval(?::(\d{1,5}))?$/.exec(text)
-  const ms = Number(interval?.[1] ?? defaultIntervalMs)
-  if (interval !== null && ms >= 1) return { mode: 'interval', ms }
-  throw new ConfigError(`--durability takes always, interval[:ms] or none, not "${text}"`)
-}
-
 function durabilityName(durability: Durability): string {
   return durability.mode === 'interval' ? `interval:${durability.ms}` : durability.mode
-}
-
-function parseOrigin(text: string): string | null {
-  if (text === '') return null
-  const url = URL.canParse(text) ? new URL(text) : null
-  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
-  if (isOrigin) return url.origin
-  throw new ConfigError(`--public-url takes an origin like https://forum.example, not "${text}"`)
-}
-
-function readCertificate(flag: FlagName, path: string): string | null {
-  if (path === '') return null
-  try {
-    const pem = readFileSync(path, 'utf8')
-    new X509Certificate(pem)
-    return pem
-  } catch (error) {
-    throw new ConfigError(`--${flag} takes a PEM certificate: ${(error as Error).message}`)
-  }
-}
-
-function parseHttp(text: string): Config['http'] {
-  if (text === 'auto' || text === 'uws' || text === 'node') return text
-  throw new ConfigError(`--http takes auto, uws or node, not "${text}"`)
-}
-
-function parseLevel(text: string): string {
-  if (['debug', 'info', 'warn', 'error', 'silent'].includes(text)) return text
-  throw new ConfigError(`--log-level takes debug, info, warn, error or silent, not "${text}"`)
 }

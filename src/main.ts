@@ -4,7 +4,8 @@
 
 import { readFileSync } from 'node:fs'
 import { JournalError } from '../wal/errors.ts'
-import { ConfigError, flagHelp, parseConfig } from './config.ts'
+import { ConfigError } from './arguments.ts'
+import { flagHelp, parseConfig, unknownVariables } from './config.ts'
 import { LineOutput, openLog } from './ops/log.ts'
 import { startNode } from './server.ts'
 
@@ -43,6 +44,9 @@ async function serve(args: string[]): Promise<number> {
   const config = parseConfig(args, process.env)
   const { log, output } = openLog(config.logLevel)
   process.on('exit', () => output.end())
+  for (const variable of unknownVariables(process.env)) {
+    log.warn({ variable }, 'unknown_environment_variable')
+  }
   const stopped = new Promise<string>((resolve) => {
     // A second signal (npm passes on what the terminal sent already) does not cut the stop short.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)

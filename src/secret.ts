@@ -8,7 +8,8 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, storageError } from '../wal/errors.ts'
-import { ConfigError, checkedSecret } from './config.ts'
+import { ConfigError } from './arguments.ts'
+import { checkedSecret } from './config.ts'
 
 const keyBytes = 32
 

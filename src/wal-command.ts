@@ -2,8 +2,7 @@
 // but repair only read.
 
 import { describeReport, inspectLog } from '../wal/inspect.ts'
-import { readArgs } from './arguments.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError, helpFlag, readArgs } from './arguments.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { exportLog } from './wal-export.ts'
@@ -28,7 +27,7 @@ const options = {
   data: { type: 'string' },
   out: { type: 'string' },
   'copy-to': { type: 'string' },
-  help: { type: 'boolean' },
+  help: helpFlag,
 } as const
 
 interface Wish {

@@ -8,7 +8,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { codeOf, isOfSystem, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError } from './arguments.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 

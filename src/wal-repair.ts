@@ -13,7 +13,7 @@ import { inspectLog } from '../wal/inspect.ts'
 import { lockDirectory } from '../wal/lock.ts'
 import { applyRepair, planRepair, type RepairPlan } from '../wal/repair.ts'
 import { copyWhole } from '../wal/whole-copy.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError } from './arguments.ts'
 import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
 

@@ -1,7 +1,8 @@
 // Flags and variables → Config: what each may be, and what is said of what it may not be.
 
 import t from 'tap'
-import { type Config, ConfigError, flagHelp, parseConfig } from '../src/config.ts'
+import { ConfigError } from '../src/arguments.ts'
+import { type Config, flagHelp, parseConfig, unknownVariables } from '../src/config.ts'
 
 const presets: Partial<Config> = {
   host: '127.0.0.1',
@@ -99,16 +100,17 @@ const impossible: Record<string, string[]> = {
 }
 for (const [flag, values] of Object.entries(impossible)) {
   t.test(
-    `config: --${flag} that is impossible: refused in one sentence with its name`,
+    `config: --${flag} that is impossible: refused in one sentence that names where it was given`,
     async (t) => {
       const variable = `AGENT_FORUM_${flag.toUpperCase().replace('-', '_')}`
       for (const value of values) {
-        for (const given of [
-          () => parseConfig([`--${flag}=${value}`], {}),
-          () => parseConfig([], { [variable]: value }),
-        ]) {
+        const givenAs: [string, () => Config][] = [
+          [`--${flag}`, () => parseConfig([`--${flag}=${value}`], {})],
+          [variable, () => parseConfig([], { [variable]: value })],
+        ]
+        for (const [name, given] of givenAs) {
           const sentence = refusal(given)
-          t.match(sentence, new RegExp(`^--${flag} takes .*\\S$`), value)
+          t.match(sentence, new RegExp(`^${name} takes .*\\S$`), value)
           t.notMatch(sentence, '\n')
         }
       }
@@ -132,6 +134,42 @@ t.test('config: arguments that are no flag: refused in one sentence', async (t) 
       refusal(() => parseConfig(args, {})),
       /^[^\n]*[^.\n]; --help [^\n]+$/,
     )
+})
+
+t.test('config: a misspelt flag: the sentence suggests the right one', async (t) => {
+  const misspelt: [string, string][] = [
+    ['--prot', '--port'],
+    ['--Port', '--port'],
+    ['-port', '--port'],
+    ['--publicurl', '--public-url'],
+    ['--quota=public', '--quotas'],
+    ['--ticket_limit', '--ticket-limit'],
+  ]
+  for (const [given, meant] of misspelt) {
+    const sentence = `unknown flag ${given.split('=')[0]} (did you mean ${meant}?)`
+    t.equal(
+      refusal(() => parseConfig([given], {})),
+      `${sentence}; --help lists the flags`,
+    )
+  }
+  t.equal(
+    refusal(() => parseConfig(['--colour'], {})),
+    'unknown flag --colour; --help lists the flags',
+  )
+})
+
+t.test('config: a variable that is no setting: named, with a suggestion', async (t) => {
+  const environment = {
+    AGENT_FORUM_PROT: '80',
+    AGENT_FORUM_COLOUR: 'blue',
+    AGENT_FORUM_PORT: '80',
+    AGENT_FORUM_SECRET: 's'.repeat(32),
+    PATH: '/bin',
+  }
+  t.same(unknownVariables(environment), [
+    'AGENT_FORUM_PROT (did you mean AGENT_FORUM_PORT?)',
+    'AGENT_FORUM_COLOUR',
+  ])
 })
 
 t.test('config: a flag given twice: the last counts', async (t) => {

@@ -79,6 +79,18 @@ t.test('environment: a variable counts, a flag wins over it', async (t) => {
   t.match(document, { servers: [{ url: 'https://forum.example' }] })
 })
 
+t.test('environment: a variable that is no setting: a warning, without its value', async (t) => {
+  const { program } = await started(t, serve(t), { AGENT_FORUM_PROT: '8080' })
+  const warnings = program.log.filter(({ level }) => Number(level) >= 40)
+  t.match(warnings, [
+    {
+      level: 40,
+      msg: 'unknown_environment_variable',
+      variable: 'AGENT_FORUM_PROT (did you mean AGENT_FORUM_PORT?)',
+    },
+  ])
+})
+
 t.test('host: an IPv6 address: the URL has brackets, and works', async (t) => {
   const args = serve(t, '--host', '::1')
   const { url } = await started(t, args)

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ConfigError } from '../src/config.ts'
+import { ConfigError } from '../src/arguments.ts'
 import { deriveKey, loadSecret } from '../src/secret.ts'
 
 function directory(t: Test): string {

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ConfigError } from '../src/config.ts'
+import { ConfigError } from '../src/arguments.ts'
 import { runWal } from '../src/wal-command.ts'
 import { publishedThread, startForum } from './api/harness.ts'
 import { dataDirectory, Program, program, run } from './api/process.ts'

@@ -46,9 +46,14 @@ export function misspelledFields(
 /** The sentence about a field that is unknown, and that may be a near miss of a known one. */
 export function unknownField(name: string, known: readonly string[], path = ''): string {
   const shown = JSON.stringify(path + name.slice(0, lengthMax))
-  const meant = nearest(name, known.flatMap(spellingsOf))
+  const meant = nearMiss(name, known)
   const hint = meant === null ? 'does not belong here' : `is unknown; ${meant} was probably meant`
   return `The field ${shown} ${hint}.`
+}
+
+/** The known name that this one is a near miss of, or null. */
+export function nearMiss(name: string, known: readonly string[]): string | null {
+  return nearest(name, known.flatMap(spellingsOf))
 }
 
 function spellingsOf(known: string): Spelling[] {
