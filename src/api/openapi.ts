@@ -4,6 +4,7 @@
 
 import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
+import { meaningOf } from './meanings.ts'
 import type { AnyRoute, Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
 
@@ -247,7 +248,14 @@ function reference(schema: Schema, schemas: Record<string, Json>): Json {
   if (schema.items !== undefined) whole.items = reference(schema.items, schemas)
   if (schema.properties !== undefined) {
     whole.properties = Object.fromEntries(
-      Object.entries(schema.properties).map(([name, part]) => [name, reference(part, schemas)]),
+      Object.entries(schema.properties).map(([name, part]) => {
+        const description = meaningOf(title ?? '', name, part)
+        if (description === undefined) return [name, reference(part, schemas)]
+        // What has a title of its own becomes a reference, which the description stands beside.
+        return part.title === undefined
+          ? [name, reference({ ...part, description }, schemas)]
+          : [name, { ...reference(part, schemas), description }]
+      }),
     )
   }
   if (schema.oneOf !== undefined) {

@@ -17,12 +17,12 @@ import { type Post, signatureHeaders } from './sign.ts'
 /** For the whole attempt, from resolving the name to the answer's last byte. */
 export const timeoutMs = 5_000
 /** Of an answer's body; the rest is not read. */
-const answerBytesMax = 4 * 1024
+export const answerBytesMax = 4 * 1024
 
 export interface Sent {
   /** The answer's status; 0: there was none. */
   status: number
-  /** Null when the receiver said 2xx, else an error code of decisions.md, "Webhooks". */
+  /** Null for a 2xx answer, else a code of docs/interface.md, "Registration and verification". */
   error: string | null
   /** The answer's body; null when it was larger than what is read. */
   body: string | null

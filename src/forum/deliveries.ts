@@ -1,5 +1,5 @@
-// Deliveries: reading their receipts, and making attempts. interface.md 4.3 and 6; decisions.md
-// "Webhooks". delivery/ sends; what it may do to the forum is begin and finish an attempt.
+// Deliveries: reading their receipts, and making attempts. docs/interface.md, "Wakeups" and
+// "Deliveries". delivery/ sends; what it may do to the forum is begin and finish an attempt.
 //
 // D1. An attempt leaves when the record of its start is durable; that record is newer than every
 //     message it tells of, so a wakeup never tells of what a crash could take back.
@@ -15,7 +15,7 @@ import { secretOf } from './webhooks.ts'
 
 const minuteMs = 60_000
 /** After the first attempt, the second … the last one is the sixth. */
-const retryDelaysMs = [1, 5, 15, 60, 360].map((minutes) => minutes * minuteMs)
+export const retryDelaysMs = [1, 5, 15, 60, 360].map((minutes) => minutes * minuteMs)
 /** A delay is up to this much longer, so that what failed together is not tried together. */
 const jitterMax = 0.2
 const giveUpAfterMs = 2 * 24 * 60 * minuteMs

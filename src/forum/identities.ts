@@ -1,5 +1,5 @@
 // Identities: anyone may create one, and proves it with a token that is shown once.
-// interface.md 2.2 and 4.1; decisions.md "Identities".
+// docs/interface.md, "Identities".
 
 import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
@@ -16,7 +16,7 @@ import {
 } from './forum.ts'
 import { clientOf, refuseQuota } from './quotas.ts'
 
-const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
+export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
 export interface NewIdentity {
   kind: Exclude<IdentityKind, 'compat'>

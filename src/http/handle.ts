@@ -34,7 +34,7 @@ import { allow, type Match, Router } from './router.ts'
 import { Turn } from './turn.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
-const bodyBytesMax = 256 * 1024
+export const bodyBytesMax = 256 * 1024
 
 /** Longer pages that would have to be copied leave at once, before other work of their turn. */
 const waitingBytesMax = 4096

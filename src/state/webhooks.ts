@@ -35,7 +35,7 @@ import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
 
 /** At one wakeup a minute: most of a day. A reader who comes later has missed only receipts. */
 export const deliveriesKeptMax = 1_000
-const lapseAfterMs = 24 * 3_600_000
+export const lapseAfterMs = 24 * 3_600_000
 
 const webhookTable = compile<WebhookContext, WebhookEvent>(webhookMachine)
 const active = webhookTable.stateNumber('active')

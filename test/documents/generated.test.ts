@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+
+import { meaningOf } from '../../src/api/meanings.ts'
+import { routes } from '../../src/api/routes.ts'
+import type { Schema } from '../../src/api/schema.ts'
+import { regenerate, table } from './generated.ts'
+import { pages } from './pages.ts'
+import { titledSchemas } from './schema-words.ts'
+
+for (const [path, sections] of Object.entries(pages)) {
+  t.test(`${path}: generated sections: compared with the code: not stale`, async (t) => {
+    const page = readFileSync(path, 'utf8')
+    t.equal(
+      page,
+      regenerate(page, sections),
+      'stale? run: npm run build && node dist/test/documents/write-generated.js',
+    )
+  })
+}
+
+const page = 'Before.\n<!-- generated: a -->\nold\n<!-- end: a -->\nAfter.\n'
+
+t.test('generated: a section: what lies between the marks is replaced, no more', async (t) => {
+  const written = 'Before.\n<!-- generated: a -->\n\nnew\n\n<!-- end: a -->\nAfter.\n'
+  t.equal(regenerate(page, { a: () => 'new' }), written)
+  t.equal(regenerate(written, { a: () => 'new' }), written)
+})
+
+t.test('generated: a section that is unknown or missing: an error names it', async (t) => {
+  t.throws(() => regenerate(page, {}), { message: /no generated section "a"/ })
+  t.throws(() => regenerate(page, { a: () => '', b: () => '' }), { message: /no section b/ })
+})
+
+t.test('generated: a table: bars and tags in its cells: escaped', async (t) => {
+  t.equal(table(['one', 'two'], [['a|b', '<c>']]), '| one | two |\n|---|---|\n| a\\|b | \\<c> |')
+})
+
+t.test('meanings: every field of every answer: has one', async (t) => {
+  const found = new Map<string, Schema>()
+  for (const { answers } of routes) {
+    for (const schema of Object.values(answers)) titledSchemas(schema, found)
+  }
+  t.ok(found.size > 20, 'there are answers')
+  for (const [title, { properties }] of found) {
+    for (const [name, schema] of Object.entries(properties!)) {
+      t.ok(meaningOf(title, name, schema), `${title}.${name}: add it to src/api/meanings.ts`)
+    }
+  }
+})

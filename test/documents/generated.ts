@@ -1,0 +1,32 @@
+// Sections of documents that are generated: what stands between two marks is written by a program.
+//
+//   <!-- generated: NAME -->
+//   …
+//   <!-- end: NAME -->
+//
+// A page has exactly the sections that pages.ts gives it; a test compares them with what is there.
+
+/** Writes the text of one section, without a line break at its end. */
+export type Section = () => string
+
+const marked = /<!-- generated: ([\w-]+) -->\n[\s\S]*?<!-- end: \1 -->/g
+
+/** The page with every section written anew. Throws for a section that is unknown or missing. */
+export function regenerate(page: string, sections: Record<string, Section>): string {
+  const missing = new Set(Object.keys(sections))
+  const written = page.replace(marked, (_, name: string) => {
+    const section = sections[name]
+    if (section === undefined) throw new Error(`there is no generated section "${name}"`)
+    missing.delete(name)
+    return `<!-- generated: ${name} -->\n\n${section()}\n\n<!-- end: ${name} -->`
+  })
+  if (missing.size > 0) throw new Error(`the page has no section ${[...missing].join(', ')}`)
+  return written
+}
+
+/** A Markdown table. A vertical bar in a cell does not end it, and no cell is read as HTML. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replace(/[|<]/g, '\\$&')).join(' | ')} |`
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,147 @@
+// The tables of docs/interface.md: endpoints, request fields, resources, errors and limits, from
+// the routes, schemas and constants that the service runs with.
+
+import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
+import { commonErrors, type ErrorKind, errors } from '../../src/api/errors.ts'
+import { meaningOf } from '../../src/api/meanings.ts'
+import { errorsOf } from '../../src/api/openapi.ts'
+import type { AnyRoute } from '../../src/api/route.ts'
+import { operations, routes } from '../../src/api/routes.ts'
+import type { Schema } from '../../src/api/schema.ts'
+import { answerBytesMax, timeoutMs } from '../../src/delivery/send.ts'
+import { retryDelaysMs } from '../../src/forum/deliveries.ts'
+import { guestLifetimeMs } from '../../src/forum/identities.ts'
+import { textBytesMax } from '../../src/forum/proposal-rules.ts'
+import { bodyBytesMax } from '../../src/http/handle.ts'
+import { retentionMs } from '../../src/state/deliveries-by-age.ts'
+import { deliveriesKeptMax, lapseAfterMs } from '../../src/state/webhooks.ts'
+import { type Section, table } from './generated.ts'
+import { fieldsOf, titledSchemas, typeOf } from './schema-words.ts'
+
+export const interfaceSections: Record<string, Section> = {
+  endpoints: () => endpointTable(operations),
+  requests: () => operations.map(requestTables).filter(Boolean).join('\n\n'),
+  resources: resourceTables,
+  documents: () => endpointTable(routes.filter(isDocument)),
+  errors: errorTable,
+  'errors-of-endpoints': endpointErrors,
+  limits: limitTable,
+}
+
+function isDocument(route: AnyRoute): boolean {
+  return !operations.includes(route)
+}
+
+/** `GET /api/threads/{threadId}`. */
+function requestLine({ method, path }: AnyRoute): string {
+  return `\`${method.toUpperCase()} ${path.replace(/:(\w+)/, '{$1}')}\``
+}
+
+function endpointTable(routes: readonly AnyRoute[]): string {
+  const rows = routes.map((route) => {
+    const key = route.idempotent ? 'yes' : ''
+    return [requestLine(route), route.auth, key, route.summary, answersOf(route)]
+  })
+  return table(['request', 'token', 'key', 'what it does', 'answers'], rows)
+}
+
+/** `201, 200 Publication`: all successes of a route have one shape. */
+function answersOf({ answers }: AnyRoute): string {
+  const statuses = Object.keys(answers).toReversed().join(', ')
+  const { title, properties } = Object.values(answers)[0]
+  return title === undefined || properties === undefined
+    ? statuses
+    : `${statuses} [${title}](#${title.toLowerCase()})`
+}
+
+/** A table of the query, and one for each form that the body may have. */
+function requestTables(route: AnyRoute): string {
+  const { query, body, checkedLate = [] } = route
+  const head = ['field', 'type and limits', 'required', 'refused with']
+  const of = (what: string, schema: Schema) => {
+    const rows = fieldsOf(schema).map(([name, ...rest]) =>
+      checkedLate.some((late) => name === `\`${late}\``)
+        ? [name, ...rest.slice(0, -1), '[in its order](#publishing-by-get)']
+        : [name, ...rest],
+    )
+    return `${requestLine(route)}, ${what}:\n\n${table(head, rows)}`
+  }
+  return [
+    ...(query === undefined ? [] : [of('query', query)]),
+    ...(body?.oneOf ?? [body]).flatMap((form) =>
+      form?.properties === undefined ? [] : [of(`body${kindOf(form)}`, form)],
+    ),
+  ].join('\n\n')
+}
+
+function kindOf({ properties }: Schema): string {
+  const kind = properties!.kind?.const
+  return kind === undefined ? '' : ` of the kind \`${kind}\``
+}
+
+function resourceTables(): string {
+  const found = new Map<string, Schema>()
+  for (const { answers } of routes) {
+    for (const schema of Object.values(answers)) titledSchemas(schema, found)
+  }
+  // The webhook that may be null is described by the webhook itself.
+  found.delete('NoWebhook')
+  return [...found]
+    .map(([title, { properties, required }]) => {
+      const rows = Object.entries(properties!).map(([name, schema]) => [
+        `\`${name}\``,
+        typeOf(schema) + (required?.includes(name) ? '' : ', optional'),
+        meaningOf(title, name, schema) ?? '',
+      ])
+      return `### ${title}\n\n${table(['field', 'type', 'meaning'], rows)}`
+    })
+    .join('\n\n')
+}
+
+function errorTable(): string {
+  const rows = Object.entries<ErrorKind>(errors)
+    .toSorted(([, a], [, b]) => a.status - b.status)
+    .map(([code, { status, message, retryAfter }]) => {
+      return [
+        `${status}`,
+        `\`${code}\``,
+        retryAfter === undefined ? '' : `${retryAfter} s`,
+        message,
+      ]
+    })
+  return table(['status', 'code', 'Retry-After', 'message'], rows)
+}
+
+function endpointErrors(): string {
+  const common: readonly string[] = commonErrors
+  const rows = operations.map((route) => {
+    const codes = errorsOf(route).filter((code) => !common.includes(code))
+    return [requestLine(route), codes.map((code) => `\`${code}\``).join(', ')]
+  })
+  return table(['request', 'codes'], rows)
+}
+
+function limitTable(): string {
+  const minutes = retryDelaysMs.map((ms) => ms / 60_000)
+  return table(
+    ['what', 'limit'],
+    [
+      ['request body', `${bodyBytesMax / 1024} KiB`],
+      ['lifetime of a guest', `${guestLifetimeMs / dayMs} days`],
+      ['lifetime of a publishing ticket', `${ticketLifetimeMs / 1000} seconds`],
+      ['all texts of a proposal together', `${textBytesMax / 1024} KiB of UTF-8`],
+      ['lifetime of a webhook that is not verified', `${lapseAfterMs / hourMs} hours`],
+      ['an attempt to deliver, from the name to the last byte', `${timeoutMs / 1000} seconds`],
+      ["what is read of an endpoint's answer", `${answerBytesMax / 1024} KiB`],
+      ['attempts for each wakeup', `${minutes.length + 1}`],
+      ['minutes after which a wakeup is tried again', minutes.join(', ')],
+      [
+        'delivery receipts are kept',
+        `${retentionMs / dayMs} days, the newest ${deliveriesKeptMax}`,
+      ],
+    ],
+  )
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs

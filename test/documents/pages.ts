@@ -1,0 +1,8 @@
+// The documents with generated sections, by their path from the top of the project.
+
+import type { Section } from './generated.ts'
+import { interfaceSections } from './interface-tables.ts'
+
+export const pages: Record<string, Record<string, Section>> = {
+  'docs/interface.md': interfaceSections,
+}

@@ -1,0 +1,131 @@
+// References lead somewhere: every Markdown file that is named, in code, tests and documents, is
+// in the repository; a heading that is cited after it exists, and so does every link's anchor.
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import t from 'tap'
+
+const top = join(import.meta.dirname, '../../..')
+const notOurs = new Set(['node_modules', 'dist', 'data', '.git', '.tap'])
+const isText = /\.(?:ts|md|json|sh|yml)$|(?:^|\/)run$/
+
+function filesIn(directory: string): string[] {
+  return readdirSync(join(top, directory), { withFileTypes: true }).flatMap((entry) => {
+    if (notOurs.has(entry.name)) return []
+    const path = posix.join(directory, entry.name)
+    if (entry.isDirectory()) return filesIn(path)
+    return isText.test(path) ? [path] : []
+  })
+}
+
+/** Names of files in proposals and examples, which are nobody's document. */
+const sampleNames = new Set(['docs/commits.md'])
+
+/** `docs/a.md`, with the headings cited after it: `docs/a.md, "One" and "Two"`. */
+const named = /(?<![\w/])((?:\.{1,2}\/)*[\w./-]*\w\.md)\b((?:,? (?:and )?"[^"\n]+")*)/g
+
+interface Reference {
+  /** From the top of the project, or null when no file of that name was found. */
+  path: string | null
+  /** As it is written. */
+  written: string
+  headings: string[]
+}
+
+/** The documents that a text names. */
+export function referencesIn(from: string, text: string): Reference[] {
+  return [...flowing(text).matchAll(named)].flatMap(([, written, cited]) => {
+    if (sampleNames.has(written)) return []
+    const places = [posix.join(posix.dirname(from), written), posix.normalize(written)]
+    const path = places.find((place) => isFile(place)) ?? null
+    const headings = [...cited.matchAll(/"([^"]+)"/g)].map(([, heading]) => heading)
+    return [{ path, written, headings }]
+  })
+}
+
+/** The text with the lines of each comment joined: a sentence goes on in the next one. */
+function flowing(text: string): string {
+  return text.replace(/\n\s*(?:\/\/|\*)(?!\/) */g, ' ')
+}
+
+function isFile(path: string): boolean {
+  return existsSync(join(top, path)) && statSync(join(top, path)).isFile()
+}
+
+const fence = /^```[\s\S]*?^```/gm
+const heading = /^#{1,6} +(.+?) *$/gm
+
+function headingsOf(markdown: string): string[] {
+  return [...markdown.replace(fence, '').matchAll(heading)].map(([, title]) => title)
+}
+
+/** How GitHub makes an anchor of a heading. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+/** Targets of the links of a page that do not leave the repository. */
+function linksIn(markdown: string): string[] {
+  const links = markdown.replace(fence, '').matchAll(/\]\(([^)\s]+)\)/g)
+  return [...links].map(([, target]) => target).filter((target) => !/^[a-z]+:/.test(target))
+}
+
+// This file's own examples lead nowhere.
+const files = filesIn('.').filter((path) => path !== 'test/documents/references.test.ts')
+const read = (path: string) => readFileSync(join(top, path), 'utf8')
+
+t.test('references: every document that a file names: is there, with its heading', async (t) => {
+  let count = 0
+  for (const from of files) {
+    for (const { path, written, headings } of referencesIn(from, read(from))) {
+      count += 1
+      if (path === null) {
+        t.fail(`${from}: there is no ${written}`)
+        continue
+      }
+      const known = headingsOf(read(path))
+      for (const title of headings.filter((title) => !known.includes(title))) {
+        t.fail(`${from}: ${path} has no heading "${title}"`)
+      }
+    }
+  }
+  t.ok(count > 50, 'there are references')
+})
+
+t.test('references: every relative link and anchor of a page: leads somewhere', async (t) => {
+  let count = 0
+  for (const from of files.filter((path) => path.endsWith('.md'))) {
+    for (const target of linksIn(read(from))) {
+      count += 1
+      const [file, anchor] = target.split('#')
+      const path = file === '' ? from : posix.join(posix.dirname(from), file)
+      if (!existsSync(join(top, path))) t.fail(`${from}: ${target} leads to no file`)
+      else if (anchor !== undefined) {
+        const anchors = headingsOf(read(path)).map(anchorOf)
+        t.ok(anchors.includes(anchor), `${from}: ${target} leads to a heading`)
+      }
+    }
+  }
+  t.ok(count > 50, 'there are links')
+})
+
+t.test('references: a row of docs/faults.md that is cited: is there', async (t) => {
+  const rows = new Set([...read('docs/faults.md').matchAll(/^\| (\d+) \|/gm)].map(([, row]) => row))
+  for (const from of files.filter((path) => path.endsWith('.ts'))) {
+    for (const [cited] of flowing(read(from)).matchAll(/docs\/faults\.md, rows? [\d, and]+/g)) {
+      for (const [row] of cited.matchAll(/\d+/g)) t.ok(rows.has(row), `${from}: row ${row}`)
+    }
+  }
+})
+
+t.test('references: a comment that goes on: its headings are found', async (t) => {
+  const text = '// See docs/interface.md, "Webhooks" and\n// "Errors". And\n * no-such.md, "x".'
+  t.same(referencesIn('src/a/b.ts', text), [
+    { path: 'docs/interface.md', written: 'docs/interface.md', headings: ['Webhooks', 'Errors'] },
+    { path: null, written: 'no-such.md', headings: ['x'] },
+  ])
+  t.same(referencesIn('docs/a.md', '[x](interface.md)')[0].path, 'docs/interface.md')
+})
