@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line: agent-forum serve | swarm | backup | wal. Exit codes are those of decisions.md:
+// The command line: agent-forum serve | swarm | backup | wal. Exit codes:
 // 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
 
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// The flags that set quotas: decisions.md "Quotas". A profile, and a flag for each limit of it.
+// The flags that set quotas: a profile, and a flag for each limit of it. docs/interface.md,
+// "Quotas".
 
 import type { Action, Limits, Scope } from './state/quotas.ts'
 

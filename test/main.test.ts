@@ -1,4 +1,4 @@
-// The command line: help, flags and variables, exit codes, signals. decisions.md "Command line".
+// The command line: help, flags and variables, exit codes, signals.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

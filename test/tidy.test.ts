@@ -39,7 +39,7 @@ t.test('tidy: every benchmark: its head states its question', async (t) => {
   t.same(
     benchesWithoutQuestion(sources),
     [],
-    'begin with Question, Compares, Fixed, Reports, Leaves out, Smoke, as STYLE.md shows',
+    'begin with Question, Compares, Fixed, Reports, Leaves out, Smoke, as bench/main.ts does',
   )
 })
 

@@ -1,5 +1,5 @@
 // Publishing by GET, for callers that can do nothing else: a ticket, and one message with it.
-// interface.md 2.9 and 4.4; decisions.md "GET publishing", whose order of checks is kept.
+// docs/interface.md, "Publishing by GET", which gives the order of checks.
 
 import { isRefusal, type Refusal } from '../forum/forum.ts'
 import { acceptTicket, issueTicket, publishByTicket, type TicketPost } from '../forum/tickets.ts'

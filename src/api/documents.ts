@@ -1,5 +1,5 @@
-// What is served beside the interface: guides for agents, and where to find what. decisions.md
-// "Also served".
+// What is served beside the interface: guides for agents, and where to find what.
+// docs/interface.md, "Status and documents".
 
 import { publishPath, ticketPath } from './compat.ts'
 import { governanceGuide } from './guides/governance.ts'

@@ -1,5 +1,5 @@
 // Every error code, its status and its sentence: the list that the routes, the OpenAPI document and
-// the answers share. interface.md part 7; codes from decisions.md "Common".
+// the answers share. docs/interface.md, "Errors", is generated from it.
 
 export interface ErrorKind {
   status: number

@@ -1,5 +1,5 @@
-// What a caller is told to do next: interface.md 2.3, with the values of decisions.md. It is the
-// last property of every answer that has it, and the same in all: it is rendered once.
+// What a caller is told to do next: docs/interface.md, "FollowUp". It is the last property of every
+// answer that has it, and the same in all of them, so it is rendered once.
 
 import type { Service } from './route.ts'
 import { count, object, renderer, type Schema } from './schema.ts'

@@ -1,4 +1,5 @@
-// Shapes that requests and answers of governance share. interface.md 2.10 and 2.11.
+// Shapes that requests and answers of governance share. docs/interface.md, "Proposal"
+// and "Review".
 
 import { decisions } from '../actors/proposal.ts'
 import * as is from './schema.ts'

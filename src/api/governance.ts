@@ -1,5 +1,5 @@
 // GET /api/governance and /api/governance/status, and the request to execute a proposal, which is
-// always refused. interface.md 3 and 4.5; decisions.md "Governance".
+// always refused. docs/interface.md, "Governance".
 
 import { errors } from './errors.ts'
 import { type Answer, route } from './route.ts'

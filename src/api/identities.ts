@@ -1,4 +1,4 @@
-// POST /api/identities. interface.md 2.2 and 4.1.
+// POST /api/identities. docs/interface.md, "Identities".
 
 import { isRefusal } from '../forum/forum.ts'
 import { createIdentity } from '../forum/identities.ts'

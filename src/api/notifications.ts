@@ -1,4 +1,4 @@
-// GET /api/notifications: the feed. interface.md 2.8, 4.3 and 6.
+// GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
 
 import { type Forum, pageStart } from '../forum/forum.ts'
 import { type Feed, readFeed } from '../forum/reads.ts'

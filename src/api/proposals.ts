@@ -1,4 +1,4 @@
-// Proposals: save, list, read with a page of reviews. interface.md 2.10 and 4.5.
+// Proposals: save, list, read with a page of reviews. docs/interface.md, "Proposals".
 //
 // Pages are put together from bytes rendered when the proposal or review was accepted.
 

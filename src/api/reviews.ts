@@ -1,4 +1,4 @@
-// POST /api/governance/proposals/{proposalId}/reviews. interface.md 2.11 and 4.5.
+// POST /api/governance/proposals/{proposalId}/reviews. docs/interface.md, "Reviews".
 
 import type { Decision } from '../actors/proposal.ts'
 import { isRefusal } from '../forum/forum.ts'

@@ -1,4 +1,4 @@
-// All routes of the service, in the order of interface.md part 4.
+// All routes of the service, in the order of docs/interface.md, "Endpoints".
 
 import { getPublish, getTicket } from './compat.ts'
 import { documents } from './documents.ts'

@@ -161,7 +161,7 @@ function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {
 /** A text with at least one character that is not white space. */
 export const notBlank = '\\S'
 
-// The shapes of interface.md 2.1.
+// The forms of docs/interface.md, "Identifiers".
 
 export const threadId: Schema = {
   type: 'string',

@@ -1,4 +1,4 @@
-// GET /api/status: what this node can do. Fields from decisions.md "Also served".
+// GET /api/status: what this node can do. docs/interface.md, "Status".
 
 import { route } from './route.ts'
 import * as is from './schema.ts'

@@ -1,4 +1,5 @@
-// POST and DELETE /api/threads/{threadId}/subscribe. interface.md 3 and 4.2.
+// POST and DELETE /api/threads/{threadId}/subscribe. docs/interface.md, "Subscriptions and the
+// feed".
 
 import { isRefusal } from '../forum/forum.ts'
 import { subscribe, unsubscribe } from '../forum/subscriptions.ts'

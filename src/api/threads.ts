@@ -1,4 +1,5 @@
-// Threads and their messages: list, create, read, reply. interface.md 2.4 to 2.7 and 4.2.
+// Threads and their messages: list, create, read, reply.
+// docs/interface.md, "Threads and messages".
 //
 // Pages are put together from bytes rendered when the message was accepted (state/page.ts), or
 // found as they were (state/page-cache.ts). The schemas here describe them; a test compares every

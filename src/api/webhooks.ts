@@ -1,4 +1,4 @@
-// Webhooks and the receipts of their deliveries. interface.md 2.9 and 4.3; decisions.md "Webhooks".
+// Webhooks and the receipts of their deliveries. docs/interface.md, "Webhooks".
 
 import { eventId, readDeliveries } from '../forum/deliveries.ts'
 import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'

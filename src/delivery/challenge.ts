@@ -13,7 +13,7 @@ export interface Challenge extends Omit<Post, 'body'> {
   challenge: string
 }
 
-/** Null: the endpoint is proved. Else an error code of decisions.md, "Webhooks". */
+/** Null: the endpoint is proved. Else a code of docs/interface.md, "Registration and verification". */
 export type Proof = { error: string | null }
 
 export class Challenger {

@@ -1,5 +1,5 @@
-// Publishing: a thread with its first message, or a reply. interface.md 2.6, 2.7 and 4.2;
-// decisions.md "Threads, messages, subscriptions" and "Idempotency".
+// Publishing: a thread with its first message, or a reply. docs/interface.md, "Threads
+// and messages" and "Idempotency".
 //
 // Nothing here awaits, and nothing changes before `commit`.
 

@@ -1,5 +1,5 @@
 // What the texts and paths of a proposal may be, beyond their shape: a schema has checked that.
-// decisions.md "Governance".
+// docs/interface.md, "Proposals".
 
 import type { ProposalFile } from '../state/proposals.ts'
 import type { RefusalCode } from './forum.ts'

@@ -1,5 +1,5 @@
-// Proposals: saved once, listed and read by anyone. interface.md 2.10 and 4.5; decisions.md
-// "Governance". Nothing here executes one.
+// Proposals: saved once, listed and read by anyone. docs/interface.md, "Proposals".
+// Nothing here executes one.
 
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'

@@ -2,7 +2,7 @@
 // messages and threads to show, by number; api/ writes their bytes.
 //
 // Q1. `position` is that of the newest thing shown: the answer waits until it is durable, so
-//     nothing that was ever shown can be lost (DESIGN.md, rule 3).
+//     nothing that was ever shown can be lost.
 // Q2. Work follows what is shown. A feed looks besides at every message since its cursor (5 ns) or
 //     every thread that is followed (15 ns), whichever is less, and at the reader's own messages
 //     after the cursor in threads with news (15 ns).

@@ -1,5 +1,5 @@
-// Reviews: what anyone says about one exact version of a proposal. interface.md 2.11 and 4.5;
-// decisions.md "Governance". They advise, and do nothing.
+// Reviews: what anyone says about one exact version of a proposal. They advise, and do nothing.
+// docs/interface.md, "Reviews".
 
 import { type Decision, isHeard } from '../actors/proposal.ts'
 import type { ReviewText } from '../state/reviews.ts'

@@ -1,5 +1,5 @@
-// Following a thread, and no longer. interface.md 3 and 4.2; decisions.md "Threads, messages,
-// subscriptions": both are idempotent, and unsubscribing tells nothing of threads unseen.
+// Following a thread, and ending that. Both can be repeated without effect, and unsubscribing reveals
+// nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and the feed".
 
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 

@@ -1,5 +1,5 @@
 // Publishing by GET: a ticket is issued, and one public message is published with it, by an author
-// who is made for it. interface.md 3 and 4.4; decisions.md "GET publishing".
+// who is made for it. docs/interface.md, "Publishing by GET".
 //
 // P1. One record says that the ticket is used, who wrote and what: one message per ticket, whatever
 //     comes in parallel or is tried again.

@@ -1,6 +1,6 @@
-// Webhooks: registering an endpoint, proving that it listens, removing it. interface.md 2.9, 3 and
-// 4.3; decisions.md "Webhooks". Waiting for the endpoint's answer lies between two commands, so the
-// second one looks again.
+// Webhooks: registering an endpoint, proving that it listens, removing it. docs/interface.md,
+// "Webhooks". Waiting for the endpoint's answer lies between two commands, so the second one looks
+// again.
 
 import type { Webhook } from '../state/webhooks.ts'
 import {

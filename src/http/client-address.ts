@@ -1,5 +1,5 @@
-// Who is calling: the address that quotas count and tickets are bound to. decisions.md "Client
-// address".
+// Who is calling: the address that quotas count and tickets are bound to.
+// docs/interface.md, "Client addresses".
 //
 // C1. Without --trust-proxy forwarding headers are never believed.
 // C2. With it, what cannot be read as an address is stepped over, and trusted hops are too. Where

@@ -12,7 +12,7 @@ export const overloaded = Symbol('overloaded')
 
 export const jsonType = 'application/json; charset=utf-8'
 
-/** The lines of every answer, each after a CRLF. decisions.md "Headers". */
+/** The lines of every answer, each after a CRLF. docs/interface.md, "Headers". */
 export const standardHeaders =
   '\r\nCache-Control: no-store' +
   '\r\nX-Content-Type-Options: nosniff' +

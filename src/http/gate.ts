@@ -1,4 +1,4 @@
-// The gate: no answer leaves before everything it says is durable (DESIGN.md, rule 3).
+// The gate: no answer leaves before everything it says is durable.
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.

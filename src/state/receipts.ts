@@ -2,7 +2,7 @@
 //
 //   receipts, oldest first:   oldest → … → newest      linked by `next`; numbers are used again
 //
-// R1. At most one receipt per identity and key. One key space for all operations (decisions.md).
+// R1. At most one receipt per identity and key. All operations share one key space.
 //     Its newest use counts: a replay may still know a key that had been evicted when it was used
 //     again, because it runs with a longer retention.
 // R2. Evicted oldest first, and only when it is both older than the retention and not among the

@@ -1,5 +1,5 @@
-// Who may call: bearer tokens and cross-site rules. interface.md 5; decisions.md "Common",
-// "Cross-site", and "Identities".
+// Who may call: bearer tokens and cross-site rules. docs/interface.md, "Authentication"
+// and "Cross-site requests".
 
 import t from 'tap'
 import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'

@@ -1,4 +1,5 @@
-// Request bodies: type, size, syntax. decisions.md "Common": "Body limit", "Unknown body fields".
+// Request bodies: type, size, syntax. docs/interface.md, "Bodies"
+// and "Unknown fields and parameters".
 
 import t from 'tap'
 import { dropBytesMax } from '../../src/http/exchange.ts'

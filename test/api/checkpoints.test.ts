@@ -1,5 +1,5 @@
 // What a node gives back that starts from a checkpoint: everything that was answered, as after a
-// replay of the whole log. FAULTS.md 7 and 8.
+// replay of the whole log. docs/faults.md, rows 7 and 8.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'

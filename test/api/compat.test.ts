@@ -1,4 +1,4 @@
-// Publishing by GET: interface.md 4.4, decisions.md "GET publishing", FAULTS.md 26.
+// Publishing by GET: docs/interface.md, "Publishing by GET"; docs/faults.md, row 26.
 
 import { existsSync } from 'node:fs'
 import t, { type Test } from 'tap'
@@ -73,7 +73,7 @@ t.test('reply: published: those who follow the thread hear of it', async (t) => 
   t.strictSame([feed.notifications.length, feed.notifications[0].message_id], [1, body.message_id])
 })
 
-t.test('FAULTS 26: ticket: 100 requests at once: one 201, 99 replays, one message', async (t) => {
+t.test('ticket: 100 requests at once: one 201, 99 replays, one message', async (t) => {
   const before = await messageCount()
   const ticket = await newTicket()
   const answers = await Promise.all(

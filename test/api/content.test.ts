@@ -1,4 +1,4 @@
-// Content comes back exactly as it was sent. decisions.md "Common", "Characters".
+// Content comes back exactly as it was sent. docs/interface.md, "Text".
 
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,5 +1,4 @@
-// GET /openapi.json and GET /api/status: the document says what interface.md says, and names the
-// codes of decisions.md. That it is whole is openapi.test.ts; that the answers fit it, all others.
+// GET /openapi.json and GET /api/status: the document says what docs/interface.md says. That it is whole is openapi.test.ts; that the answers fit it, all others.
 
 import t from 'tap'
 import { type ErrorKind, errors } from '../../src/api/errors.ts'
@@ -18,7 +17,7 @@ const described: [string, Operation][] = Object.entries(openApi.paths).flatMap((
 )
 const operation = Object.fromEntries(described)
 
-/** The table of decisions.md, "Common". */
+/** Codes are part of the contract: a code that moves to another status breaks clients. */
 const statuses: Record<number, string> = {
   400: `invalid_json invalid_field invalid_id invalid_number invalid_cursor invalid_kind
     invalid_visibility invalid_members invalid_query publish_ack_required idempotency_required
@@ -95,13 +94,13 @@ const parameters: Record<string, Json[]> = {
   'GET /api/notifications': [after, limit(100, 50)],
 }
 for (const [name, expected] of Object.entries(parameters)) {
-  t.test(`document: ${name}: parameters with the limits of interface.md 8`, async (t) => {
+  t.test(`document: ${name}: parameters with their limits`, async (t) => {
     t.equal(operation[name].parameters.length, expected.length)
     t.match(operation[name].parameters, expected)
   })
 }
 
-t.test('document: request bodies: the fields and limits of interface.md 2.7 and 8', async (t) => {
+t.test('document: request bodies: their fields and limits', async (t) => {
   const { schemas } = openApi.components
   t.match(schemas.NewIdentity, {
     properties: {

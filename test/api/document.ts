@@ -4,7 +4,7 @@
 // D1. The status is one the operation declares, and the body fits the schema of that status. Object
 //     schemas are closed first: a field the document does not know is a failure too.
 // D2. An error code is one that the operation declares for the status.
-// D3. Every answer has the headers of decisions.md "Common".
+// D3. Every answer has the headers of docs/interface.md, "Headers".
 
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'

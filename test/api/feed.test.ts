@@ -1,5 +1,4 @@
-// Subscriptions and the feed: interface.md 2.8, 3, 4.3 and 6; decisions.md "Threads, messages,
-// subscriptions".
+// Subscriptions and the feed: docs/interface.md, "Subscriptions and the feed".
 
 import t from 'tap'
 import { type Client, type Notification, publishedThread, startForum } from './harness.ts'

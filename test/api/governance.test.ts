@@ -1,5 +1,5 @@
-// Governance from outside: its phase, the list and what is always refused. interface.md 3, 4.5, 7
-// and 8; decisions.md "Governance".
+// Governance from outside: its phase, the list and what is always refused. docs/interface.md,
+// "Governance".
 
 import t from 'tap'
 import * as g from './governing.ts'

@@ -1,4 +1,4 @@
-// Idempotency keys: interface.md 2.1, 2.7 and 4; decisions.md "Idempotency".
+// Idempotency keys: docs/interface.md, "Idempotency".
 
 import t from 'tap'
 import { type Answer, newKey, publishedThread, startForum } from './harness.ts'

@@ -1,4 +1,4 @@
-// POST /api/identities: interface.md 2.2 and 4.1, decisions.md "Identities".
+// POST /api/identities: docs/interface.md, "Identities".
 
 import t from 'tap'
 import { startForum } from './harness.ts'

@@ -1,5 +1,5 @@
-// GET /api/threads: order, pages and cursors. interface.md 4.2; decisions.md "Threads, messages,
-// subscriptions" and "Query integers".
+// GET /api/threads: order, pages and cursors. docs/interface.md, "Cursors"
+// and "Unknown fields and parameters".
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from './harness.ts'

@@ -1,4 +1,5 @@
-// GET /api/threads/{threadId} and POST …/replies: pages of messages. interface.md 2.5 and 4.2.
+// GET /api/threads/{threadId} and POST …/replies: pages of messages. docs/interface.md,
+// "Cursors".
 
 import t from 'tap'
 import { type Client, type Message, newKey, publishedThread, startForum } from './harness.ts'

@@ -1,4 +1,4 @@
-// Paths and methods: decisions.md "Common", "Path ids" and "Headers".
+// Paths and methods: docs/interface.md, "Paths and methods" and "Headers".
 
 import t from 'tap'
 import { startForum } from './harness.ts'

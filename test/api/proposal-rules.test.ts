@@ -1,5 +1,5 @@
-// What a proposal may be, from outside: every bound and every refusal. interface.md 2.10 and 8;
-// decisions.md "Governance".
+// What a proposal may be, from outside: every bound and every refusal. docs/interface.md,
+// "Proposals".
 
 import t from 'tap'
 import * as g from './governing.ts'

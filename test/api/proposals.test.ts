@@ -1,4 +1,4 @@
-// Saving proposals, from outside: interface.md 2.10, 4.5 and 8; decisions.md "Governance".
+// Saving proposals, from outside: docs/interface.md, "Proposals".
 
 import { hash } from 'node:crypto'
 import { canonicalize } from 'json-canonicalize'

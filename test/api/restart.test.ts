@@ -1,5 +1,5 @@
-// What a restart gives back: everything that was answered. DESIGN.md, "What a restart must give
-// back"; FAULTS.md 1 and 27. A killed process proves the restart, not the sync: the kernel still
+// What a restart gives back: everything that was answered. docs/faults.md, rows 1
+// and 27. A killed process proves the restart, not the sync: the kernel still
 // holds what was written.
 
 import assert from 'node:assert/strict'

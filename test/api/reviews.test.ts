@@ -1,4 +1,4 @@
-// Reviews, from outside: interface.md 2.11 and 4.5; decisions.md "Governance".
+// Reviews, from outside: docs/interface.md, "Reviews".
 
 import t from 'tap'
 import * as g from './governing.ts'

@@ -1,5 +1,5 @@
-// POST /api/threads and who may see a thread: interface.md 2.4 to 2.7, 4.2 and 5; decisions.md
-// "Threads, messages, subscriptions".
+// POST /api/threads and who may see a thread: docs/interface.md, "Threads and
+// messages".
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from './harness.ts'

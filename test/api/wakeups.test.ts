@@ -1,4 +1,4 @@
-// Being woken, and the receipts, from outside: interface.md 3, 4.3 and 6; decisions.md "Webhooks".
+// Being woken, and the receipts, from outside: docs/interface.md, "Wakeups".
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'

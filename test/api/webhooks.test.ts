@@ -1,5 +1,5 @@
-// Registering, verifying and removing a webhook from outside: interface.md 2.9, 3 and 4.3;
-// decisions.md "Webhooks".
+// Registering, verifying and removing a webhook from outside.
+// docs/interface.md, "Registration and verification".
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'

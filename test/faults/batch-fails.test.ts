@@ -1,4 +1,4 @@
-// FAULTS 24 and 29: many wait for one sync, and it fails, or takes long.
+// Many wait for one sync, and it fails, or takes long. docs/faults.md, rows 24 and 29.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -57,7 +57,7 @@ async function until({ operators }: Held, name: string, value: number): Promise<
 }
 
 for (const http of ['auto', 'node']) {
-  const who = `FAULTS 24: 1,000 writers over ${http}, half of them gone`
+  const who = `1,000 writers over ${http}, half of them gone`
   t.test(`${who}: their sync fails: the others hear 503 once, the node ends`, async (t) => {
     const forum = await given(t, '--http', http)
     forum.disk.manual = true
@@ -89,7 +89,7 @@ for (const http of ['auto', 'node']) {
     t.equal(new Set(messages.map(({ content }) => content)).size, messages.length, 'none twice')
   })
 
-  t.test(`FAULTS 29: slow disk: over ${http}: queues are bounded, operators hear`, async (t) => {
+  t.test(`slow disk: over ${http}: queues are bounded, operators hear`, async (t) => {
     const forum = await given(t, '--http', http, '--writes-max', '50')
     forum.disk.manual = true
     const wires = await waiting(t, forum, 50)

@@ -1,4 +1,5 @@
-// Goal:   what an older version wrote is read by this one, and answers as it did. FAULTS.md 30.
+// Goal:   what an older version wrote is read by this one, and answers as it did.
+//         docs/faults.md, row 30.
 // Method: data directories that were kept when their format was new (test/fixtures), each copied
 //         and started, once with its checkpoints and once by its log alone.
 

@@ -1,5 +1,5 @@
 // Goal:   a node that goes on from a backup says that its history is another one, and pollers with
-//         cursors from what was lost miss nothing. FAULTS.md 31.
+//         cursors from what was lost miss nothing. docs/faults.md, row 31.
 // Method: two nodes on copies of one backup, beside pollers that have seen more than it holds.
 
 import { cpSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Goal:   every caller is told what decisions.md says, at any time, before and after a restart.
+// Goal:   every caller is answered as docs/interface.md says, at any time, before and after a
+//         restart.
 // Method: random programs of commands run against the forum and against a model of it (commands.ts,
 //         program.ts, model.ts). After each program everything that anybody can read is compared,
 //         in pages of several sizes; then the log is folded into an empty state, which must give

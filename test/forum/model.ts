@@ -1,5 +1,5 @@
-// The forum as plain maps and arrays, written from decisions.md and not from src: what every caller
-// must be told. Everything is looked at in full for every question.
+// The forum as plain maps and arrays, written from docs/interface.md and not from src: what every
+// caller must be answered. Everything is looked at in full for every question.
 
 import { feedPage, threadJson, threadPage } from './pages.ts'
 

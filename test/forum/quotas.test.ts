@@ -1,4 +1,4 @@
-// Quotas where commands meet them, at any time: decisions.md "Quotas".
+// Quotas where commands meet them, at any time: docs/interface.md, "Quotas".
 
 import t from 'tap'
 import { isRefusal } from '../../src/forum/forum.ts'

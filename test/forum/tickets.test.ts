@@ -1,4 +1,5 @@
-// Tickets and what is published with them, at any time: decisions.md "GET publishing".
+// Tickets and what is published with them, at any time: docs/interface.md, "Publishing by
+// GET".
 
 import t from 'tap'
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'

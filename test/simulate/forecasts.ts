@@ -1,4 +1,5 @@
-// What the model says must come of each kind of request. decisions.md, in its order of checks.
+// What the model says must come of each kind of request. docs/interface.md, "Order of
+// checks".
 
 import assert from 'node:assert/strict'
 import { tokenDigest } from '../../src/forum/identities.ts'

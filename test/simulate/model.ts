@@ -1,4 +1,4 @@
-// The forum as plain arrays and maps, written from decisions.md and not from src. It is a fold of
+// The forum as plain arrays and maps, written from docs/interface.md, not from src. It is a fold of
 // the same records, kept by position: after a crash it is folded again, up to the last one that
 // survived. What callers are told of it is in pages.ts and webhook-model.ts.
 //
