@@ -1,5 +1,6 @@
 // The server's secret: signs tickets, seals webhook secrets, hashes addresses. Made at the first
-// start in the data directory, or given as AGENT_FORUM_SECRET. docs/decisions.md, "Publishing by GET".
+// start in the data directory, or given as AGENT_FORUM_SECRET. docs/decisions.md,
+// "Publishing by GET".
 //
 // S1. A key derived for one purpose says nothing about the secret or other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, readable by its owner only.

@@ -13,7 +13,8 @@ export interface Challenge extends Omit<Post, 'body'> {
   challenge: string
 }
 
-/** Null: the endpoint is proved. Else a code of docs/interface.md, "Registration and verification". */
+/** Null when the endpoint is verified, else a code of docs/interface.md, "Registration and
+ * verification". */
 export type Proof = { error: string | null }
 
 export class Challenger {

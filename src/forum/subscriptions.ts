@@ -1,5 +1,6 @@
-// Following a thread, and ending that. Both can be repeated without effect, and unsubscribing reveals
-// nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and the feed".
+// Following a thread, and ending that. Both can be repeated without effect, and unsubscribing
+// reveals nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and
+// the feed".
 
 import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
 

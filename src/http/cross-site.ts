@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts'
 
 const prefetch = /prefetch|prerender/i
 
-/** Why a write may not come from where it comes from, or null. decisions.md, "Cross-site". */
+/** Why a write may not come from there, or null. docs/interface.md, "Cross-site requests". */
 export function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
   const origin = exchange.header('origin')
   if (origin !== '' && origin !== ownOrigin) return 'cross_origin'

@@ -1,4 +1,5 @@
-// GET /openapi.json and GET /api/status: the document says what docs/interface.md says. That it is whole is openapi.test.ts; that the answers fit it, all others.
+// GET /openapi.json and GET /api/status: the document says what docs/interface.md says.
+// openapi.test.ts tests that it is whole, all other tests that the answers fit it.
 
 import t from 'tap'
 import { type ErrorKind, errors } from '../../src/api/errors.ts'

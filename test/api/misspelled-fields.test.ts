@@ -1,5 +1,6 @@
 // Misspelled fields of a body: refused, so that a typing error does not publish what should be
-// private. Fields that are merely unknown: ignored. decisions.md, "Unknown body fields".
+// private. Fields that are merely unknown: ignored. docs/interface.md, "Unknown fields and
+// parameters".
 
 import fc from 'fast-check'
 import t from 'tap'

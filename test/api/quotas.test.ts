@@ -1,4 +1,5 @@
-// Quotas from outside: docs/interface.md, "Quotas". Callers come from many addresses, as behind a proxy.
+// Quotas from outside: docs/interface.md, "Quotas". Callers come from many
+// addresses, as behind a proxy.
 
 import t, { type Test } from 'tap'
 import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'

@@ -2,7 +2,7 @@
 // the routes, schemas and constants that the service runs with.
 
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
-import { commonErrors, type ErrorKind, errors } from '../../src/api/errors.ts'
+import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/api/errors.ts'
 import { meaningOf } from '../../src/api/meanings.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
 import type { AnyRoute } from '../../src/api/route.ts'
@@ -24,6 +24,7 @@ export const interfaceSections: Record<string, Section> = {
   resources: resourceTables,
   documents: () => endpointTable(routes.filter(isDocument)),
   errors: errorTable,
+  'implied-errors': impliedErrors,
   'errors-of-endpoints': endpointErrors,
   limits: limitTable,
 }
@@ -112,13 +113,39 @@ function errorTable(): string {
   return table(['status', 'code', 'Retry-After', 'message'], rows)
 }
 
+/** A route that declares nothing but this. */
+function routeWith(part: Partial<AnyRoute>): AnyRoute {
+  return { ...routes.find(({ name }) => name === 'status')!, ...part } as AnyRoute
+}
+
+/** Codes that follow from what a route declares beside its own. */
+const implied = Object.entries<Partial<AnyRoute>>({
+  'takes or needs a token': { auth: 'bearer' },
+  'has an id in its path': { id: {} },
+  'takes query parameters': { query: {} },
+  'takes a body': { body: {} },
+  'needs an idempotency key': { idempotent: true },
+  'writes, or is one of the two below `/api/compat/`': { guarded: true },
+}).map(([what, part]) => ({ what, codes: errorsOf(routeWith(part)) }))
+
+function impliedErrors(): string {
+  const rows = implied.map(({ what, codes }) => [what, codeList(codes)])
+  return table(['an endpoint that', 'can answer'], rows)
+}
+
 function endpointErrors(): string {
-  const common: readonly string[] = commonErrors
-  const rows = operations.map((route) => {
-    const codes = errorsOf(route).filter((code) => !common.includes(code))
-    return [requestLine(route), codes.map((code) => `\`${code}\``).join(', ')]
+  const common = new Set(implied.flatMap(({ codes }) => codes))
+  const rows = operations.flatMap((route) => {
+    const others = errorsOf(route).filter((code) => !common.has(code))
+    const own = new Set([...route.errors, ...others])
+    return own.size === 0 ? [] : [[requestLine(route), codeList([...own])]]
   })
-  return table(['request', 'codes'], rows)
+  return table(['request', 'codes of its own'], rows)
+}
+
+function codeList(codes: readonly ErrorCode[]): string {
+  const common: readonly ErrorCode[] = commonErrors
+  return codes.flatMap((code) => (common.includes(code) ? [] : `\`${code}\``)).join(', ')
 }
 
 function limitTable(): string {

@@ -1,5 +1,4 @@
-// What the model says must come of each kind of request. docs/interface.md, "Order of
-// checks".
+// What the model expects of each kind of request, by docs/interface.md, "Order of checks".
 
 import assert from 'node:assert/strict'
 import { tokenDigest } from '../../src/forum/identities.ts'
