@@ -35,7 +35,7 @@ export const help = `npm run bench -- [flags]
   --dir DIR          where the data goes: the disk that is measured; default ${tmpdir()}
   --json FILE        write the results as JSON too
   --html FILE        write a page with plots too
-  --markdown FILE    write the table of BENCHMARKS.md too
+  --markdown FILE    write the table of docs/performance.md too
   --help
 
 Scenarios:

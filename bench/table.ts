@@ -1,4 +1,4 @@
-// The results as lines of text, and as a table for BENCHMARKS.md.
+// The results as lines of text, and as a table for docs/performance.md.
 
 import type { Result } from './compare.ts'
 import type { Results, ScenarioResult } from './results.ts'
