@@ -11,6 +11,7 @@ import { JournalError } from '../wal/errors.ts'
 import type { Journal } from '../wal/journal.ts'
 import { inSlicesOf, type Pause } from '../wal/pace.ts'
 import type { Config } from './config.ts'
+import { logNotices } from './ops/log.ts'
 import { type CheckpointStats, noCheckpoints } from './ops/vitals.ts'
 import { formVersion, whatIsFilled, whatIsSaved } from './state/saved.ts'
 import type { State } from './state/state.ts'
@@ -46,7 +47,7 @@ export class CheckpointSchedule {
     this.#log = log
     this.#everyBytes = checkpointMb * 2 ** 20
     this.#pause = pause
-    const onNotice = ({ event, ...fields }: { event: string }) => log.info(fields, event)
+    const onNotice = logNotices(log)
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
   }
 

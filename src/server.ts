@@ -29,6 +29,7 @@ import { type Availability, Edge } from './http/handle.ts'
 import { Load } from './http/load.ts'
 import { listenNode } from './http/node.ts'
 import { loadUws } from './http/uws.ts'
+import { logNotices } from './ops/log.ts'
 import { serveOperators } from './ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from './ops/vitals.ts'
 import { deriveKey, loadSecret } from './secret.ts'
@@ -205,7 +206,7 @@ async function recover(
     onProgress: (bytes, ofBytes) => {
       vitals.replayed = { bytes, ofBytes }
     },
-    onNotice: ({ event, ...fields }) => log.info(fields, event),
+    onNotice: logNotices(log),
   })
   const { state } = vitals
   const recovered = {

@@ -2,7 +2,7 @@
 
 import { manifestNumbers, type Place, readManifest } from './checkpoint-files.ts'
 import { BadCheckpoint, verifyPages } from './checkpoint-reader.ts'
-import { codeOf, newerError } from './errors.ts'
+import { codeOf, isUnreadable, messageOf, newerError } from './errors.ts'
 import { checkpointVersion, type Manifest, manifestName } from './manifest.ts'
 import type { Pause } from './pace.ts'
 
@@ -36,8 +36,8 @@ export async function checkCheckpoint(place: Place, number: number): Promise<Che
     }
     return { name, manifest, why: '' }
   } catch (error) {
-    const isBad = error instanceof BadCheckpoint || ['ENOENT', 'EIO'].includes(codeOf(error))
-    if (!isBad) throw error
-    return { name, manifest: null, why: (error as Error).message }
+    const isGone = codeOf(error) === 'ENOENT' || isUnreadable(error)
+    if (!isGone && !(error instanceof BadCheckpoint)) throw error
+    return { name, manifest: null, why: messageOf(error) }
   }
 }

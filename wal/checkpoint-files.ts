@@ -10,7 +10,7 @@ import {
   syncDirectoryLater,
   writeAllLater,
 } from './disk.ts'
-import { codeOf, isOfSystem } from './errors.ts'
+import { isOfSystem, isUnreadable, messageOf } from './errors.ts'
 import { decodeManifest, manifestName, numberIn, pagesName, type ReadManifest } from './manifest.ts'
 
 export interface Place {
@@ -37,8 +37,8 @@ export function readManifest({ disk, dir }: Place, number: number): ReadManifest
     readFully(disk, file, bytes, 0)
     return decodeManifest(bytes, number)
   } catch (error) {
-    if (codeOf(error) !== 'EIO') throw error
-    return { kind: 'bad', why: (error as Error).message }
+    if (!isUnreadable(error)) throw error
+    return { kind: 'bad', why: messageOf(error) }
   } finally {
     disk.close(file)
   }

@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Disk, readFully, readFullyLater } from './disk.ts'
-import { codeOf } from './errors.ts'
+import { codeOf, isUnreadable, messageOf } from './errors.ts'
 import { type Manifest, pagesName } from './manifest.ts'
 import type { Pause } from './pace.ts'
 import type { Filled, PageTable } from './paged-store.ts'
@@ -203,6 +203,6 @@ function wholeRead(name: string, read: number, into: Uint8Array): void {
 
 /** Gone, or on a bad sector: as bad as changed. All else may go away by itself. */
 function whyBad(name: string, error: unknown): unknown {
-  if (!['ENOENT', 'EIO'].includes(codeOf(error))) return error
-  return new BadCheckpoint(`${name} cannot be read: ${(error as Error).message}`)
+  if (codeOf(error) !== 'ENOENT' && !isUnreadable(error)) return error
+  return new BadCheckpoint(`${name} cannot be read: ${messageOf(error)}`)
 }

@@ -27,7 +27,7 @@ import {
 import { BadCheckpoint, readPages, verifyPages } from './checkpoint-reader.ts'
 import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
 import { type Disk, syncDirectory } from './disk.ts'
-import { isOfSystem, JournalError, newerError, storageError } from './errors.ts'
+import { isOfSystem, JournalError, messageOf, newerError, storageError } from './errors.ts'
 import type { Journal, Notice } from './journal.ts'
 import {
   checkpointVersion,
@@ -128,7 +128,12 @@ export class Checkpoints {
       removeUnfinished(this.#place)
       for (const { name, why } of this.bad) {
         disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
-        this.#options.onNotice({ event: 'checkpoint_put_aside', checkpoint: name, why })
+        this.#options.onNotice({
+          event: 'checkpoint_put_aside',
+          level: 'warn',
+          checkpoint: name,
+          why,
+        })
       }
       syncDirectory(disk, dir)
     } catch (error) {
@@ -247,7 +252,8 @@ export class Checkpoints {
       const older = this.#kept[keptCount - 1]
       if (older !== undefined) await journal.dropBefore(older.position)
     } catch (error) {
-      this.#options.onNotice({ event: 'checkpoint_leftovers', why: String(error) })
+      const why = messageOf(error)
+      this.#options.onNotice({ event: 'checkpoint_leftovers', level: 'warn', why })
     }
   }
 }

@@ -1,6 +1,8 @@
 // Why a journal cannot be opened, read or written. The exit code is the process's: 74 the storage
 // failed, 75 another process has the directory, 76 a newer version wrote it, 77 damage.
 
+import os from 'node:os'
+
 export type JournalExitCode = 74 | 75 | 76 | 77
 
 /** One sentence that names the file, what is wrong with it, and what to do. */
@@ -14,29 +16,55 @@ export class JournalError extends Error {
   }
 }
 
-/** The system's code of an error (`ENOSPC`), or an empty string. */
+// libuv has no name for some errors: their code is `UNKNOWN`, or `Unknown system error -122` from a
+// call in the background. Only their number tells them apart.
+const unnamed = new Map([
+  [os.constants.errno.EDQUOT, { code: 'EDQUOT', meaning: 'disk quota exceeded' }],
+  [os.constants.errno.EBADMSG, { code: 'EBADMSG', meaning: 'bad message, a checksum is wrong' }],
+  [117, { code: 'EUCLEAN', meaning: 'structure needs cleaning, run fsck' }],
+])
+const systemCode = /^E[A-Z0-9]+$/
+
+/** The system's code of an error (`ENOSPC`; `E` and its number without a name), or `''`. */
 export function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' ? code : ''
+  const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown }
+  const text = typeof code === 'string' ? code : ''
+  if (typeof errno !== 'number' || systemCode.test(text)) return text
+  return unnamed.get(-errno)?.code ?? `E${-errno}`
 }
 
-/** Whether the system said so, and not our own code. */
+/** The message of an error, with the system's name of it where Node does not know one. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code, errno, syscall } = error as NodeJS.ErrnoException
+  if (errno === undefined || code === codeOf(error)) return error.message
+  const meaning = unnamed.get(-errno)?.meaning ?? 'unknown error'
+  return `${codeOf(error)}: ${meaning}, ${syscall}`
+}
+
+/** Whether the system reported the error, and not our own code. */
 export function isOfSystem(error: unknown): boolean {
-  return /^E[A-Z0-9]+$/.test(codeOf(error))
+  return systemCode.test(codeOf(error))
 }
 
-// What goes away by itself or by an operator's hand, with nothing lost: retried, never final.
+// Conditions that end by themselves or with an operator's help, without any loss: retried.
 const spaceCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM'])
 
 export function isLackOfSpace(error: unknown): boolean {
   return spaceCodes.has(codeOf(error))
 }
 
+const damageCodes = new Set(['EIO', 'EUCLEAN', 'EBADMSG'])
+
+/** Whether the device or the file system cannot give back what was written. */
+export function isUnreadable(error: unknown): boolean {
+  return damageCodes.has(codeOf(error))
+}
+
 /** Turns a failure of the file system into a JournalError 74 that says what was being done. */
 export function storageError(doing: string, error: unknown): JournalError {
   if (error instanceof JournalError) return error
-  const why = error instanceof Error ? error.message : String(error)
-  return new JournalError(74, `cannot ${doing}: ${why}`, { cause: error })
+  return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, { cause: error })
 }
 
 /** JournalError 76: `file` has a version of its format that is not known yet. */

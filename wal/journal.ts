@@ -23,7 +23,7 @@ import { Writer } from './writer.ts'
  */
 export type Durability = { mode: 'always' } | { mode: 'interval'; ms: number } | { mode: 'none' }
 export type Health = 'ok' | 'storage_full' | 'overloaded' | 'storage_failed'
-export type Notice = { event: string; [field: string]: unknown }
+export type Notice = { event: string; level?: 'info' | 'warn'; [field: string]: unknown }
 
 export interface JournalOptions {
   /** Made when it is missing, one level. */
@@ -65,6 +65,8 @@ export interface Journal {
   readonly durable: number
   /** Ask before every record: anything but `ok` means that it must not be appended. */
   readonly health: Health
+  /** What an operator should act on before `health` changes, a sentence each. */
+  readonly warnings: string[]
   /** Returns the record's position. Never waits. Throws on our own bugs only. */
   append(record: unknown): number
   /** Writes what was appended now instead of at the turn's end, if a sync may begin. */

@@ -25,6 +25,7 @@ import {
   storeIdBytes,
   wholeSectors,
 } from './format.ts'
+import type { Notice } from './journal.ts'
 import type { LogEnd, Place } from './scan.ts'
 import {
   copyRange,
@@ -50,7 +51,7 @@ export interface SettleOptions {
   disk: Disk
   dir: string
   segmentBytes: number
-  onNotice: (notice: { event: string; [field: string]: unknown }) => void
+  onNotice: (notice: Notice) => void
 }
 
 /** Every step may be the last one before a crash. Throws what the disk throws. */
@@ -121,7 +122,8 @@ function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOpti
     const keptAs = keepAside(disk, dir, number, from, to)
     const segment = segmentName(number)
     const { position } = end
-    onNotice({ event: 'torn_tail_cut', segment, offset: from, bytes: to - from, keptAs, position })
+    const cut = { segment, offset: from, bytes: to - from, keptAs, position }
+    onNotice({ event: 'torn_tail_cut', level: 'warn', ...cut })
   }
 }
 

@@ -10,7 +10,7 @@
 
 import assert from 'node:assert/strict'
 import type { Disk } from './disk.ts'
-import { isLackOfSpace } from './errors.ts'
+import { isLackOfSpace, messageOf } from './errors.ts'
 import type { Notice } from './journal.ts'
 import { makeSpare, segmentName, segmentPath } from './segments.ts'
 
@@ -30,6 +30,7 @@ export type SpareState = 'making' | 'ready' | 'taken' | 'no_space'
 export class Spare {
   readonly #options: SpareOptions
   #state: SpareState = 'making'
+  #whyNot = ''
   #file = -1
   #next = 0
   #takenAt = 0
@@ -50,6 +51,11 @@ export class Spare {
 
   get state(): SpareState {
     return this.#state
+  }
+
+  /** What an operator should know, a sentence each. */
+  get warnings(): string[] {
+    return this.#state === 'no_space' ? [`storage: the next segment: ${this.#whyNot}`] : []
   }
 
   /**
@@ -92,7 +98,9 @@ export class Spare {
 
   #made(number: number, file: number | null): void {
     if (file === null) return
-    if (this.#state === 'no_space') this.#notice('storage_available', number)
+    if (this.#state === 'no_space') {
+      this.#options.onNotice({ event: 'storage_available', segment: segmentName(number) })
+    }
     this.#file = file
     this.#state = 'ready'
   }
@@ -103,12 +111,13 @@ export class Spare {
       this.#options.onFailed(error)
       return
     }
-    if (this.#state === 'making') this.#notice('storage_full', number, String(error))
+    const why = messageOf(error)
+    if (this.#state === 'making') {
+      const notice = { event: 'storage_full', segment: segmentName(number), why }
+      this.#options.onNotice({ ...notice, level: 'warn' })
+    }
     this.#state = 'no_space'
+    this.#whyNot = why
     this.#retry = setTimeout(() => this.#make(number), retryMs).unref()
-  }
-
-  #notice(event: string, number: number, why?: string): void {
-    this.#options.onNotice({ event, segment: segmentName(number), why })
   }
 }

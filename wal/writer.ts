@@ -104,6 +104,10 @@ export class Writer implements Journal {
     return this.#spare.state === 'no_space' ? 'storage_full' : 'overloaded'
   }
 
+  get warnings(): string[] {
+    return this.#state === 'open' ? this.#spare.warnings : []
+  }
+
   append(record: unknown): number {
     assert(this.#state === 'open', 'the journal takes records')
     this.#batch.add(record)
@@ -187,9 +191,7 @@ export class Writer implements Journal {
   #writeBatch(): void {
     if (!this.#segment.fits(wholeSectors(this.#batch.length))) this.#roll()
     const records = this.#batch.count
-    const firstPosition = this.#written + 1
-    const place = { firstPosition, watermark: this.#synced, link: this.#link }
-    const { bytes, crc } = this.#batch.finish(place, this.#seed)
+    const { bytes, crc } = this.#batch.finish(this.#next(), this.#seed)
     if (!this.#write(bytes)) return
     this.#link = crc
     this.#written += records
@@ -197,6 +199,11 @@ export class Writer implements Journal {
     this.#frames++
     this.#records += records
     assert(this.#written === this.#position)
+  }
+
+  /** What a frame or a header that is written now says of the log before it. */
+  #next(): { firstPosition: number; watermark: number; link: number } {
+    return { firstPosition: this.#written + 1, watermark: this.#synced, link: this.#link }
   }
 
   // J2: a seal says that all records are synced, so it is written when they are.
@@ -225,15 +232,8 @@ export class Writer implements Journal {
     const number = this.#segment.number + 1
     const size = this.#options.limits.segmentBytes
     this.#segment.moveTo({ file: this.#spare.take(number + 1, this.#written), number, size })
-    const header = {
-      storeId: this.storeId,
-      number,
-      firstPosition: this.#written + 1,
-      watermark: this.#synced,
-      link: this.#link,
-      settled: false,
-    }
-    this.#write(encodeSegmentHeader(header))
+    const { storeId } = this
+    this.#write(encodeSegmentHeader({ storeId, number, ...this.#next(), settled: false }))
     this.#options.onNotice({ event: 'segment_begun', segment: segmentName(number) })
   }
 

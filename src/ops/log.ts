@@ -13,6 +13,7 @@ import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import { codeOf } from '../../wal/errors.ts'
+import type { Notice } from '../../wal/journal.ts'
 import type { LogOutput } from './vitals.ts'
 
 const retryMs = 250
@@ -29,6 +30,11 @@ export interface Log {
 export function openLog(level: string): Log {
   const output = new LineOutput(1)
   return { log: pino({ level, base: null }, output), output }
+}
+
+/** Writes what the journal and its checkpoints report. */
+export function logNotices(log: Logger): (notice: Notice) => void {
+  return ({ event, level = 'info', ...fields }) => log[level](fields, event)
 }
 
 /** Standard output (1) or standard error (2), for whole lines. */
@@ -65,7 +71,7 @@ export class LineOutput implements LogOutput {
     }
   }
 
-  get complaints(): string[] {
+  get warnings(): string[] {
     const dropped = this.#droppedUntold
     if (dropped === 0) return []
     return [`log: standard output takes no lines (${this.#whyNot}), ${dropped} dropped`]

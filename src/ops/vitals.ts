@@ -24,7 +24,7 @@ export interface LogOutput {
   /** Lines that standard output did not take, since the start. */
   readonly linesDropped: number
   /** What an operator should know, a sentence each. */
-  readonly complaints: string[]
+  readonly warnings: string[]
 }
 
 /** Known from the start. */
@@ -67,7 +67,7 @@ export const noCheckpoints: Readonly<CheckpointStats> = {
 }
 
 /** Of a log that is not written to standard output. */
-export const allWritten: LogOutput = { linesDropped: 0, complaints: [] }
+export const allWritten: LogOutput = { linesDropped: 0, warnings: [] }
 
 /** The vitals of a node that has not replayed its log yet. */
 export function newVitals(given: Given): Vitals {

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict'
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
 import { Document, type OpenApi } from './document.ts'
-import { dataDirectory, Program, type Run } from './process.ts'
+import { dataDirectory, Program, type ProgramOptions, type Run } from './process.ts'
 
 export interface Thread {
   id: string
@@ -174,12 +174,14 @@ export class Forum {
   document: Document | null = null
   readonly data: string
   readonly flags: string[]
+  readonly options: ProgramOptions
   readonly agent = new Agent()
   #program: Program | null = null
 
-  constructor(data: string, flags: readonly string[]) {
+  constructor(data: string, flags: readonly string[], options: ProgramOptions = {}) {
     this.data = data
     this.flags = [...flags]
+    this.options = options
   }
 
   /** The caller without a token. */
@@ -202,7 +204,8 @@ export class Forum {
   /** Starts the server, again after a stop: over the same data. */
   async start(): Promise<void> {
     this.document = null
-    this.#program = new Program(['serve', '--port', '0', '--data', this.data, ...this.flags])
+    const args = ['serve', '--port', '0', '--data', this.data, ...this.flags]
+    this.#program = new Program(args, {}, this.options)
     this.url = (await this.#program.logged('started')).url!
     const { text } = await this.anonymous.get('/openapi.json')
     this.document = new Document(JSON.parse(text) as OpenApi)

@@ -33,6 +33,15 @@ export interface Run {
   stderr: string
 }
 
+export interface ProgramOptions {
+  /** The compiled program, where it is not this directory's. */
+  file?: string
+  /** A descriptor that it writes to; without one its output is kept. */
+  stdout?: number | 'pipe'
+  /** A command that runs it and becomes it, like `strace -D`. */
+  under?: readonly string[]
+}
+
 export class Program {
   stdout = ''
   stderr = ''
@@ -40,16 +49,16 @@ export class Program {
   readonly #ended: Promise<Run>
   #changed: () => void = () => {}
 
-  /** `stdout`: a descriptor to write to; without it the output is kept here. */
   constructor(
     args: readonly string[],
     environment: Record<string, string> = {},
-    { file = program, stdout = 'pipe' }: { file?: string; stdout?: number | 'pipe' } = {},
+    { file = program, stdout = 'pipe', under = [] }: ProgramOptions = {},
   ) {
     // The tests run once over each HTTP server (over-node-http.test.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const env = { PATH, AGENT_FORUM_HTTP, ...environment }
-    this.child = spawn(process.execPath, [file, ...args], {
+    const [command, ...rest] = [...under, process.execPath, file, ...args]
+    this.child = spawn(command!, rest, {
       env,
       stdio: ['ignore', stdout, 'pipe'],
     })

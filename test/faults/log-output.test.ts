@@ -30,7 +30,7 @@ async function serving(t: Test, stdout: number | 'pipe', isRead = true) {
 
 /** Polls until `condition` holds. */
 async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
+  for (let attempt = 0; attempt < 400; attempt++) {
     if (await Promise.resolve(condition()).catch(() => false)) return
     await sleep(50)
   }

@@ -18,7 +18,7 @@ function given(refusal: 'starting' | 'shutting_down' | null, health: Health | nu
     state: new State({ retentionMs: 1, seed: 1 }),
     logOutput: allWritten,
   })
-  if (health !== null) vitals.journal = { health, position: 7 } as Journal
+  if (health !== null) vitals.journal = { health, position: 7, warnings: [] as string[] } as Journal
   return vitals
 }
 

@@ -1,0 +1,129 @@
+// Goal:   errors that libuv has no name for are recognized by their number: a quota that is used up
+//         (EDQUOT) is lack of space, a damaged file system (EUCLEAN) is a failure of the storage.
+// Method: the real program under strace, which lets the system calls on one file fail with that
+//         error, once in each thread. What it may publish, log and show is looked at from outside.
+
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Client, Forum } from '../api/harness.ts'
+import { ask, freePort, sample } from '../api/operators.ts'
+import { dataDirectory, Program } from '../api/process.ts'
+
+// Injected faults need strace, which is not everywhere.
+const isTraceable = spawnSync('strace', ['-D', '-f', '-qq', '-o', '/dev/null', 'true']).status === 0
+const withoutStrace = 'skipped: strace is missing, or may not trace'
+const content = 'x'.repeat(8000)
+const args = (data: string) => ['serve', '--port', '0', '--segment-mb', '1', '--data', data]
+
+/** Runs a program in which a system call on `file` fails: always, or once in each thread. */
+function failing(call: string, file: string, error: string, when: 'once' | 'always'): string[] {
+  const fault = `inject=${call}:error=${error}${when === 'once' ? ':when=1' : ''}`
+  const options = ['-D', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', '-P', file]
+  return ['strace', ...options, '-e', `trace=${call}`, '-e', fault]
+}
+
+/** A node over segments of 1 MiB that takes a checkpoint after each MiB. */
+async function traced(t: Test, data: string, under: string[]) {
+  const opsPort = await freePort()
+  const flags = ['--segment-mb', '1', '--checkpoint-mb', '1', '--ops-port', `${opsPort}`]
+  const forum = new Forum(data, flags, { under })
+  t.teardown(async () => {
+    await forum.stop('SIGKILL')
+    await forum.agent.destroy()
+  })
+  await forum.start()
+  return { forum, opsPort }
+}
+
+/** The line of the log with this message, as soon as it is there. */
+async function logged(forum: Forum, message: string): Promise<object> {
+  const find = () => forum.log.split('\n').find((line) => line.includes(`"msg":"${message}"`))
+  await until(message, () => find() !== undefined)
+  return JSON.parse(find()!)
+}
+
+async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    if (await condition()) return
+    await sleep(50)
+  }
+  throw new Error(`waited in vain: ${what}`)
+}
+
+t.test('quota: no next segment: warned and degraded at once, storage_full later', async (t) => {
+  if (!isTraceable) return t.comment(withoutStrace)
+  const data = dataDirectory(t)
+  const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EDQUOT', 'always')
+  const { forum, opsPort } = await traced(t, data, under)
+  const why = 'EDQUOT: disk quota exceeded, write'
+  const told = { level: 40, segment: '0000000002.wal', why }
+  t.match(await logged(forum, 'storage_full'), told)
+  const sentence = `storage: the next segment: ${why}`
+  t.equal((await ask(opsPort, '/readyz')).text, `degraded: ${sentence}\n`)
+  const verbose = (await ask(opsPort, '/readyz?verbose')).text
+  t.match(verbose, '[+] storage: ok\n')
+  t.match(verbose, `\n[-] ${sentence}\n`)
+  const ana = await forum.identity()
+  const { status, body } = await ana.thread()
+  t.equal(status, 201, 'the segment that there is has room')
+  await until('storage_full', async () => {
+    const reply = await ana.reply(body.thread_id, content)
+    return reply.status === 503 && reply.body.error === 'storage_full'
+  })
+  t.equal((await ana.read(body.thread_id)).status, 200)
+  t.equal((await forum.stop('SIGTERM'))?.code, 0)
+})
+
+t.test('quota: raised while the node runs: goes on by itself', async (t) => {
+  if (!isTraceable) return t.comment(withoutStrace)
+  const data = dataDirectory(t)
+  const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EDQUOT', 'once')
+  const { forum, opsPort } = await traced(t, data, under)
+  await logged(forum, 'storage_full')
+  t.match(await logged(forum, 'storage_available'), { segment: '0000000002.wal' })
+  t.equal((await ask(opsPort, '/readyz')).text, 'ok\n')
+})
+
+for (const error of ['EDQUOT', 'EUCLEAN']) {
+  t.test(`${error} while a checkpoint is taken: it is given up, the log goes on`, async (t) => {
+    if (!isTraceable) return t.comment(withoutStrace)
+    const data = dataDirectory(t)
+    const under = failing('pwrite64', join(data, '0000000001.pages.tmp'), error, 'always')
+    const { forum, opsPort } = await traced(t, data, under)
+    const ana = await forum.identity()
+    const { body } = await ana.thread()
+    for (let n = 0; n < 150; n++) await ana.reply(body.thread_id, content)
+    const { why } = (await logged(forum, 'checkpoint_failed')) as { why: string }
+    t.match(why, `cannot take a checkpoint in ${data}: ${error}: `)
+    t.equal(await sample(opsPort, 'agent_forum_checkpoint_failures_total'), 1)
+    t.equal((await ana.reply(body.thread_id)).status, 201)
+    t.equal((await forum.stop('SIGTERM'))?.code, 0)
+  })
+}
+
+t.test('EUCLEAN while the next segment is made: final, exit 74, and the error named', async (t) => {
+  if (!isTraceable) return t.comment(withoutStrace)
+  const data = dataDirectory(t)
+  const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EUCLEAN', 'always')
+  const { code, stderr } = await new Program(args(data), {}, { under }).ended
+  t.equal(code, 74)
+  t.match(stderr, /^agent-forum: cannot make the segment after [^\n]+: EUCLEAN: [^\n]+\n$/)
+})
+
+t.test('EUCLEAN from a page of the checkpoint: put aside, and the log is replayed', async (t) => {
+  if (!isTraceable) return t.comment(withoutStrace)
+  const data = dataDirectory(t)
+  const before = await traced(t, data, [])
+  const ana = await before.forum.identity()
+  const { body } = await ana.thread()
+  for (let n = 0; n < 150; n++) await ana.reply(body.thread_id, content)
+  await logged(before.forum, 'checkpoint_taken')
+  const { messages } = (await ana.read(body.thread_id)).body
+  await before.forum.stop('SIGKILL')
+  const under = failing('pread64', join(data, '0000000001.pages'), 'EUCLEAN', 'always')
+  const { forum } = await traced(t, data, under)
+  t.match(await logged(forum, 'checkpoint_put_aside'), { level: 40, why: /EUCLEAN/ })
+  t.same((await new Client(forum, ana.token).read(body.thread_id)).body.messages, messages)
+})
