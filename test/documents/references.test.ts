@@ -1,5 +1,5 @@
-// References lead somewhere: every Markdown file that is named, in code, tests and documents, is
-// in the repository; a heading that is cited after it exists, and so does every link's anchor.
+// References lead somewhere: every Markdown file that a comment or a document names is in the
+// repository; a heading that is cited after it exists, and so does every link's anchor.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -18,9 +18,6 @@ function filesIn(directory: string): string[] {
   })
 }
 
-/** Names of files in proposals and examples, which are nobody's document. */
-const sampleNames = new Set(['docs/commits.md'])
-
 /** `docs/a.md`, with the headings cited after it: `docs/a.md, "One" and "Two"`. */
 const named = /(?<![\w/])((?:\.{1,2}\/)*[\w./-]*\w\.md)\b((?:,? (?:and )?"[^"\n]+")*)/g
 
@@ -34,18 +31,19 @@ interface Reference {
 
 /** The documents that a text names. */
 export function referencesIn(from: string, text: string): Reference[] {
-  return [...flowing(text).matchAll(named)].flatMap(([, written, cited]) => {
-    if (sampleNames.has(written)) return []
+  const prose = from.endsWith('.ts') ? commentsOf(text) : text
+  return [...prose.matchAll(named)].map(([, written, cited]) => {
     const places = [posix.join(posix.dirname(from), written), posix.normalize(written)]
     const path = places.find((place) => isFile(place)) ?? null
     const headings = [...cited.matchAll(/"([^"]+)"/g)].map(([, heading]) => heading)
-    return [{ path, written, headings }]
+    return { path, written, headings }
   })
 }
 
-/** The text with the lines of each comment joined: a sentence goes on in the next one. */
-function flowing(text: string): string {
-  return text.replace(/\n\s*(?:\/\/|\*)(?!\/) */g, ' ')
+/** The comments of a file, with their lines joined: a sentence goes on in the next one. */
+function commentsOf(text: string): string {
+  const lines = text.split('\n').map((line) => /(?:^|\s)(?:\/\/|\/?\*+)\s(.*)/.exec(line)?.[1])
+  return lines.map((comment) => comment ?? '\n').join(' ')
 }
 
 function isFile(path: string): boolean {
@@ -115,15 +113,23 @@ t.test('references: every relative link and anchor of a page: leads somewhere', 
 t.test('references: a row of docs/faults.md that is cited: is there', async (t) => {
   const rows = new Set([...read('docs/faults.md').matchAll(/^\| (\d+) \|/gm)].map(([, row]) => row))
   for (const from of files.filter((path) => path.endsWith('.ts'))) {
-    for (const [cited] of flowing(read(from)).matchAll(/docs\/faults\.md, rows? [\d, and]+/g)) {
+    for (const [cited] of commentsOf(read(from)).matchAll(/docs\/faults\.md, rows? [\d, and]+/g)) {
       for (const [row] of cited.matchAll(/\d+/g)) t.ok(rows.has(row), `${from}: row ${row}`)
     }
   }
 })
 
-t.test('references: a comment that goes on: its headings are found', async (t) => {
-  const text = '// See docs/interface.md, "Webhooks" and\n// "Errors". And\n * no-such.md, "x".'
-  t.same(referencesIn('src/a/b.ts', text), [
+t.test('references: a comment: its documents and headings are found, over its lines', async (t) => {
+  const text = [
+    '// See docs/interface.md, "Webhooks" and',
+    '// "Errors".',
+    "const sample = { path: 'docs/sample.md' }",
+    '  /**',
+    '   * See no-such.md,',
+    '   * "x".',
+    '   */',
+  ]
+  t.same(referencesIn('src/a/b.ts', text.join('\n')), [
     { path: 'docs/interface.md', written: 'docs/interface.md', headings: ['Webhooks', 'Errors'] },
     { path: null, written: 'no-such.md', headings: ['x'] },
   ])
