@@ -2,8 +2,8 @@
 // and do nothing else. What they give out, in turn, is what the forum answered to some of the same
 // requests: [{ route, status, body }], a file whose path is the argument. POST parses its body.
 
-import uws from 'uWebSockets.js'
 import { readFileSync } from 'node:fs'
+import { type HttpResponse, loadBinding } from '../src/http/uws-binding.ts'
 import type { Answered } from './ring.ts'
 
 const headers =
@@ -13,6 +13,7 @@ const headers =
 const reasons: Record<number, string> = { 200: '200 OK', 201: '201 Created' }
 
 const answers = JSON.parse(readFileSync(process.argv[2], 'utf8')) as Answered[]
+const { uws } = loadBinding()!
 const app = uws.App()
 
 for (const route of new Set(answers.map(({ route }) => route))) {
@@ -21,7 +22,7 @@ for (const route of new Set(answers.map(({ route }) => route))) {
   const status = reasons[ofRoute[0].status]
   const bodies = ofRoute.map(({ body }) => Buffer.from(body))
   let turn = 0
-  const send = (response: uws.HttpResponse) => {
+  const send = (response: HttpResponse) => {
     turn = turn + 1 < bodies.length ? turn + 1 : 0
     if (status !== reasons[200]) response.writeStatus(status)
     response.writeHeader('Content-Type', headers)

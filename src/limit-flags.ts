@@ -53,8 +53,8 @@ export function nodeLimitsOf(read: ReadNumber): NodeLimits {
 }
 
 /**
- * How many connections may be open where so many files may: the log, webhooks and what comes in
- * between two looks (http/accept-limit.ts) need some of them.
+ * How many connections may be open where so many files may: the log and webhooks need some of them,
+ * and at the limit of open files uWebSockets.js would spin.
  */
 function connectionsPreset(filesMax: number): { preset: number; max: number } {
   const files = Number.isNaN(filesMax) ? 10_000 : Math.min(filesMax, 10_000_000)

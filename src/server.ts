@@ -28,7 +28,8 @@ import { Gate } from './http/gate.ts'
 import { type Availability, Edge } from './http/handle.ts'
 import { Load } from './http/load.ts'
 import { listenNode } from './http/node.ts'
-import { loadUws } from './http/uws.ts'
+import { listenUws } from './http/uws.ts'
+import { loadBinding } from './http/uws-binding.ts'
 import { logNotices } from './ops/log.ts'
 import { serveOperators } from './ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from './ops/vitals.ts'
@@ -71,7 +72,7 @@ export async function startNode(
   log: Logger,
   ground: Ground = {},
 ): Promise<Node> {
-  const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config)
+  const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
   const { trustProxy, host, port, opsPort } = config
@@ -147,10 +148,15 @@ export async function startNode(
 }
 
 /** The HTTP server under the edge: the fast one, where it runs on this Node. */
-function chooseHttp({ http }: Config): { name: string; listen: Listen } {
-  const uws = http === 'node' ? null : loadUws()
-  if (uws !== null) return { name: 'uWebSockets.js', listen: uws }
-  if (http !== 'uws') return { name: 'node:http', listen: listenNode }
+function chooseHttp({ http }: Config, log: Logger): { name: string; listen: Listen } {
+  if (http === 'node') return { name: 'node:http', listen: listenNode }
+  const binding = loadBinding((name, reason) => log.warn({ name, reason }, 'binding_unusable'))
+  if (binding !== null) {
+    const { name, version, file } = binding
+    log.info({ name, version, file }, 'binding_loaded')
+    return { name: 'uWebSockets.js', listen: listenUws(binding) }
+  }
+  if (http === 'auto') return { name: 'node:http', listen: listenNode }
   throw new ConfigError(
     `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
   )

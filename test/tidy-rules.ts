@@ -66,6 +66,8 @@ const silenced =
   /\.(?:skip|todo)\(|\b(?:skip|todo): |@ts-(?:ignore|expect-error|nocheck)|biome-ignore/
 const ownPaths = /registry\.npmjs|deb\.debian|(?<![\w.])\/(?:work|farm|home|root|Users)\/\w/
 
+const loadsUws = /(?:from |import\(|require\()['"](?:uWebSockets\.js|uws-pack)/
+
 const isCode = (path: string) => path.endsWith('.ts')
 const isOwn = (path: string) => path.startsWith('test/tidy')
 const isProduct = (path: string) => isCode(path) && /^(?:src|wal)\//.test(path)
@@ -144,11 +146,10 @@ export const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'uWebSockets.js is imported in src/http/uws.ts only',
+    name: 'uWebSockets.js is loaded in src/http/uws-binding.ts only',
     instead: 'use the Exchange of src/http/exchange.ts',
-    covers: (path) => isCode(path) && !/^(?:src\/http\/uws\.ts|bench\/|test\/tidy)/.test(path),
-    find: ({ text }) =>
-      linesWhere(text, (line) => /^import .*['"]uWebSockets\.js['"]|import\(['"]uW/.test(line)),
+    covers: (path) => isCode(path) && !/^(?:src\/http\/uws-binding\.ts|test\/tidy)/.test(path),
+    find: ({ text }) => linesWhere(text, (line) => loadsUws.test(line)),
   },
   {
     name: 'no paths of one machine and no registry hosts',

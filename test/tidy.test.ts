@@ -137,7 +137,7 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   { rule: 'imports run', path: 'src/server.ts', wrong: [], right: ["from './http/uws.ts'"] },
   {
     rule: 'uWebSockets.js',
-    wrong: ["import uws from 'uWebSockets.js'", "await import('uWebSockets.js')"],
+    wrong: ["import uws from 'uWebSockets.js'", "await import('uws-pack')"],
     right: ['// not even uWebSockets.js'],
   },
   {

@@ -19,6 +19,12 @@ export const standardHeaders =
   '\r\nReferrer-Policy: no-referrer' +
   '\r\nX-Robots-Tag: noindex, nofollow'
 
+/**
+ * The longest request line and headers together. A publishing URL of more than 4,096 characters is
+ * answered with 414 (decisions.md), so it has to be read.
+ */
+export const headBytesMax = 16 << 10
+
 /** How much of a body that is too large is read and dropped before the connection is given up. */
 export const dropBytesMax = 16 << 20
 

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import {
   type Exchange,
   type Handler,
+  headBytesMax,
   inUse,
   type Listener,
   type ListenOptions,
@@ -17,9 +18,6 @@ import { type Body, IncomingBody } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
 import { SlowBodies } from './slow-bodies.ts'
-
-/** The longest request line and headers: enough for a URL that is too long to hear so from us. */
-const headBytesMax = 64 << 10
 
 /** Smaller answers are not counted: the kernel takes them. */
 const countBytesMin = 4096

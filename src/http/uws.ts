@@ -1,31 +1,29 @@
-// uWebSockets.js, and the only file that imports it. Its main module falls back to a JavaScript
-// shim that cannot do what is needed here, so the native binding is asked for by its name.
+// The HTTP server on uWebSockets.js. What the library does, which the code below relies on:
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
-// U2. An answer that leaves later must be corked, or each of its parts is a system call of its own.
-// U3. A request line and headers over 4 KiB are read only when they arrive in one piece, as they do
-//     from a proxy; otherwise the library closes the connection, and this build cannot be told to.
+// U2. A response that leaves later must be corked, or each of its parts is a system call.
+// U3. A request line and headers of up to 16 KiB are read however they arrive; over that size, or
+//     with more than 100 headers, the library answers 431 and closes the connection.
 // U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
 // U5. A connection that says nothing between requests, that sends a head for longer than that, or
 //     does not read its answer, is closed by the library after 8 to 12 seconds; so is one that
-//     sends a body with less than 16 KiB a second. This build cannot be told other times.
+//     sends a body with less than 16 KiB a second. It cannot be told other times.
 // U6. The library keeps what a reader does not take, without end, and goes on with the next request
 //     of the connection. So what may meet a reader like that is sent by `tryEnd`: while it waits, a
 //     further request closes the connection.
 // U7. A request that comes before the answer to the one before it closes the connection: what is
 //     answered after its handler returned cannot be pipelined. U6 meets the others: refusals.
+// U8. A filter is called for every connection when it opens and when it closes, however that
+//     happens. One that is closed in the filter is gone before a request of it is read.
+// U9. The build in `uws-pack` answers 505 when the first packets of a request end behind the space
+//     after the method or inside ` HTTP/1.1` and the line end behind it. Upstream's later releases
+//     read on (uNetworking/uWebSockets, issue 1776).
 
-import type * as Uws from 'uWebSockets.js'
-import { createRequire } from 'node:module'
-import { limitConnections } from './accept-limit.ts'
 import {
   type Exchange,
-  type Handler,
   inUse,
   jsonType,
   type Listen,
-  type Listener,
-  type ListenOptions,
   reasons,
   standardHeaders,
   tooLarge,
@@ -35,6 +33,13 @@ import { type Body, IncomingBody } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
 import { SlowBodies } from './slow-bodies.ts'
+import type {
+  Binding,
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+} from './uws-binding.ts'
 
 // The type declarations lack the option without which two processes may share a port unnoticed.
 interface PortOptions {
@@ -44,7 +49,7 @@ type ListenExclusively = (
   host: string,
   port: number,
   options: number,
-  done: (socket: Uws.us_listen_socket | false) => void,
+  done: (socket: us_listen_socket | false) => void,
 ) => void
 
 /** What nearly every answer begins with, by status; bytes, since a text would be read twice. */
@@ -62,8 +67,8 @@ class UwsExchange implements Exchange {
   readonly method: string
   readonly path: string
   #query: string | null = null
-  readonly #response: Uws.HttpResponse
-  readonly #request: Uws.HttpRequest
+  readonly #response: HttpResponse
+  readonly #request: HttpRequest
   readonly #edge: UwsEdge
   #isHeld = false
   #isGone = false
@@ -73,7 +78,7 @@ class UwsExchange implements Exchange {
   /** Of an answer that waits for its reader. */
   #waitingBytes = 0
 
-  constructor(method: string, response: Uws.HttpResponse, request: Uws.HttpRequest, edge: UwsEdge) {
+  constructor(method: string, response: HttpResponse, request: HttpRequest, edge: UwsEdge) {
     this.method = method
     this.#response = response
     this.#request = request
@@ -207,18 +212,6 @@ function headOf(status: number, type: string, headers: string): string {
   return `${status} ${reasons[status]}\r\nContent-Type: ${type}${headers}${standardHeaders}`
 }
 
-/** `listen` of uWebSockets.js, or null where it has no native binding for this Node and machine. */
-export function loadUws(): Listen | null {
-  const { platform, arch, versions } = process
-  const binding = `uWebSockets.js/binaries/uws_${platform}_${arch}_${versions.modules}.node`
-  try {
-    const uws = createRequire(import.meta.url)(binding) as typeof Uws
-    return (host, port, handler, options) => listen(uws, host, port, handler, options)
-  } catch {
-    return null
-  }
-}
-
 /** What the exchanges of a server share. */
 interface UwsEdge {
   load: Load
@@ -227,60 +220,56 @@ interface UwsEdge {
   draw(oneIn: number): boolean
 }
 
-function listen(
-  uws: typeof Uws,
-  host: string,
-  port: number,
-  handler: Handler,
-  { load, behindProxy }: ListenOptions,
-): Promise<Listener> {
-  const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
-  const edge = { load, slow, draw: lottery() }
-  const app = uws.App()
-  const serve =
-    (method: string | null) => (response: Uws.HttpResponse, request: Uws.HttpRequest) => {
+/** `Listen` of exchange.ts, on this binding. */
+export function listenUws({ uws }: Binding): Listen {
+  return (host, port, handler, { load, behindProxy }) => {
+    const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
+    const edge = { load, slow, draw: lottery() }
+    const app = uws.App()
+    const serve = (method: string | null) => (response: HttpResponse, request: HttpRequest) => {
       if (behindProxy && isAmbiguous(request)) {
         load.refused.framing += 1
         response.close()
       } else handler(new UwsExchange(method ?? request.getMethod(), response, request, edge))
     }
-  // The library knows the usual methods; to ask it for one makes another string.
-  app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
-  app.any('/*', serve(null))
-  const open = (port: number) => openPort(uws, app, host, port)
-  let socket = open(port)
-  if (socket === false) return Promise.reject(new Error(inUse(host, port)))
-  const boundPort = uws.us_socket_local_port(socket)
-  const close = () => {
-    if (socket !== false) uws.us_listen_socket_close(socket)
-    socket = false
+    // The library knows the usual methods; to ask it for one makes another string.
+    app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
+    app.any('/*', serve(null))
+    limitConnections(app, load)
+    const socket = openPort(uws, app, host, port)
+    if (socket === false) return Promise.reject(new Error(inUse(host, port)))
+    const stop = () => {
+      slow.stop()
+      uws.us_listen_socket_close(socket)
+    }
+    return Promise.resolve({ port: uws.us_socket_local_port(socket), stop })
   }
-  const unwatch = limitConnections(load, {
-    close,
-    open() {
-      socket = open(boundPort)
-      return socket !== false
-    },
-  })
-  const stop = () => {
-    unwatch()
-    slow.stop()
-    close()
-  }
-  return Promise.resolve({ port: boundPort, stop })
 }
 
-/** Binds the port, or says false. */
+/** Counts the open connections, and closes those that come while there are too many (U8). */
+function limitConnections(app: TemplatedApp, load: Load): void {
+  let connections = 0
+  load.connections = () => connections
+  const onChange = (response: HttpResponse, change: number) => {
+    connections += change
+    if (change < 0 || connections <= load.limits.connectionsMax) return
+    load.refused.connections += 1
+    response.close()
+  }
+  app.filter(onChange)
+}
+
+/** Binds the port, or returns false. */
 function openPort(
-  uws: typeof Uws,
-  app: Uws.TemplatedApp,
+  uws: Binding['uws'],
+  app: TemplatedApp,
   host: string,
   port: number,
-): Uws.us_listen_socket | false {
+): us_listen_socket | false {
   const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as PortOptions
-  let bound: Uws.us_listen_socket | false = false
+  let bound: us_listen_socket | false = false
   // It calls back before it returns.
-  const listening = (socket: Uws.us_listen_socket | false) => {
+  const listening = (socket: us_listen_socket | false) => {
     bound = socket
   }
   ;(app.listen as unknown as ListenExclusively).call(app, host, port, exclusive, listening)

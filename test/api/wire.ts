@@ -38,10 +38,20 @@ export class Wire {
     })
   }
 
-  /** Writes; text as UTF-8. Waits until the kernel has taken it. */
+  /** Writes; text as UTF-8. Waits until the kernel has taken it. Nothing, if it is closed. */
   async write(bytes: string | Uint8Array): Promise<void> {
+    if (!this.socket.writable) return
     if (!this.socket.write(bytes)) {
       await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close')])
+    }
+  }
+
+  /** Writes every byte in a packet of its own. */
+  async writeBytes(text: string): Promise<void> {
+    this.socket.setNoDelay(true)
+    for (const byte of Buffer.from(text)) {
+      await this.write(Buffer.from([byte]))
+      await new Promise(setImmediate)
     }
   }
 

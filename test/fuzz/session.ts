@@ -15,11 +15,11 @@ import { type FuzzBytes, type FuzzRequest, type Input, textOf } from './requests
 
 /** Far more than a node needs for what the fuzzer makes it keep. */
 const rssBytesMax = 1 << 30
-/** uWebSockets.js reads longer heads only in one piece, and TCP may split them. */
-const headBytesMax = 4000
+/** Longer heads are answered with 431, and the connection is closed. */
+const headBytesMax = 16_000
 /** What a library under us may answer to bytes that are no request. */
 const wireStatuses = [100, 200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415]
-const alsoAllowed = [417, 429, 431, 503]
+const alsoAllowed = [417, 429, 431, 503, 505]
 
 export class Session {
   readonly #forum: Forum
@@ -61,6 +61,7 @@ export class Session {
       await this.#wire.write(Buffer.from(text, 'latin1'))
       try {
         const answer = await this.#wire.answer({ hasBody: request.method !== 'HEAD' })
+        if (isLong && answer.status === 431) return
         if (answer.status !== 100) return this.#judge(request, this.#fill(request.path), answer)
         const final = await this.#wire.answer({ hasBody: request.method !== 'HEAD' })
         return this.#judge(request, this.#fill(request.path), final)

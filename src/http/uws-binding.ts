@@ -1,0 +1,79 @@
+// Finds and loads the native binding of uWebSockets.js: one file for each platform, processor
+// architecture and ABI of Node.
+//
+// B1. The package `uWebSockets.js` is preferred. This project does not depend on it, so it is there
+//     only if the operator installed it: upstream's own build, from where upstream publishes it.
+// B2. Otherwise `uws-pack` serves, a repacking of upstream's binaries on the npm registry, which is
+//     pinned by its integrity in the lock file (SECURITY.md).
+// B3. The size limit of request heads is read from the environment while the binding loads, and
+//     never again, so it is set here before.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type * as Uws from 'uws-pack'
+import { headBytesMax } from './exchange.ts'
+
+export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uws-pack'
+
+export interface Binding {
+  uws: typeof Uws
+  /** The package, its version, and the file that was loaded. */
+  name: string
+  version: string
+  file: string
+}
+
+/** Called for a package that is installed, but has no binding that loads here. */
+type OnUnusable = (name: string, reason: string) => void
+
+const require = createRequire(import.meta.url)
+
+/** The binding for this Node and machine, or null where there is none. */
+export function loadBinding(onUnusable: OnUnusable = () => {}): Binding | null {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = `${headBytesMax}`
+  for (const [name, load] of [
+    ['uWebSockets.js', loadUpstream],
+    ['uws-pack', loadPacked],
+  ] as const) {
+    try {
+      return { name, ...load(name) }
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      if (!isAbsent(code, message, name)) onUnusable(name, message.split('\n', 1)[0])
+    }
+  }
+  return null
+}
+
+type Loaded = Omit<Binding, 'name'>
+
+/** Releases differ in where the binding lies, so upstream's main module is asked to load it. */
+function loadUpstream(name: string): Loaded {
+  const uws = require(name) as typeof Uws
+  const file = Object.keys(require.cache).find((path) => /uws_[^/\\]*\.node$/.test(path))
+  // Some packages of this name fall back to a shim in JavaScript, which lacks what is needed.
+  if (file === undefined) throw new Error(`${name} loaded no native binding`)
+  const main = pathToFileURL(require.resolve(name)).href
+  return { uws, version: versionOf(main, './package.json'), file }
+}
+
+/** Its main module is an ES module, which cannot be loaded synchronously, so it is passed by. */
+function loadPacked(name: string): Loaded {
+  const { platform, arch, versions } = process
+  const main = import.meta.resolve(name)
+  const file = fileURLToPath(new URL(`bin/uws_${platform}_${arch}_${versions.modules}.node`, main))
+  if (!existsSync(file))
+    throw new Error(`no binding for Node ${versions.node}, ${platform} ${arch}`)
+  return { uws: require(file) as typeof Uws, version: versionOf(main, '../package.json'), file }
+}
+
+function versionOf(main: string, manifest: string): string {
+  return JSON.parse(readFileSync(new URL(manifest, main), 'utf8')).version
+}
+
+/** Whether the package is not installed, as opposed to installed and broken. */
+function isAbsent(code: string | undefined, message: string, name: string): boolean {
+  const isMissing = code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'
+  return isMissing && message.includes(`'${name}'`)
+}
