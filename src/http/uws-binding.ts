@@ -10,7 +10,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import type * as Uws from 'uws-pack'
 import { headBytesMax } from './exchange.ts'
 
@@ -47,15 +47,25 @@ export function loadBinding(onUnusable: OnUnusable = () => {}): Binding | null {
 }
 
 type Loaded = Omit<Binding, 'name'>
+type Manifest = { name: string; version: string }
 
 /** Releases differ in where the binding lies, so upstream's main module is asked to load it. */
 function loadUpstream(name: string): Loaded {
+  const { name: realName, version } = require(`${name}/package.json`) as Manifest
+  // Two bindings in one process would share variables: what cannot be used must not be loaded.
+  if (realName !== name) throw new Error(`it is ${realName}, not upstream's package`)
+  if (!isRecent(version)) throw new Error(`${version} is older than ${upstreamMin.join('.')}`)
   const uws = require(name) as typeof Uws
-  const file = Object.keys(require.cache).find((path) => /uws_[^/\\]*\.node$/.test(path))
-  // Some packages of this name fall back to a shim in JavaScript, which lacks what is needed.
-  if (file === undefined) throw new Error(`${name} loaded no native binding`)
-  const main = pathToFileURL(require.resolve(name)).href
-  return { uws, version: versionOf(main, './package.json'), file }
+  const file = Object.keys(require.cache).find((path) => /uws_[^/\\]*\.node$/.test(path)) ?? ''
+  return { uws, version, file }
+}
+
+/** Earlier releases cannot count connections, or answer 505 to a request line that is split. */
+const upstreamMin = [20, 51]
+
+function isRecent(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number)
+  return major > upstreamMin[0] || (major === upstreamMin[0] && minor >= upstreamMin[1])
 }
 
 /** Its main module is an ES module, which cannot be loaded synchronously, so it is passed by. */
@@ -65,15 +75,12 @@ function loadPacked(name: string): Loaded {
   const file = fileURLToPath(new URL(`bin/uws_${platform}_${arch}_${versions.modules}.node`, main))
   if (!existsSync(file))
     throw new Error(`no binding for Node ${versions.node}, ${platform} ${arch}`)
-  return { uws: require(file) as typeof Uws, version: versionOf(main, '../package.json'), file }
-}
-
-function versionOf(main: string, manifest: string): string {
-  return JSON.parse(readFileSync(new URL(manifest, main), 'utf8')).version
+  const manifest = readFileSync(new URL('../package.json', main), 'utf8')
+  return { uws: require(file) as typeof Uws, version: JSON.parse(manifest).version, file }
 }
 
 /** Whether the package is not installed, as opposed to installed and broken. */
 function isAbsent(code: string | undefined, message: string, name: string): boolean {
   const isMissing = code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'
-  return isMissing && message.includes(`'${name}'`)
+  return isMissing && message.includes(`'${name}`)
 }
