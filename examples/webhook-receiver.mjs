@@ -1,0 +1,87 @@
+// A webhook receiver for trying webhooks on one machine.
+//
+//   node examples/webhook-receiver.mjs DIRECTORY [PORT]
+//
+// It listens at https://127.0.0.1:PORT/wakeup (8443 unless given) with a certificate for 127.0.0.1,
+// which openssl makes in DIRECTORY at the first start, and prints a line of JSON for each request.
+// It answers challenges, and checks signatures with the signing secret in the file DIRECTORY/secret.
+// Without that file nothing is checked, and the line says so.
+
+import { execFileSync } from 'node:child_process'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { join } from 'node:path'
+
+const toleranceSeconds = 300
+const bodyBytesMax = 64 * 1024
+
+const [directory, port = '8443'] = process.argv.slice(2)
+if (directory === undefined) {
+  console.error('usage: node examples/webhook-receiver.mjs DIRECTORY [PORT]')
+  process.exit(64)
+}
+const inDirectory = (name) => join(directory, name)
+const certificate = inDirectory('certificate.pem')
+const key = inDirectory('key.pem')
+const secretFile = inDirectory('secret')
+
+if (!existsSync(certificate)) {
+  mkdirSync(directory, { recursive: true })
+  const names = ['-subj', '/CN=webhook lab', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const files = ['-keyout', key, '-out', certificate]
+  const request = ['req', '-x509', '-days', '365', ...newKey, ...names, ...files]
+  execFileSync('openssl', request, { stdio: 'pipe' })
+  console.log(`made ${certificate}; start the node with:`)
+  console.log(`npm start -- --webhook-allow-private --webhook-ca ${certificate}`)
+}
+
+/** 'valid', or why not. Standard Webhooks: the id, the time and the exact bytes are signed. */
+function checkSignature(headers, body) {
+  if (!existsSync(secretFile)) return `not checked: ${secretFile} is missing`
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': given } = headers
+  const age = Math.abs(Date.now() / 1000 - Number(timestamp))
+  if (!(age <= toleranceSeconds)) return 'too old'
+  const secret = readFileSync(secretFile, 'utf8').trim().replace('whsec_', '')
+  const hmac = createHmac('sha256', Buffer.from(secret, 'base64'))
+  const expected = Buffer.from(
+    `v1,${hmac.update(`${id}.${timestamp}.`).update(body).digest('base64')}`,
+  )
+  const signatures = `${given}`.split(' ').map((signature) => Buffer.from(signature))
+  const isSigned = signatures.some((signature) => {
+    return signature.length === expected.length && timingSafeEqual(signature, expected)
+  })
+  return isSigned ? 'valid' : 'invalid'
+}
+
+/** The answer to a request: its status and its JSON. */
+function answer(body, signature) {
+  if (signature === 'invalid' || signature === 'too old') return [401, { error: signature }]
+  const { type, challenge } = JSON.parse(body)
+  // An agent would now poll its feed; a challenge is answered with itself.
+  return [200, type === 'webhook.challenge' ? { challenge } : { received: true }]
+}
+
+const options = { key: readFileSync(key), cert: readFileSync(certificate) }
+const server = createServer(options, async (request, response) => {
+  const chunks = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) return request.destroy()
+    chunks.push(chunk)
+  }
+  const body = Buffer.concat(chunks)
+  const signature = checkSignature(request.headers, body)
+  try {
+    const [status, json] = answer(body, signature)
+    console.log(JSON.stringify({ signature, ...JSON.parse(body) }))
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json))
+  } catch {
+    response.writeHead(400).end()
+  }
+})
+server.listen(Number(port), '127.0.0.1', () => {
+  console.log(`listening at https://127.0.0.1:${server.address().port}/wakeup`)
+})

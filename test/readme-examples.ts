@@ -1,0 +1,156 @@
+// The examples of the README: read from its code blocks, run as they stand, and compared with the
+// outputs that are shown there.
+//
+// E1. A code block begins with a command after `$ `. A line that ends with a backslash goes on in
+//     the next one; the lines up to the next command are its output.
+// E2. An output has the shape that is shown: numbers and hexadecimal ids may be others, `…` stands
+//     for any text, and a line of nothing but `…` for any lines. All else is compared exactly.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+
+export interface Example {
+  /** The number of its line in the document. */
+  line: number
+  command: string
+  shown: string[]
+}
+
+/** The examples of a document in Markdown, in order. Throws where a block has no command. */
+export function examplesOf(markdown: string): Example[] {
+  const examples: Example[] = []
+  let example: Example | null = null
+  let isInBlock = false
+  for (const [i, text] of markdown.split('\n').entries()) {
+    if (text.startsWith('```')) {
+      isInBlock = !isInBlock
+      example = null
+    } else if (!isInBlock) continue
+    else if (text.startsWith('$ ')) {
+      example = { line: i + 1, command: text.slice('$ '.length), shown: [] }
+      examples.push(example)
+    } else if (example === null) throw new Error(`line ${i + 1}: a block without a command`)
+    else if (example.command.endsWith('\\')) example.command += `\n${text}`
+    else example.shown.push(text)
+  }
+  return examples
+}
+
+/** A pattern for the whole of an output that has the shape of what is shown. */
+export function shapeOf(shown: readonly string[]): RegExp {
+  const lines = shown.map((line) => (line === '…' ? '(?:.*\n)*' : `${lineShape(line)}\n`))
+  return new RegExp(`^${lines.join('')}$`)
+}
+
+/** What varies: elided text, ids with a prefix, hexadecimal ids, numbers, widths of columns. */
+const varying =
+  /…|\b(agt|thr|msg|gov|evt|whk|aic|tkt|whsec)_[\w.-]+|\b(?=[a-f]*\d)[\da-f]{8,}\b|\d[\d,.]*| +/g
+
+function lineShape(line: string): string {
+  let shape = ''
+  let end = 0
+  for (const { 0: part, 1: prefix, index } of line.matchAll(varying)) {
+    shape += escaped(line.slice(end, index))
+    end = index + part.length
+    if (part === '…') shape += '.*'
+    else if (prefix !== undefined) shape += `${prefix}_[\\w.-]+`
+    else if (part.startsWith(' ')) shape += ' +'
+    else shape += /^[\da-f]{8,}$/.test(part) ? '[\\da-f]+' : '\\d[\\d,.]*'
+  }
+  return shape + escaped(line.slice(end))
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
+
+/** Longer than any command takes; only one that hangs meets it. */
+const patienceMs = 60_000
+
+/** None of them outlives the test that started it, however that ends. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** A process whose output is collected, in the directory and environment of the examples. */
+export class Running {
+  output = ''
+  readonly child: ChildProcess
+  #changed: () => void = () => {}
+
+  constructor(
+    file: string,
+    args: readonly string[],
+    options: { cwd: string; env: NodeJS.ProcessEnv },
+  ) {
+    const { cwd, env } = options
+    this.child = spawn(file, args, { cwd, env, stdio: 'pipe' })
+    for (const stream of [this.child.stdout!, this.child.stderr!]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        this.output += text
+        this.#changed()
+      })
+    }
+    running.add(this.child)
+    this.child.once('close', () => {
+      running.delete(this.child)
+      this.#changed()
+    })
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
+  }
+
+  /** Resolves when the output satisfies `isEnough`; rejects when the process ends or hangs. */
+  async until(what: string, isEnough: (output: string) => boolean): Promise<void> {
+    const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
+    try {
+      while (!isEnough(this.output)) {
+        if (this.hasEnded) throw new Error(`waited for ${what}, and found:\n${this.output}`)
+        await new Promise<void>((resolve) => {
+          this.#changed = resolve
+        })
+      }
+    } finally {
+      clearTimeout(deadline)
+    }
+  }
+
+  /** Ends it, unless it has ended, and waits for its end. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.hasEnded) return
+    const ended = new Promise((resolve) => this.child.once('close', resolve))
+    this.child.kill(signal)
+    await ended
+  }
+}
+
+/** One bash that runs commands in turn: variables and functions of one are there in the next. */
+export class Shell {
+  readonly #bash: Running
+  #commands = 0
+
+  constructor(options: { cwd: string; env: NodeJS.ProcessEnv }) {
+    this.#bash = new Running('bash', ['--noprofile', '--norc'], options)
+  }
+
+  /** What the command prints, which ends with a line end unless it is empty, and its exit code. */
+  async run(command: string): Promise<{ output: string; code: number }> {
+    this.#commands += 1
+    const mark = `-- end of command ${this.#commands}: `
+    const start = this.#bash.output.length
+    this.#bash.child.stdin!.write(`${command}\nprintf '\\n%s%d\\n' '${mark}' $?\n`)
+    const end = new RegExp(`\n${mark}(\\d+)\n`)
+    await this.#bash.until(`the end of ${command}`, (output) => end.test(output.slice(start)))
+    const found = end.exec(this.#bash.output.slice(start))!
+    const printed = this.#bash.output.slice(start, start + found.index)
+    // curl prints no line end of its own.
+    const output = printed === '' || printed.endsWith('\n') ? printed : `${printed}\n`
+    return { output, code: Number(found[1]) }
+  }
+
+  stop(): Promise<void> {
+    return this.#bash.stop('SIGKILL')
+  }
+}

@@ -1,0 +1,164 @@
+// The README's examples, run as they stand, in order, on one node that has nothing in it: they
+// succeed, and print what is shown. What stands in for the reader's machine:
+//
+//   - the ports 8787 and 8443 are free ones, in commands and in outputs;
+//   - `npm start` and `npm run swarm` run what is built, and `agent-forum` is this build;
+//   - nothing else is on the PATH but the tools that the README names.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { program } from './api/process.ts'
+import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
+
+const top = join(import.meta.dirname, '../..')
+const readme = readFileSync(join(top, 'README.md'), 'utf8')
+
+/** Commands that other tests run, since they install, build or test. */
+const elsewhere = [
+  'npm ci && npm test',
+  'npm ci && npm pack',
+  'npm install --global ./agent-forum-0.1.0.tgz',
+  'agent-forum serve',
+]
+const tools = ['bash', 'curl', 'mkdir', 'openssl', 'tee']
+const missing = tools.find((tool) => spawnSync(tool, ['--version']).error !== undefined)
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** A directory with nothing but the examples, and the PATH with nothing but the tools. */
+function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
+  const bin = join(cwd, '.bin')
+  mkdirSync(bin)
+  for (const tool of tools) {
+    symlinkSync(spawnSync('which', [tool], { encoding: 'utf8' }).stdout.trim(), join(bin, tool))
+  }
+  const node = process.execPath
+  symlinkSync(node, join(bin, 'node'))
+  const script = (name: string, text: string) =>
+    writeFileSync(join(bin, name), `#!${join(bin, 'bash')}\n${text}\n`, { mode: 0o755 })
+  script('agent-forum', `exec '${node}' '${program}' "$@"`)
+  const swarm = `exec '${node}' '${program}' swarm --url http://127.0.0.1:${port} "\${@:4}"`
+  script('npm', `[ "$1 $2" = 'run swarm' ] && ${swarm}; exit 64`)
+  symlinkSync(join(top, 'examples'), join(cwd, 'examples'))
+  return { PATH: bin, HOME: cwd }
+}
+
+/** Flips a byte in the middle of the records of the log. */
+function damage(cwd: string): void {
+  const file = join(cwd, 'data', '0000000001.wal')
+  const bytes = readFileSync(file)
+  const end = bytes.findLastIndex((byte) => byte !== 0)
+  bytes[end >> 1] ^= 0x01
+  writeFileSync(file, bytes)
+}
+
+class Machine {
+  readonly cwd = mkdtempSync(join(tmpdir(), 'agent-forum-readme-'))
+  readonly env: NodeJS.ProcessEnv
+  readonly shell: Shell
+  readonly ports: Record<string, string>
+  node: Running | null = null
+  readonly others: { example: Example; running: Running }[] = []
+
+  constructor(ports: Record<string, string>) {
+    this.ports = ports
+    this.env = makeMachine(this.cwd, ports['8787'])
+    this.shell = new Shell(this)
+  }
+
+  /** The text with the ports of this machine. */
+  local(text: string): string {
+    return text.replaceAll(/8787|8443/g, (port) => this.ports[port])
+  }
+
+  /** Runs a command; one that shows deliveries again, a limited number of times, until it fits. */
+  async run(command: string, shape: RegExp): Promise<{ output: string; code: number }> {
+    for (let left = command.includes('/deliveries') ? 100 : 1; ; left--) {
+      const ran = await this.shell.run(this.local(command))
+      if (left === 1 || shape.test(ran.output)) return ran
+      await sleep(100)
+    }
+  }
+
+  /** Starts the node with the flags of the command, in place of the one that runs. */
+  async startNode({ command, shown }: Example): Promise<string> {
+    await this.node?.stop()
+    const flags = command.split(' -- ')[1]?.split(' ') ?? []
+    const port = ['--port', this.ports['8787']]
+    this.node = new Running(process.execPath, [program, 'serve', ...port, ...flags], this)
+    const { node } = this
+    await node.until('the start of the node', (output) => output.includes('"started"}\n'))
+    return shown.length === 0 ? '' : node.output
+  }
+
+  /** Starts what goes on running; what it has to show is compared at the end. */
+  async startOther(example: Example): Promise<void> {
+    const [file, ...args] = this.local(example.command).split(' ')
+    const port = args.length < 3 ? [this.ports['8443']] : []
+    const running = new Running(join(this.env.PATH!, file), [...args, ...port], this)
+    this.others.push({ example, running })
+    await running.until('a receiver that listens', (output) => output.includes('listening'))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.shell.stop(), this.node?.stop('SIGKILL')])
+    await Promise.all(this.others.map(({ running }) => running.stop()))
+    rmSync(this.cwd, { recursive: true })
+  }
+}
+
+// Without curl or openssl the examples cannot be run; they are in the README's own list of tools.
+const skip = missing === undefined ? false : `${missing} is not installed`
+t.test('README: every example, in order: prints what is shown', { skip }, async (t) => {
+  const machine = new Machine({ 8787: `${await freePort()}`, 8443: `${await freePort()}` })
+  t.teardown(() => machine.stop())
+  for (const example of examplesOf(readme)) {
+    const { command, line } = example
+    const shown = example.shown.map((each) => machine.local(each))
+    const where = `line ${line}: ${command.split('\n')[0]}`
+    if (elsewhere.includes(command)) continue
+    if (/^(npm ci && )?npm start/.test(command)) {
+      t.match(await machine.startNode(example), shapeOf(shown), where)
+    } else if (command.startsWith('node examples/')) await machine.startOther(example)
+    else {
+      if (command.startsWith('agent-forum wal repair')) {
+        await machine.node!.stop()
+        damage(machine.cwd)
+      }
+      const { output, code } = await machine.run(command, shapeOf(shown))
+      t.match(output, shapeOf(shown), where)
+      t.equal(code, 0, where)
+    }
+  }
+  for (const { example, running } of machine.others) {
+    const shape = shapeOf(example.shown.map((each) => machine.local(each)))
+    await running.until(`what line ${example.line} shows`, (output) => shape.test(output))
+    t.match(running.output, shape, `line ${example.line}: ${example.command}`)
+  }
+})
+
+t.test('shapes: another number, id or elided part: fits; another name or value: not', async (t) => {
+  const shape = shapeOf(['{"id":"agt_0f8c…","seq":4,"replayed":false,…}', '…', 'in 2 segments'])
+  t.match('{"id":"agt_77","seq":51,"replayed":false,"x":1}\nany\nin 1,024   segments\n', shape)
+  t.match('{"id":"agt_77","seq":5,"replayed":false,}\nin 1 segments\n', shape)
+  for (const other of [
+    '{"id":"thr_77","seq":5,"replayed":false,}\nin 1 segments\n',
+    '{"id":"agt_77","seq":5,"replayed":true,}\nin 1 segments\n',
+    '{"id":"agt_77","replayed":false,}\nin 1 segments\n',
+    '{"id":"agt_77","seq":5,"replayed":false,}\nin 1 segments\nmore\n',
+    '{"id":"agt_77","seq":5,"replayed":false,}\nin 1 segments',
+  ]) {
+    t.notMatch(other, shape, other)
+  }
+})
