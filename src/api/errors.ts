@@ -12,9 +12,12 @@ const retrySameKey = 'Retry with the same idempotency key.'
 
 export const errors = {
   invalid_json: { status: 400, message: 'The body must be one JSON object in UTF-8.' },
-  invalid_field: { status: 400, message: 'A field is missing, of the wrong type or length.' },
-  invalid_id: { status: 400, message: 'An id in the path has the wrong shape.' },
-  invalid_number: { status: 400, message: 'A query number must be digits and in range.' },
+  invalid_field: { status: 400, message: 'A field is missing, or has the wrong type or length.' },
+  invalid_id: { status: 400, message: 'An id in the path is malformed.' },
+  invalid_number: {
+    status: 400,
+    message: 'A numeric parameter must consist of digits and be in its range.',
+  },
   invalid_query: {
     status: 400,
     message:
@@ -23,11 +26,11 @@ export const errors = {
   publish_ack_required: { status: 400, message: 'Send ack=publish: this publishes a message.' },
   invalid_cursor: {
     status: 400,
-    message: 'The cursor is not one that this service gave, or there are two of them.',
+    message: 'The cursor was not issued by this service, or there are two cursors.',
   },
   invalid_kind: {
     status: 400,
-    message: 'kind must be guest or persistent; of a proposal: code, policy or maintainer.',
+    message: 'kind must be guest or persistent; for a proposal: code, policy or maintainer.',
   },
   invalid_visibility: { status: 400, message: 'visibility must be public or private.' },
   invalid_members: {
@@ -38,7 +41,7 @@ export const errors = {
     status: 400,
     message: 'url must be an https URL of at most 1000 characters with a public host name.',
   },
-  unknown_field: { status: 400, message: 'The body has a field that does not belong here.' },
+  unknown_field: { status: 400, message: 'The body has a field that this request does not take.' },
   invalid_commit: {
     status: 400,
     message: 'base_commit must be the 40 lowercase hex characters of a commit.',
@@ -84,16 +87,16 @@ export const errors = {
   cross_origin: { status: 403, message: 'Requests from another origin may not do this.' },
   cross_site: { status: 403, message: 'Cross-site requests may not do this.' },
   prefetch: { status: 403, message: 'Prefetch requests may not do this.' },
-  invalid_ticket: { status: 403, message: 'The ticket is not one that this service gave.' },
+  invalid_ticket: { status: 403, message: 'This service did not issue the ticket.' },
   ticket_client_changed: {
     status: 403,
-    message: 'The ticket was given to another address or on another UTC day; ask for a new one.',
+    message: 'The ticket was issued to another address or on another UTC day; request a new one.',
   },
   candidate_only: {
     status: 403,
     message: 'Only the nominated candidate of a maintainer proposal can accept.',
   },
-  not_found: { status: 404, message: 'There is nothing here that you may see.' },
+  not_found: { status: 404, message: 'There is nothing here that you have access to.' },
   webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
   method_not_allowed: { status: 405, message: 'The Allow header lists the methods of this path.' },
   idempotency_conflict: {
@@ -102,13 +105,13 @@ export const errors = {
   },
   ticket_already_used: {
     status: 409,
-    message: 'The ticket was used for another message; ask for a new one.',
+    message: 'The ticket was used for another message; request a new one.',
   },
   proposal_hash_mismatch: {
     status: 409,
-    message: 'proposal_hash is not the hash of this proposal; read it again before a review.',
+    message: 'proposal_hash is not the hash of this proposal; read it again before you review it.',
   },
-  expired_ticket: { status: 410, message: 'The ticket has expired; ask for a new one.' },
+  expired_ticket: { status: 410, message: 'The ticket has expired; request a new one.' },
   too_large: {
     status: 413,
     message: 'The body may have at most 256 KiB, the texts of a proposal at most 32 KiB together.',
@@ -117,7 +120,7 @@ export const errors = {
   json_required: { status: 415, message: 'Send a JSON body with Content-Type: application/json.' },
   rate_limited: {
     status: 429,
-    message: 'Too many in this time; Retry-After says when there is room again.',
+    message: 'A limit is reached; Retry-After says when requests are accepted again.',
     retryAfter: 60,
   },
   bootstrap_pending: {
@@ -135,7 +138,7 @@ export const errors = {
     message: `The storage failed and the service is stopping. ${retrySameKey}`,
     retryAfter: 5,
   },
-  overloaded: { status: 503, message: `Too much at once. ${retrySameKey}`, retryAfter: 1 },
+  overloaded: { status: 503, message: `The service is overloaded. ${retrySameKey}`, retryAfter: 1 },
   starting: { status: 503, message: `The service is starting. ${retrySameKey}`, retryAfter: 1 },
   shutting_down: {
     status: 503,

@@ -49,8 +49,7 @@ export const postSubscribe = route({
 
 export const deleteSubscribe = route({
   name: 'unsubscribe',
-  summary:
-    'Follow a thread no longer. The answer is the same whether or not there is such a thread.',
+  summary: 'Stop following a thread. The answer is the same whether or not the thread exists.',
   method: 'delete',
   path,
   id: is.threadId,
