@@ -64,7 +64,7 @@ function escaped(text: string): string {
 }
 
 /** Longer than any command takes; only one that hangs meets it. */
-const patienceMs = 60_000
+const patienceMs = 120_000
 
 /** None of them outlives the test that started it, however that ends. */
 const running = new Set<ChildProcess>()
@@ -107,7 +107,7 @@ export class Running {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
       while (!isEnough(this.output)) {
-        if (this.hasEnded) throw new Error(`waited for ${what}, and found:\n${this.output}`)
+        if (this.hasEnded) throw new Error(`waited for ${what} after ${this.output.slice(-1000)}`)
         await new Promise<void>((resolve) => {
           this.#changed = resolve
         })

@@ -21,7 +21,7 @@ export const standardHeaders =
 
 /**
  * The longest request line and headers together. A publishing URL of more than 4,096 characters is
- * answered with 414 (decisions.md), so it has to be read.
+ * answered with 414 (docs/interface.md), so it has to be read.
  */
 export const headBytesMax = 16 << 10
 
