@@ -1,6 +1,8 @@
-// Records what has come to its end: guests, unverified webhooks, old deliveries. A timer asks; what
-// there is much of is done in pieces, a piece for each turn of the event loop.
+// Records what has expired: guests, unverified webhooks, old deliveries; and the time, while the
+// system clock is behind. A timer starts it. Where there is much to record, each iteration of the
+// event loop records a piece.
 
+import { keepTime } from './forum/expiry.ts'
 import type { Forum } from './forum/forum.ts'
 import { expireGuests } from './forum/identities.ts'
 import { sweepWebhooks } from './forum/webhooks.ts'
@@ -15,7 +17,10 @@ export function startExpiry(forum: Forum): () => void {
     next = isMore ? setImmediate(work) : null
   }
   work()
-  const timer = setInterval(() => next ?? work(), checkMs)
+  const timer = setInterval(() => {
+    keepTime(forum)
+    next ?? work()
+  }, checkMs)
   return () => {
     clearInterval(timer)
     clearImmediate(next ?? undefined)

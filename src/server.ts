@@ -18,6 +18,7 @@ import type { Send } from './delivery/send.ts'
 import { loadEpoch } from './epoch.ts'
 import { startExpiry } from './expiry.ts'
 import { apply } from './forum/apply.ts'
+import { notableMs } from './forum/clock.ts'
 import type { Forum } from './forum/forum.ts'
 import { decode } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
@@ -177,12 +178,18 @@ async function orClose(
   }
 }
 
-function stamps(vitals: Vitals, log: Logger): Stamps {
-  return systemStamps((ms) => {
+/** Tells operators when the system clock is set, and when it is behind the log at a start. */
+function watchedStamps(vitals: Vitals, log: Logger): Stamps {
+  const stamps = systemStamps((ms) => {
     if (ms < 0) vitals.clockStepsBack += 1
     else vitals.clockStepsAhead += 1
     log.warn({ ms: Math.abs(ms) }, ms < 0 ? 'clock_stepped_back' : 'clock_stepped_ahead')
   })
+  vitals.clockBehindMs = () => stamps.clock.behindMs(vitals.state.now)
+  vitals.clockWarnings = () => stamps.clock.warnings(vitals.state.now)
+  const ms = vitals.clockBehindMs()
+  if (ms >= notableMs) log.warn({ ms }, 'clock_behind')
+  return stamps
 }
 
 function newState(config: Config): State {
@@ -243,7 +250,7 @@ async function openForum(
     const forum: Forum = {
       state,
       journal,
-      stamps: stamps(vitals, log),
+      stamps: watchedStamps(vitals, log),
       webhookKey,
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),

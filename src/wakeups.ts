@@ -62,5 +62,5 @@ function rulesOf({ webhookAllowPrivate: allowPrivate }: Config, publicUrl: strin
 function networkSend({ stamps }: Forum, config: Config, publicUrl: string): Send {
   const resolve = config.webhookAllowPrivate ? labResolve : publicResolve(timeoutMs)
   const rules = rulesOf(config, publicUrl)
-  return createSender({ rules, resolve, ca: config.webhookCa, clock: stamps.clock })
+  return createSender({ rules, resolve, ca: config.webhookCa, clock: () => stamps.clock.wall() })
 }

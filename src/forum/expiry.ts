@@ -2,6 +2,7 @@
 // time never goes back behind a record: not in this process, and not after a restart, whatever the
 // clock says then. One record does for all that ended before it, so callers cannot make many.
 
+import { notableMs } from './clock.ts'
 import {
   commit,
   type Forum,
@@ -14,9 +15,22 @@ import {
 /** Says no because of what ended at `expiresAt`; the answer waits until that is durable. */
 export function refuseEnded(forum: Forum, refused: RefusalCode, expiresAt: number): Refusal {
   const { state } = forum
-  if (state.now < expiresAt && refuseRecord(forum) === null) {
-    // No guest more has expired by it: all that it says is its time.
-    commit(forum, { type: 'guests.expired', at: timeOf(forum), before: state.guestsExpired })
-  }
+  if (state.now < expiresAt && refuseRecord(forum) === null) recordTime(forum)
   return { refused, position: state.position }
+}
+
+/**
+ * Puts the forum's time on record while the system clock is behind it; a timer calls it. A restart
+ * goes on from the last record's time, so what was waited for before is not waited for again.
+ */
+export function keepTime(forum: Forum): void {
+  const { state, stamps } = forum
+  const isBehind = stamps.clock.behindMs(state.now) >= notableMs
+  if (isBehind && refuseRecord(forum) === null) recordTime(forum)
+}
+
+/** No further guest has expired by this record: all that it says is its time. */
+function recordTime(forum: Forum): void {
+  const { guestsExpired: before } = forum.state
+  commit(forum, { type: 'guests.expired', at: timeOf(forum), before })
 }

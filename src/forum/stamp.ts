@@ -2,10 +2,11 @@
 // replay of the log needs neither.
 
 import { randomBytes, randomFillSync } from 'node:crypto'
+import { ForumClock, type TimeSources } from './clock.ts'
 
 export interface Stamps {
-  /** Milliseconds since the epoch, as the system's clock says. It may step back; see `timeOf`. */
-  clock(): number
+  /** Tells the time; see `timeOf`. */
+  clock: ForumClock
   /** A new id: 128 random bits as 32 lowercase hex characters. */
   id(): string
   /** A new bearer token: `aic_` and 256 random bits in hex. */
@@ -17,33 +18,18 @@ export interface Stamps {
 const idBytes = 16
 const tokenBytes = 32
 const poolBytes = 512 * idBytes
-const sampleMs = 1_000
-const aheadMsMin = 60_000
+
+const systemTime: TimeSources = { wall: () => Date.now(), elapsed: () => performance.now() }
 
 /**
  * The system's clock and random source. A call per id would cost 3 us: ids come from a pool.
- * `onStep` hears by how much the clock has stepped, in milliseconds: back when that is less than 0,
- * else a minute ahead or more of the time that has passed.
+ * `onStep` as for ForumClock.
  */
-export function systemStamps(onStep: (ms: number) => void = () => {}): Stamps {
-  let latest = 0
-  // The clock and the time that has passed, taken once a second: a clock that nobody set keeps up.
-  let sample = { now: 0, passed: 0 }
+export function systemStamps(onStep?: (ms: number) => void): Stamps {
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes
   return {
-    clock() {
-      const now = Date.now()
-      if (now < latest) onStep(now - latest)
-      latest = now
-      if (now - sample.now >= sampleMs || now < sample.now) {
-        const passed = performance.now()
-        const ahead = now - sample.now - (passed - sample.passed)
-        if (sample.now > 0 && ahead >= aheadMsMin) onStep(Math.round(ahead))
-        sample = { now, passed }
-      }
-      return now
-    },
+    clock: new ForumClock(systemTime, onStep),
     id() {
       if (used === poolBytes) {
         randomFillSync(pool)

@@ -46,13 +46,18 @@ export function metrics(vitals: Vitals): () => string {
       ),
       counter(
         'agent_forum_clock_steps_back_total',
-        'How often the clock stepped back; the times of records do not.',
+        'How often the system clock was set back by a minute or more.',
         vitals.clockStepsBack,
       ),
       counter(
         'agent_forum_clock_steps_ahead_total',
-        'How often the clock was set ahead by a minute or more: what has a term ends early.',
+        'How often it was set ahead by a minute or more: guests and tickets expire early.',
         vitals.clockStepsAhead,
+      ),
+      gauge(
+        'agent_forum_clock_behind_seconds',
+        'How far the system clock is behind the time of the forum, which never goes back.',
+        vitals.clockBehindMs() / 1000,
       ),
       loopDelay(),
       processBasics(),

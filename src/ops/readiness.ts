@@ -36,8 +36,8 @@ function serving(vitals: Vitals): string {
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
-function complaintsOf({ journal, complaints, logOutput }: Vitals): string[] {
-  return [...(journal?.warnings ?? []), ...complaints(), ...logOutput.warnings]
+function complaintsOf({ journal, complaints, logOutput, clockWarnings }: Vitals): string[] {
+  return [...(journal?.warnings ?? []), ...complaints(), ...logOutput.warnings, ...clockWarnings()]
 }
 
 function starting({ replayed: { bytes, ofBytes } }: Vitals): string {

@@ -50,8 +50,12 @@ export interface Vitals extends Given {
   gateLength(): number
   /** What is not as it should be, though requests are answered. */
   complaints(): string[]
+  /** How often the system clock was set, by a minute or more. */
   clockStepsBack: number
   clockStepsAhead: number
+  /** By how many milliseconds the system clock is behind forum time (forum/clock.ts). */
+  clockBehindMs(): number
+  clockWarnings(): string[]
   checkpoints: CheckpointStats
 }
 
@@ -80,6 +84,8 @@ export function newVitals(given: Given): Vitals {
     complaints: () => [],
     clockStepsBack: 0,
     clockStepsAhead: 0,
+    clockBehindMs: () => 0,
+    clockWarnings: () => [],
     checkpoints: noCheckpoints,
   }
 }

@@ -76,6 +76,11 @@ export class Identities {
     return this.#tokens.find(digest)
   }
 
+  /** Whether the identity expires at some time, or has expired. */
+  expires(identity: number): boolean {
+    return this.actors.columns.expiresAt.get(identity) !== 0
+  }
+
   /** Whether the identity may still act at this time. */
   isActive(identity: number, at: number): boolean {
     if (this.actors.state(identity) === expired) return false

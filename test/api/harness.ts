@@ -175,6 +175,8 @@ export class Forum {
   readonly data: string
   readonly flags: string[]
   readonly options: ProgramOptions
+  /** Environment variables of the server. */
+  readonly environment: Record<string, string> = {}
   readonly agent = new Agent()
   #program: Program | null = null
 
@@ -205,7 +207,7 @@ export class Forum {
   async start(): Promise<void> {
     this.document = null
     const args = ['serve', '--port', '0', '--data', this.data, ...this.flags]
-    this.#program = new Program(args, {}, this.options)
+    this.#program = new Program(args, this.environment, this.options)
     this.url = (await this.#program.logged('started')).url!
     const { text } = await this.anonymous.get('/openapi.json')
     this.document = new Document(JSON.parse(text) as OpenApi)

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
 import type { Service } from '../../src/api/route.ts'
 import { apply } from '../../src/forum/apply.ts'
+import { ForumClock } from '../../src/forum/clock.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { Limits } from '../../src/state/quotas.ts'
@@ -43,18 +44,18 @@ export class Rows {
 export interface World {
   forum: Forum
   rows: Rows
-  /** Where the clock stands. */
-  clock: { now: number }
+  /** Where the system clock stands, and how much time has elapsed whatever it says. */
+  clock: { now: number; elapsed: number }
 }
 
 /** An empty forum on its doubles. */
 export function newWorld(limits: Limits = {}): World {
   const rows = new Rows()
-  const clock = { now: 1_790_000_000_000 }
+  const clock = { now: 1_790_000_000_000, elapsed: 0 }
   let drawn = 0
   const draw = () => createHash('sha256').update(String(drawn++)).digest('hex')
   const stamps = {
-    clock: () => clock.now,
+    clock: clockOf(clock),
     id: () => draw().slice(0, 32),
     token: () => `aic_${draw()}`,
     bytes: (count: number) => Buffer.alloc(count, draw()),
@@ -62,6 +63,17 @@ export function newWorld(limits: Limits = {}): World {
   const state = new State({ retentionMs: dayMs, seed: 7, limits })
   const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
   return { forum: { state, journal: rows, stamps, webhookKey, ...keys }, rows, clock }
+}
+
+/** A forum's clock over this one; a new one is what a restart has. */
+export function clockOf(clock: World['clock'], onStep?: (ms: number) => void): ForumClock {
+  return new ForumClock({ wall: () => clock.now, elapsed: () => clock.elapsed }, onStep)
+}
+
+/** Time goes by, on all clocks. */
+export function goOn(clock: World['clock'], ms: number): void {
+  clock.now += ms
+  clock.elapsed += ms
 }
 
 /** Seals the secrets of webhooks, before a restart and after. */

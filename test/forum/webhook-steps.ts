@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { finishAttempt } from '../../src/forum/deliveries.ts'
+import { timeOf } from '../../src/forum/forum.ts'
 import { expireGuests } from '../../src/forum/identities.ts'
 import { removeWebhook, sweepWebhooks } from '../../src/forum/webhooks.ts'
 import { dayMs, hourMs } from './doubles.ts'
@@ -84,7 +85,7 @@ export function run(scene: Scene, command: Step): void {
 /** A reply wakes exactly those who follow with an active webhook, but its author. */
 function checkWoken(scene: Scene, author: number, thread: number): void {
   const { state, forum } = scene
-  if (!state.identities.isActive(author, forum.stamps.clock())) return
+  if (!state.identities.isActive(author, timeOf(forum))) return
   const followers = Array.from({ length: agents }, (_, n) => n).filter(
     (n) => n !== author && state.subscriptions.isSubscribed(n, thread),
   )

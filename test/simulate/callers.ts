@@ -86,12 +86,12 @@ export class Callers {
   }
 
   at(): number {
-    return Math.max(this.machine.time.wallMs, this.machine.model.now)
+    return this.machine.forumTime
   }
 
   forecasts(): Forecasts {
-    const { model, time, config } = this.machine
-    return new Forecasts(model, time.wallMs, config.limits)
+    const { model, config } = this.machine
+    return new Forecasts(model, this.at(), config.limits)
   }
 
   /** Somebody who is there and knows its token, one of the first `among`. */

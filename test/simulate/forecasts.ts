@@ -31,9 +31,9 @@ export class Forecasts {
   readonly at: number
   readonly #limits: Limits
 
-  constructor(model: Model, wallMs: number, limits: Limits) {
+  constructor(model: Model, at: number, limits: Limits) {
     this.model = model
-    this.at = Math.max(wallMs, model.now)
+    this.at = at
     this.#limits = limits
   }
 
@@ -284,7 +284,7 @@ export class Forecasts {
     return {
       check: (record: ForumRecord) => {
         assert.equal(record.type, type)
-        assert.equal(record.at, this.at, 'time is the later of the clock and the last record')
+        assert.equal(record.at, this.at, "its time is the forum's")
         for (const [name, value] of Object.entries(fields)) {
           assert.deepEqual(record[name as keyof ForumRecord], value, `${type}: ${name}`)
         }

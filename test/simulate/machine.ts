@@ -71,6 +71,8 @@ export class Machine {
   readonly outcomes = new Map<string, number>()
   /** What a loss of power leaves in any mode of durability. */
   #base = 0
+  /** The last record that was not made while the system clock was behind. */
+  #timed = { at: 0, elapsedMs: 0 }
   #node: Node | null = null
   #handler: Handler | null = null
   #durability = 'always'
@@ -108,6 +110,15 @@ export class Machine {
     return this.#handler!
   }
 
+  /** The system clock's time; where that is behind, the log's, which goes on more slowly. */
+  get forumTime(): number {
+    return Math.max(this.time.wallMs, this.model.now, Math.floor(this.#slowedTime))
+  }
+
+  get #slowedTime(): number {
+    return this.#timed.at + ((this.time.elapsedMs - this.#timed.elapsedMs) * 24) / 25
+  }
+
   /** The node has appended a record. */
   appended(position: number, record: ForumRecord): void {
     const fact = { position, record }
@@ -116,6 +127,11 @@ export class Machine {
     this.facts.push(fact)
     this.fresh.push(fact)
     this.model.add(fact)
+    if (record.at > this.#slowedTime) this.#timeFrom(record.at)
+  }
+
+  #timeFrom(at: number): void {
+    this.#timed = { at, elapsedMs: this.time.elapsedMs }
   }
 
   /** An answer or a wakeup told of the record at this position, and of all before it. */
@@ -237,6 +253,7 @@ export class Machine {
     if (position < length) this.count('restart: the newest records were lost')
     this.facts.length = position
     this.model = new Model(this.facts)
+    this.#timeFrom(this.model.now)
     // What a start has replayed is synced before the start is over.
     this.promised = this.#base = position
   }

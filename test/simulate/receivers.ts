@@ -83,10 +83,9 @@ export class Receivers {
 
   /** Has an agent ask for its webhook to be verified. */
   verify(request: Request, agent: Agent): void {
-    const { model, time, config } = this.#machine
-    const at = Math.max(time.wallMs, model.now)
+    const { model, config, forumTime: at } = this.#machine
     const isActive = model.isActive(agent, at)
-    const forecasts = new Forecasts(model, time.wallMs, config.limits)
+    const forecasts = new Forecasts(model, at, config.limits)
     const forecast = isActive
       ? forecasts.verify(agent)
       : forecasts.ended('invalid_token', agent.expiresAt)

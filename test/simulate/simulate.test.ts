@@ -50,6 +50,7 @@ const mustHappen = [
   'log: storage_full',
   'log: clock_stepped_back',
   'log: clock_stepped_ahead',
+  'log: clock_behind',
   'post /api/threads/thr_…/replies 201',
   'post /api/threads/thr_…/replies 200',
   'post /api/threads/thr_…/replies idempotency_conflict',

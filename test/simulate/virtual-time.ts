@@ -88,6 +88,11 @@ export class VirtualTime {
     syncBuiltinESMExports()
   }
 
+  /** What performance.now says. */
+  get elapsedMs(): number {
+    return this.#elapsedMs
+  }
+
   /** Whether something waits for a turn. */
   get isBusy(): boolean {
     return this.#immediates.length > 0

@@ -1,0 +1,95 @@
+// Goal:   a node whose system clock jumps ahead and back goes on: times still grow, and an operator
+//         is notified in the log, at /readyz and in the metrics, also after a restart.
+// Method: the real program with Debian's libfaketime preloaded, which reads from a file by how much
+//         to set the system clock off. Elapsed time is left alone. Where the library is missing the
+//         test is skipped, and says so.
+// Leaves out: how long limits, retries and tickets take; test/forum/clock.test.ts has that.
+
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Forum, publishedThread } from '../api/harness.ts'
+import { ask, freePort, sample } from '../api/operators.ts'
+import { dataDirectory } from '../api/process.ts'
+
+const dayMs = 24 * 3_600_000
+
+/** Where Debian's package has the library, or undefined. */
+function library(): string | undefined {
+  return readdirSync('/usr/lib')
+    .map((name) => join('/usr/lib', name, 'faketime/libfaketimeMT.so.1'))
+    .find((path) => existsSync(path))
+}
+
+/** Publishes and reads the time of what was published, until it differs from this time. */
+async function publishedAfter(forum: Forum, publish: () => Promise<number>, at: number) {
+  for (let tries = 0; tries < 500; tries++) {
+    const time = await publish()
+    if (time !== at) return time
+    await sleep(2)
+  }
+  throw new Error(`no time but ${at}:\n${forum.log}`)
+}
+
+t.test('a node: its clock jumps a day ahead and back: time goes on, and it says so', async (t) => {
+  const preload = library()
+  if (preload === undefined) return t.comment('skipped: needs libfaketime')
+  const data = dataDirectory(t)
+  const offset = `${data}-offset`
+  const setClock = (seconds: number) => writeFileSync(offset, `+${seconds}\n`)
+  setClock(0)
+  const port = await freePort()
+  const forum = new Forum(data, ['--ops-port', `${port}`])
+  t.teardown(async () => {
+    await forum.stop('SIGKILL')
+    await forum.agent.destroy()
+  })
+  Object.assign(forum.environment, {
+    LD_PRELOAD: preload,
+    FAKETIME_TIMESTAMP_FILE: offset,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  })
+  await forum.start()
+  const ana = await forum.identity()
+  const thread = await publishedThread(ana)
+  const publish = async () => {
+    await ana.reply(thread)
+    const { body } = await ana.read(thread, '?limit=100')
+    return body.messages.at(-1)!.created_at
+  }
+  const begin = await publish()
+  setClock(dayMs / 1000)
+  const ahead = await publish()
+  t.ok(ahead >= begin + dayMs, 'the clock is ahead')
+  t.match(await ask(port, '/readyz'), { status: 200, text: 'ok\n' })
+
+  setClock(0)
+  const back = await publish()
+  t.ok(back >= ahead && back < ahead + dayMs / 2)
+  const later = await publishedAfter(forum, publish, back)
+  t.ok(later > back, 'it does not stand still')
+  const seen = (event: string) =>
+    forum.log.split('\n').find((line) => line.includes(event) && line.includes('"level":40'))
+  t.match(seen('clock_stepped_ahead'), /"ms":86[34]\d{5}\b/, 'logged as a warning')
+  t.match(seen('clock_stepped_back'), /"ms":86[34]\d{5}\b/)
+  await showsDifference(t, port)
+
+  await forum.stop()
+  await forum.start()
+  t.match(seen('clock_behind'), /"ms":86[34]\d{5}\b/, 'after a restart')
+  await showsDifference(t, port)
+  const restarted = await publish()
+  t.ok(restarted >= later && restarted < later + dayMs / 2)
+  t.ok((await publishedAfter(forum, publish, restarted)) > restarted)
+})
+
+/** Operators see that the system clock is nearly a day behind. */
+async function showsDifference(t: Test, port: number) {
+  const { status, text } = await ask(port, '/readyz?verbose')
+  t.equal(status, 200)
+  t.match(text, /^\[-\] clock: 86[34]\d\d s behind the forum's time/m)
+  const behind = await sample(port, 'agent_forum_clock_behind_seconds')
+  t.ok(behind > 86_000 && behind <= 86_400, `${behind} s`)
+}
