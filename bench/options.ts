@@ -1,7 +1,7 @@
 // The flags of `npm run bench`.
 
 import { tmpdir } from 'node:os'
-import { readArgs } from '../src/arguments.ts'
+import { helpFlag, readArgs } from '../src/arguments.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 
@@ -36,7 +36,7 @@ export const help = `npm run bench -- [flags]
   --json FILE        write the results as JSON too
   --html FILE        write a page with plots too
   --markdown FILE    write the table of docs/performance.md too
-  --help
+  -h, --help
 
 Scenarios:
 ${scenarios.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n')}
@@ -90,7 +90,7 @@ function parseFlags(args: string[]) {
         json: text,
         html: text,
         markdown: text,
-        help: flag,
+        help: helpFlag,
       },
     },
     (sentence) => new UsageError(sentence),

@@ -1,7 +1,7 @@
 // The flags of scale.ts.
 
 import { tmpdir } from 'node:os'
-import { readArgs } from '../src/arguments.ts'
+import { helpFlag, readArgs } from '../src/arguments.ts'
 import { UsageError } from './options.ts'
 import type { Size } from './population.ts'
 import { scenarios } from './scenarios.ts'
@@ -53,6 +53,7 @@ export const help = `node dist/bench/scale.js [flags]
   --dir DIR            where data goes
   --data DIR           keeps what is built there, and uses it again
   --json FILE          writes the results as JSON too
+  -h, --help
 
 Presets: ${Object.entries(presets)
   .map(([name, preset]) => `--${name} ${preset}`)
@@ -97,6 +98,6 @@ function parseCount(name: string, text: string): number {
 function parseFlags(args: string[]): Partial<Record<string, string | boolean>> {
   const names = [...Object.keys(presets), 'data', 'json']
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
-  const config = { args, options: { ...options, help: { type: 'boolean' } as const } }
+  const config = { args, options: { ...options, help: helpFlag } }
   return readArgs(config, (sentence) => new UsageError(sentence)).values
 }

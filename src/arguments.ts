@@ -13,6 +13,11 @@ export function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
 
+/** The directory that a tool works on: --data, or what a node takes without that flag. */
+export function dataOf(flag: string | undefined): string {
+  return flag ?? process.env.AGENT_FORUM_DATA ?? './data'
+}
+
 /** What `parseArgs` reads. Throws what `refuse` makes of a sentence that says what is wrong. */
 export function readArgs<T extends ParseArgsConfig>(
   config: T,

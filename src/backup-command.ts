@@ -8,11 +8,12 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { copyCheckpoint } from '../wal/checkpoint-copy.ts'
+import { counted } from '../wal/counted.ts'
 import { realDisk, syncDirectory } from '../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { copyLiveLog } from '../wal/live-copy.ts'
-import { ConfigError, helpFlag, readArgs } from './arguments.ts'
+import { ConfigError, dataOf, helpFlag, readArgs } from './arguments.ts'
 import { beginEpochAt } from './epoch.ts'
 import { progressBar } from './progress-bar.ts'
 import { copySecret } from './secret.ts'
@@ -23,8 +24,12 @@ agent-forum backup [--data DIR] --to DIR2
 Copies the data directory of a node, running or not, to the new directory DIR2, reads the copy
 back, and says what is in it. To restore it, start a node on DIR2, or on a copy of it.
 
-DIR is ./data unless given. Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot
-be read or written, 76 a newer version wrote the data, 77 damage. Without a 0 there is no DIR2.
+  --data DIR   the directory of the node; default: AGENT_FORUM_DATA or ./data
+  --to DIR2    where the copy goes: a new directory
+  -h, --help
+
+Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot be read or written, 76 a
+newer version wrote the data, 77 damage. Without a 0 there is no DIR2.
 `
 
 // A start of the node, or a checkpoint, moves files while they are copied; it takes moments.
@@ -79,7 +84,7 @@ async function copyWhole(data: string, to: string): Promise<string> {
   return (
     `ends at position ${position}: ` +
     (checkpoint === 0 ? '' : `a checkpoint at position ${checkpoint}, `) +
-    `${records} records in ${files.length} segments, ` +
+    `${counted(records, 'record')} in ${counted(files.length, 'segment')}, ` +
     `${mebibytes} MiB, read back without a fault` +
     (hasSecret ? '' : '; there was no secret to copy: keep AGENT_FORUM_SECRET with it')
   )
@@ -132,5 +137,5 @@ function parse(args: string[]): { data: string; to: string } | null {
   )
   if (values.help) return null
   if (values.to === undefined || values.to === '') throw new ConfigError('backup needs --to DIR2')
-  return { data: values.data ?? './data', to: join(values.to) }
+  return { data: dataOf(values.data), to: join(values.to) }
 }

@@ -1,37 +1,53 @@
 #!/usr/bin/env node
 // The command line: agent-forum serve | swarm | backup | wal. Exit codes:
 // 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
+//
+// A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
+// reported like any other.
 
 import { readFileSync } from 'node:fs'
-import { JournalError } from '../wal/errors.ts'
-import { ConfigError } from './arguments.ts'
-import { flagHelp, parseConfig, unknownVariables } from './config.ts'
-import { LineOutput, openLog } from './ops/log.ts'
-import { startNode } from './server.ts'
+import { isLackOfFiles, JournalError } from '../wal/errors.ts'
+import { ConfigError, suggestion } from './arguments.ts'
+import { LineOutput } from './ops/log.ts'
 
 const packageJson = new URL('../../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }
 
+/** Each runs with its arguments and returns the exit code; `--help` is an argument of every one. */
+const commands: Record<string, (args: string[]) => Promise<number>> = {
+  serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
+  swarm: async (args) => (await import('./swarm/swarm.ts')).runSwarm(args),
+  backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
+  wal: async (args) => (await import('./wal-command.ts')).runWal(args),
+}
+
 const help = `agent-forum ${version}: a forum for software agents on one fast node.
 
-  agent-forum serve [flags]    run a node (npm start -- [flags])
-  agent-forum swarm [flags]    load and verify a node with a swarm of agents; --help tells more
-  agent-forum backup           copy the data of a running node; backup --help tells more
-  agent-forum wal verify       check a log that no node has open; wal --help tells more
+  agent-forum serve [flags]                     run a node (npm start -- [flags])
+  agent-forum swarm [flags]                     load and verify a node with a swarm of agents
+  agent-forum backup [--data DIR] --to DIR2     copy the data of a node, running or not
+  agent-forum wal verify [--data DIR]           check a log that no node has open
+  agent-forum wal inspect [--data DIR]          the same, and count its records
+  agent-forum wal export [--data DIR] [--out FILE]      its records as JSON
+  agent-forum wal repair [--data DIR] --copy-to DIR2    make a damaged log start again
+  agent-forum help [command]                    this text, or all about a command; also -h, --help
+  agent-forum version                           the version; also -v, --version
 
-Flags of serve, each also an environment variable (--poll-after is AGENT_FORUM_POLL_AFTER):
-
-${flagHelp()}
 `
 
-async function main([command, ...args]: string[]): Promise<number> {
-  if (command === '--version' || command === 'version') return say(version)
-  if (command === 'help' || command === '--help' || command === undefined) return say(help)
-  if (command === 'serve') return args.includes('--help') ? say(help) : serve(args)
-  if (command === 'swarm') return (await import('./swarm/swarm.ts')).runSwarm(args)
-  if (command === 'backup') return (await import('./backup-command.ts')).runBackup(args)
-  if (command === 'wal') return (await import('./wal-command.ts')).runWal(args)
-  throw new ConfigError(`there is no command "${command}"; try agent-forum help`)
+async function main([name = 'help', ...args]: string[]): Promise<number> {
+  if (['version', '--version', '-v'].includes(name)) return say(version)
+  if (['help', '--help', '-h'].includes(name)) return explain(args)
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command !== undefined) return command(args)
+  const known = [...Object.keys(commands), 'help', 'version']
+  const meant = name.startsWith('-') ? ' (flags follow a command)' : suggestion(name, known)
+  throw new ConfigError(`there is no command "${name}"${meant}; try agent-forum help`)
+}
+
+async function explain([name]: string[]): Promise<number> {
+  if (name !== undefined) return main([name, '--help'])
+  return say(help + (await import('./serve-command.ts')).serveHelp)
 }
 
 function say(text: string): number {
@@ -39,36 +55,18 @@ function say(text: string): number {
   return 0
 }
 
-/** Runs a node until a signal asks it to stop. */
-async function serve(args: string[]): Promise<number> {
-  const config = parseConfig(args, process.env)
-  const { log, output } = openLog(config.logLevel)
-  process.on('exit', () => output.end())
-  for (const variable of unknownVariables(process.env)) {
-    log.warn({ variable }, 'unknown_environment_variable')
-  }
-  const stopped = new Promise<string>((resolve) => {
-    // A second signal (npm passes on what the terminal sent already) does not cut the stop short.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
-  })
-  const node = await startNode(config, version, log, { logOutput: output })
-  log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
-  const signal = await Promise.race([stopped, node.failed])
-  log.info({ signal }, 'stopping')
-  await Promise.race([node.stop(), node.failed])
-  log.info('stopped')
-  return 0
-}
-
+/** Reports the error on stderr; returns its exit code. */
 function fail(error: unknown): number {
-  const [code, sentence] =
-    error instanceof ConfigError
-      ? [64, error.message]
-      : error instanceof JournalError
-        ? [error.exitCode, error.message]
-        : [70, `a bug: ${(error as Error)?.stack ?? error}`]
+  const [code, sentence] = codeAndSentence(error)
   new LineOutput(2).end(`agent-forum: ${sentence}\n`)
   return code
+}
+
+function codeAndSentence(error: unknown): [number, string] {
+  if (error instanceof ConfigError) return [64, error.message]
+  if (error instanceof JournalError) return [error.exitCode, error.message]
+  if (isLackOfFiles(error)) return [74, 'too many open files; raise `ulimit -n`, to 256 or more']
+  return [70, `a bug: ${(error as Error)?.stack ?? error}`]
 }
 
 process.on('uncaughtException', (error) => process.exit(fail(error)))

@@ -2,7 +2,7 @@
 // but repair only read.
 
 import { describeReport, inspectLog } from '../wal/inspect.ts'
-import { ConfigError, helpFlag, readArgs } from './arguments.ts'
+import { ConfigError, dataOf, helpFlag, readArgs, suggestion } from './arguments.ts'
 import { decode } from './forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { exportLog } from './wal-export.ts'
@@ -18,9 +18,10 @@ agent-forum wal repair [--data DIR] --copy-to DIR2
                                         copies everything to the new directory DIR2, then keeps of
                                         a damaged log what leads up to the damage, and says what
                                         is lost
+  -h, --help
 
-DIR is ./data unless given. Exit codes: 0 whole, 64 a flag that cannot be used, 74 it cannot be
-read, 75 a process has it open, 76 a newer version wrote it, 77 damage.
+Without --data, DIR is AGENT_FORUM_DATA or ./data. Exit codes: 0 whole, 64 a flag that cannot be
+used, 74 it cannot be read, 75 a process has it open, 76 a newer version wrote it, 77 damage.
 `
 
 const options = {
@@ -67,12 +68,14 @@ async function check(data: string, counting: boolean): Promise<number> {
     onProgress: bar.at,
   })
   bar.stop()
+  const { error } = report
+  if (error !== null && error.exitCode !== 77) throw error
   const lines = describeReport(report)
   if (counting) {
     for (const [type, count] of counts) lines.push(`${type}: ${count}`)
   }
   process.stdout.write(`${lines.join('\n')}\n`)
-  return report.error?.exitCode ?? 0
+  return error?.exitCode ?? 0
 }
 
 function parse(args: string[]): Wish {
@@ -80,12 +83,13 @@ function parse(args: string[]): Wish {
   const { values, positionals } = readArgs({ args, options, allowPositionals: true }, refuse)
   const [name = 'help', ...more] = values.help ? ['help'] : positionals
   if (more.length > 0 || !Object.hasOwn(flagsOf, name)) {
-    throw refuse(`there is no command "wal ${positionals.join(' ')}"`)
+    const meant = suggestion(name, Object.keys(flagsOf), 'wal ')
+    throw refuse(`there is no command "wal ${positionals.join(' ')}"${meant}`)
   }
   const command = name as Wish['command']
   for (const flag of Object.keys(values) as (keyof typeof options)[]) {
     if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
     throw refuse(`wal ${command} takes no --${flag}`)
   }
-  return { command, data: values.data ?? './data', out: values.out, copyTo: values['copy-to'] }
+  return { command, data: dataOf(values.data), out: values.out, copyTo: values['copy-to'] }
 }

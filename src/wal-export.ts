@@ -6,7 +6,8 @@
 // over, and is its owner's alone, for private threads are in it.
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import { codeOf, isOfSystem, storageError } from '../wal/errors.ts'
+import { counted } from '../wal/counted.ts'
+import { codeOf, storageError } from '../wal/errors.ts'
 import { inspectLog } from '../wal/inspect.ts'
 import { ConfigError } from './arguments.ts'
 import { decode } from './forum/records.ts'
@@ -27,18 +28,23 @@ export async function exportLog(data: string, out: string | undefined): Promise<
     lines.flush()
     output.end()
     bar.stop()
-    const said = `${lines.count} records, up to position ${lines.position}`
+    if (error !== null && lines.count === 0) throw error
+    const said = `${counted(lines.count, 'record')}, up to position ${lines.position}`
     if (error !== null) process.stderr.write(`agent-forum: ${said}; then ${error.message}\n`)
-    else if (out !== undefined) process.stdout.write(`${said}, are in ${out}\n`)
+    else if (out !== undefined) process.stdout.write(`${out}: ${said}\n`)
     return error?.exitCode ?? 0
   } catch (error) {
+    if (!(error instanceof OutputError)) throw error
     // Who reads has seen enough, like `head`.
-    if (codeOf(error) === 'EPIPE') return 0
-    throw isOfSystem(error) ? storageError(`write ${out ?? 'to stdout'}`, error) : error
+    if (codeOf(error.cause) === 'EPIPE') return 0
+    throw storageError(`write ${out ?? 'to stdout'}`, error.cause)
   } finally {
     bar.stop()
   }
 }
+
+/** A failure to write, as distinguished from one to read the log. */
+class OutputError extends Error {}
 
 interface Output {
   write(text: string): void
@@ -85,8 +91,12 @@ function newFile(path: string): Output {
   return {
     write: (text) => writeAll(file, Buffer.from(text)),
     end() {
-      fsyncSync(file)
-      closeSync(file)
+      try {
+        fsyncSync(file)
+        closeSync(file)
+      } catch (error) {
+        throw new OutputError('cannot write', { cause: error })
+      }
     },
   }
 }
@@ -98,7 +108,7 @@ function writeAll(file: number, bytes: Buffer): void {
     try {
       written += writeSync(file, bytes, written)
     } catch (error) {
-      if (codeOf(error) !== 'EAGAIN') throw error
+      if (codeOf(error) !== 'EAGAIN') throw new OutputError('cannot write', { cause: error })
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pipeIsFullMs)
     }
   }

@@ -45,7 +45,7 @@ async function repair(dir: string, to: string, error: JournalError): Promise<num
     planRepair({ disk, dir, checkpoints, onProgress }),
   )
   if (plan === null) {
-    throw new JournalError(77, `${error.message}; nothing can be saved of it, restore a backup`)
+    throw new JournalError(77, `${error.finding}; nothing can be saved of it, restore a backup`)
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))

@@ -1,4 +1,4 @@
-// The command line: help, flags and variables, exit codes, signals.
+// The command line: flags and variables, exit codes, signals.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -23,42 +23,27 @@ async function started(t: Test, args: string[], environment: Record<string, stri
   return { program, url: url!, fields }
 }
 
-const flags = [
-  'host',
-  'port',
-  'data',
-  'durability',
-  'public-url',
-  'poll-after',
-  'idempotency-hours',
-  'log-level',
+const wrong: [string, string[], string][] = [
+  ['an unknown command', ['serves'], 'there is no command "serves" (did you mean serve?)'],
+  ['a flag without a command', ['--port', '0'], 'flags follow a command'],
+  ['an impossible value', ['serve', '--port', '65536'], '--port takes a whole number'],
+  [
+    'an address of another machine',
+    ['serve', '--port', '0', '--host', '203.0.113.7'],
+    '203.0.113.7 is not an address of this machine',
+  ],
+  [
+    'a host name that does not exist',
+    ['serve', '--port', '0', '--host', 'forum.invalid'],
+    'the host name forum.invalid cannot be resolved',
+  ],
 ]
-
-t.test('help: asked for in any way: every flag on stdout, exit 0', async (t) => {
-  for (const args of [[], ['serve', '--port', '0', '--help']]) {
-    const { code, stdout, stderr } = await run(args)
-    t.strictSame([code, stderr], [0, ''], args.join(' '))
-    for (const flag of flags) t.match(stdout, `\n  --${flag} `)
-    for (const line of stdout.split('\n')) t.notMatch(line, /\s$/)
-  }
-})
-
-t.test('version: a version and nothing else', async (t) => {
-  const { code, stdout, stderr } = await run(['--version'])
-  t.strictSame([code, stderr], [0, ''])
-  t.match(stdout, /^\d+\.\d+\.\d+\n$/)
-})
-
-const wrong: [string, string[]][] = [
-  ['an unknown command', ['serves']],
-  ['an impossible value', ['serve', '--port', '65536']],
-  ['an address of another machine', ['serve', '--port', '0', '--host', '203.0.113.7']],
-]
-for (const [what, args] of wrong) {
+for (const [what, args, sentence] of wrong) {
   t.test(`arguments: ${what}: one line on stderr, exit 64`, async (t) => {
     const { code, stdout, stderr } = await run(args, { AGENT_FORUM_DATA: dataDirectory(t) })
     t.equal(code, 64)
     t.match(stderr, /^agent-forum: [^\n]+\n$/)
+    t.match(stderr, sentence)
     t.notMatch(stderr, /a bug|\bat .*:\d/)
     t.notMatch(stdout, 'started')
   })

@@ -30,7 +30,8 @@ const longFiles = new Map([
 // http → api → forum → state → actors → wal, never back; a room may leave out the next one. State
 // holds the actors, so it imports their machines; the one way back is to the columns they are held
 // in. main.ts, server.ts and their like put everything together, and hand delivery the commands it
-// may give. Neither swarm nor wal know the forum: a client of its interface, and a library.
+// may give. Neither swarm nor wal know the forum: a client of its interface, whose command line is
+// read like every other, and a library.
 const below: Record<string, readonly string[]> = {
   'src/http': ['src/api', 'src/forum', 'src/state'],
   'src/api': ['src/forum', 'src/state', 'src/actors', 'src/delivery'],
@@ -39,7 +40,7 @@ const below: Record<string, readonly string[]> = {
   'src/actors': ['src/state/column.ts'],
   'src/delivery': ['src/state', 'src/actors'],
   'src/ops': ['src/http', 'src/state', 'wal'],
-  'src/swarm': [],
+  'src/swarm': ['src/arguments.ts'],
   wal: [],
 }
 

@@ -56,7 +56,7 @@ t.test('wal export: a whole log: every record by its names, and 0', async (t) =>
   t.match(records[6], { type: 'reply.posted', thread: 0, content: 'reply 4' })
   const out = `${data}.ndjson`
   const saved = await run(['wal', 'export', '--data', data, '--out', out])
-  t.match(saved, { code: 0, stdout: /^7 records, up to position 7, are in .*\n$/ })
+  t.match(saved, { code: 0, stdout: `${out}: 7 records, up to position 7\n` })
   t.equal(readFileSync(out, 'utf8'), stdout)
   t.equal(statSync(out).mode & 0o777, 0o600)
   const again = await run(['wal', 'export', '--data', data, '--out', out])
@@ -163,6 +163,7 @@ t.test('wal: flags and commands that are not: refused in one line', async (t) =>
     ['exports'],
     ['export', '--to', data],
     ['a', 'b'],
+    ['verfy'],
   ]) {
     const error = await runWal(args).then(
       () => null,
@@ -170,5 +171,6 @@ t.test('wal: flags and commands that are not: refused in one line', async (t) =>
     )
     t.equal(error?.constructor, ConfigError)
     t.match(error?.message, /^[^\n]+; try wal --help$/)
+    if (args[0] === 'verfy') t.match(error?.message, '(did you mean wal verify?)')
   }
 })

@@ -9,11 +9,19 @@ export type JournalExitCode = 74 | 75 | 76 | 77
 export class JournalError extends Error {
   override readonly name = 'JournalError'
   readonly exitCode: JournalExitCode
+  /** The sentence without the advice at its end. */
+  readonly finding: string
 
-  constructor(exitCode: JournalExitCode, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(exitCode: JournalExitCode, finding: string, options: ErrorOptions & Advice = {}) {
+    super(options.advice === undefined ? finding : `${finding}; ${options.advice}`, options)
     this.exitCode = exitCode
+    this.finding = finding
   }
+}
+
+interface Advice {
+  /** What to do. */
+  advice?: string
 }
 
 // libuv has no name for some errors: their code is `UNKNOWN`, or `Unknown system error -122` from a
@@ -61,10 +69,16 @@ export function isUnreadable(error: unknown): boolean {
   return damageCodes.has(codeOf(error))
 }
 
+/** Whether the process, or the system, has as many files open as it may. */
+export function isLackOfFiles(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE'].includes(codeOf(error))
+}
+
 /** Turns a failure of the file system into a JournalError 74 that says what was being done. */
 export function storageError(doing: string, error: unknown): JournalError {
   if (error instanceof JournalError) return error
-  return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, { cause: error })
+  const advice = isLackOfFiles(error) ? { advice: 'raise `ulimit -n`' } : {}
+  return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, { cause: error, ...advice })
 }
 
 /** JournalError 76: `file` has a version of its format that is not known yet. */
@@ -84,9 +98,8 @@ export function damageError(
   position: number,
   what: string,
 ): JournalError {
-  return new JournalError(
-    77,
-    `${file} is damaged at offset ${at}, position ${position}: ${what}; nothing was changed, ` +
-      `run \`agent-forum wal verify --data ${dir}\``,
-  )
+  const repair = `\`agent-forum wal repair --data ${dir} --copy-to DIR2\``
+  return new JournalError(77, `${file} is damaged at offset ${at}, position ${position}: ${what}`, {
+    advice: `nothing was changed; restore a backup, or save what can be saved with ${repair}`,
+  })
 }

@@ -3,8 +3,9 @@
 
 import path from 'node:path'
 import { type CheckedCheckpoint, checkCheckpoints } from './checkpoint-check.ts'
+import { counted } from './counted.ts'
 import { type Disk, realDisk } from './disk.ts'
-import { damageError, JournalError, storageError } from './errors.ts'
+import { damageError, isOfSystem, JournalError, storageError } from './errors.ts'
 import { checkHeads } from './heads.ts'
 import { refuseIfInUse } from './lock.ts'
 import { type LogEnd, type ScanOptions, scanLog } from './scan.ts'
@@ -28,7 +29,8 @@ export interface InspectOptions extends Partial<Pick<ScanOptions, 'onRecord' | '
 
 /**
  * Reads the whole log in `dir`, checks every byte of it, and gives its records to `onRecord`: of a
- * damaged log those before the damage.
+ * damaged log those before the damage. What `onRecord` throws must be no error of the system's,
+ * which would be taken for a failure to read.
  */
 export async function inspectLog(
   dir: string,
@@ -50,6 +52,7 @@ export async function inspectLog(
     }
   } catch (error) {
     if (error instanceof JournalError) report.error = error
+    else if (isOfSystem(error)) report.error = storageError(`read ${dir}`, error)
     else throw error
   }
   return report
@@ -107,8 +110,9 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
     const summary = log?.segments.find((segment) => segment.number === number)
     if (summary !== undefined) {
       const { firstPosition, lastPosition, records, frames } = summary
-      const range = records > 0 ? `positions ${firstPosition}..${lastPosition}` : 'no records'
-      return `${name}: ${size} bytes, ${range}, ${records} records in ${frames} frames`
+      const contents = `${counted(records, 'record')} in ${counted(frames, 'frame')}`
+      if (records === 0) return `${name}: ${size} bytes, ${contents}`
+      return `${name}: ${size} bytes, ${rangeOf(firstPosition, lastPosition)}, ${contents}`
     }
     if (head.kind === 'zero') return `${name}: ${size} bytes, not used yet`
     if (head.kind !== 'good') return `${name}: ${size} bytes, its header cannot be read`
@@ -126,6 +130,10 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
     ...lines,
     `store ${storeId} ends at ${place}, position ${end.position}: ${endings[verdict]}`,
   ]
+}
+
+function rangeOf(first: number, last: number): string {
+  return first === last ? `position ${first}` : `positions ${first}..${last}`
 }
 
 function namesIn(disk: Disk, dir: string): string[] {

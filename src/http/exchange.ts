@@ -88,18 +88,13 @@ export interface ListenOptions {
   behindProxy: boolean
 }
 
-/** Listens on host and port (0: any free one). Rejects when the port cannot be had. */
+/** Listens on host and port (0: any free one). Rejects when it cannot (port-error.ts). */
 export type Listen = (
   host: string,
   port: number,
   handler: Handler,
   options: ListenOptions,
 ) => Promise<Listener>
-
-/** Why a port cannot be had. */
-export function inUse(host: string, port: number): string {
-  return `${host}:${port} is in use, or not an address of this machine`
-}
 
 export interface Listener {
   port: number

@@ -7,7 +7,6 @@ import {
   type Exchange,
   type Handler,
   headBytesMax,
-  inUse,
   type Listener,
   type ListenOptions,
   reasons,
@@ -17,6 +16,7 @@ import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
+import { portError } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
 /** Smaller answers are not counted: the kernel takes them. */
@@ -208,7 +208,7 @@ export function listenNode(
   // Expectations other than 100-continue mean nothing here; Node would answer 417 by itself.
   server.on('checkExpectation', onRequest)
   return new Promise((resolve, reject) => {
-    server.once('error', () => reject(new Error(inUse(host, port))))
+    server.once('error', (error) => reject(portError(host, port, error)))
     server.listen({ host, port, exclusive: true }, () => {
       const { port } = server.address() as AddressInfo
       const stop = () => {

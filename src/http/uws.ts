@@ -21,7 +21,6 @@
 
 import {
   type Exchange,
-  inUse,
   jsonType,
   type Listen,
   reasons,
@@ -32,6 +31,7 @@ import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
+import { findPortError } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
 import type {
   Binding,
@@ -237,7 +237,7 @@ export function listenUws({ uws }: Binding): Listen {
     app.any('/*', serve(null))
     limitConnections(app, load)
     const socket = openPort(uws, app, host, port)
-    if (socket === false) return Promise.reject(new Error(inUse(host, port)))
+    if (socket === false) return findPortError(host, port).then((error) => Promise.reject(error))
     const stop = () => {
       slow.stop()
       uws.us_listen_socket_close(socket)

@@ -6,7 +6,8 @@
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { inUse, type Listener } from '../http/exchange.ts'
+import type { Listener } from '../http/exchange.ts'
+import { portError } from '../http/port-error.ts'
 import { metrics } from './metrics.ts'
 import { readiness } from './readiness.ts'
 import type { Vitals } from './vitals.ts'
@@ -28,7 +29,7 @@ export function serveOperators(port: number, vitals: Vitals): Promise<Listener> 
     answer(response, isReady ? 200 : 503, text)
   })
   return new Promise((resolve, reject) => {
-    server.once('error', () => reject(new Error(inUse(host, port))))
+    server.once('error', (error) => reject(portError(host, port, error)))
     server.listen({ host, port, exclusive: true }, () => {
       const { port } = server.address() as AddressInfo
       const stop = () => {

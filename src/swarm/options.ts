@@ -1,6 +1,6 @@
 // The swarm's flags, checked before anything else happens.
 
-import { parseArgs } from 'node:util'
+import { helpFlag, readArgs } from '../arguments.ts'
 import { UsageError } from './failures.ts'
 
 export type Options = {
@@ -33,7 +33,7 @@ export const help = `agent-forum swarm: agents that publish discussions and then
   --save FILE        keep what a later --verify needs; holds the agents' tokens, mode 0600
   --verify FILE      publish nothing: verify a saved run, with the --corpus or --synthetic it had
   --json FILE        write the report as JSON too
-  --help
+  -h, --help
 
 Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that cannot be used,
 74 the server cannot be reached.
@@ -77,25 +77,20 @@ export function origin(what: string, text: string): string {
 function parseFlags(args: string[]) {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
-  try {
-    return parseArgs({
-      args,
-      options: {
-        corpus: text,
-        synthetic: text,
-        url: text,
-        connections: text,
-        patience: text,
-        'replay-all': flag,
-        save: text,
-        verify: text,
-        json: text,
-        help: flag,
-      },
-    }).values
-  } catch (error) {
-    throw new UsageError((error as Error).message.split('\n')[0])
+  const options = {
+    corpus: text,
+    synthetic: text,
+    url: text,
+    connections: text,
+    patience: text,
+    'replay-all': flag,
+    save: text,
+    verify: text,
+    json: text,
+    help: helpFlag,
   }
+  const refuse = (sentence: string) => new UsageError(`${sentence}; --help lists the flags`)
+  return readArgs({ args, options }, refuse).values
 }
 
 function integer(name: string, text: string, min: number, max: number): number {

@@ -13,6 +13,10 @@ export type Output = { write: (text: string) => unknown; isTTY?: boolean }
 
 export const grouped = (count: number): string => count.toLocaleString('en-US')
 
+/** `1 thread`, `2,000 threads`. */
+export const counted = (count: number, noun: string): string =>
+  `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
+
 /** `seconds`: how long each finished phase took. */
 export class Progress {
   readonly seconds: Record<string, number> = {}

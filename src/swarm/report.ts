@@ -3,7 +3,7 @@
 import { type Client, operations } from './client.ts'
 import type { Feeds } from './feeds.ts'
 import type { Plan } from './plan.ts'
-import { grouped } from './progress.ts'
+import { counted, grouped } from './progress.ts'
 import type { FeedTally, Verification } from './verify.ts'
 
 /**
@@ -126,8 +126,8 @@ export function summary(report: Report): string {
 }
 
 const retriesInWords = (retries: Report['retries']): string =>
-  `${grouped(retries.connection)} connections lost, ${grouped(retries.timeout)} timeouts, ` +
-  `${grouped(retries.unavailable)} answers 503, ${grouped(retries.quota)} answers 429`
+  `${counted(retries.connection, 'connection')} lost, ${counted(retries.timeout, 'timeout')}, ` +
+  `${counted(retries.unavailable, 'answer')} 503, ${counted(retries.quota, 'answer')} 429`
 
 function table(reports: OperationReport[]): string[] {
   const row = (cells: string[]) =>
@@ -154,7 +154,7 @@ function verdict(verification: Verification): string[] {
   const { replays, threads, messages, gatheredFeeds, freshFeeds, differences } = verification
   const outOf = ({ exact, compared }: { exact: number; compared: number }) =>
     `${grouped(exact)} of ${grouped(compared)}`
-  const feeds = (tally: FeedTally) => `${outOf(tally)} feeds exact, ${grouped(tally.items)} items`
+  const feeds = (tally: FeedTally) => `${outOf(tally)} feeds exact, ${counted(tally.items, 'item')}`
   const once = threads.exact === threads.compared ? ', each once' : ''
   const lines = [
     `verified  ${outOf(messages)} messages identical, in order${once}`,
@@ -171,8 +171,7 @@ function verdict(verification: Verification): string[] {
   )
   if (differences.count === 0) return [...lines, 'no difference']
   const shown = differences.first.length
-  const head =
-    differences.count === 1 ? '1 difference' : `${grouped(differences.count)} differences`
+  const head = counted(differences.count, 'difference')
   const which = shown < differences.count ? `, the first ${shown}` : ''
   return [...lines, `${head}${which}:`, ...differences.first.map((what) => `  ${what}`)]
 }

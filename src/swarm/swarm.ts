@@ -18,7 +18,7 @@ import { Feeds } from './feeds.ts'
 import { inLanes } from './lanes.ts'
 import { defaultUrl, help, type Options, origin, parseOptions } from './options.ts'
 import { type Plan, planOf } from './plan.ts'
-import { grouped, type Output, Progress } from './progress.ts'
+import { counted, type Output, Progress } from './progress.ts'
 import { introduce, type Publishing, publishThread } from './publish.ts'
 import { reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
@@ -51,8 +51,9 @@ async function run(options: Options, outputs: Outputs, progress: Progress): Prom
   const { corpus, url, plan } = await prepare(options)
   for (const file of [options.save, options.json]) if (file !== null) await mustBeWritable(file)
   progress.say(
-    `corpus: ${grouped(plan.messageCount)} messages in ${grouped(plan.threads.length)} threads ` +
-      `by ${grouped(plan.agents.length)} agents (${corpus.fingerprint})`,
+    `corpus: ${counted(plan.messageCount, 'message')} in ` +
+      `${counted(plan.threads.length, 'thread')} by ${counted(plan.agents.length, 'agent')} ` +
+      `(${corpus.fingerprint})`,
   )
   const { connections, patienceMs, replayAll } = options
   const client = new Client({ url, connections, patienceMs })

@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Forum } from '../api/harness.ts'
 import { freePort } from '../api/operators.ts'
+import { scriptFlags } from '../script-flags.ts'
 import { inputsOf } from './requests.ts'
 import { openSession, type Session } from './session.ts'
 
@@ -16,23 +16,28 @@ const inputsOfRound = 250
 const nodeMs = 60_000
 const roundsOfNote = 100
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: 'Infinity' },
-    http: { type: 'string', default: 'auto' },
-  },
-})
+const help = `npm run fuzz -- [flags]: sends nodes generated requests, and watches what they answer
 
-const untilMs = performance.now() + Number(values.seconds) * 1000
-const firstSeed = Number(values.seed)
-const lastSeed = firstSeed + Number(values.rounds) - 1
+  --seconds N     for how long; default 60
+  --seed S        the first round's seed; default 1
+  --rounds N      at most so many rounds, of ${inputsOfRound} inputs each
+  --http SERVER   auto (default), uws or node: the HTTP server under the node
+  -h, --help
+
+Exit codes: 0 all is as it must be, 1 something is not, and its seed is printed, 64 a flag that
+cannot be used.
+`
+
+const flags = scriptFlags(help, ['seconds', 'seed', 'rounds', 'http'])
+const http = flags.choice('http', ['auto', 'uws', 'node'])
+const untilMs = performance.now() + flags.number('seconds', 60) * 1000
+const firstSeed = flags.number('seed', 1)
+const lastSeed = firstSeed + flags.number('rounds', Number.MAX_SAFE_INTEGER) - 1
 const parent = mkdtempSync(join(tmpdir(), 'agent-forum-fuzz-'))
 
 async function startNode(name: string): Promise<{ forum: Forum; session: Session }> {
   const operators = await freePort()
-  const flags = ['--http', values.http, '--webhook-allow-private', '--ticket-limit', '0']
+  const flags = ['--http', http, '--webhook-allow-private', '--ticket-limit', '0']
   const forum = new Forum(join(parent, name), ['--ops-port', `${operators}`, ...flags])
   await forum.start()
   return { forum, session: await openSession(forum, operators) }
@@ -81,7 +86,7 @@ try {
 } catch (error) {
   console.error(`\nseed ${seed}: ${(error as Error).message}`)
   console.error(node.forum.log.slice(-2000))
-  console.error(`again: npm run fuzz -- --seed ${seed} --rounds 1 --http ${values.http}`)
+  console.error(`again: npm run fuzz -- --seed ${seed} --rounds 1 --http ${http}`)
   await node.forum.stop('SIGKILL')
   process.exitCode = 1
 } finally {

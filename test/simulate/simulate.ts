@@ -1,15 +1,23 @@
 // npm run simulate -- --seeds N [--seed S]: lives through N seeds from S on, and says what it
 // found. The seed of a failure is printed; `--seed S` alone lives through it again, line by line.
 
-import { parseArgs } from 'node:util'
+import { counted } from '../../wal/counted.ts'
+import { scriptFlags } from '../script-flags.ts'
 import { simulate } from './simulation.ts'
 
-const { values } = parseArgs({
-  options: { seeds: { type: 'string' }, seed: { type: 'string' } },
-})
-const first = Number(values.seed ?? 1)
-const isReplay = values.seed !== undefined && values.seeds === undefined
-const seeds = Number(values.seeds ?? (isReplay ? 1 : 200))
+const help = `npm run simulate -- [flags]: lives through seeds of bad days with a whole node
+
+  --seeds N   how many; default 200
+  --seed S    the first one; default 1. Without --seeds: this one alone, line by line
+  -h, --help
+
+Exit codes: 0 every seed passed, 1 some failed, 64 a flag that cannot be used.
+`
+
+const flags = scriptFlags(help, ['seeds', 'seed'])
+const first = flags.number('seed', 1)
+const isReplay = flags.isGiven('seed') && !flags.isGiven('seeds')
+const seeds = flags.number('seeds', isReplay ? 1 : 200)
 const trace = isReplay ? (line: () => string) => console.log(line()) : undefined
 
 const outcomes = new Map<string, number>()
@@ -32,7 +40,7 @@ for (let seed = first; seed < first + seeds; seed++) {
   }
   const done = seed - first + 1
   if (done % 1000 === 0) {
-    console.log(`${done} seeds, ${failures} failures, ${perSecond(done)} seeds/s`)
+    console.log(`${done} seeds, ${counted(failures, 'failure')}, ${perSecond(done)} seeds/s`)
   }
   // The rest of the process gets its turn too.
   await new Promise((resolve) => setImmediate(resolve))
@@ -41,7 +49,8 @@ const seconds = (performance.now() - begun) / 1000
 const sorted = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1))
 for (const [name, count] of sorted) console.log(`${String(count).padStart(9)}  ${name}`)
 console.log(
-  `${seeds} seeds from ${first}, ${lives} lives, ${records} records, ` +
-    `${failures} failures, ${seconds.toFixed(1)} s, ${perSecond(seeds)} seeds/s`,
+  `${counted(seeds, 'seed')} from ${first}, ${counted(lives, 'node start')}, ` +
+    `${counted(records, 'record')}, ` +
+    `${counted(failures, 'failure')}, ${seconds.toFixed(1)} s, ${perSecond(seeds)} seeds/s`,
 )
 process.exitCode = failures === 0 ? 0 : 1

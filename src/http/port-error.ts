@@ -1,0 +1,38 @@
+// Why an address and port could not be listened on, as a sentence for the operator.
+
+import { createServer } from 'node:net'
+
+/** Explains an error of the `listen` of Node's own servers. */
+export function portError(host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new Error(`${address} is in use by another process`)
+    case 'EACCES':
+      return new Error(
+        `this user may not listen on port ${port}: low ports need CAP_NET_BIND_SERVICE`,
+      )
+    case 'EADDRNOTAVAIL':
+      return new Error(`${host} is not an address of this machine`)
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new Error(`the host name ${host} cannot be resolved`)
+    default:
+      return new Error(`cannot listen on ${address}: ${error.message}`)
+  }
+}
+
+/**
+ * The same for a server that says only that it failed: a socket of Node's own tries in its place.
+ * When that succeeds, whoever had the port has just given it back.
+ */
+export function findPortError(host: string, port: number): Promise<Error> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', (error) => resolve(portError(host, port, error)))
+    probe.listen({ host, port, exclusive: true }, () => {
+      const wasInUse = Object.assign(new Error(), { code: 'EADDRINUSE' })
+      probe.close(() => resolve(portError(host, port, wasInUse)))
+    })
+  })
+}
