@@ -28,7 +28,7 @@ export async function repairLog(data: string, copyTo: string | undefined): Promi
   if (error === null)
     return say(`${data} is whole: there is nothing to repair, and nothing was done`)
   if (error.exitCode !== 77) throw error
-  const unlock = lockDirectory(disk, data)
+  const unlock = await lockDirectory(disk, data)
   try {
     return await repair(data, to, error)
   } catch (thrown) {

@@ -3,6 +3,7 @@
 // all others block, and throw what the system said (`error.code`).
 
 import fs from 'node:fs'
+import { hasLife, showLife } from './life-sign.ts'
 
 /** `create` fails with EEXIST when the path exists; `read` opens directories as well. */
 export type OpenHow = 'read' | 'write' | 'create'
@@ -25,6 +26,10 @@ export interface Disk {
   /** A second name for a file; EEXIST when the name is taken. */
   link(existing: string, path: string): void
   remove(path: string): void
+  readLink(path: string): string
+  /** The two halves of a life sign, as in life-sign.ts. */
+  showLife(path: string): () => void
+  hasLife(path: string): Promise<boolean | null>
 
   /** As `read`. Nobody else may look at `into` before `done`. */
   readLater(
@@ -67,6 +72,9 @@ export const realDisk: Disk = {
   rename: (from, to) => fs.renameSync(from, to),
   link: (existing, path) => fs.linkSync(existing, path),
   remove: (path) => fs.unlinkSync(path),
+  readLink: (path) => fs.readlinkSync(path),
+  showLife,
+  hasLife,
   readLater: (file, into, at, done) => fs.read(file, into, 0, into.length, at, done),
   writeLater: (file, bytes, at, done) => fs.write(file, bytes, 0, bytes.length, at, done),
   removeLater: (path, done) => fs.unlink(path, done),

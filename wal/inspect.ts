@@ -38,7 +38,7 @@ export async function inspectLog(
 ): Promise<LogReport> {
   const report: LogReport = { files: [], torn: [], checkpoints: [], log: null, error: null }
   try {
-    refuseIfInUse(disk, dir)
+    await refuseIfInUse(disk, dir)
     report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
     report.files = listSegments(disk, dir)
     const from = logBegin(report.files)

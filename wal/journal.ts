@@ -98,7 +98,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { onRecord, onProgress, onNotice = () => {} } = options
   const limits = limitsOf(options.segmentBytes ?? segmentBytesDefault)
   makeDirectory(disk, dir)
-  const unlock = lockDirectory(disk, dir)
+  const unlock = await lockDirectory(disk, dir)
   try {
     const from = await startOf(options.from ?? 0, disk, dir)
     const end = await scanLog({ disk, dir, from, onRecord, onProgress })

@@ -8,7 +8,11 @@
 // `lock` before it removes the rest, so who comes late with an old view makes a name that is not
 // in the chain, sees that, and looks again.
 //
-// Not covered: two machines, or containers that cannot see each other's processes, on one volume.
+// An owner in another PID namespace, such as another container on the same volume, is not in this
+// one's /proc. A life sign, the socket `lock.TOKEN.socket`, shows whether it lives (life-sign.ts).
+//
+// Refused when it cannot be told: an owner in another namespace without a life sign, and one on
+// another machine. Not covered: a machine that has the name of the owner's.
 
 import { randomBytes } from 'node:crypto'
 import os from 'node:os'
@@ -23,48 +27,51 @@ interface Owner {
   /** Clock ticks from boot to the start of the process; null where the system does not tell. */
   startTicks: string | null
   bootId: string | null
+  /** Null: it cannot see itself in /proc. Absent in locks of older versions. */
+  pidNamespace?: string | null
   host: string
 }
 
 const attemptsMax = 100
 
 /**
- * Takes the lock of `dir` and returns what gives it back. Throws JournalError 75 when a living
- * process has it, 74 when the directory cannot be written.
+ * Takes the lock of `dir` and resolves to what gives it back. Rejects with JournalError 75 when a
+ * living process has it, 74 when the directory cannot be written.
  */
-export function lockDirectory(disk: Disk, dir: string): () => void {
+export async function lockDirectory(disk: Disk, dir: string): Promise<() => void> {
   const own = thisProcess(disk)
   const ownFile = path.join(dir, `lock.${own.token}.tmp`)
   try {
     try {
       createEvenIfFull(disk, dir, ownFile, JSON.stringify(own))
-      take(disk, dir, ownFile, own)
+      await take(disk, dir, ownFile, own)
     } finally {
       removeIfThere(disk, ownFile)
     }
   } catch (error) {
     throw storageError(`lock ${dir}`, error)
   }
+  const endLife = disk.showLife(lifePath(dir, own))
   return () => {
     try {
       disk.remove(path.join(dir, 'lock'))
     } catch {
       // It stays as a dead owner's.
     }
+    endLife()
   }
 }
 
-/** Throws JournalError 75 when a living process has the directory. Changes nothing. */
-export function refuseIfInUse(disk: Disk, dir: string): void {
-  const last = readChain(disk, dir).at(-1)
-  if (last !== undefined && isAlive(disk, last)) throw inUse(dir, last)
+/** Rejects with JournalError 75 when a living process has the directory. Changes nothing. */
+export async function refuseIfInUse(disk: Disk, dir: string): Promise<void> {
+  await refuseUnlessDead(disk, dir, readChain(disk, dir).at(-1))
 }
 
-function take(disk: Disk, dir: string, ownFile: string, own: Owner): void {
+async function take(disk: Disk, dir: string, ownFile: string, own: Owner): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const chain = readChain(disk, dir)
     const last = chain.at(-1)
-    if (last !== undefined && isAlive(disk, last)) throw inUse(dir, last)
+    await refuseUnlessDead(disk, dir, last)
     const name = last === undefined ? 'lock' : `lock.after-${last.token}`
     if (!linkNew(disk, ownFile, path.join(dir, name))) continue
     if (last === undefined) return
@@ -82,53 +89,118 @@ function readChain(disk: Disk, dir: string): Owner[] {
   for (let name = 'lock'; ; name = `lock.after-${chain.at(-1)!.token}`) {
     const text = readText(disk, path.join(dir, name))
     if (text === null) return chain
-    chain.push(parseOwner(text, `broken-${chain.length}`))
+    chain.push(parseOwner(path.join(dir, name), text, `broken-${chain.length}`))
   }
 }
 
 function moveToFront(disk: Disk, dir: string, name: string, dead: Owner[]): void {
   disk.rename(path.join(dir, name), path.join(dir, 'lock'))
-  for (const { token } of dead) {
-    const left = path.join(dir, `lock.after-${token}`)
+  for (const owner of dead) {
+    const left = path.join(dir, `lock.after-${owner.token}`)
     if (left !== path.join(dir, name)) removeIfThere(disk, left)
+    removeIfThere(disk, lifePath(dir, owner))
   }
 }
 
-// A lock is linked when it is written, so a broken one is what a power loss left of it. Two in a
-// chain need tokens that differ, or the chain would have no end.
-function parseOwner(text: string, token: string): Owner {
+function lifePath(dir: string, { token }: Owner): string {
+  return path.join(dir, `lock.${token}.socket`)
+}
+
+// A lock is linked when it is written, so one that is no JSON is what a power loss left of it. Two
+// in a chain need tokens that differ, or the chain would have no end. What is JSON and no owner was
+// written by something else, of which nothing is known.
+function parseOwner(file: string, text: string, token: string): Owner {
+  let owner: unknown
   try {
-    return JSON.parse(text) as Owner
+    owner = JSON.parse(text)
   } catch {
     return { token, pid: 0, startTicks: null, bootId: null, host: os.hostname() }
   }
+  if (isOwner(owner)) return owner
+  throw new JournalError(
+    75,
+    `${file} does not say which process has the directory; make sure that none has, then remove it`,
+  )
 }
 
-function isAlive(disk: Disk, owner: Owner): boolean {
-  if (owner.pid === 0) return false
+function isOwner(value: unknown): value is Owner {
+  const { token, pid, startTicks, bootId, pidNamespace, host } = (value ?? {}) as Partial<Owner>
+  const isTextOrNull = (field: unknown) => field === null || typeof field === 'string'
+  return (
+    typeof token === 'string' &&
+    /^[\w-]+$/.test(token) &&
+    Number.isSafeInteger(pid) &&
+    isTextOrNull(startTicks) &&
+    isTextOrNull(bootId) &&
+    isTextOrNull(pidNamespace ?? null) &&
+    typeof host === 'string'
+  )
+}
+
+/** Rejects with JournalError 75 unless there is no owner, or it is known to be dead. */
+async function refuseUnlessDead(disk: Disk, dir: string, owner: Owner | undefined): Promise<void> {
+  if (owner === undefined || owner.pid === 0) return
+  const lock = path.join(dir, 'lock')
+  const user = `process ${owner.pid}`
   const bootId = readBootId(disk)
-  // This machine was started again since, or it is another machine's and nobody here can tell.
-  if (bootId !== owner.bootId) return owner.host !== os.hostname()
-  if (bootId !== null) return readStartTicks(disk, owner.pid) === owner.startTicks
+  if (bootId !== owner.bootId) {
+    if (owner.host === os.hostname()) return // this machine was started again since
+    const where = `${user} on ${owner.host}`
+    throw inUse(`${dir} is in use by ${where}; if that machine is gone, remove ${lock}`)
+  }
+  if (bootId !== null && !isVisible(disk, owner)) {
+    const isAlive = await disk.hasLife(lifePath(dir, owner))
+    if (isAlive === false) return
+    const where = `${user} of another PID namespace, as of another container`
+    if (isAlive) throw inUse(`${dir} is in use by ${where} (host name ${owner.host})`)
+    throw inUse(
+      `${dir} may be in use by ${where} (host name ${owner.host}), and it cannot be told from ` +
+        `here whether that still runs; make sure that it does not, then remove ${lock}`,
+    )
+  }
+  if (isRunning(disk, owner)) throw inUse(`${dir} is in use by ${user}`)
+}
+
+function inUse(sentence: string): JournalError {
+  return new JournalError(75, sentence)
+}
+
+/** Whether a process of this boot would be found in this process's /proc. */
+function isVisible(disk: Disk, { pidNamespace }: Owner): boolean {
+  if (pidNamespace === undefined) return true // written by an older version
+  return pidNamespace !== null && pidNamespace === readPidNamespace(disk)
+}
+
+function isRunning(disk: Disk, { bootId, pid, startTicks }: Owner): boolean {
+  if (bootId !== null) return readStartTicks(disk, pid) === startTicks
   try {
-    process.kill(owner.pid, 0)
+    process.kill(pid, 0)
     return true
   } catch (error) {
     return codeOf(error) === 'EPERM'
   }
 }
 
-function inUse(dir: string, { pid, host }: Owner): JournalError {
-  const where = host === os.hostname() ? '' : ` on ${host}`
-  const hint = where === '' ? '' : `; if that machine is gone, remove ${path.join(dir, 'lock')}`
-  return new JournalError(75, `${dir} is in use by process ${pid}${where}${hint}`)
-}
-
 function thisProcess(disk: Disk): Owner {
   const { pid } = process
-  const token = randomBytes(8).toString('hex')
-  const startTicks = readStartTicks(disk, pid)
-  return { token, pid, startTicks, bootId: readBootId(disk), host: os.hostname() }
+  return {
+    token: randomBytes(8).toString('hex'),
+    pid,
+    startTicks: readStartTicks(disk, pid),
+    bootId: readBootId(disk),
+    pidNamespace: readPidNamespace(disk),
+    host: os.hostname(),
+  }
+}
+
+/** Null where /proc is missing, or is that of another namespace, in which pids differ. */
+function readPidNamespace(disk: Disk): string | null {
+  try {
+    const isOwnProc = disk.readLink('/proc/self') === `${process.pid}`
+    return isOwnProc ? disk.readLink('/proc/self/ns/pid') : null
+  } catch {
+    return null
+  }
 }
 
 function readBootId(disk: Disk): string | null {

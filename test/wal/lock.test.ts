@@ -91,7 +91,7 @@ t.test('a dead owner in every way it can be dead: taken over', async (t) => {
   })) {
     const disk = new SimulatedDisk(1)
     disk.overwrite(`${dir}/lock`, ownerFile(changes))
-    const unlock = lockDirectory(disk, dir)
+    const unlock = await lockDirectory(disk, dir)
     unlock()
     t.same(disk.list(dir), [], why)
   }
@@ -100,13 +100,14 @@ t.test('a dead owner in every way it can be dead: taken over', async (t) => {
 t.test('the owner is on another machine: refused, and says what to remove', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, ownerFile({ bootId: 'boot-9', host: 'elsewhere' }))
-  t.throws(() => lockDirectory(disk, dir), /process \d+ on elsewhere; .* remove \/data\/lock/)
+  await t.rejects(lockDirectory(disk, dir), /process \d+ on elsewhere; .* remove \/data\/lock/)
 })
 
 t.test('a lock that a power loss emptied: taken over', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, Buffer.alloc(40))
-  lockDirectory(disk, dir)()
+  const unlock = await lockDirectory(disk, dir)
+  unlock()
   t.same(disk.list(dir), [])
 })
 
@@ -114,7 +115,8 @@ t.test('a lock and its heir that a power loss emptied: taken over', async (t) =>
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, Buffer.alloc(40))
   disk.overwrite(`${dir}/lock.after-broken-0`, Buffer.alloc(0))
-  lockDirectory(disk, dir)()
+  const unlock = await lockDirectory(disk, dir)
+  unlock()
   t.same(disk.list(dir), [])
 })
 
@@ -122,9 +124,43 @@ t.test('who took over a dead lock died before it was done: taken over again', as
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, ownerFile({ bootId: 'boot-0' }))
   disk.overwrite(`${dir}/lock.after-a1`, ownerFile({ token: 'b2', bootId: 'boot-0' }))
-  lockDirectory(disk, dir)()
+  const unlock = await lockDirectory(disk, dir)
+  unlock()
   t.same(disk.list(dir), [])
 })
+
+t.test(
+  'a lock that is JSON and names no owner: refused with 75, and says what to do',
+  async (t) => {
+    const whole = JSON.parse(`${ownerFile({})}`)
+    const wrong = [null, {}, [], 0, 'text', { ...whole, token: '../a' }, { ...whole, pid: '1' }]
+    for (const content of wrong) {
+      const disk = new SimulatedDisk(1)
+      const text = JSON.stringify(content)
+      disk.overwrite(`${dir}/lock`, Buffer.from(text))
+      await t.rejects(lockDirectory(disk, dir), {
+        exitCode: 75,
+        message: /^\/data\/lock does not say which process .* then remove it$/,
+      })
+      t.same(disk.bytesOf(`${dir}/lock`), Buffer.from(text), 'it is as it was')
+      t.same(disk.list(dir), ['lock'])
+    }
+  },
+)
+
+t.test(
+  'an owner in another PID namespace without a life sign: refused, and says why',
+  async (t) => {
+    for (const pidNamespace of ['pid:[2]', null]) {
+      const disk = new SimulatedDisk(1)
+      disk.overwrite(`${dir}/lock`, ownerFile({ pidNamespace, host: 'container-1' }))
+      await t.rejects(lockDirectory(disk, dir), {
+        exitCode: 75,
+        message: /may be in use by process \d+ of another PID .* remove \/data\/lock$/,
+      })
+    }
+  },
+)
 
 t.test('many processes start on a dead lock at once: one gets it, the others 75', async (t) => {
   const where = t.testdir({})
@@ -133,9 +169,9 @@ t.test('many processes start on a dead lock at once: one gets it, the others 75'
   const racing = `
     import { lockDirectory } from '${lockUrl}'
     import { realDisk } from '${diskUrl}'
-    process.stdin.once('data', () => {
+    process.stdin.once('data', async () => {
       try {
-        lockDirectory(realDisk, process.argv[1])
+        await lockDirectory(realDisk, process.argv[1])
         console.log('got')
       } catch (error) {
         console.log(error.exitCode)

@@ -215,6 +215,25 @@ export class SimulatedDisk implements Disk {
     this.#change(new Map([[name, null]]))
   }
 
+  readLink(name: string): string {
+    this.#alive()
+    const links = new Map([
+      ['/proc/self', `${process.pid}`],
+      ['/proc/self/ns/pid', 'pid:[1]'],
+    ])
+    const target = links.get(name)
+    if (target === undefined) throw failure('ENOENT', name)
+    return target
+  }
+
+  showLife(): () => void {
+    return () => {}
+  }
+
+  hasLife(): Promise<boolean | null> {
+    return Promise.resolve(null)
+  }
+
   readLater(
     file: number,
     into: Uint8Array,
