@@ -5,6 +5,7 @@
 // T2. While one is written, nobody waits longer than a slice of it.
 
 import type { Logger } from 'pino'
+import type { BadPage } from '../wal/checkpoint-reader.ts'
 import { Checkpoints, type Taken } from '../wal/checkpoints.ts'
 import { type Disk, realDisk } from '../wal/disk.ts'
 import { JournalError } from '../wal/errors.ts'
@@ -13,7 +14,8 @@ import { inSlicesOf, type Pause } from '../wal/pace.ts'
 import type { Config } from './config.ts'
 import { logNotices } from './ops/log.ts'
 import { type CheckpointStats, noCheckpoints } from './ops/vitals.ts'
-import { formVersion, whatIsFilled, whatIsSaved } from './state/saved.ts'
+import { Scrub } from './scrub.ts'
+import { formVersion, storesOf, whatIsFilled, whatIsSaved } from './state/saved.ts'
 import type { State } from './state/state.ts'
 
 const checkEveryMs = 1_000
@@ -24,8 +26,10 @@ const bytesAtStopMin = 1 << 20
 
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
+  /** Reads their page files again and again, and mends them. */
+  readonly scrub: Scrub
   /** What is wrong with them, until the next one is taken. */
-  complaints: string[] = []
+  #complaints: string[] = []
   readonly #checkpoints: Checkpoints
   readonly #log: Logger
   /** Bytes of log between two; 0: none are taken. */
@@ -40,7 +44,7 @@ export class CheckpointSchedule {
   #timer: NodeJS.Timeout | null = null
 
   constructor(
-    { data: dir, checkpointMb }: Pick<Config, 'data' | 'checkpointMb'>,
+    { data: dir, checkpointMb, scrubHours }: Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'>,
     log: Logger,
     { disk = realDisk, pause }: { disk?: Disk | undefined; pause?: Pause | undefined } = {},
   ) {
@@ -49,13 +53,21 @@ export class CheckpointSchedule {
     this.#pause = pause
     const onNotice = logNotices(log)
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+    const kept = () => this.#checkpoints.kept
+    const renew = (pages: readonly BadPage[]) => this.#renew(pages)
+    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew })
+  }
+
+  /** What an operator should know. */
+  get complaints(): string[] {
+    return [...this.#complaints, ...this.scrub.complaints]
   }
 
   /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
   async load(storeId: string | null, fresh: () => State): Promise<number> {
     const position = await this.#checkpoints.load(storeId, () => whatIsFilled(fresh()))
     this.stats.position = position
-    this.complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
+    this.#complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
     return position
   }
 
@@ -64,6 +76,7 @@ export class CheckpointSchedule {
     this.#journal = journal
     this.#state = state
     this.#checkpoints.settle()
+    this.scrub.begin(this.#checkpoints.rebuilt)
     if (this.#everyBytes === 0) return
     this.#timer = setInterval(() => {
       const isDue = this.#bytesSince() >= this.#everyBytes
@@ -74,6 +87,7 @@ export class CheckpointSchedule {
   /** Takes a last one if that makes the next start faster. Nothing changes any more. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
+    await this.scrub.stop()
     await this.#taking
     if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
     if (this.#bytesSince() >= bytesAtStopMin) await this.take()
@@ -85,6 +99,15 @@ export class CheckpointSchedule {
       this.#taking = null
     })
     return this.#taking
+  }
+
+  /** Takes one that writes these pages anew, which memory has. Resolves to whether it is taken. */
+  async #renew(pages: readonly BadPage[]): Promise<boolean> {
+    await this.#taking
+    this.#checkpoints.renew(pages, storesOf(this.#state!))
+    const { taken } = this.stats
+    await this.take()
+    return this.stats.taken > taken
   }
 
   #bytesSince(): number {
@@ -107,7 +130,7 @@ export class CheckpointSchedule {
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1
-      this.complaints = [`the last checkpoint failed: ${error.message}`]
+      this.#complaints = [`the last checkpoint failed: ${error.message}`]
       this.#notBeforeMs = performance.now() + retryAfterMs
       this.#log.error({ why: error.message }, 'checkpoint_failed')
     }
@@ -115,7 +138,7 @@ export class CheckpointSchedule {
 
   #note({ number, position, bytes }: Taken, begunMs: number, beginMs: number): void {
     const { stats } = this
-    this.complaints = []
+    this.#complaints = []
     stats.taken += 1
     stats.position = position
     stats.bytes = bytes

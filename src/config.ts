@@ -9,6 +9,7 @@ import {
   certificateOf,
   choiceOf,
   durabilityOf,
+  hoursOf,
   numberOf,
   originOf,
   type Setting,
@@ -49,12 +50,16 @@ export interface Config {
   idempotencyHours: number
   /** MiB of log after which a checkpoint is taken; 0: none are taken. */
   checkpointMb: number
+  /** Hours between two scrubs of the page files; 0: none. */
+  scrubHours: number
   logLevel: string
 }
 
 const variablePrefix = 'AGENT_FORUM_'
 /** There is no flag for it: command lines are shown to every user of a machine. */
 const secretVariable = 'AGENT_FORUM_SECRET'
+/** A timer lasts no longer than 596. */
+const timerHoursMax = 500
 const secretCharactersMin = 32
 /** More than a node can do in the time; as many fit in memory. */
 const quotaMax = 10_000_000
@@ -132,6 +137,11 @@ const flags = {
     preset: '128',
     help: 'a checkpoint after so much log, which bounds what a start replays; 0: none are taken',
   },
+  'scrub-hours': {
+    value: 'H',
+    preset: '24',
+    help: 'page files are read and damage in them is mended, every so often; 0: never',
+  },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>
 
@@ -182,6 +192,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),
     webhookCa: certificateOf(setting('webhook-ca')),
     idempotencyHours: number('idempotency-hours', 1, 8_760),
+    scrubHours: hoursOf(setting('scrub-hours'), timerHoursMax),
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
     logLevel: choiceOf(setting('log-level'), ['debug', 'info', 'warn', 'error', 'silent']),
   }

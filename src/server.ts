@@ -86,7 +86,7 @@ export async function startNode(
   const { meter } = edge
   const checkpoints = new CheckpointSchedule(config, log, ground)
   const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
-  vitals.checkpoints = checkpoints.stats
+  Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
   // This takes the directory at once, so a second start hears of it before it hears of the port.
   const recovering = recover(config, vitals, checkpoints, log, ground)
   await Promise.race([recovering, nextTurn()])

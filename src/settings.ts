@@ -24,6 +24,13 @@ export function numberOf({ name, text }: Setting, min: number, max: number): num
   throw new ConfigError(`${name} takes a whole number from ${min} to ${max}, not "${text}"`)
 }
 
+/** From 0 to `max`, fractions too. */
+export function hoursOf({ name, text }: Setting, max: number): number {
+  const value = Number(text)
+  if (/^\d+(?:\.\d+)?$/.test(text) && value <= max) return value
+  throw new ConfigError(`${name} takes hours from 0 to ${max}, not "${text}"`)
+}
+
 export function switchOf({ name, text }: Setting): boolean {
   if (['on', 'true', '1'].includes(text)) return true
   if (['off', 'false', '0', ''].includes(text)) return false

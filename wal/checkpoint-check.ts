@@ -1,10 +1,11 @@
 // Reads checkpoints for tools: whether each is whole, without filling anything.
 
 import { manifestNumbers, type Place, readManifest } from './checkpoint-files.ts'
-import { BadCheckpoint, verifyPages } from './checkpoint-reader.ts'
-import { codeOf, isUnreadable, messageOf, newerError } from './errors.ts'
-import { checkpointVersion, type Manifest, manifestName } from './manifest.ts'
+import { BadCheckpoint, type BadPage, beyondParity, verifyPages } from './checkpoint-reader.ts'
+import { newerError } from './errors.ts'
+import { checkpointVersion, type Manifest, manifestName, parityName } from './manifest.ts'
 import type { Pause } from './pace.ts'
+import { Sidecars } from './sidecar.ts'
 
 export interface CheckedCheckpoint {
   name: string
@@ -12,6 +13,10 @@ export interface CheckedCheckpoint {
   manifest: Manifest | null
   /** Why not. */
   why: string
+  /** Pages that are damaged, and that a start would rebuild from parity. */
+  rebuilt: BadPage[]
+  /** Names of parity files that are damaged, which costs nothing yet. */
+  badParity: string[]
 }
 
 const unpaced: Pause = () => null
@@ -28,16 +33,27 @@ export async function checkCheckpoint(place: Place, number: number): Promise<Che
   const name = manifestName(number)
   const read = readManifest(place, number)
   if (read.kind === 'newer') throw newerError(name, read.version, checkpointVersion)
-  if (read.kind === 'bad') return { name, manifest: null, why: read.why }
+  const rebuilt: BadPage[] = []
+  const badParity: string[] = []
+  const found = { name, rebuilt, badParity }
+  const bad = (why: string): CheckedCheckpoint => ({ ...found, manifest: null, why })
+  if (read.kind === 'bad') return bad(read.why)
   const { manifest } = read
+  const sidecars = new Sidecars(place, manifest)
+  const lost: BadPage[] = []
   try {
     for (const file of manifest.files.keys()) {
-      await verifyPages(manifest, file, { ...place, pause: unpaced })
+      for (const page of await verifyPages(manifest, file, { ...place, pause: unpaced })) {
+        const list = (await sidecars.rebuild(page)) === null ? lost : rebuilt
+        list.push(page)
+      }
+      if (await sidecars.isDamaged(file)) badParity.push(parityName(file))
     }
-    return { name, manifest, why: '' }
   } catch (error) {
-    const isGone = codeOf(error) === 'ENOENT' || isUnreadable(error)
-    if (!isGone && !(error instanceof BadCheckpoint)) throw error
-    return { name, manifest: null, why: messageOf(error) }
+    if (error instanceof BadCheckpoint) return bad(error.message)
+    throw error
+  } finally {
+    await sidecars.close()
   }
+  return lost.length === 0 ? { ...found, manifest, why: '' } : bad(beyondParity(lost))
 }

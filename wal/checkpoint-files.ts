@@ -11,7 +11,14 @@ import {
   writeAllLater,
 } from './disk.ts'
 import { isOfSystem, isUnreadable, messageOf } from './errors.ts'
-import { decodeManifest, manifestName, numberIn, pagesName, type ReadManifest } from './manifest.ts'
+import {
+  decodeManifest,
+  manifestName,
+  numberIn,
+  pagesName,
+  parityName,
+  type ReadManifest,
+} from './manifest.ts'
 
 export interface Place {
   disk: Disk
@@ -91,10 +98,11 @@ export async function removeAttempt({ disk, dir }: Place, number: number): Promi
   await remove(manifestName(number))
   await ifPossible(syncDirectoryLater(disk, dir)) // a manifest never outlives its pages
   await remove(pagesName(number))
+  await remove(parityName(number))
 }
 
 /** What is not there, or stays until the next start, does no harm: nobody reads it. */
-async function ifPossible(work: Promise<void>): Promise<void> {
+export async function ifPossible(work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
@@ -105,13 +113,13 @@ async function ifPossible(work: Promise<void>): Promise<void> {
 /** Removes what a crash left half made. */
 export function removeUnfinished({ disk, dir }: Place): void {
   for (const name of disk.list(dir)) {
-    if (/^\d{10}\.(checkpoint|pages)\.tmp$/.test(name)) disk.remove(path.join(dir, name))
+    if (/^\d{10}\.(checkpoint|pages|parity)\.tmp$/.test(name)) disk.remove(path.join(dir, name))
   }
 }
 
 /**
- * Removes older manifests than those kept, then the pages that only they named: a manifest never
- * outlives its pages.
+ * Removes older manifests than those kept, then the pages that only they named, and their parity: a
+ * manifest never outlives its pages.
  */
 export async function removeUnneeded(
   { disk, dir }: Place,
@@ -132,7 +140,8 @@ export async function removeUnneeded(
   )
   await remove(
     names.filter(
-      (name) => /\.pages$/.test(name) && isOld(numberIn(name)) && !pages.has(numberIn(name)),
+      (name) =>
+        /\.(?:pages|parity)$/.test(name) && isOld(numberIn(name)) && !pages.has(numberIn(name)),
     ),
   )
 }

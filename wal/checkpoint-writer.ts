@@ -2,6 +2,7 @@
 // changing.
 //
 //   stores ──page──▶ │ piece, 1 MiB │ ──▶ file ──sync──▶ …     one piece fills while one is written
+//                            └──▶ parity file
 //
 // Every few pieces are synced, so that the last sync is short and holds up none of the log's.
 
@@ -16,8 +17,8 @@ import {
   type Rows,
   type Stores,
 } from './paged-store.ts'
+import { blockBytes, ParityBuilder, pieceBytes, piecesPerStripe } from './parity.ts'
 
-const pieceBytes = 1024 * 1024
 const piecesPerSync = 8
 export const rowPageBytes = 64 * 1024
 
@@ -25,8 +26,11 @@ export interface WriteOptions {
   disk: Disk
   /** Open, empty. */
   file: number
-  /** Its number. */
+  /** Open, empty: gets the parity of the pages. */
+  parityFile: number
+  /** The number of both, and the store they are of. */
   number: number
+  storeId: string
   /** Asked after every page. */
   pause: Pause
 }
@@ -70,7 +74,7 @@ async function writeChanged(
     const table = new PageTable(bytes, store.pageBytes)
     tables.set(name, table)
     for (let page = 0; page < table.pages; page++) {
-      if (!out.fits(table.lengthOf(page))) await out.flush()
+      await out.makeRoom(table.lengthOf(page))
       const changed = store.frozen(page)
       if (changed === null) {
         const { files, offsets, crcs } = before!
@@ -97,7 +101,7 @@ async function writeRows(
   let filled = 0
   let bytes = 0
   const endPage = async () => {
-    if (!out.fits(filled)) await out.flush()
+    await out.makeRoom(filled)
     const whole = page.subarray(0, filled)
     places.push({ offset: out.offset, crc: crc32(whole) })
     out.add(whole)
@@ -135,6 +139,7 @@ export function freezeAll(
 
 class Pieces {
   readonly #options: WriteOptions
+  readonly #parity: ParityBuilder
   #filling = Buffer.allocUnsafeSlow(pieceBytes)
   #spare = Buffer.allocUnsafeSlow(pieceBytes)
   #filled = 0
@@ -143,7 +148,13 @@ class Pieces {
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: WriteOptions) {
+    const { disk, parityFile, storeId, number, pause } = options
     this.#options = options
+    this.#parity = new ParityBuilder(
+      { storeId, number },
+      (bytes, at) => writeAllLater(disk, parityFile, bytes, at),
+      pause,
+    )
   }
 
   /** Where in the file the next page comes to lie. */
@@ -151,32 +162,29 @@ class Pieces {
     return this.#written + this.#filled
   }
 
-  fits(bytes: number): boolean {
-    return this.#filled + bytes <= pieceBytes
+  /** Resolves when a page of this length can be added: there is room for what of it overflows. */
+  async makeRoom(bytes: number): Promise<void> {
+    if (bytes === pieceBytes) this.#align()
+    if (this.#filled + bytes >= pieceBytes) await this.#writing
   }
 
   add(page: Uint8Array): void {
-    this.#filling.set(page, this.#filled)
-    this.#filled += page.length
-  }
-
-  /** Waits for the piece before, then has this one written. */
-  async flush(): Promise<void> {
-    const piece = this.#filling.subarray(0, this.#filled)
-    const at = this.#written
-    this.#written += this.#filled
-    this.#filled = 0
-    const before = this.#writing
-    ;[this.#filling, this.#spare] = [this.#spare, this.#filling]
-    await before
-    this.#writing = this.#write(piece, at)
-    this.#writing.catch(() => {}) // whoever waits for it next hears of it
+    const fitting = page.subarray(0, pieceBytes - this.#filled)
+    this.#filling.set(fitting, this.#filled)
+    this.#filled += fitting.length
+    if (this.#filled < pieceBytes) return
+    this.#flush()
+    const rest = page.subarray(fitting.length)
+    this.#filling.set(rest)
+    this.#filled = rest.length
   }
 
   /** Resolves when all is written, to its bytes. The last of them are not synced yet. */
   async finish(): Promise<number> {
-    if (this.#filled > 0) await this.flush()
     await this.#writing
+    if (this.#filled > 0) this.#flush()
+    await this.#writing
+    await this.#parity.finish()
     return this.#written
   }
 
@@ -185,12 +193,33 @@ class Pieces {
     await this.#writing.catch(() => {})
   }
 
-  async #write(piece: Uint8Array, at: number): Promise<void> {
-    const { disk, file } = this.#options
-    await writeAllLater(disk, file, piece, at)
+  /** The next page begins with a block (parity.ts, P2). */
+  #align(): void {
+    const aligned = Math.ceil(this.#filled / blockBytes) * blockBytes
+    this.#filling.fill(0, this.#filled, aligned)
+    this.#filled = aligned
+  }
+
+  /** Has the piece written; the one before is. */
+  #flush(): void {
+    const [piece, length, at] = [this.#filling, this.#filled, this.#written]
+    this.#written += length
+    this.#filled = 0
+    ;[this.#filling, this.#spare] = [this.#spare, this.#filling]
+    this.#writing = this.#write(piece, length, at)
+    this.#writing.catch(() => {}) // whoever waits for it next hears of it
+  }
+
+  async #write(piece: Buffer, length: number, at: number): Promise<void> {
+    const { disk, file, parityFile } = this.#options
+    await writeAllLater(disk, file, piece.subarray(0, length), at)
+    await this.#parity.add(piece, length)
     this.#count++
     if (this.#count % piecesPerSync === 0) {
       await settled((done) => disk.dataSyncLater(file, done))
+    }
+    if (this.#count % (piecesPerSync * piecesPerStripe) === 0) {
+      await settled((done) => disk.dataSyncLater(parityFile, done))
     }
   }
 }

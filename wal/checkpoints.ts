@@ -1,7 +1,8 @@
 // The checkpoints of a directory: takes them, keeps two, and finds the newest good one at a start.
 //
-//   take: freeze ─▶ pages written, synced ─▶ log synced up to `position` ─▶ manifest.tmp, synced
-//         ─▶ renamed, directory synced ─▶ read back ─▶ what no kept one needs is removed
+//   take: freeze ─▶ pages and their parity written, synced ─▶ log synced up to `position`
+//         ─▶ manifest.tmp, synced ─▶ renamed, directory synced ─▶ read back
+//         ─▶ what no kept one needs is removed
 //
 // C1. A manifest has its name only when all it names is durable, the log up to its position too.
 // C2. Two are kept, and the log since the older one. Nothing is removed before the new one is
@@ -9,43 +10,56 @@
 // C3. The manifest of a checkpoint that cannot be used is put aside, never removed, and only after
 //     the start has succeeded without it: a start that is refused changes nothing. Its pages go
 //     when no kept manifest names them.
+//     A page that was rebuilt is mended in its file by the scrub (scrub.ts), after the start.
 // C4. A checkpoint that fails leaves things as they were; the next one has another number.
 
 import path from 'node:path'
 import {
   isWritten,
-  manifestNumbers,
   nextNumber,
   type Place,
-  readManifest,
   removeAttempt,
   removeUnfinished,
   removeUnneeded,
   writeManifest,
   writeWhole,
 } from './checkpoint-files.ts'
-import { BadCheckpoint, readPages, verifyPages } from './checkpoint-reader.ts'
+import {
+  BadCheckpoint,
+  type BadPage,
+  beyondParity,
+  placesOf,
+  readPages,
+  verifyPages,
+} from './checkpoint-reader.ts'
+import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
 import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
 import { type Disk, syncDirectory } from './disk.ts'
-import { isOfSystem, JournalError, messageOf, newerError, storageError } from './errors.ts'
+import { isOfSystem, messageOf, storageError } from './errors.ts'
 import type { Journal, Notice } from './journal.ts'
 import {
-  checkpointVersion,
   encodeManifest,
   type Manifest,
   manifestName,
   packFacts,
   pagesName,
+  parityName,
   unpackFacts,
   unpackRows,
 } from './manifest.ts'
 import { inSlicesOf, type Pause } from './pace.ts'
-import { Bytes, type Filled, liveBytes, type Rows, type Stores } from './paged-store.ts'
+import {
+  Bytes,
+  type Filled,
+  liveBytes,
+  type Rows,
+  type Stores,
+  soilSparseFiles,
+} from './paged-store.ts'
+import { Sidecar } from './sidecar.ts'
 
 const keptCount = 2
 const readSliceMs = 4
-/** A page file with a smaller part of it in use is emptied: its pages are written again. */
-const livePartMin = 0.5
 
 export interface CheckpointsOptions {
   disk: Disk
@@ -81,7 +95,9 @@ export interface Taken {
 
 export class Checkpoints {
   /** Those that cannot be used, and why. */
-  readonly bad: { name: string; why: string }[] = []
+  readonly bad: BadManifest[] = []
+  /** Pages that `load` rebuilt in memory; their files are as they were. */
+  rebuilt: readonly BadPage[] = []
   readonly #options: CheckpointsOptions
   readonly #place: Place
   /** Newest first. */
@@ -91,6 +107,11 @@ export class Checkpoints {
   constructor(options: CheckpointsOptions) {
     this.#options = options
     this.#place = options
+  }
+
+  /** Newest first. */
+  get kept(): readonly Manifest[] {
+    return this.#kept
   }
 
   /** Where the newest one stands in the log; 0: there is none. */
@@ -106,7 +127,9 @@ export class Checkpoints {
    */
   async load(storeId: string | null, fresh: () => Target): Promise<number> {
     try {
-      const good = this.#manifests(storeId)
+      this.#next = nextNumber(this.#place)
+      const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
+      this.bad.push(...bad)
       while (good.length > 0) {
         if (await this.#fill(good[0]!, fresh())) break
         good.shift()
@@ -117,8 +140,10 @@ export class Checkpoints {
         ? storageError(`read checkpoints in ${this.#place.dir}`, error)
         : error
     }
-    if (this.#kept.length === 0) fresh()
-    return this.position
+    if (this.#kept.length > 0) return this.position
+    if (this.bad.length > 0) refuseWithoutLog(this.#place, this.bad)
+    fresh()
+    return 0
   }
 
   /** The start has succeeded: puts bad ones aside, and removes what a crash left half made. */
@@ -133,6 +158,14 @@ export class Checkpoints {
           level: 'warn',
           checkpoint: name,
           why,
+        })
+      }
+      for (const { file, offset } of this.rebuilt) {
+        this.#options.onNotice({
+          event: 'page_rebuilt',
+          level: 'warn',
+          file: pagesName(file),
+          offset,
         })
       }
       syncDirectory(disk, dir)
@@ -155,12 +188,12 @@ export class Checkpoints {
     let saved: Manifest | null = null
     let live = new Map<number, number>()
     try {
-      const { tables, bytes } = await this.#writePages(number, frozen, rows, pause)
+      const { tables, bytes } = await this.#writePages({ number, storeId }, frozen, rows, pause)
       const files = new Map(this.#kept[0]?.files).set(number, bytes)
       live = await liveBytes(tables.values(), pause)
       for (const file of files.keys()) if (!live.has(file)) files.delete(file)
       const manifest = { number, storeId, position, form, facts: packed, tables, files }
-      await verifyPages(manifest, number, { ...this.#place, pause })
+      await this.#verify(manifest, bytes, pause)
       await journal.sync()
       await this.#writeManifest(manifest)
       saved = manifest
@@ -180,44 +213,14 @@ export class Checkpoints {
     }
   }
 
-  /** Good manifests, newest first. */
-  #manifests(storeId: string | null): Manifest[] {
-    const { dir } = this.#place
-    this.#next = nextNumber(this.#place)
-    const good: Manifest[] = []
-    for (const number of manifestNumbers(this.#place)) {
-      const name = manifestName(number)
-      const read = readManifest(this.#place, number)
-      if (read.kind === 'newer')
-        throw newerError(path.join(dir, name), read.version, checkpointVersion)
-      if (read.kind === 'bad') {
-        this.bad.push({ name, why: read.why })
-        continue
-      }
-      const { manifest } = read
-      const { form } = this.#options
-      if (manifest.form > form) throw newerError(path.join(dir, name), manifest.form, form)
-      if (storeId !== null && manifest.storeId !== storeId) {
-        const stores = `${manifest.storeId}, and the log of store ${storeId}`
-        throw new JournalError(
-          77,
-          `${path.join(dir, name)} is of store ${stores}; nothing was changed, ` +
-            'move what does not belong here away',
-        )
-      }
-      good.push(manifest)
-    }
-    return good
-  }
-
   async #fill(manifest: Manifest, { stores, rows, restore }: Target): Promise<boolean> {
     const packed = new Map(Array.from(rows.keys(), (name) => [name, new Bytes(rowPageBytes)]))
     try {
       const pause = inSlicesOf(readSliceMs)
-      await readPages(manifest, new Map<string, Filled>([...stores, ...packed]), {
-        ...this.#place,
-        pause,
-      })
+      const filled = new Map<string, Filled>([...stores, ...packed])
+      const { rebuilt, lost } = await readPages(manifest, filled, { ...this.#place, pause })
+      if (lost.length > 0) throw new BadCheckpoint(beyondParity(lost))
+      this.rebuilt = rebuilt
     } catch (error) {
       if (!(error instanceof BadCheckpoint)) throw error
       this.bad.push({ name: manifestName(manifest.number), why: error.message })
@@ -228,11 +231,29 @@ export class Checkpoints {
     return true
   }
 
-  #writePages(number: number, frozen: Map<string, FrozenStore>, rows: Rows, pause: Pause) {
+  #writePages(
+    { number, storeId }: { number: number; storeId: string },
+    frozen: Map<string, FrozenStore>,
+    rows: Rows,
+    pause: Pause,
+  ) {
     const { disk } = this.#place
     return writeWhole(this.#place, pagesName(number), (file) =>
-      writePages(frozen, rows, { disk, file, number, pause }),
+      writeWhole(this.#place, parityName(number), (parityFile) =>
+        writePages(frozen, rows, { disk, file, parityFile, number, storeId, pause }),
+      ),
     )
+  }
+
+  /** Reads back what was written. */
+  async #verify(manifest: Manifest, bytes: number, pause: Pause): Promise<void> {
+    const { number, storeId } = manifest
+    const bad = await verifyPages(manifest, number, { ...this.#place, pause })
+    if (bad.length > 0) throw new BadCheckpoint(`${placesOf(bad)} does not read as it was written`)
+    const sidecar = await Sidecar.open(this.#place, { storeId, number, bytes })
+    const isWhole = await sidecar?.isWhole()
+    sidecar?.close()
+    if (!isWhole) throw new BadCheckpoint(`${parityName(number)} does not read as it was written`)
   }
 
   async #writeManifest(manifest: Manifest): Promise<void> {
@@ -241,6 +262,20 @@ export class Checkpoints {
     await writeManifest(this.#place, number, bytes)
     if (await isWritten(this.#place, number, bytes)) return
     throw new BadCheckpoint(`${manifestName(number)} does not read as it was written`)
+  }
+
+  /**
+   * Has the next checkpoint write pages anew that are damaged where they lie: memory has them. Not
+   * while one is taken.
+   */
+  renew(pages: readonly BadPage[], stores: Stores): void {
+    const newest = this.#kept[0]
+    for (const { store, page, file, offset } of pages) {
+      const table = newest?.tables.get(store)
+      if (table?.files[page] === file && table.offsets[page] === offset) {
+        stores.get(store)?.soil(page)
+      }
+    }
   }
 
   // What cannot be removed now is tried again after the next one.
@@ -255,30 +290,5 @@ export class Checkpoints {
       const why = messageOf(error)
       this.#options.onNotice({ event: 'checkpoint_leftovers', level: 'warn', why })
     }
-  }
-}
-
-/**
- * Has the next checkpoint write again what lies in files of which little is named any more. Now and
- * not as it begins: a checkpoint begins at one instant, however many pages there are.
- */
-async function soilSparseFiles(
-  { tables, files }: Manifest,
-  live: ReadonlyMap<number, number>,
-  stores: Stores,
-  pause: Pause,
-): Promise<void> {
-  const sparse = new Set<number>()
-  for (const [file, bytes] of files) {
-    if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.add(file)
-  }
-  if (sparse.size === 0) return
-  for (const [name, table] of tables) {
-    const store = stores.get(name)
-    for (let page = 0; page < table.pages; page++) {
-      if (sparse.has(table.files[page]!)) store?.soil(page)
-    }
-    const pausing = pause()
-    if (pausing !== null) await pausing
   }
 }

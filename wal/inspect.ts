@@ -3,13 +3,14 @@
 
 import path from 'node:path'
 import { type CheckedCheckpoint, checkCheckpoints } from './checkpoint-check.ts'
+import { placesOf } from './checkpoint-reader.ts'
 import { counted } from './counted.ts'
 import { type Disk, realDisk } from './disk.ts'
 import { damageError, isOfSystem, JournalError, storageError } from './errors.ts'
 import { checkHeads } from './heads.ts'
 import { refuseIfInUse } from './lock.ts'
 import { type LogEnd, type ScanOptions, scanLog } from './scan.ts'
-import { listSegments, type SegmentFile } from './segments.ts'
+import { listSegments, positionBefore, type SegmentFile } from './segments.ts'
 
 export interface LogReport {
   files: SegmentFile[]
@@ -41,7 +42,7 @@ export async function inspectLog(
     await refuseIfInUse(disk, dir)
     report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
     report.files = listSegments(disk, dir)
-    const from = logBegin(report.files)
+    const from = positionBefore(report.files)
     const { files, error } = beforeBadHead(report.files, { dir, from })
     report.error = error
     const log = await scanLog({ disk, dir, from, onRecord, onProgress, files })
@@ -66,6 +67,8 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
     const next = 'a start puts it aside, and goes on from an older one and more of the log'
     return new JournalError(77, `${path.join(dir, bad.name)} is damaged: ${bad.why}; ${next}`)
   }
+  const harmless = harmlessDamage(dir, checkpoints)
+  if (harmless !== null) return new JournalError(77, harmless)
   const { position = 0, storeId } = checkpoints[0]?.manifest ?? {}
   const end = log?.end.position ?? 0
   if (storeId !== undefined && log !== null && storeId !== log.storeId) {
@@ -80,9 +83,18 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
   return begin > position ? place(`positions before ${begin + 1} are missing`) : null
 }
 
-/** The position before the first record. Checkpoints let older segments go. */
-function logBegin([first]: SegmentFile[]): number {
-  return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
+/** Damage that costs nothing, as long as there is no more of it. */
+function harmlessDamage(dir: string, checkpoints: CheckedCheckpoint[]): string | null {
+  const rebuilt = checkpoints.flatMap(({ rebuilt }) => rebuilt)
+  if (rebuilt.length > 0) {
+    const pages = [
+      ...new Map(rebuilt.map((page) => [`${page.file} ${page.offset}`, page])).values(),
+    ]
+    return `in ${dir} pages are damaged: ${placesOf(pages)}; a start rebuilds them from parity`
+  }
+  const parity = new Set(checkpoints.flatMap(({ badParity }) => badParity))
+  if (parity.size === 0) return null
+  return `in ${dir} parity is damaged: ${[...parity].join(', ')}; a node writes it anew as it runs`
 }
 
 // The segments before the first one that has no place among them, and what is wrong with that one.

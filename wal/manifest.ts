@@ -21,7 +21,7 @@ export const checkpointVersion = 1
 const magic = Buffer.from('89434b500d0a1a0a', 'hex')
 const crcAt = 12
 const headerBytes = 24
-const numberPattern = /^(\d{10})\.(checkpoint|pages)(?:\.void)?$/
+const numberPattern = /^(\d{10})\.(checkpoint|pages|parity)(?:\.void)?$/
 
 const packr = new Packr({ useRecords: false })
 const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType: 'number' })
@@ -52,6 +52,10 @@ export function manifestName(number: number): string {
 
 export function pagesName(number: number): string {
   return `${String(number).padStart(10, '0')}.pages`
+}
+
+export function parityName(number: number): string {
+  return `${String(number).padStart(10, '0')}.parity`
 }
 
 /** The number in a name that belongs to a checkpoint, also one put aside; else 0. */

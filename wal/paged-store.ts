@@ -8,6 +8,9 @@
 
 import type { Pause } from './pace.ts'
 
+/** A page file with a smaller part of it in use is emptied: its pages are written again. */
+const livePartMin = 0.5
+
 /** What the bytes of a checkpoint are read into. */
 export interface Filled {
   readonly pageBytes: number
@@ -113,4 +116,29 @@ export async function liveBytes(
     }
   }
   return live
+}
+
+/**
+ * Has the next checkpoint write again what lies in files of which little is named any more. Now and
+ * not as it begins: a checkpoint begins at one instant, however many pages there are.
+ */
+export async function soilSparseFiles(
+  { tables, files }: { tables: ReadonlyMap<string, PageTable>; files: ReadonlyMap<number, number> },
+  live: ReadonlyMap<number, number>,
+  stores: Stores,
+  pause: Pause,
+): Promise<void> {
+  const sparse = new Set<number>()
+  for (const [file, bytes] of files) {
+    if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.add(file)
+  }
+  if (sparse.size === 0) return
+  for (const [name, table] of tables) {
+    const store = stores.get(name)
+    for (let page = 0; page < table.pages; page++) {
+      if (sparse.has(table.files[page]!)) store?.soil(page)
+    }
+    const pausing = pause()
+    if (pausing !== null) await pausing
+  }
 }

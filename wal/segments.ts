@@ -43,6 +43,11 @@ export function listSegments(disk: Disk, dir: string): SegmentFile[] {
   })
 }
 
+/** The position before the first record. Checkpoints let older segments go. */
+export function positionBefore([first]: SegmentFile[]): number {
+  return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
+}
+
 export function readHead(disk: Disk, path: string): Pick<SegmentFile, 'size' | 'head'> {
   try {
     const file = disk.open(path, 'read')

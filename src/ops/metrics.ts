@@ -39,6 +39,7 @@ export function metrics(vitals: Vitals): () => string {
       gauge('agent_forum_gate_waiting', 'Answers that wait for the log.', vitals.gateLength()),
       load(vitals),
       checkpoints(vitals),
+      scrub(vitals),
       counter(
         'agent_forum_log_lines_dropped_total',
         'Log lines that standard output did not take.',
@@ -170,6 +171,23 @@ function checkpoints({ checkpoints, journal }: Vitals): string {
       `${prefix}_begin_seconds`,
       'How long the newest one held up everything to begin; the rest is done in slices.',
       beginSeconds,
+    ),
+  ].join('')
+}
+
+function scrub({ scrub: { bytes, byParity, byMemory, ageSeconds } }: Vitals): string {
+  const mended = [
+    { labels: { by: 'parity' }, value: byParity },
+    { labels: { by: 'memory' }, value: byMemory },
+  ]
+  const prefix = 'agent_forum_scrub'
+  return [
+    counter(`${prefix}_bytes_total`, 'Bytes of page files that were read to check them.', bytes),
+    counter(`${prefix}_mended_total`, 'Damaged pages that were written anew.', mended),
+    gauge(
+      `${prefix}_age_seconds`,
+      'Since all page files have been read; NaN: not by this process.',
+      ageSeconds(),
     ),
   ].join('')
 }

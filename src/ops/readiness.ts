@@ -20,9 +20,17 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(journal !== null)} log: ${log}`,
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
+    pageFiles(vitals),
     ...complaintsOf(vitals).map((complaint) => `${mark(false)} ${complaint}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
+}
+
+function pageFiles({ scrub: { ageSeconds, found } }: Vitals): string {
+  const age = ageSeconds()
+  if (Number.isNaN(age)) return `${mark(true)} page files: not scrubbed yet`
+  const what = found === 0 ? 'all good' : `${found} damaged pages found, see the log`
+  return `${mark(found === 0)} page files: scrubbed ${Math.floor(age)} s ago, ${what}`
 }
 
 function mark(isGood: boolean): string {

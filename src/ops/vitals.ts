@@ -27,6 +27,19 @@ export interface LogOutput {
   readonly warnings: string[]
 }
 
+/** Of the scrubs of page files by this process. */
+export interface ScrubStats {
+  /** Bytes of page files that were read. */
+  bytes: number
+  /** Damaged pages that were written anew: from parity, from memory by a checkpoint. */
+  byParity: number
+  byMemory: number
+  /** Since a pass over all page files ended; NaN: none has. */
+  ageSeconds(): number
+  /** Damaged pages that the pass which ended last has found. */
+  found: number
+}
+
 /** Known from the start. */
 interface Given {
   version: string
@@ -57,6 +70,7 @@ export interface Vitals extends Given {
   clockBehindMs(): number
   clockWarnings(): string[]
   checkpoints: CheckpointStats
+  scrub: ScrubStats
 }
 
 /** Of a process that has taken none. */
@@ -73,6 +87,15 @@ export const noCheckpoints: Readonly<CheckpointStats> = {
 /** Of a log that is not written to standard output. */
 export const allWritten: LogOutput = { linesDropped: 0, warnings: [] }
 
+/** Of a process that has scrubbed nothing. */
+export const noScrub: Readonly<ScrubStats> = {
+  bytes: 0,
+  byParity: 0,
+  byMemory: 0,
+  ageSeconds: () => Number.NaN,
+  found: 0,
+}
+
 /** The vitals of a node that has not replayed its log yet. */
 export function newVitals(given: Given): Vitals {
   const replayed = { bytes: 0, ofBytes: 0 }
@@ -87,5 +110,6 @@ export function newVitals(given: Given): Vitals {
     clockBehindMs: () => 0,
     clockWarnings: () => [],
     checkpoints: noCheckpoints,
+    scrub: noScrub,
   }
 }

@@ -2,7 +2,7 @@
 // replay of the whole log. docs/faults.md, rows 7 and 8.
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
@@ -82,7 +82,7 @@ t.test('node: stopped cleanly, then killed: starts from its checkpoint, the same
   t.strictSame(again.body.message_id, body.message_id, 'a key from behind it is a replay')
 })
 
-t.test('node: a page of its checkpoint is damaged: says so, and starts the same', async (t) => {
+t.test('node: a page is damaged and has no parity: says so, and starts the same', async (t) => {
   const ops = await freePort()
   const forum = await startForum(t, ['--ops-port', `${ops}`])
   const { thread, ...callers } = await publish(forum)
@@ -93,9 +93,12 @@ t.test('node: a page of its checkpoint is damaged: says so, and starts the same'
   const bytes = readFileSync(path)
   bytes[bytes.length >> 1] ^= 1
   writeFileSync(path, bytes)
+  rmSync(path.replace('.pages', '.parity'))
   await forum.start()
   t.equal(logged(forum, 'recovered')!.checkpoint, 0, 'the log reaches back to the start')
-  t.match(logged(forum, 'checkpoint_put_aside'), { why: /a page is damaged: \d+\.pages at offset/ })
+  t.match(logged(forum, 'checkpoint_put_aside'), {
+    why: /a page is damaged .*: \d+\.pages at offset/,
+  })
   t.strictSame(await view(callers, thread), before)
   const { status, text } = await ask(ops, '/readyz?verbose')
   t.equal(status, 200)
@@ -109,7 +112,7 @@ t.test('node: --checkpoint-mb 0: none is taken, not at the stop either', async (
   const before = await view(callers, thread)
   await forum.stop()
   t.strictSame(
-    readdirSync(forum.data).filter((name) => /checkpoint|pages/.test(name)),
+    readdirSync(forum.data).filter((name) => /checkpoint|pages|parity/.test(name)),
     [],
   )
   await forum.start()

@@ -21,6 +21,7 @@ const classes: [RegExp, string][] = [
   [/\.torn/, 'torn'],
   [/^lock/, 'lock'],
   [/\.pages/, 'pages'],
+  [/\.parity/, 'parity'],
   [/\.checkpoint/, 'manifest'],
 ]
 

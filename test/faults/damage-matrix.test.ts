@@ -15,6 +15,7 @@ import { dir, hashesByPosition, smallStore, start } from './damaged-store.ts'
 
 const stride = Number(process.env.DAMAGE_STRIDE ?? 997)
 const all = { timeout: 3_600_000 }
+t.setTimeout(all.timeout)
 const hashes = hashesByPosition()
 const last = hashes.length - 1
 
@@ -38,7 +39,9 @@ const kinds: Kind[] = [
 type Verdict = 'same' | 'torn' | 'refused' | 'newer'
 
 function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
-  const ours = [...disk.contents()].filter(([name]) => /\.(?:wal|pages|checkpoint)$/.test(name))
+  const ours = [...disk.contents()].filter(([name]) =>
+    /\.(?:wal|pages|parity|checkpoint)$/.test(name),
+  )
   return new Map(ours.sort())
 }
 
@@ -135,17 +138,21 @@ for (const { name: kind, make, positionMin } of kinds) {
     await outcomes(t, store, 0, damages)
   })
 
-  t.test(`store, ${kind}: files removed, doubled, swapped, foreign: same or refused`, async (t) => {
-    const store = await make(3)
-    const foreign = filesOf(await make(4))
-    const counts = await outcomes(t, store, positionMin, mixUps(filesOf(store), foreign))
-    t.ok(counts.refused > 3)
-  })
+  t.test(
+    `store, ${kind}: files removed, doubled, swapped, foreign: same or refused`,
+    all,
+    async (t) => {
+      const store = await make(3)
+      const foreign = filesOf(await make(4))
+      const counts = await outcomes(t, store, positionMin, mixUps(filesOf(store), foreign))
+      t.ok(counts.refused > 3)
+    },
+  )
 
   t.test(`store, ${kind}: any file of a newer version: refused with 76, untouched`, async (t) => {
     const store = await make(5)
     const versioned = [...filesOf(store)].filter(
-      ([name, bytes]) => !name.endsWith('.pages') && bytes[0] !== 0,
+      ([name, bytes]) => !/\.(?:pages|parity)$/.test(name) && bytes[0] !== 0,
     )
     for (const [name] of versioned) {
       const newer = store.copy()

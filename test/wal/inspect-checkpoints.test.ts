@@ -14,9 +14,34 @@ t.test('inspect: a log without its beginning, two checkpoints: both whole, no er
   t.ok(lines.includes('0000000002.checkpoint: whole, position 40'))
 })
 
-t.test('inspect: a page of the newest is damaged: 77, and what a start does', async (t) => {
+t.test(
+  'inspect: a page is damaged, and can be rebuilt: 77, where, what a start does',
+  async (t) => {
+    const disk = await store()
+    disk.bytesOf(`${dir}/0000000003.pages`)[0]! ^= 1
+    const report = await inspectLog(dir, { disk })
+    t.match(report.error, {
+      exitCode: 77,
+      message: /0000000003\.pages at offset 0; a start rebuilds/,
+    })
+    t.ok(describeReport(report).includes('0000000003.checkpoint: whole, position 50'))
+  },
+)
+
+t.test('inspect: parity is damaged: 77, and that nothing is lost', async (t) => {
+  const disk = await store()
+  disk.bytesOf(`${dir}/0000000003.parity`)[100]! ^= 1
+  const { error } = await inspectLog(dir, { disk })
+  t.match(error, {
+    exitCode: 77,
+    message: /parity is damaged: 0000000003\.parity; a node writes it/,
+  })
+})
+
+t.test('inspect: a page is damaged beyond repair: 77, and what a start does', async (t) => {
   const disk = await store()
   disk.bytesOf(`${dir}/0000000003.pages`)[0]! ^= 1
+  disk.erase(`${dir}/0000000003.parity`)
   const { error } = await inspectLog(dir, { disk })
   t.equal(error?.exitCode, 77)
   t.match(error?.message, /0000000003\.checkpoint is damaged: .*; a start puts it aside/)

@@ -14,6 +14,7 @@
 
 import path from 'node:path'
 import type { Disk, OpenHow } from '../../wal/disk.ts'
+import { sectorBytes } from '../../wal/format.ts'
 import { Inode, type SyncCopy, seededRandom } from './simulated-inode.ts'
 
 type Change = Map<string, Inode | null>
@@ -37,6 +38,7 @@ export class SimulatedDisk implements Disk {
   #nextFile = 3
   #pending: (() => void)[] = []
   #syncsBeforeFailure = Number.POSITIVE_INFINITY
+  readonly #broken = new Map<Inode, Set<number>>()
   readonly #refused = new Map<Operation, string>()
   #dead = false
   #changesLeft = Number.POSITIVE_INFINITY
@@ -112,6 +114,14 @@ export class SimulatedDisk implements Disk {
     else this.#refused.set(operation, code)
   }
 
+  /** The sectors that hold these bytes cannot be read any more, until they are written whole. */
+  breakSectors(name: string, from: number, to: number): void {
+    const inode = this.#find(name)
+    const broken = this.#broken.get(inode) ?? new Set()
+    for (let at = Math.floor(from / sectorBytes); at * sectorBytes < to; at++) broken.add(at)
+    this.#broken.set(inode, broken)
+  }
+
   bytesOf(name: string): Buffer {
     return this.#find(name).cache
   }
@@ -168,7 +178,12 @@ export class SimulatedDisk implements Disk {
   }
 
   read(file: number, into: Uint8Array, at: number): number {
-    const bytes = this.#inode(file).cache.subarray(at, at + into.length)
+    const inode = this.#inode(file)
+    const bytes = inode.cache.subarray(at, at + into.length)
+    for (const sector of this.#broken.get(inode) ?? []) {
+      const from = sector * sectorBytes
+      if (from < at + bytes.length && from + sectorBytes > at) throw failure('EIO', 'read')
+    }
     into.set(bytes)
     return bytes.length
   }
@@ -181,6 +196,12 @@ export class SimulatedDisk implements Disk {
     const room = Math.max(0, this.capacityBytes - this.#usedBytes())
     if (grown > room) count -= grown - room
     if (count <= 0) throw failure('ENOSPC', 'write')
+    for (const sector of this.#broken.get(inode) ?? []) {
+      const from = sector * sectorBytes
+      const to = Math.min(from + sectorBytes, inode.cache.length)
+      if (from >= at && to <= at + count) this.#broken.get(inode)!.delete(sector)
+      else if (from < at + count && to > at) throw failure('EIO', 'write')
+    }
     inode.write(bytes.subarray(0, count), at)
     return count
   }

@@ -1,0 +1,299 @@
+// Goal:   what rots in the files of checkpoints costs nothing, though the log before them is gone:
+//         the invariants P1 to P3 of wal/parity.ts, S1 and S2 of wal/scrub.ts.
+// Method: a small store on a simulated disk, with two checkpoints and a log that begins behind the
+//         first record. One fault at a time is put into it, and the next start must hold the very
+//         same state.
+
+import { randomFillSync } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { Checkpoints } from '../../wal/checkpoints.ts'
+import { blockBytes, ParityBuilder, parityFileBytes, pieceBytes } from '../../wal/parity.ts'
+import { scrubFile } from '../../wal/scrub.ts'
+import { Sidecar } from '../../wal/sidecar.ts'
+import { Fold, type Folding, type Row, startFolding } from './fold.ts'
+import { dir, until } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+
+interface Store {
+  disk: SimulatedDisk
+  log: Row[]
+}
+
+/** Two checkpoints that name the same old pages, and the log since. */
+async function smallStore(): Promise<Store> {
+  const disk = new SimulatedDisk(1)
+  const folding = await startFolding(disk)
+  const log: Row[] = []
+  for (const count of [150, 4, 150, 5]) {
+    for (let n = 0; n < count; n++) {
+      await until(() => folding.journal.health === 'ok')
+      log.push({ value: log.length + 0.5, text: '' })
+      folding.append(log.length - 0.5, 100)
+      await until(() => folding.journal.durable === log.length)
+    }
+    if (count > 5 || count === 4) await folding.take()
+  }
+  await folding.journal.close()
+  return { disk, log }
+}
+
+function namesOf(disk: SimulatedDisk, pattern: RegExp): string[] {
+  const names = disk.list(dir).filter((name) => pattern.test(name))
+  return names.sort().map((name) => `${dir}/${name}`)
+}
+
+/** Starts; it must hold the log. */
+async function start({ log }: Store, disk: SimulatedDisk): Promise<Folding> {
+  const folding = await startFolding(disk)
+  folding.fold.compare(log)
+  return folding
+}
+
+/** Scrubs every page file; returns how many pages were mended, lost, and parities made. */
+async function scrub({ checkpoints }: Folding, disk: SimulatedDisk) {
+  const found = { mended: 0, lost: 0, newParity: 0 }
+  const { kept } = checkpoints
+  for (const file of new Set(kept.flatMap(({ files }) => [...files.keys()]))) {
+    const manifests = kept.filter(({ files }) => files.has(file))
+    const options = { pause: () => null, pace: async () => {} }
+    const result = await scrubFile({ disk, dir }, manifests, file, options)
+    found.mended += result.mended.length
+    found.lost += result.lost.length
+    found.newParity += result.newParity ? 1 : 0
+  }
+  return found
+}
+
+function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
+  const names = namesOf(disk, /\.(?:pages|parity|checkpoint)$/)
+  return new Map(names.map((name) => [name, Buffer.from(disk.bytesOf(name))]))
+}
+
+/** Loads the newest checkpoint that is good, as a start does; it must hold the log up to there. */
+async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
+  const checkpoints = new Checkpoints({ disk, dir, form: 1, onNotice: () => {} })
+  const fold = new Fold()
+  fold.busy.bytes = Buffer.alloc(0)
+  const restore = (facts: unknown) => fold.restore(facts)
+  await checkpoints.load(null, () => ({ stores: fold.stores, rows: new Map(), restore }))
+  fold.compare(log.slice(0, fold.position))
+  return checkpoints.rebuilt.length
+}
+
+/** Flips a bit of each byte of the files of checkpoints, one at a time. */
+async function eachFlip(
+  disk: SimulatedDisk,
+  visit: (name: string, at: number) => Promise<void>,
+): Promise<{ files: number; bytes: number }> {
+  let bytes = 0
+  const files = filesOf(disk)
+  for (const [name, { length }] of files) {
+    for (let at = 0; at < length; at++) {
+      disk.bytesOf(name)[at]! ^= 1 << (at % 8)
+      await visit(name, at)
+      disk.bytesOf(name)[at]! ^= 1 << (at % 8)
+    }
+    bytes += length
+  }
+  return { files: files.size, bytes }
+}
+
+t.test('P1 P3: any byte of any file of the checkpoints changed: the same state', async (t) => {
+  const known = await smallStore()
+  const { disk } = known
+  t.ok(namesOf(disk, /\.wal$/)[0]! > `${dir}/0000000001.wal`, 'the log does not begin at 1')
+  t.equal(namesOf(disk, /\.checkpoint$/).length, 2)
+  let rebuilt = 0
+  let starts = 0
+  const { files, bytes } = await eachFlip(disk, async (name, at) => {
+    try {
+      rebuilt += await load(known, disk)
+      if (at % 41 > 0) return
+      const { journal } = await start(known, disk.copy())
+      await journal.close()
+      starts++
+    } catch (error) {
+      throw new Error(`${name} at ${at}`, { cause: error })
+    }
+  })
+  t.ok(rebuilt > 1000, `${rebuilt} pages were rebuilt`)
+  t.pass(`${files} files, ${bytes} bytes: each changed, and loaded; ${starts} whole starts`)
+})
+
+t.test('P1: the same without parity: many of the bytes cost everything', async (t) => {
+  const known = await smallStore()
+  const { disk } = known
+  for (const name of namesOf(disk, /parity$/)) disk.erase(name)
+  let refused = 0
+  const { bytes } = await eachFlip(disk, async () => {
+    await load(known, disk).catch(() => refused++)
+  })
+  t.ok(refused > 500, `${refused} of ${bytes}`)
+})
+
+t.test('S1 S2: a bit flipped, scrubbed while serving: the files are as they were', async (t) => {
+  const known = await smallStore()
+  let mended = 0
+  for (const [name, content] of filesOf(known.disk)) {
+    if (name.endsWith('.checkpoint')) continue
+    for (let at = 0; at < content.length; at += 61) {
+      const disk = known.disk.copy()
+      const folding = await start(known, disk)
+      const wanted = filesOf(disk)
+      disk.bytesOf(name)[at]! ^= 0x10
+      const found = await scrub(folding, disk)
+      mended += found.mended
+      if (found.lost > 0) t.fail(`${name} at ${at}: lost`)
+      for (const [other, bytes] of filesOf(disk)) {
+        // Bytes that no manifest names any more stay as they are, and get parity.
+        const isNamed = found.mended > 0 || name.endsWith('.parity')
+        if (isNamed && !bytes.equals(wanted.get(other)!)) t.fail(`${name} at ${at}: ${other}`)
+      }
+      t.same(await scrub(folding, disk), { mended: 0, lost: 0, newParity: 0 }, 'and good')
+      await folding.journal.close()
+    }
+  }
+  t.ok(mended > 50, `${mended} pages were mended`)
+})
+
+t.test('P2: sectors that cannot be read: rebuilt by a start, written by the scrub', async (t) => {
+  const known = await smallStore()
+  for (const name of namesOf(known.disk, /\.(?:pages|parity)$/)) {
+    const disk = known.disk.copy()
+    disk.breakSectors(name, 0, disk.bytesOf(name).length)
+    const folding = await start(known, disk)
+    const rebuilt = folding.notices.filter(({ event }) => event === 'page_rebuilt')
+    t.equal(rebuilt.length > 0, name.endsWith('.pages') && folding.checkpoints.rebuilt.length > 0)
+    await scrub(folding, disk)
+    await folding.journal.close()
+    t.same((await start(known, disk)).checkpoints.rebuilt, [], `${name} can be read again`)
+  }
+})
+
+t.test('P1: a page file is gone, or shorter: rebuilt, its parity is a mirror', async (t) => {
+  const known = await smallStore()
+  for (const name of namesOf(known.disk, /\.pages$/)) {
+    const bytes = known.disk.bytesOf(name)
+    for (const length of [-1, 0, 1, 300, bytes.length - 1]) {
+      const disk = known.disk.copy()
+      if (length === -1) disk.erase(name)
+      else disk.overwrite(name, Buffer.from(bytes.subarray(0, length)))
+      const folding = await start(known, disk)
+      await scrub(folding, disk)
+      t.equal(length === -1, !disk.contents().get(name)?.equals(bytes), 'as it was')
+      await folding.journal.close()
+    }
+  }
+})
+
+t.test('S2: no parity, as an earlier build left it: started, and made by the scrub', async (t) => {
+  const known = await smallStore()
+  const { disk } = known
+  const wanted = filesOf(disk)
+  for (const name of namesOf(disk, /parity$/)) disk.erase(name)
+  const folding = await start(known, disk)
+  const files = namesOf(disk, /pages$/).length
+  t.same(await scrub(folding, disk), { mended: 0, lost: 0, newParity: files })
+  t.same(filesOf(disk), wanted, 'the same as was made with the pages')
+  await folding.journal.close()
+})
+
+t.test('C3: pages damaged beyond parity: refused with 77, each is named', async (t) => {
+  const { disk } = await smallStore()
+  const [oldest] = namesOf(disk, /pages$/)
+  const parity = oldest!.replace('pages', 'parity')
+  // A page, the block that could rebuild it, and another page of the same block.
+  for (const at of [10, 300]) disk.bytesOf(oldest!)[at]! ^= 1
+  disk.bytesOf(parity)[100]! ^= 1
+  const before = disk.contents()
+  const number = oldest!.slice(-16)
+  await t.rejects(startFolding(disk), {
+    exitCode: 77,
+    message: new RegExp(
+      `${number} at offsets 0 and 256.*positions before \\d+ are missing.*repair`,
+    ),
+  })
+  const after = disk.contents()
+  for (const files of [before, after]) files.delete(`${dir}/lock`)
+  t.same([...after], [...before], 'nothing was changed')
+})
+
+t.test('S1: lost to parity, in memory: the next checkpoint writes it anew', async (t) => {
+  const known = await smallStore()
+  const { disk } = known
+  const folding = await start(known, disk)
+  const [oldest] = namesOf(disk, /pages$/)
+  for (const name of [oldest!, oldest!.replace('pages', 'parity')]) disk.bytesOf(name)[100]! ^= 1
+  const { kept } = folding.checkpoints
+  const file = Number.parseInt(oldest!.slice(-16), 10)
+  const options = { pause: () => null, pace: async () => {} }
+  const { lost } = await scrubFile({ disk, dir }, kept, file, options)
+  t.equal(lost.length, 1)
+  folding.checkpoints.renew(lost, folding.fold.stores)
+  await folding.take()
+  await folding.journal.close()
+  t.same((await start(known, disk)).checkpoints.bad, [])
+})
+
+/** A file of random pages with its parity, on a disk of its own. */
+async function protectedFile(bytes: number): Promise<{ disk: SimulatedDisk; content: Buffer }> {
+  const disk = new SimulatedDisk(1)
+  disk.makeDirectory(dir)
+  const content = randomFillSync(Buffer.alloc(bytes))
+  const parity = Buffer.alloc(parityFileBytes(bytes))
+  const write = async (piece: Buffer, at: number) => void piece.copy(parity, at)
+  const builder = new ParityBuilder({ storeId: 'ab'.repeat(16), number: 7 }, write, () => null)
+  for (let at = 0; at < bytes; at += pieceBytes) {
+    const piece = Buffer.from(new ArrayBuffer(pieceBytes)).fill(0xff)
+    await builder.add(piece, content.copy(piece, 0, at))
+  }
+  await builder.finish()
+  disk.overwrite(`${dir}/0000000007.pages`, Buffer.from(content))
+  disk.overwrite(`${dir}/0000000007.parity`, parity)
+  return { disk, content }
+}
+
+async function rebuilds(t: Test, bytes: number): Promise<void> {
+  const { disk, content } = await protectedFile(bytes)
+  const name = `${dir}/0000000007.pages`
+  const file = { storeId: 'ab'.repeat(16), number: 7, bytes }
+  const lengths = [1, blockBytes, 3 * blockBytes, pieceBytes]
+  for (const length of lengths.filter((length) => length <= bytes)) {
+    for (const place of [0, 0.3, 0.77, 1]) {
+      const at = Math.floor(((bytes - length) * place) / blockBytes) * blockBytes
+      randomFillSync(disk.bytesOf(name), at, length)
+      const sidecar = (await Sidecar.open({ disk, dir }, file))!
+      const rebuilt = await sidecar.rebuild(at, length)
+      sidecar.close()
+      const wanted = content.subarray(at, at + rebuilt!.bytes.length)
+      if (!rebuilt!.bytes.equals(wanted)) t.fail(`${length} bytes at ${at} of ${bytes}`)
+      content.copy(disk.bytesOf(name), at, at, at + length)
+    }
+  }
+  t.pass(`${bytes} bytes`)
+}
+
+t.test('P1 P2: files of any length: any page of up to a MiB is rebuilt', async (t) => {
+  const mib = pieceBytes
+  for (const bytes of [1, 4095, 4096, 4097, mib - 1, mib, mib + 1, 3 * mib + 5000]) {
+    await rebuilds(t, bytes)
+  }
+  await rebuilds(t, 16 * mib)
+  await rebuilds(t, 33 * mib + 4097)
+})
+
+t.test('P1: blocks damaged in every column, one in each: all are rebuilt', async (t) => {
+  const bytes = 5 * pieceBytes
+  const { disk, content } = await protectedFile(bytes)
+  const damaged = disk.bytesOf(`${dir}/0000000007.pages`)
+  for (let column = 0; column < pieceBytes / blockBytes; column++) {
+    damaged[(column % 5) * pieceBytes + column * blockBytes]! ^= 1
+  }
+  const file = { storeId: 'ab'.repeat(16), number: 7, bytes }
+  const sidecar = (await Sidecar.open({ disk, dir }, file))!
+  t.ok((await sidecar.rebuild(0, bytes))!.bytes.equals(content))
+  damaged[blockBytes]! ^= 1
+  damaged[3 * pieceBytes + blockBytes]! ^= 1
+  t.equal(await sidecar.rebuild(0, bytes), null, 'two in one column')
+  sidecar.close()
+})
