@@ -9,7 +9,7 @@ import assert from 'node:assert/strict'
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
 import { Document, type OpenApi } from './document.ts'
-import { dataDirectory, Program, type ProgramOptions, type Run } from './process.ts'
+import { dataDirectory, type LogLine, Program, type ProgramOptions, type Run } from './process.ts'
 
 export interface Thread {
   id: string
@@ -174,7 +174,7 @@ export class Forum {
   document: Document | null = null
   readonly data: string
   readonly flags: string[]
-  readonly options: ProgramOptions
+  options: ProgramOptions
   /** Environment variables of the server. */
   readonly environment: Record<string, string> = {}
   readonly agent = new Agent()
@@ -201,6 +201,11 @@ export class Forum {
 
   get log(): string {
     return this.#program === null ? '' : this.#program.stdout + this.#program.stderr
+  }
+
+  /** The server's log line with this message, as soon as it is there. */
+  logged(message: string): Promise<LogLine> {
+    return this.#program!.logged(message)
   }
 
   /** Starts the server, again after a stop: over the same data. */
