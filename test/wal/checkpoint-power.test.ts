@@ -2,19 +2,23 @@
 //         log is removed, or a start is under way: the next start has every durable record.
 // Method: each seed lives several lives on a simulated disk. In each it appends, takes checkpoints
 //         in random slices, completes the disk's work in random order, and ends badly; some lives
-//         end within a number of changes to the disk, the start included.
+//         end within a number of changes to the disk, the start included. Page files are scrubbed
+//         meanwhile. Once in each seed one byte of a page file rots, or its parity is gone.
 //         WAL_SEED=n WAL_SEEDS=1 repeats one seed.
 
 import t from 'tap'
 import type { JournalError } from '../../wal/errors.ts'
+import { scrubFile } from '../../wal/scrub.ts'
 import { type Folding, type Row, startFolding } from './fold.ts'
-import { closeByHand, turn } from './helpers.ts'
+import { closeByHand, dir, turn } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 import { seededRandom } from './simulated-inode.ts'
 
 const firstSeed = Number(process.env.WAL_SEED ?? 1)
 const seeds = Number(process.env.WAL_SEEDS ?? 150)
 const livesPerSeed = 6
+
+type Met = 'from' | 'dropped' | 'cut' | 'taken' | 'failed' | 'rotten' | 'mended' | 'newParity'
 
 interface World {
   random: () => number
@@ -23,15 +27,22 @@ interface World {
   /** Records that must be there at the next start. */
   promised: number
   /** How often a life began with a checkpoint, dropped segments, was cut short in its start. */
-  met: Record<'from' | 'dropped' | 'cut' | 'taken' | 'failed', number>
+  met: Record<Met, number>
+  /** The fault of this seed, until it has come about. */
+  fault: 'rot' | 'no parity' | null
 }
 
 t.test('C1 C2 C4: power lost or process dead at any time: durable records remain', async (t) => {
-  const met = { from: 0, dropped: 0, cut: 0, taken: 0, failed: 0 }
+  const met: Record<Met, number> = {
+    ...{ from: 0, dropped: 0, cut: 0, taken: 0, failed: 0 },
+    ...{ rotten: 0, mended: 0, newParity: 0 },
+  }
   for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
     const disk = new SimulatedDisk(seed)
     disk.manual = true
-    const world = { random: seededRandom(seed * 7919), disk, log: [], promised: 0, met }
+    const random = seededRandom(seed * 7919)
+    const fault = random() < 0.5 ? 'rot' : 'no parity'
+    const world: World = { random, disk, log: [], promised: 0, met, fault }
     try {
       for (let life = 0; life < livesPerSeed; life++) await live(world)
     } catch (error) {
@@ -63,6 +74,8 @@ async function live(world: World): Promise<void> {
   journal.onFailed = () => {
     failed = true
   }
+  if (folding.checkpoints.rebuilt.length > 0) world.met.rotten += 1
+  let isScrubbing = false
   if (random() < 0.15) disk.failSync(1 + Math.floor(random() * 30))
   let taking = false
   const isHasty = random() < 0.3
@@ -72,6 +85,12 @@ async function live(world: World): Promise<void> {
       taking = true
       take(world, folding).finally(() => {
         taking = false
+      })
+    }
+    if (!isScrubbing && random() < 0.3) {
+      isScrubbing = true
+      scrub(world, folding).finally(() => {
+        isScrubbing = false
       })
     }
     await turn()
@@ -132,8 +151,42 @@ async function take({ random, met }: World, { take }: Folding): Promise<void> {
   }
 }
 
+async function scrub({ random, disk, met }: World, { checkpoints }: Folding): Promise<void> {
+  const { kept } = checkpoints
+  const files = kept.flatMap(({ files }) => [...files.keys()])
+  const file = files[Math.floor(random() * files.length)]
+  if (file === undefined) return
+  const manifests = kept.filter(({ files }) => files.has(file))
+  try {
+    const options = { pause: () => null, pace: turn }
+    const { mended, newParity, lost } = await scrubFile({ disk, dir }, manifests, file, options)
+    met.mended += mended.length
+    if (newParity) met.newParity += 1
+    const isKept = checkpoints.kept.some(({ files }) => files.has(file))
+    if (isKept && lost.length > 0) throw new Error(`${file}: ${lost.length} pages are lost`)
+  } catch (error) {
+    if (!/ENOENT|EIO|frozen|gone/.test((error as Error).message)) throw error
+  }
+}
+
+/** One byte of a page file changes, or the parity of one is not there any more. */
+function spoil(world: World): void {
+  const { random, disk, fault } = world
+  const names = disk.list(dir).filter((name) => /\.checkpoint$/.test(name)).length
+  const pages = disk.list(dir).filter((name) => /\.pages$/.test(name))
+  if (names === 0 || pages.length === 0 || random() < 0.4) return
+  const name = `${dir}/${pages[Math.floor(random() * pages.length)]}`
+  const bytes = Buffer.from(disk.bytesOf(name))
+  if (bytes.length === 0) return
+  world.fault = null
+  if (fault === 'no parity') return disk.erase(name.replace('pages', 'parity'))
+  bytes[Math.floor(random() * bytes.length)]! ^= 4
+  disk.overwrite(name, bytes)
+}
+
 function crash(world: World): void {
   const { random, disk } = world
   world.disk = random() < 0.5 ? disk.losePower() : disk.dieAlone()
   world.disk.manual = true
+  if (world.fault !== null) spoil(world)
 }
