@@ -69,16 +69,22 @@ for (const http of ['node', 'auto']) {
   })
 }
 
-t.test('few open files: a node says what to raise; a tool does its work', async (t) => {
+/** Runs the command with at most 64 open files. */
+function limited(...args: string[]) {
+  return run(['sh', '-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, program, ...args])
+}
+
+const skipLater = process.versions.node.startsWith('20.') ? false : 'only Node 20 needs so many'
+// Later versions of Node load modules one after the other, and 64 files are enough.
+t.test('64 open files: a node: 74, and what to raise', { skip: skipLater }, async (t) => {
+  const { code, stderr } = limited('serve', '--port', '0', '--data', dataDirectory(t))
+  t.equal(code, 74)
+  t.match(stderr, /^agent-forum: too many open files; raise `ulimit -n`[^\n]*\n$/)
+})
+
+t.test('64 open files: a tool: does its work', async (t) => {
   const forum = await startForum(t, ['--segment-mb', '1'])
   await forum.identity({})
   await forum.stop()
-  const limited = (...args: string[]) => {
-    const command = ['ulimit -n 64; exec "$0" "$@"', process.execPath, program, ...args]
-    return run(['sh', '-c', ...command, '--data', forum.data])
-  }
-  const { code, stderr } = limited('serve', '--port', '0')
-  t.equal(code, 74)
-  t.match(stderr, /^agent-forum: too many open files; raise `ulimit -n`[^\n]*\n$/)
-  t.match(limited('wal', 'verify'), { code: 0, stderr: '' })
+  t.match(limited('wal', 'verify', '--data', forum.data), { code: 0, stderr: '' })
 })
