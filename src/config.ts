@@ -3,6 +3,9 @@
 
 import type { Durability } from '../wal/journal.ts'
 import { ConfigError, readArgs, suggestion } from './arguments.ts'
+import { corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
+import type { TrustProxy } from './http/client-address.ts'
+import type { CorsOrigins } from './http/cors.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
 import { limitsOf, type QuotaFlagName, quotaFlagNames, quotaHelp } from './quota-flags.ts'
 import {
@@ -40,7 +43,10 @@ export interface Config {
   compat: boolean
   /** Given in the environment; else the data directory has one (secret.ts). */
   secret: string | undefined
-  trustProxy: boolean
+  /** How the caller's address is found behind proxies; null: there are none. */
+  trustProxy: TrustProxy | null
+  /** Other origins whose pages may use the API; null: none. */
+  cors: CorsOrigins | null
   /** 0: no port for operators. */
   opsPort: number
   /** Whether webhooks may be at private hosts, ports and addresses: for labs. */
@@ -67,6 +73,8 @@ const quotaMax = 10_000_000
 interface Flag {
   /** What stands for the value in --help; null: the flag is on or off. */
   value: string | null
+  /** What the flag stands for when it is given without a value; absent: it needs one. */
+  bare?: string
   preset: string
   help: string
 }
@@ -115,11 +123,7 @@ const flags = {
     help: 'publishing tickets an hour from one address; 0: no limit',
   },
   'no-compat': { value: null, preset: 'off', help: 'no publishing by GET: it answers 404' },
-  'trust-proxy': {
-    value: null,
-    preset: 'off',
-    help: 'believe X-Forwarded-For and CF-Connecting-IP: only behind a proxy that sets them',
-  },
+  ...edgeFlags,
   'ops-port': {
     value: 'PORT',
     preset: '0',
@@ -187,7 +191,12 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     nodeLimits: nodeLimitsOf(number),
     compat: !switchOf(setting('no-compat')),
     secret: readSecret(environment),
-    trustProxy: switchOf(setting('trust-proxy')),
+    trustProxy: trustProxyOf(
+      setting('trust-proxy'),
+      setting('proxy-hops'),
+      setting('trusted-proxies'),
+    ),
+    cors: corsOf(setting('cors')),
     opsPort: number('ops-port', 0, 65_535),
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),
     webhookCa: certificateOf(setting('webhook-ca')),
@@ -230,12 +239,19 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
     }),
   )
   const { values } = readArgs(
-    { args, options },
+    { args: args.map(withValue), options },
     (sentence) => new ConfigError(`${sentence}; --help lists the flags`),
   )
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
   )
+}
+
+/** Gives a flag that may stand alone, and does, the value that this means. */
+function withValue(arg: string, index: number, args: string[]): string {
+  const flag = Object.entries<Flag>(flags).find(([name]) => arg === `--${name}`)?.[1]
+  const isAlone = args[index + 1]?.startsWith('-') !== false
+  return flag?.bare !== undefined && isAlone ? `${arg}=${flag.bare}` : arg
 }
 
 function durabilityName(durability: Durability): string {

@@ -15,6 +15,7 @@ import { ConfigError } from './arguments.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import type { Config } from './config.ts'
 import type { Send } from './delivery/send.ts'
+import { edgeOptions, publicUrlOf } from './edge-options.ts'
 import { loadEpoch } from './epoch.ts'
 import { startExpiry } from './expiry.ts'
 import { apply } from './forum/apply.ts'
@@ -76,9 +77,9 @@ export async function startNode(
   const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
-  const { trustProxy, host, port, opsPort } = config
-  const { atTurnEnd, logOutput = allWritten } = ground
-  const edge = new Edge(routesOf(config), availability, { trustProxy, atTurnEnd }, load)
+  const { host, port, opsPort } = config
+  const { logOutput = allWritten } = ground
+  const edge = new Edge(routesOf(config), availability, edgeOptions(config, log, ground), load)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName, logOutput }
   const state = newState(config)
@@ -95,7 +96,7 @@ export async function startNode(
     opsPort === 0
       ? null
       : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
-  const options = { load, behindProxy: trustProxy }
+  const options = { load, behindProxy: config.trustProxy !== null }
   const listener = await orClose(recovering, '--host or --port', () =>
     http.listen(host, port, onRequest, options),
   )
@@ -110,7 +111,7 @@ export async function startNode(
   const unwatch = admission.start()
   vitals.gateLength = () => gate.length
   vitals.complaints = () => [...admission.complaints, ...checkpoints.complaints]
-  const publicUrl = config.publicUrl ?? url
+  const publicUrl = publicUrlOf(config, url, log)
   const wakeups = startWakeups(forum, config, publicUrl, ground.send)
   const service: Service = {
     forum,

@@ -30,13 +30,12 @@ export function startWakeups(
 ): Wakeups {
   const rules = rulesOf(config, publicUrl)
   const challenger = new Challenger(send)
-  const inboxUrl = `${publicUrl}/api/notifications`
   const schedule = new Schedule(
     {
       now: () => timeOf(forum),
       nextDueAt: () => nextDueAt(forum),
       takeDue: () => takeDue(forum),
-      begin: (webhook) => beginAttempt(forum, webhook, inboxUrl),
+      begin: (webhook) => beginAttempt(forum, webhook, inboxUrl(publicUrl)),
       finish: (attempt, sent) => finishAttempt(forum, attempt, sent),
     },
     send,
@@ -53,6 +52,11 @@ export function startWakeups(
       await Promise.all([schedule.stop(), challenger.settled()])
     },
   }
+}
+
+/** Where a wakeup tells its receiver to poll. */
+export function inboxUrl(publicUrl: string): string {
+  return `${publicUrl}/api/notifications`
 }
 
 function rulesOf({ webhookAllowPrivate: allowPrivate }: Config, publicUrl: string): AddressRules {

@@ -1,5 +1,6 @@
 // Flags and variables → Config: what each may be, and what is said of what it may not be.
 
+import type { BlockList } from 'node:net'
 import t from 'tap'
 import { ConfigError } from '../src/arguments.ts'
 import { type Config, flagHelp, parseConfig, unknownVariables } from '../src/config.ts'
@@ -14,7 +15,8 @@ const presets: Partial<Config> = {
   http: 'auto',
   pollAfterSeconds: 60,
   segmentBytes: 64 * 2 ** 20,
-  trustProxy: false,
+  trustProxy: null,
+  cors: null,
   idempotencyHours: 24,
   logLevel: 'info',
 }
@@ -177,23 +179,97 @@ t.test('config: a flag given twice: the last counts', async (t) => {
 })
 
 t.test('config: a switch: on as a flag, on or off as a variable', async (t) => {
-  t.equal(parseConfig(['--trust-proxy'], {}).trustProxy, true)
-  const variable = (text: string) => () => parseConfig([], { AGENT_FORUM_TRUST_PROXY: text })
-  for (const text of ['on', 'true', '1']) t.equal(variable(text)().trustProxy, true)
-  for (const text of ['off', 'false', '0', '']) t.equal(variable(text)().trustProxy, false)
+  t.equal(parseConfig(['--no-compat'], {}).compat, false)
+  const variable = (text: string) => () => parseConfig([], { AGENT_FORUM_NO_COMPAT: text })
+  for (const text of ['on', 'true', '1']) t.equal(variable(text)().compat, false)
+  for (const text of ['off', 'false', '0', '']) t.equal(variable(text)().compat, true)
   for (const text of ['yes', 'On', '2']) {
-    t.match(refusal(variable(text)), /^AGENT_FORUM_TRUST_PROXY is on or off, not ".+"$/)
+    t.match(refusal(variable(text)), /^AGENT_FORUM_NO_COMPAT is on or off, not ".+"$/)
   }
   t.match(
-    refusal(() => parseConfig(['--trust-proxy=on'], {})),
+    refusal(() => parseConfig(['--no-compat=on'], {})),
     /; --help lists the flags$/,
   )
 })
 
+const xff = { header: 'x-forwarded-for', hops: 1 } as const
+const cloudflare = { header: 'cf-connecting-ip' } as const
+
+t.test('config: --trust-proxy: a header, or none for X-Forwarded-For', async (t) => {
+  const of = (...args: string[]) => parseConfig(args, {})
+  t.same(of('--trust-proxy').trustProxy, xff)
+  t.match(of('--trust-proxy', '--port', '1'), { trustProxy: xff, port: 1 })
+  t.match(of('--trust-proxy', 'cf-connecting-ip', '--port', '1'), {
+    trustProxy: cloudflare,
+    port: 1,
+  })
+  for (const text of ['xff', 'on']) t.same(of(`--trust-proxy=${text}`).trustProxy, xff)
+  t.same(of('--trust-proxy', 'xff', '--proxy-hops', '3').trustProxy, { ...xff, hops: 3 })
+  // It was a switch once, and environments still say so.
+  const variable = (text: string) => parseConfig([], { AGENT_FORUM_TRUST_PROXY: text }).trustProxy
+  for (const text of ['on', 'true', '1', 'xff']) t.same(variable(text), xff)
+  for (const text of ['off', 'false', '0', '']) t.equal(variable(text), null)
+  t.same(variable('cf-connecting-ip'), cloudflare)
+  const off = parseConfig(['--trust-proxy', 'off'], { AGENT_FORUM_TRUST_PROXY: 'on' })
+  t.equal(off.trustProxy, null, 'the flag wins')
+})
+
+t.test('config: --trusted-proxies: networks and addresses of both families', async (t) => {
+  const list = '10.0.0.0/8, 192.0.2.9,2001:db8::/32,::1'
+  const { trustProxy } = parseConfig(['--trust-proxy', '--trusted-proxies', list], {})
+  const { proxies } = trustProxy as { proxies: BlockList }
+  for (const inside of ['10.255.0.1', '192.0.2.9']) t.ok(proxies.check(inside, 'ipv4'), inside)
+  for (const outside of ['11.0.0.1', '192.0.2.8']) t.notOk(proxies.check(outside, 'ipv4'), outside)
+  for (const inside of ['2001:db8::7', '::1']) t.ok(proxies.check(inside, 'ipv6'), inside)
+  for (const outside of ['2001:db9::', '::2']) t.notOk(proxies.check(outside, 'ipv6'), outside)
+})
+
+const wrongProxies: [args: string[], sentence: RegExp][] = [
+  [['--trust-proxy', 'yes'], /^--trust-proxy takes xff or cf-connecting-ip, not "yes"$/],
+  [['--trust-proxy', 'XFF'], /^--trust-proxy takes xff or cf-connecting-ip, not "XFF"$/],
+  [['--trust-proxy', '--proxy-hops', '0'], /^--proxy-hops takes a whole number from 1 to 16/],
+  [['--proxy-hops', '2'], /^--proxy-hops needs --trust-proxy xff$/],
+  [['--trusted-proxies', '10.0.0.0/8'], /^--trusted-proxies needs --trust-proxy xff$/],
+  [['--trust-proxy', 'cf-connecting-ip', '--proxy-hops', '2'], /^--proxy-hops needs/],
+  [
+    ['--trust-proxy', '--proxy-hops', '2', '--trusted-proxies', '10.0.0.0/8'],
+    /^--proxy-hops and --trusted-proxies exclude each other$/,
+  ],
+  ...['10.0.0.0/33', '10.0.0/8', '10.0.0.0/', '::/129', 'a/8', '10.0.0.1,', '1.1.1.1;2.2.2.2'].map(
+    (list): [string[], RegExp] => [
+      ['--trust-proxy', '--trusted-proxies', list],
+      /^--trusted-proxies takes networks like .+, not ".+"$/,
+    ],
+  ),
+  [['--cors', 'forum.example'], /^--cors takes an origin like .+, not "forum.example"$/],
+  [['--cors', 'https://a.example/app'], /^--cors takes an origin like /],
+  [['--cors', 'https://a.example,*'], /^--cors takes an origin like .+, not "\*"$/],
+  [['--cors', 'https://a.example,'], /^--cors has an empty origin in "https:\/\/a.example,"$/],
+]
+t.test('config: proxies and origins that cannot be: refused in one sentence', async (t) => {
+  for (const [args, sentence] of wrongProxies) {
+    t.match(
+      refusal(() => parseConfig(args, {})),
+      sentence,
+      args.join(' '),
+    )
+  }
+})
+
+t.test('config: --cors: origins as browsers write them, or all', async (t) => {
+  const of = (text: string) => parseConfig(['--cors', text], {}).cors
+  t.equal(of(''), null)
+  t.equal(of('*'), '*')
+  t.same(of('https://a.example, HTTP://B.example:80/'), ['https://a.example', 'http://b.example'])
+  t.same(parseConfig([], { AGENT_FORUM_CORS: 'http://localhost:3000' }).cors, [
+    'http://localhost:3000',
+  ])
+})
+
 t.test('config: help: every flag with its preset, one line each', async (t) => {
   const lines = flagHelp().split('\n')
-  for (const line of lines) t.match(line, /^ {2}--[a-z-]+ ([A-Z]+)? +\S/)
-  for (const flag of [...Object.keys(impossible), 'trust-proxy']) {
+  for (const line of lines) t.match(line, /^ {2}--[a-z-]+ ([A-Z]+|\[[A-Z]+\])? +\S/)
+  for (const flag of [...Object.keys(impossible), 'trust-proxy', 'cors']) {
     t.equal(lines.filter((line) => line.startsWith(`  --${flag} `)).length, 1, flag)
   }
 })

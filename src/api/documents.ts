@@ -29,9 +29,12 @@ function guide({ name, path, summary, begins, write }: Guide): Route {
     path,
     auth: 'none',
     type: textType,
+    namesOrigin: true,
     answers: { 200: { ...text, examples: [`${begins}\n…`] } },
     errors: [],
-    run: (service) => ({ status: 200, body: write(service), position: 0 }),
+    run(service, { origin }) {
+      return { status: 200, body: write({ ...service, publicUrl: origin }), position: 0 }
+    },
   })
 }
 
@@ -116,23 +119,24 @@ const wellKnown = route({
   method: 'get',
   path: '/.well-known/agent-forum.json',
   auth: 'none',
+  namesOrigin: true,
   answers: { 200: links },
   errors: [],
-  run({ publicUrl, version, compat }) {
+  run({ version, compat }, { origin }) {
     const body = renderLinks({
       name: 'agent-forum',
       version,
-      api: `${publicUrl}/api`,
-      openapi: `${publicUrl}/openapi.json`,
-      status: `${publicUrl}/api/status`,
-      llms: `${publicUrl}/llms.txt`,
-      notifications: `${publicUrl}/notifications.txt`,
-      governance: `${publicUrl}/governance.txt`,
+      api: `${origin}/api`,
+      openapi: `${origin}/openapi.json`,
+      status: `${origin}/api/status`,
+      llms: `${origin}/llms.txt`,
+      notifications: `${origin}/notifications.txt`,
+      governance: `${origin}/governance.txt`,
       get_publishing: compat
         ? {
-            ticket: publicUrl + ticketPath,
-            publish: publicUrl + publishPath,
-            guide: `${publicUrl}/llms.txt`,
+            ticket: origin + ticketPath,
+            publish: origin + publishPath,
+            guide: `${origin}/llms.txt`,
           }
         : undefined,
       content_is_untrusted: true,

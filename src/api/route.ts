@@ -44,6 +44,8 @@ export interface Call<Body, Query> {
   client: string
   /** The idempotency key, or an empty string where the route needs none. */
   key: string
+  /** The service's origin, as the caller may know it, where the route `namesOrigin`; else ''. */
+  origin: string
   /** The header If-None-Match where the route `hasEtag`; otherwise an empty string. */
   ifNoneMatch: string
 }
@@ -90,6 +92,8 @@ interface Operation {
   unreadBody?: Schema
   /** Its answers carry an ETag, and a caller who has the current one is answered 304. */
   hasEtag?: boolean
+  /** Its answer has URLs of the service; without a public URL, of the host in the request. */
+  namesOrigin?: boolean
   /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
   type?: string
   /** Acts, though it is a GET: tool-calling clients are told to ask before they call it. */

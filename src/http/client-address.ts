@@ -1,49 +1,44 @@
-// Who is calling: the address that quotas count and tickets are bound to.
-// docs/interface.md, "Client addresses".
+// Who is calling: the address that limits count and tickets are bound to.
+// docs/interface.md, \"Client addresses\".
+//
+//   X-Forwarded-For: <what the caller sent>, caller, outer proxy      socket: the inner proxy
+//                    └──── may be forged ────┘└─ written by proxies ─┘
 //
 // C1. Without --trust-proxy forwarding headers are never believed.
-// C2. With it, what cannot be read as an address is stepped over, and trusted hops are too. Where
-//     no address is left, the socket's counts.
-// C3. One caller has one spelling: IPv6 in its short form, IPv4 inside IPv6 as IPv4.
+// C2. With it exactly one header counts, and of X-Forwarded-For only what trusted proxies wrote:
+//     they append, so entries are counted from the right.
+// C3. Where that entry is missing or no address, the socket's address counts.
+// C4. One caller has one spelling: IPv6 in its short form, IPv4 inside IPv6 as IPv4.
 
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import { type BlockList, isIP, SocketAddress } from 'node:net'
 import type { Exchange } from './exchange.ts'
 
-/** Hops that need not be named: loopback, private and link-local addresses. */
-const trustedHops = new BlockList()
-for (const [network, prefix] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-] as const) {
-  trustedHops.addSubnet(network, prefix, 'ipv4')
-}
-trustedHops.addAddress('::1', 'ipv6')
-trustedHops.addSubnet('fc00::', 7, 'ipv6')
-trustedHops.addSubnet('fe80::', 10, 'ipv6')
+/** How proxies in front tell who is calling. */
+export type TrustProxy =
+  | { header: 'cf-connecting-ip' }
+  /** The caller is the entry that the outermost of so many proxies wrote. */
+  | { header: 'x-forwarded-for'; hops: number }
+  /** The caller is the right-most entry that is none of the proxies. */
+  | { header: 'x-forwarded-for'; proxies: BlockList }
 
-/** The caller's address. Ask before the handler returns. */
-export function clientAddress(exchange: Exchange, trustProxy: boolean): string {
-  const forwarded = trustProxy ? forwardedAddress(exchange) : null
+/** The caller's address, or '' when the socket has none. Call before the handler returns. */
+export function clientAddress(exchange: Exchange, trustProxy: TrustProxy | null): string {
+  const forwarded = trustProxy === null ? null : readAddress(forwardedEntry(exchange, trustProxy))
   return forwarded ?? readAddress(exchange.remoteAddress) ?? ''
 }
 
-function forwardedAddress(exchange: Exchange): string | null {
-  const connecting = readAddress(exchange.header('cf-connecting-ip'))
-  if (connecting !== null) return connecting
+function forwardedEntry(exchange: Exchange, trustProxy: TrustProxy): string {
   // A proxy may add a line of its own instead of extending the one it was sent.
-  const hops = exchange.allOf('x-forwarded-for').split(',')
-  for (const hop of hops.reverse()) {
-    const address = readAddress(hop.trim())
-    if (address !== null && !isTrustedHop(address)) return address
-  }
-  return null
+  const value = exchange.allOf(trustProxy.header)
+  if (trustProxy.header === 'cf-connecting-ip') return value.trim()
+  const entries = value.split(',').map((entry) => entry.trim())
+  if ('hops' in trustProxy) return entries[entries.length - trustProxy.hops] ?? ''
+  return entries.findLast((entry) => !isAmong(trustProxy.proxies, entry)) ?? ''
 }
 
-function isTrustedHop(address: string): boolean {
-  return trustedHops.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
+function isAmong(proxies: BlockList, entry: string): boolean {
+  const address = readAddress(entry)
+  return address !== null && proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
 const withPort = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/

@@ -2,15 +2,47 @@
 // rules keep a page that somebody happens to visit from acting with the visitor's address.
 
 import type { ErrorCode } from '../api/errors.ts'
+import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
 
 const prefetch = /prefetch|prerender/i
+const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
+const wildcards = ['0.0.0.0', '[::]']
+
+/** Whether the URL is that of a node that listens on every address, which is no address itself. */
+export function isWildcard(url: string): boolean {
+  return wildcards.includes(new URL(url).hostname)
+}
+
+/** The origins that are the service's own: where it is on loopback, under each name of that. */
+export function ownOrigins(publicUrl: string): ReadonlySet<string> {
+  const { protocol, hostname, port } = new URL(publicUrl)
+  const own = [publicUrl]
+  if (loopbackNames.includes(hostname) || isWildcard(publicUrl)) {
+    for (const name of loopbackNames) own.push(new URL(`${protocol}//${name}:${port}`).origin)
+  }
+  return new Set(own)
+}
 
 /** Why a write may not come from there, or null. docs/interface.md, "Cross-site requests". */
-export function crossSite(exchange: Exchange, ownOrigin: string): ErrorCode | null {
+export function crossSite(
+  exchange: Exchange,
+  own: ReadonlySet<string>,
+  cors: Cors | null,
+): ErrorCode | null {
   const origin = exchange.header('origin')
-  if (origin !== '' && origin !== ownOrigin) return 'cross_origin'
-  if (exchange.header('sec-fetch-site') === 'cross-site') return 'cross_site'
+  if (origin !== '') {
+    if (!own.has(origin) && !cors?.allows(origin)) return 'cross_origin'
+  } else if (exchange.header('sec-fetch-site') === 'cross-site') return 'cross_site'
   const purpose = exchange.header('purpose') + exchange.header('sec-purpose')
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
+}
+
+const host = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+
+/** The origin that a caller reached the service by, from its Host header; null: it names none. */
+export function hostOrigin(exchange: Exchange): string | null {
+  const value = exchange.header('host')
+  const url = `http://${value}`
+  return host.test(value) && URL.canParse(url) ? new URL(url).origin : null
 }

@@ -52,6 +52,8 @@ export interface Exchange {
   /** Where the edge counts the answer, and when the request began (meter.ts). */
   meter: RouteMeter | null
   startedMs: number
+  /** Header lines that its answer has besides those it is given, each after a CRLF (cors.ts). */
+  moreHeaders: string
   /** In lower case. */
   readonly method: string
   /** Without the query. */

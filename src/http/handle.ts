@@ -6,14 +6,17 @@
 //
 // The routes declare, this runs. No route is named here.
 
-import { type ErrorCode, type ErrorKind, errorBody, errors, unknownPath } from '../api/errors.ts'
+import { type ErrorCode, unknownPath } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
 import { refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { clientAddress } from './client-address.ts'
-import { crossSite } from './cross-site.ts'
-import { type Exchange, jsonType, overloaded, tooLarge } from './exchange.ts'
+import { allowHeader, answer, copyView, isView, leave, refuse } from './answers.ts'
+import { clientAddress, type TrustProxy } from './client-address.ts'
+import { Cors, type CorsOrigins } from './cors.ts'
+import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
+import { type Exchange, overloaded, tooLarge } from './exchange.ts'
+import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { Load } from './load.ts'
@@ -48,8 +51,14 @@ export interface Availability {
 }
 
 export interface EdgeOptions {
-  /** Whether forwarding headers are believed. */
-  trustProxy: boolean
+  /** Which forwarding header is believed; null: none. */
+  trustProxy?: TrustProxy | null
+  /** Called once when a forwarding header arrives that is not believed. */
+  onForwarded?: (header: string) => void
+  /** Pages of which other origins may use the API; null: of none. */
+  cors?: CorsOrigins | null
+  /** No origin was configured: guides name the one that the caller's Host header does. */
+  showsHost?: boolean
   /** Calls what it is given when a turn of the event loop ends; else that is `setImmediate`. */
   atTurnEnd?: ((end: () => void) => void) | undefined
 }
@@ -58,29 +67,38 @@ export class Edge {
   readonly meter = new Meter()
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
-  readonly #trustProxy: boolean
+  readonly #trustProxy: TrustProxy | null
+  readonly #forwarding: ForwardingWatch | null
+  readonly #cors: Cors | null
+  readonly #showsHost: boolean
   readonly #tokens = new KnownTokens()
   readonly #load: Load
   readonly #turn: Turn
   #service: Service | null = null
+  #ownOrigins: ReadonlySet<string> = new Set()
   #gate: Gate | null = null
 
   constructor(
     routes: readonly AnyRoute[],
     availability: Availability,
-    { trustProxy, atTurnEnd }: EdgeOptions = { trustProxy: false },
+    { trustProxy = null, onForwarded, cors = null, showsHost = false, atTurnEnd }: EdgeOptions = {},
     load = new Load(),
   ) {
     this.#load = load
     this.#turn = new Turn(() => this.#service?.forum.journal.flush(), atTurnEnd)
     this.#availability = availability
     this.#trustProxy = trustProxy
+    const isWatched = trustProxy === null && onForwarded !== undefined
+    this.#forwarding = isWatched ? new ForwardingWatch(onForwarded) : null
+    this.#cors = cors === null ? null : new Cors(cors)
+    this.#showsHost = showsHost
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
   /** From now on requests reach the routes. */
   open(service: Service, gate: Gate): void {
     this.#service = service
+    this.#ownOrigins = ownOrigins(service.publicUrl)
     this.#gate = gate
   }
 
@@ -88,12 +106,14 @@ export class Edge {
   handle(exchange: Exchange): void {
     exchange.startedMs = this.meter.start()
     exchange.meter = this.meter.none
+    this.#forwarding?.look(exchange)
+    if (this.#cors !== null) exchange.moreHeaders = this.#cors.headers(exchange)
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const { path } = exchange
     const match = this.#router.find(path) ?? this.#router.find(originForm(path))
     if (match === null) return refuse(exchange, 'not_found', unknownPath)
     const { method } = exchange
-    if (method === 'options') return answer(exchange, 204, allowHeader(match), null)
+    if (method === 'options') return this.#answerOptions(exchange, match)
     const prepared = match.methods.get(method)
     if (prepared === undefined) {
       return refuse(exchange, 'method_not_allowed', undefined, allowHeader(match))
@@ -102,11 +122,16 @@ export class Edge {
     this.#check(exchange, prepared, match.id)
   }
 
+  #answerOptions(exchange: Exchange, match: Match<Prepared>): void {
+    const preflight = this.#cors?.preflight(exchange, allow(match.methods)) ?? ''
+    answer(exchange, 204, allowHeader(match) + preflight, null)
+  }
+
   #check(exchange: Exchange, prepared: Prepared, id: string): void {
     const { route, idPattern } = prepared
     const service = this.#service!
     if (isWrite(route)) {
-      const code = crossSite(exchange, service.publicUrl)
+      const code = crossSite(exchange, this.#ownOrigins, this.#cors)
       if (code !== null) return refuse(exchange, code)
     }
     const { urlCharactersMax } = route
@@ -132,6 +157,7 @@ export class Edge {
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
     const client = route.needsClient?.(service) ? clientAddress(exchange, this.#trustProxy) : ''
+    const origin = route.namesOrigin ? this.#originFor(exchange) : ''
     const call: Call<unknown, unknown> = {
       caller,
       id,
@@ -140,6 +166,7 @@ export class Edge {
       isPlain: false,
       client,
       key,
+      origin,
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
     }
     if (route.body === undefined) {
@@ -218,6 +245,10 @@ export class Edge {
     })
   }
 
+  #originFor(exchange: Exchange): string {
+    return (this.#showsHost ? hostOrigin(exchange) : null) ?? this.#service!.publicUrl
+  }
+
   /** The caller's number, or why there is none. */
   #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode | Refusal {
     if (auth === 'none') return nobody
@@ -238,54 +269,4 @@ export class Edge {
 
 function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {
   return publicUrl.length + path.length + (query === '' ? 0 : '?'.length + query.length)
-}
-
-/** Whether its page lies in memory that the next request uses. */
-function isView(outcome: Answer | Refusal): outcome is Answer & { body: Uint8Array } {
-  return !isRefusal(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
-}
-
-/** Gives it a page of its own. (A Buffer's own `slice` would not copy it.) */
-function copyView(outcome: Answer | Refusal): void {
-  if (isView(outcome)) outcome.body = Buffer.from(outcome.body)
-}
-
-/** Sends what came of a request, which is durable. */
-function leave(exchange: Exchange, { type }: AnyRoute, outcome: Answer | Refusal): void {
-  if (isRefusal(outcome)) return sendRefusal(exchange, outcome)
-  const { status, retryAfter, etag, body } = outcome
-  const headers = retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
-  answer(exchange, status, headers, status === 304 ? null : body, type)
-}
-
-function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
-  const { status, retryAfter }: ErrorKind = errors[code]
-  answer(exchange, status, headers + retryHeader(retryAfter), errorBody(code, detail))
-}
-
-/** Sends a route's own no. */
-function sendRefusal(exchange: Exchange, { refused, detail, retryAfter }: Refusal): void {
-  const kind: ErrorKind = errors[refused]
-  const headers = retryHeader(retryAfter ?? kind.retryAfter)
-  answer(exchange, kind.status, headers, errorBody(refused, detail))
-}
-
-/** The one way out. */
-function answer(
-  exchange: Exchange,
-  status: number,
-  headers: string,
-  body: string | Uint8Array | null,
-  type: string = jsonType,
-): void {
-  exchange.answer(status, type, headers, body)
-  exchange.meter!.count(status, exchange.startedMs)
-}
-
-function allowHeader({ methods }: Match<unknown>): string {
-  return `\r\nAllow: ${allow(methods)}`
-}
-
-function retryHeader(seconds: number | undefined): string {
-  return seconds === undefined ? '' : `\r\nRetry-After: ${seconds}`
 }

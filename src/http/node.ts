@@ -25,6 +25,7 @@ const countBytesMin = 4096
 class NodeExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
+  moreHeaders = ''
   readonly method: string
   readonly path: string
   readonly query: string

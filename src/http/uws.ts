@@ -64,6 +64,7 @@ const tryOneIn = 8
 class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
+  moreHeaders = ''
   readonly method: string
   readonly path: string
   #query: string | null = null

@@ -2,7 +2,14 @@
 // and "Cross-site requests".
 
 import t from 'tap'
-import { type Client, type Headers, newKey, publishedThread, startForum } from './harness.ts'
+import {
+  type Client,
+  type Forum,
+  type Headers,
+  newKey,
+  publishedThread,
+  startForum,
+} from './harness.ts'
 
 const forum = await startForum(t)
 const { anonymous } = forum
@@ -151,4 +158,32 @@ t.test('public url: its origin is the own one, the address listened on is not', 
   t.equal((await create('http://forum.example')).body.error, 'cross_origin')
   t.equal((await create(other.url)).body.error, 'cross_origin')
   t.equal(other.document!.openApi.servers[0].url, 'https://forum.example')
+})
+
+const create = (forum: Forum, origin: string) =>
+  forum.anonymous.post('/api/identities', {}, { origin, 'sec-fetch-site': 'cross-site' })
+
+t.test('on loopback: a page at any loopback name with its port: its own', async (t) => {
+  for (const flags of [[], ['--host', 'localhost'], ['--host', '0.0.0.0']]) {
+    const forum = await startForum(t, flags)
+    for (const name of ['localhost', '127.0.0.1', '[::1]']) {
+      t.equal((await create(forum, `http://${name}:${forum.port}`)).status, 201, name)
+    }
+    for (const origin of [
+      ...[
+        'http://localhost',
+        `http://localhost:${forum.port + 1}`,
+        `https://localhost:${forum.port}`,
+      ],
+      ...[`http://localhost.example:${forum.port}`, `http://127.0.0.2:${forum.port}`],
+    ]) {
+      t.equal((await create(forum, origin)).body.error, 'cross_origin', origin)
+    }
+  }
+})
+
+t.test('public url on loopback: the other loopback names are its own too', async (t) => {
+  const forum = await startForum(t, ['--public-url', 'http://localhost:8080'])
+  t.equal((await create(forum, 'http://127.0.0.1:8080')).status, 201)
+  t.equal((await create(forum, forum.url)).body.error, 'cross_origin')
 })

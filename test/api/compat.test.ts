@@ -224,13 +224,18 @@ t.test('restart: used and unused tickets: as if there had been none', async (t) 
 })
 
 t.test('client address: behind a proxy: a ticket is good for the one who asked', async (t) => {
-  const behind = await startForum(t, ['--trust-proxy'])
+  const behind = await startForum(t, ['--trust-proxy', '--proxy-hops', '2'])
   const ask = (url: string, address: string) =>
-    behind.anonymous.get(url, { 'x-forwarded-for': `${address}, 10.0.0.1` })
-  const { body } = await ask('/api/compat/ticket', '198.51.100.7')
-  const url = urlOf({ ticket: body.ticket, ack: 'publish', content: 'x', title: 'T' })
-  t.equal(code(await ask(url, '198.51.100.8')), '403 ticket_client_changed')
-  t.equal((await ask(url, '198.51.100.7')).status, 201)
+    behind.anonymous.get(url, { 'x-forwarded-for': `192.0.2.1, ${address}, 10.0.0.1` })
+  for (const [one, other] of [
+    ['198.51.100.7', '198.51.100.8'],
+    ['2001:db8::7', '2001:db8::8'], // of one /64, which limits count together
+  ]) {
+    const { body } = await ask('/api/compat/ticket', one)
+    const url = urlOf({ ticket: body.ticket, ack: 'publish', content: 'x', title: 'T' })
+    t.equal(code(await ask(url, other)), '403 ticket_client_changed')
+    t.equal((await ask(url, one)).status, 201)
+  }
 })
 
 for (const http of ['auto', 'node']) {

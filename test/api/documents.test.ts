@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { type Forum, startForum } from './harness.ts'
+import { wire } from './wire.ts'
 
 let forum: Forum
 t.before(async () => {
@@ -138,3 +139,64 @@ t.test('/openapi.json: fetched again with its ETag: 304 without a body', async (
   }
   t.notOk('etag' in (await forum.anonymous.get('/llms.txt')).headers)
 })
+
+const guides = ['/', '/llms.txt', '/notifications.txt', '/governance.txt']
+const documents = [...guides, '/openapi.json', '/.well-known/agent-forum.json']
+
+t.test('without a public URL: documents name the host that the caller asked', async (t) => {
+  const open = await startForum(t, ['--host', '0.0.0.0'])
+  for (const [host, origin] of [
+    ['forum.lan:8787', 'http://forum.lan:8787'],
+    ['192.168.1.5', 'http://192.168.1.5'],
+    ['[FD00::5]:80', 'http://[fd00::5]'],
+    ['Forum_1.LAN', 'http://forum_1.lan'],
+  ]) {
+    for (const path of documents) {
+      const { text } = await open.anonymous.get(path, { host })
+      t.match(text, origin, path)
+      t.notMatch(text, /0\.0\.0\.0/, path)
+    }
+  }
+  const { headers } = await open.anonymous.get('/openapi.json', { host: 'a.lan' })
+  const etag = { 'if-none-match': headers.etag }
+  const ask = async (host: string) =>
+    (await open.anonymous.get('/openapi.json', { host, ...etag })).status
+  t.equal(await ask('a.lan'), 304)
+  t.equal(await ask('b.lan'), 200, 'another origin is another document')
+})
+
+t.test('a Host that is none: not named in any document', async (t) => {
+  const local = await startForum(t)
+  const odd = ['a"b', 'a/b', 'a b', '<b>', 'a:b', 'a:99999', 'u@h', '[::1', '%41', 'a,b', '-a', '']
+  for (const host of odd) {
+    for (const path of documents) {
+      const connection = await wire(t, local.port)
+      await connection.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+      const { status, text } = await connection.answer()
+      t.equal(status, 200)
+      t.match(text, local.url, `${path} ${host}`)
+      connection.socket.destroy()
+    }
+  }
+})
+
+t.test('a public URL: documents name it, whatever the caller asked', async (t) => {
+  for (const path of documents) {
+    const { text } = await forum.anonymous.get(path, { host: 'elsewhere.example' })
+    t.match(text, 'https://forum.example')
+    t.notMatch(text, 'elsewhere')
+  }
+})
+
+for (const host of ['0.0.0.0', '::']) {
+  t.test(
+    `--host ${host}: without a public URL: a warning at the start, with one none`,
+    async (t) => {
+      const { log } = await startForum(t, ['--host', host])
+      const line = log.split('\n').find((line) => line.includes('public_url_missing'))
+      t.match(JSON.parse(line!), { level: 40, hint: /--public-url/, inbox_url: /\/api\/notif/ })
+      const told = await startForum(t, ['--host', host, '--public-url', 'https://forum.example'])
+      t.notMatch(told.log, 'public_url_missing')
+    },
+  )
+}

@@ -156,3 +156,43 @@ t.test('flags: impossible: one clear line and 64', async (t) => {
     t.equal(stderr.trim().split('\n').length, 1)
   }
 })
+
+t.test('addresses: IPv6 by /64, mapped IPv4 as IPv4: one quota each', async (t) => {
+  const forum = await startBehindProxy(t, ['--ticket-limit', '2'])
+  const ask = async (address: string) =>
+    (await forum.anonymous.get('/api/compat/ticket', from(address))).status
+  for (const [one, same, other] of [
+    ['2001:db8::1', '2001:db8:0:0:ffff::2', '2001:db8:0:1::1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::', '2001:db8:1::2'],
+    ['::1', '::2:3', '0:0:0:1::'],
+    ['198.51.100.1', '::ffff:198.51.100.1', '198.51.100.2'],
+  ]) {
+    t.equal(await ask(one), 200)
+    t.equal(await ask(same), 200)
+    t.equal(await ask(one), 429, one)
+    t.equal(await ask(same), 429, same)
+    t.equal(await ask(other), 200, other)
+  }
+})
+
+t.test('a forged header beside the one that is believed: the same quota', async (t) => {
+  const forum = await startBehindProxy(t, ['--ticket-limit', '3'])
+  const forged = (n: number) => ({
+    'cf-connecting-ip': `203.0.113.${n}`,
+    'x-forwarded-for': `203.0.113.${n}, 198.51.100.1`,
+  })
+  const { count } = await countUntilRefused(20, (n) =>
+    forum.anonymous.get('/api/compat/ticket', forged(n)),
+  )
+  t.equal(count, 3)
+  const cloudflare = await startForum(t, [
+    ...['--trust-proxy', 'cf-connecting-ip', '--ticket-limit', '3'],
+  ])
+  const counted = await countUntilRefused(20, (n) =>
+    cloudflare.anonymous.get('/api/compat/ticket', {
+      'cf-connecting-ip': '198.51.100.1',
+      'x-forwarded-for': `203.0.113.${n}`,
+    }),
+  )
+  t.equal(counted.count, 3)
+})

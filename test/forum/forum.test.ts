@@ -108,7 +108,7 @@ class Reader {
 
   #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Refusal {
     const blank = { caller: nobody, id: '', body: {}, isPlain: false, key: '', client: '' }
-    const whole = { ...blank, ifNoneMatch: '', ...call }
+    const whole = { ...blank, origin: '', ifNoneMatch: '', ...call }
     const outcome = route.run(serviceOf(this.#run.world.forum), whole)
     this.#run.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} 200`)
     return outcome

@@ -92,6 +92,7 @@ export class Run {
       isPlain: !hasEscape(JSON.stringify(call.body ?? {})), // as the edge has it
       key: '',
       client: '',
+      origin: '',
       ifNoneMatch: '',
       ...call,
     }

@@ -1,5 +1,8 @@
+// Who is calling: from the socket, or from the one header that is believed.
+
+import { BlockList } from 'node:net'
 import t from 'tap'
-import { clientAddress, readAddress } from '../../src/http/client-address.ts'
+import { clientAddress, readAddress, type TrustProxy } from '../../src/http/client-address.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
 
 const proxy = '127.0.0.1'
@@ -9,40 +12,64 @@ function given(remoteAddress: string, headers: Record<string, string>): Exchange
   return { remoteAddress, header, allOf: header } as Exchange
 }
 
+function hops(hops: number): TrustProxy {
+  return { header: 'x-forwarded-for', hops }
+}
+
+const proxies = new BlockList()
+proxies.addSubnet('10.0.0.0', 8, 'ipv4')
+proxies.addAddress('192.0.2.9', 'ipv4')
+proxies.addSubnet('2001:db8:cd::', 48, 'ipv6')
+const named: TrustProxy = { header: 'x-forwarded-for', proxies }
+
 t.test('caller: no trusted proxy: forwarding headers say another: the socket counts', async (t) => {
   const exchange = given('198.51.100.7', {
     'x-forwarded-for': '203.0.113.1',
     'cf-connecting-ip': '203.0.113.2',
   })
-  t.equal(clientAddress(exchange, false), '198.51.100.7')
+  t.equal(clientAddress(exchange, null), '198.51.100.7')
 })
 
-const forwarded: [string, string, string][] = [
-  ['one hop', '203.0.113.1', '203.0.113.1'],
-  ['a forged hop before it', '1.1.1.1, 203.0.113.1', '203.0.113.1'],
-  ['private and loopback hops after it', '203.0.113.1, 10.0.0.3,192.168.1.1 , ::1', '203.0.113.1'],
-  ['172.16/12 is private', '203.0.113.1, 172.31.255.255', '203.0.113.1'],
-  ['172.32 is not', '203.0.113.1, 172.32.0.1', '172.32.0.1'],
-  ['mapped private hop', '203.0.113.1, ::ffff:10.0.0.3', '203.0.113.1'],
-  ['unique local and link-local', '2001:db8::5, fd00::1, fe80::1%eth0', '2001:db8::5'],
-  ['ports', '203.0.113.1:4711, [fd00::1]:443', '203.0.113.1'],
-  ['an IPv6 caller with a port', '[2001:DB8:0::9]:443', '2001:db8::9'],
-  ['garbage after it', '203.0.113.1, unknown, , "x"', '203.0.113.1'],
-  ['garbage only', 'unknown, 999.1.1.1, 203.0.113', proxy],
-  ['trusted hops only', '10.1.2.3', proxy],
-  ['nothing', '', proxy],
+const forwarded: [what: string, trust: TrustProxy, header: string, expected: string][] = [
+  ['one proxy', hops(1), '203.0.113.1', '203.0.113.1'],
+  ['one proxy, a forged entry before it', hops(1), '1.1.1.1, 203.0.113.1', '203.0.113.1'],
+  ['one proxy, a private caller', hops(1), '10.1.2.3', '10.1.2.3'],
+  ['one proxy, a private caller forges a public entry', hops(1), '8.8.8.8,10.1.2.3', '10.1.2.3'],
+  ['one proxy, a private caller forges a loopback entry', hops(1), '8.8.8.8, ::1', '::1'],
+  ['two proxies', hops(2), '203.0.113.1, 10.0.0.3', '203.0.113.1'],
+  ['two proxies, forged entries', hops(2), '1.1.1.1, 2.2.2.2, 203.0.113.1, 9.9.9.9', '203.0.113.1'],
+  ['two proxies, fewer entries', hops(2), '203.0.113.1', proxy],
+  ['a mapped address', hops(1), '::ffff:203.0.113.1', '203.0.113.1'],
+  ['ports', hops(2), '[2001:DB8:0::9]:443, 10.0.0.3:4711', '2001:db8::9'],
+  ['an entry that is no address', hops(1), '203.0.113.1, unknown', proxy],
+  ['no address at all', hops(1), 'unknown, 999.1.1.1, 203.0.113', proxy],
+  ['a blank entry', hops(1), '203.0.113.1,', proxy],
+  ['nothing', hops(1), '', proxy],
+  ['named proxies', named, '203.0.113.1, 10.0.0.3, 192.0.2.9', '203.0.113.1'],
+  ['named proxies, none of them', named, '203.0.113.1', '203.0.113.1'],
+  ['named proxies, a forged entry', named, '1.1.1.1, 203.0.113.1, 10.255.0.1', '203.0.113.1'],
+  ['named proxies, a private caller', named, '8.8.8.8, 192.168.1.1, 10.0.0.3', '192.168.1.1'],
+  ['named proxies, IPv6', named, '2001:db8::5, 2001:db8:cd:1::1', '2001:db8::5'],
+  ['named proxies, mapped', named, '203.0.113.1, ::ffff:10.0.0.3', '203.0.113.1'],
+  ['named proxies, an unreadable caller', named, '1.1.1.1, unknown, 10.0.0.3', proxy],
+  ['named proxies only', named, '10.1.2.3, 10.0.0.3', proxy],
 ]
-for (const [what, header, expected] of forwarded) {
-  t.test(`caller: behind a trusted proxy: ${what}: ${expected}`, async (t) => {
-    t.equal(clientAddress(given(proxy, { 'x-forwarded-for': header }), true), expected)
+for (const [what, trust, header, expected] of forwarded) {
+  t.test(`caller: ${what}: ${header}: ${expected}`, async (t) => {
+    const headers = { 'x-forwarded-for': header, 'cf-connecting-ip': '203.0.113.66' }
+    t.equal(clientAddress(given(proxy, headers), trust), expected)
   })
 }
 
-t.test('caller: behind Cloudflare: both headers: CF-Connecting-IP wins', async (t) => {
-  const headers = { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': '203.0.113.2' }
-  t.equal(clientAddress(given(proxy, headers), true), '203.0.113.2')
-  const garbage = { ...headers, 'cf-connecting-ip': 'nobody' }
-  t.equal(clientAddress(given(proxy, garbage), true), '203.0.113.1')
+t.test('caller: behind Cloudflare: its header counts, and no other', async (t) => {
+  const trust: TrustProxy = { header: 'cf-connecting-ip' }
+  const of = (value: string) =>
+    given(proxy, { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': value })
+  t.equal(clientAddress(of('203.0.113.2'), trust), '203.0.113.2')
+  t.equal(clientAddress(of('2001:DB8::A'), trust), '2001:db8::a')
+  for (const odd of ['nobody', '', '203.0.113.2,203.0.113.3']) {
+    t.equal(clientAddress(of(odd), trust), proxy, odd)
+  }
 })
 
 t.test('address: several spellings: one is kept', async (t) => {

@@ -14,6 +14,7 @@ export interface Answered {
 export class FakeExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
+  moreHeaders = ''
   readonly method: string
   readonly path: string
   readonly query = ''

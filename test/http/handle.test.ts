@@ -38,7 +38,6 @@ class Node {
   readonly gate = new Gate()
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(routes, this.availability, {
-    trustProxy: false,
     atTurnEnd: (end) => this.#atTurnEnd(end),
   })
   /** While there is a list, turns do not end; else every request is a turn of its own. */

@@ -137,6 +137,7 @@ function isFailing(
 class SimulatedExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
+  moreHeaders = ''
   readonly method: string
   readonly path: string
   readonly query: string

@@ -1,0 +1,58 @@
+// A proxy stands in front and nobody told the node: the operator is warned. Behind a proxy that the
+// node knows of, there is nothing to warn of.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type Forum, startForum } from './harness.ts'
+import type { LogLine } from './process.ts'
+
+const patienceMs = 10_000
+
+function warnings({ log }: Forum): LogLine[] {
+  const lines = log.split('\n').filter((line) => line.includes('forwarding_header_ignored'))
+  return lines.map((line) => JSON.parse(line))
+}
+
+async function untilWarned(forum: Forum): Promise<void> {
+  const giveUpAt = performance.now() + patienceMs
+  while (warnings(forum).length === 0) {
+    if (performance.now() > giveUpAt) throw new Error(`no warning in:\n${forum.log}`)
+    await sleep(10)
+  }
+}
+
+for (const header of ['x-forwarded-for', 'cf-connecting-ip']) {
+  t.test(`${header} arrives, none is believed: one warning, however many arrive`, async (t) => {
+    const forum = await startForum(t)
+    t.equal(warnings(forum).length, 0)
+    await forum.anonymous.get('/api/status', { [header]: '203.0.113.1' })
+    await untilWarned(forum)
+    for (let n = 0; n < 20; n++) await forum.anonymous.get('/', { [header]: '203.0.113.1' })
+    const [{ level, header: named, hint }, ...more] = warnings(forum)
+    t.strictSame([level, named, more.length], [40, header, 0])
+    t.match(hint, '--trust-proxy')
+  })
+}
+
+t.test('a proxy begins to forward after 3,000 requests without: a warning', async (t) => {
+  const forum = await startForum(t)
+  for (let n = 0; n < 30; n++) {
+    await Promise.all(Array.from({ length: 100 }, () => forum.anonymous.get('/api/status')))
+  }
+  t.equal(warnings(forum).length, 0)
+  const forwarded = { 'x-forwarded-for': '203.0.113.1' }
+  for (let n = 0; n < 64; n++) await forum.anonymous.get('/api/status', forwarded)
+  await untilWarned(forum)
+})
+
+t.test('--trust-proxy: both headers arrive: no warning', async (t) => {
+  const forum = await startForum(t, ['--trust-proxy'])
+  const headers = { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': '203.0.113.1' }
+  for (let n = 0; n < 20; n++) await forum.anonymous.get('/api/compat/ticket', headers)
+  // What is logged of the stop comes behind what was logged before.
+  process.kill(forum.pid, 'SIGTERM')
+  const giveUpAt = performance.now() + patienceMs
+  while (!forum.log.includes('"stopped"') && performance.now() < giveUpAt) await sleep(10)
+  t.match(forum.log, '"stopped"')
+  t.equal(warnings(forum).length, 0)
+})
