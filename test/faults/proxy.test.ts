@@ -1,0 +1,138 @@
+// A real nginx in front, with the configuration of docs/proxies.md: whatever callers write into
+// forwarding headers, limits count the address that they call from, one of 127.0.0.0/8.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { startForum } from '../api/harness.ts'
+import { freePort } from '../api/operators.ts'
+
+const guide = readFileSync(new URL('../../../docs/proxies.md', import.meta.url), 'utf8')
+const [, configuration] = /```nginx\n(.*?)```/s.exec(guide)!
+const patienceMs = 10_000
+
+/** nginx as the guide has it for this node, and in front of it one more like it. */
+async function startProxies(t: Test, nodePort: number): Promise<{ inner: number; outer: number }> {
+  const [inner, outer] = [await freePort(), await freePort()]
+  const innerServer = served(configuration, inner, nodePort)
+  const outerServer = served(configuration, outer, inner).replaceAll('forum', 'inner')
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-nginx-'))
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((what) => `${what}_temp_path ${dir}/${what};`)
+    .join('\n')
+  writeFileSync(
+    join(dir, 'nginx.conf'),
+    `daemon off; master_process off; pid ${dir}/pid; events {}
+    http { access_log off; ${temporary}\n${innerServer}\n${outerServer} }`,
+  )
+  const nginx = spawn('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf'), '-e', join(dir, 'log')])
+  t.teardown(async () => {
+    nginx.kill()
+    if (nginx.exitCode === null) await once(nginx, 'exit')
+    if (!t.passing()) t.comment(readFileSync(join(dir, 'log'), 'utf8'))
+    rmSync(dir, { recursive: true })
+  })
+  const giveUpAt = performance.now() + patienceMs
+  while (!(await listens(outer))) {
+    if (performance.now() > giveUpAt) throw new Error('nginx does not listen')
+    await sleep(20)
+  }
+  return { inner, outer }
+}
+
+/** The guide's configuration on other ports, without TLS. */
+function served(text: string, port: number, upstream: number): string {
+  return text
+    .replace('127.0.0.1:8787', `127.0.0.1:${upstream}`)
+    .replace('443 ssl', `127.0.0.1:${port}`)
+    .replaceAll(/ssl_certificate.*\n/g, '')
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const isOpen = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+  })
+  socket.destroy()
+  return isOpen
+}
+
+/** The status of a request for a ticket by the caller with this address. */
+async function askTicket(port: number, localAddress: string, headers = {}): Promise<number> {
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    localAddress,
+    path: '/api/compat/ticket',
+    headers,
+  })
+  sent.end()
+  const [response] = await once(sent, 'response')
+  response.resume()
+  await once(response, 'end')
+  return response.statusCode
+}
+
+const limit = 3
+
+/** What a caller may write to pass for another one each time. */
+const forgeries: Record<string, (n: number) => Record<string, string | string[]>> = {
+  nothing: () => ({}),
+  'CF-Connecting-IP': (n) => ({ 'CF-Connecting-IP': `203.0.113.${n}` }),
+  'X-Forwarded-For': (n) => ({ 'X-Forwarded-For': `203.0.113.${n}` }),
+  'many entries': (n) => ({ 'X-Forwarded-For': `203.0.113.${n}, 10.0.0.${n}, 127.0.0.1, ::1` }),
+  'lines of its own': (n) => ({ 'X-Forwarded-For': [`203.0.113.${n}`, `2001:db8:${n}::1`] }),
+  'everything else': (n) => ({
+    Forwarded: `for=203.0.113.${n}`,
+    'X-Real-IP': `203.0.113.${n}`,
+    'True-Client-IP': `203.0.113.${n}`,
+    'X-Forwarded-For': 'unknown,',
+  }),
+}
+
+const set = [
+  { flags: ['--trust-proxy'], behind: 'inner' },
+  { flags: ['--trust-proxy', '--proxy-hops', '2'], behind: 'outer' },
+  { flags: ['--trust-proxy', '--trusted-proxies', '127.0.0.1'], behind: 'outer' },
+  { flags: ['--trust-proxy', '--trusted-proxies', '127.0.0.1,10.0.0.0/8'], behind: 'inner' },
+] as const
+
+const isThere = spawnSync('nginx', ['-v']).status === 0
+// It is a package of Debian; .ci/run installs it.
+const options = { skip: isThere ? false : 'nginx is not installed' }
+
+for (const { flags, behind } of set) {
+  t.test(
+    `nginx, ${behind}: ${flags.join(' ')}: forged headers: limits hold`,
+    options,
+    async (t) => {
+      const forum = await startForum(t, [...flags, '--ticket-limit', `${limit}`])
+      const port = (await startProxies(t, forum.port))[behind]
+      for (const [i, [what, forge]] of Object.entries(forgeries).entries()) {
+        const caller = `127.0.1.${i}`
+        for (let n = 0; n < 8; n++) {
+          const status = await askTicket(port, caller, forge(n))
+          t.equal(status, n < limit ? 200 : 429, `${what}, request ${n}`)
+        }
+      }
+      t.equal(await askTicket(port, '127.0.2.1'), 200, 'another caller has its own limit')
+    },
+  )
+}
+
+t.test('nginx: IPv6 callers behind a proxy before it: one quota a /64', options, async (t) => {
+  const flags = ['--trust-proxy', '--proxy-hops', '2', '--ticket-limit', `${limit}`]
+  const forum = await startForum(t, flags)
+  const { inner } = await startProxies(t, forum.port)
+  const ask = (caller: string) => askTicket(inner, '127.0.1.1', { 'X-Forwarded-For': caller })
+  for (let n = 0; n < 8; n++) {
+    t.equal(await ask(`2001:db8:0:1:${n}::${n}`), n < limit ? 200 : 429)
+  }
+  t.equal(await ask('2001:db8:0:2::1'), 200)
+})
