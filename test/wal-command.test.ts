@@ -67,6 +67,19 @@ t.test('wal export: a whole log: every record by its names, and 0', async (t) =>
   t.equal(readFileSync(out, 'utf8'), stdout)
 })
 
+t.test('wal verify, wal export: one record: counted in the singular', async (t) => {
+  const forum = await startForum(t, small)
+  await forum.identity({})
+  await forum.stop()
+  const { stdout } = await run(['wal', 'verify', '--data', forum.data])
+  t.match(stdout, /^0000000001\.wal: \d+ bytes, position 1, 1 record in \d+ frames\n/)
+  const out = `${forum.data}.ndjson`
+  const exported = await run(['wal', 'export', '--data', forum.data, '--out', out])
+  t.equal(exported.stdout, `${out}: 1 record, up to position 1\n`)
+  const copied = await run(['backup', '--data', forum.data, '--to', `${forum.data}-copy`])
+  t.match(copied.stdout, /: 1 record in 1 segment, /)
+})
+
 t.test(
   'wal export: damage in the middle: the records before it, 77, nothing changed',
   async (t) => {
