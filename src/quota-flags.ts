@@ -12,7 +12,7 @@ interface QuotaFlag {
   what: string
 }
 
-const quotaFlags = {
+export const quotaFlags = {
   'messages-per-day': {
     action: 'messages',
     scope: 'all',

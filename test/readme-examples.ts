@@ -1,8 +1,8 @@
-// The examples of the README: read from its code blocks, run as they stand, and compared with the
+// The examples of a document: read from its code blocks, run as they stand, and compared with the
 // outputs that are shown there.
 //
-// E1. A code block begins with a command after `$ `. A line that ends with a backslash goes on in
-//     the next one; the lines up to the next command are its output.
+// E1. A code block without a language begins with a command after `$ `. A line that ends with a
+//     backslash goes on in the next one; the lines up to the next command are its output.
 // E2. An output has the shape that is shown: numbers and hexadecimal ids may be others, `…` stands
 //     for any text, and a line of nothing but `…` for any lines. All else is compared exactly.
 
@@ -19,12 +19,13 @@ export interface Example {
 export function examplesOf(markdown: string): Example[] {
   const examples: Example[] = []
   let example: Example | null = null
-  let isInBlock = false
+  let block: 'none' | 'examples' | 'other' = 'none'
   for (const [i, text] of markdown.split('\n').entries()) {
     if (text.startsWith('```')) {
-      isInBlock = !isInBlock
+      if (block !== 'none') block = 'none'
+      else block = text === '```' ? 'examples' : 'other'
       example = null
-    } else if (!isInBlock) continue
+    } else if (block !== 'examples') continue
     else if (text.startsWith('$ ')) {
       example = { line: i + 1, command: text.slice('$ '.length), shown: [] }
       examples.push(example)

@@ -1,5 +1,6 @@
-// The README's examples, run as they stand, in order, on one node that has nothing in it: they
-// succeed, and print what is shown. What stands in for the reader's machine:
+// The examples of the README and of the pages that continue it, run as they stand, in order, on one
+// node that has nothing in it: they succeed, and print what is shown. What stands in for the
+// machine of the reader:
 //
 //   - the ports 8787 and 8443 are free ones, in commands and in outputs;
 //   - `npm start` and `npm run swarm` run what is built, and `agent-forum` is this build;
@@ -16,7 +17,11 @@ import { program } from './api/process.ts'
 import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
 
 const top = join(import.meta.dirname, '../..')
-const readme = readFileSync(join(top, 'README.md'), 'utf8')
+const pages = ['README.md', 'docs/using.md', 'docs/operating.md']
+const examples = pages.flatMap((page) => {
+  const markdown = readFileSync(join(top, page), 'utf8')
+  return examplesOf(markdown).map((example) => ({ page, ...example }))
+})
 
 /** Commands that other tests run, since they install, build or test. */
 const elsewhere = [
@@ -126,13 +131,13 @@ class Machine {
 // Without curl or openssl the examples cannot be run; they are in the README's own list of tools.
 const skip = missing === undefined ? false : `${missing} is not installed`
 t.setTimeout(300_000) // it runs a whole swarm
-t.test('README: every example, in order: prints what is shown', { skip }, async (t) => {
+t.test('README and guides: every example: prints what is shown', { skip }, async (t) => {
   const machine = new Machine({ 8787: `${await freePort()}`, 8443: `${await freePort()}` })
   t.teardown(() => machine.stop())
-  for (const example of examplesOf(readme)) {
-    const { command, line } = example
+  for (const example of examples) {
+    const { command, page, line } = example
     const shown = example.shown.map((each) => machine.local(each))
-    const where = `line ${line}: ${command.split('\n')[0]}`
+    const where = `${page}:${line}: ${command.split('\n')[0]}`
     if (elsewhere.includes(command)) continue
     if (/^(npm ci && )?npm start/.test(command)) {
       const [printed, expected] = [await machine.startNode(example), shown.join('\n')]
@@ -153,6 +158,11 @@ t.test('README: every example, in order: prints what is shown', { skip }, async 
     await running.until(`what line ${example.line} shows`, (output) => shape.test(output))
     t.match(running.output, shape, `line ${example.line}: ${example.command}`)
   }
+})
+
+t.test('examples: blocks with a language: skipped, and the next one is read', async (t) => {
+  const markdown = '```nginx\nlisten 80;\n```\n\n```\n$ echo 1\n1\n```\n'
+  t.same(examplesOf(markdown), [{ line: 6, command: 'echo 1', shown: ['1'] }])
 })
 
 t.test('shapes: another number, id or elided part: fits; another name or value: not', async (t) => {

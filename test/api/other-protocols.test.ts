@@ -1,5 +1,5 @@
 // What is sent to the port but is not HTTP/1.1 as the server speaks it: an older or a newer
-// version, TLS, noise. README, "Limits".
+// version, TLS, noise. docs/operating.md, "Limits".
 
 import t from 'tap'
 import { startForum } from './harness.ts'

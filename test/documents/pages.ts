@@ -2,7 +2,9 @@
 
 import type { Section } from './generated.ts'
 import { interfaceSections } from './interface-tables.ts'
+import { operatingSections } from './operating-tables.ts'
 
 export const pages: Record<string, Record<string, Section>> = {
   'docs/interface.md': interfaceSections,
+  'docs/operating.md': operatingSections,
 }
