@@ -9,21 +9,22 @@ import type { Settled } from './settle.ts'
 
 export class OpenSegment {
   readonly #disk: Disk
-  #file: number
+  #files: readonly number[]
   #number: number
   #size: number
   #at: number
 
-  constructor(disk: Disk, { file, size, place }: Settled) {
+  constructor(disk: Disk, { files, size, place }: Settled) {
     this.#disk = disk
-    this.#file = file
+    this.#files = files
     this.#number = place.number
     this.#size = size
     this.#at = place.at
   }
 
-  get file(): number {
-    return this.#file
+  /** Its descriptors: the first is written to, and each can be synced (sync-queue.ts). */
+  get files(): readonly number[] {
+    return this.#files
   }
 
   get number(): number {
@@ -37,13 +38,13 @@ export class OpenSegment {
 
   /** Writes behind what is written. Throws what the disk throws. */
   write(bytes: Buffer): void {
-    writeAll(this.#disk, this.#file, bytes, this.#at)
+    writeAll(this.#disk, this.#files[0]!, bytes, this.#at)
     this.#at += bytes.length
   }
 
-  /** Goes on at the start of another segment; the file left behind is the caller's to close. */
-  moveTo({ file, number, size }: { file: number; number: number; size: number }): void {
-    this.#file = file
+  /** Goes on at the start of another segment; the caller closes the files that are left behind. */
+  moveTo({ files, number, size }: Pick<Settled, 'files' | 'size'> & { number: number }): void {
+    this.#files = files
     this.#number = number
     this.#size = size
     this.#at = 0

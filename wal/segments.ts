@@ -13,6 +13,7 @@ import {
 import { storageError } from './errors.ts'
 import { decodeSegmentHeader, type ReadHeader, segmentHeaderBytes } from './format.ts'
 import type { Notice } from './journal.ts'
+import { syncsInFlightMax } from './sync-queue.ts'
 
 // Written and synced piece by piece: a sync of 64 MiB at once would hold up those of the log.
 const pieceBytes = 1024 * 1024
@@ -86,9 +87,24 @@ export function fillWithZeros(disk: Disk, file: number, from: number, size: numb
 }
 
 /**
+ * Opens a segment as many times as syncs of it may be in flight, less the descriptors there are;
+ * returns all. Throws what the disk throws, and has closed then what it opened.
+ */
+export function openForSyncs(disk: Disk, path: string, open: readonly number[] = []): number[] {
+  const files = [...open]
+  try {
+    while (files.length < syncsInFlightMax) files.push(disk.open(path, 'write'))
+  } catch (error) {
+    for (const file of files.slice(open.length)) disk.close(file)
+    throw error
+  }
+  return files
+}
+
+/**
  * Makes a segment of zeros in the background, so that a roll finds it ready, synced, and with a
- * name that survives. Resolves to the open file, or to null when `stopped` meanwhile. Rejects with
- * the system's error, having removed what it began.
+ * name that survives. Resolves to its open files (`openForSyncs`), or to null when `stopped`
+ * meanwhile. Rejects with the system's error, having removed what it began.
  */
 export async function makeSpare(
   disk: Disk,
@@ -96,7 +112,7 @@ export async function makeSpare(
   number: number,
   size: number,
   stopped: () => boolean,
-): Promise<number | null> {
+): Promise<number[] | null> {
   const target = segmentPath(dir, number)
   const temporary = `${target}.tmp`
   removeLeftovers(disk, dir)
@@ -112,7 +128,7 @@ export async function makeSpare(
       await settled((done) => disk.syncLater(file, done))
       disk.rename(temporary, target)
       await syncDirectoryLater(disk, dir)
-      return file
+      return openForSyncs(disk, target, [file])
     }
   } catch (error) {
     disk.close(file)

@@ -31,6 +31,7 @@ import {
   copyRange,
   fillWithZeros,
   keepAside,
+  openForSyncs,
   removeLeftovers,
   segmentName,
   segmentPath,
@@ -41,7 +42,8 @@ export interface Settled {
   storeId: string
   seed: number
   place: Place
-  file: number
+  /** Its descriptors, one for each sync that may be in flight. */
+  files: readonly number[]
   size: number
   /** The next segment is there and filled with zeros. */
   spare: boolean
@@ -59,12 +61,14 @@ export function settle(end: LogEnd | null, options: SettleOptions): Settled {
   const { disk, dir } = options
   removeLeftovers(disk, dir)
   const settled = end?.verdict === 'continue' ? goOn(end, options) : moveTail(end, options)
-  const spare = keepOneSpare(end, settled.place.number + 1, options)
+  const { number } = settled.place
+  const spare = keepOneSpare(end, number + 1, options)
   syncDirectory(disk, dir)
-  return { ...settled, spare }
+  const files = openForSyncs(disk, segmentPath(dir, number), [settled.file])
+  return { ...settled, files, spare }
 }
 
-type WithoutSpare = Omit<Settled, 'spare'>
+type WithoutSpare = Omit<Settled, 'spare' | 'files'> & { file: number }
 
 // The seal is written again: its own sync may have failed, and a hole must not stay below J2.
 function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {

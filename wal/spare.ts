@@ -12,7 +12,7 @@ import assert from 'node:assert/strict'
 import type { Disk } from './disk.ts'
 import { isLackOfSpace, messageOf } from './errors.ts'
 import type { Notice } from './journal.ts'
-import { makeSpare, segmentName, segmentPath } from './segments.ts'
+import { makeSpare, openForSyncs, segmentName, segmentPath } from './segments.ts'
 
 const retryMs = 1000
 
@@ -31,7 +31,7 @@ export class Spare {
   readonly #options: SpareOptions
   #state: SpareState = 'making'
   #whyNot = ''
-  #file = -1
+  #files: readonly number[] = []
   #next = 0
   #takenAt = 0
   #stopped = false
@@ -42,7 +42,7 @@ export class Spare {
   constructor(number: number, found: boolean, options: SpareOptions) {
     this.#options = options
     if (found) {
-      this.#file = options.disk.open(segmentPath(options.dir, number), 'write')
+      this.#files = openForSyncs(options.disk, segmentPath(options.dir, number))
       this.#state = 'ready'
     } else {
       this.#make(number)
@@ -59,17 +59,17 @@ export class Spare {
   }
 
   /**
-   * Hands over the open file of a segment that goes on behind `position`. Segment `next` is made
+   * Hands over the open files of a segment that goes on behind `position`. Segment `next` is made
    * when more than that is synced.
    */
-  take(next: number, position: number): number {
+  take(next: number, position: number): readonly number[] {
     assert(this.#state === 'ready')
-    const file = this.#file
-    this.#file = -1
+    const files = this.#files
+    this.#files = []
     this.#state = 'taken'
     this.#next = next
     this.#takenAt = position
-    return file
+    return files
   }
 
   /** The log is synced up to `position`, and the header of the segment taken last with it (P1). */
@@ -84,24 +84,24 @@ export class Spare {
     this.#stopped = true
     if (this.#retry !== null) clearTimeout(this.#retry)
     await this.#making
-    if (this.#file >= 0) this.#options.disk.close(this.#file)
-    this.#file = -1
+    for (const file of this.#files) this.#options.disk.close(file)
+    this.#files = []
   }
 
   #make(number: number): void {
     const { disk, dir, segmentBytes } = this.#options
     this.#making = makeSpare(disk, dir, number, segmentBytes, () => this.#stopped).then(
-      (file) => this.#made(number, file),
+      (files) => this.#made(number, files),
       (error) => this.#notMade(number, error),
     )
   }
 
-  #made(number: number, file: number | null): void {
-    if (file === null) return
+  #made(number: number, files: readonly number[] | null): void {
+    if (files === null) return
     if (this.#state === 'no_space') {
       this.#options.onNotice({ event: 'storage_available', segment: segmentName(number) })
     }
-    this.#file = file
+    this.#files = files
     this.#state = 'ready'
   }
 

@@ -1,10 +1,25 @@
-// The syncs in flight, oldest first. A sync covers what was written before it started, and counts
-// only when all older ones have come back: Linux tells a write error to one sync of a descriptor,
-// and another one that ran beside it may well report success for the same bytes.
+// The syncs that have begun, oldest first. A sync covers what was written before it started, and
+// counts only when all older ones have succeeded.
+//
+// Q1. Each sync in flight has a descriptor of its own, opened for it alone.
+//
+// Linux reports a failed write once to each open file description (errseq_t: each has a mark of its
+// own, set when it is opened). Of two syncs on one descriptor the first to look takes the error,
+// and the other succeeds for bytes that are lost; if that is the older one and its success arrives
+// here first, records would be called durable that are not. By Q1 each sync sees every error since
+// its descriptor was opened, which is before the first record of the segment was written.
 
 import type { Disk } from './disk.ts'
 
+/**
+ * How many syncs of one segment may be in flight, and so how many descriptors it needs. One thread
+ * of the pool stays free for the next segment.
+ */
+export const syncsInFlightMax = 3
+
 interface Sync {
+  files: readonly number[]
+  /** The descriptor that it uses; -1: all are in use, and it waits for one. */
   file: number
   position: number
   bytes: number
@@ -26,7 +41,8 @@ export class SyncQueue {
   readonly #onSynced: (position: number, bytes: number) => void
   readonly #onFailed: (error: Error) => void
   readonly #queue: Sync[] = []
-  readonly #retired: number[] = []
+  readonly #inUse = new Set<number>()
+  readonly #retired: (readonly number[])[] = []
   readonly #buckets = new Array<number>(bucketBoundsMs.length + 1).fill(0)
   #count = 0
   #totalMs = 0
@@ -48,27 +64,18 @@ export class SyncQueue {
     return this.#queue.length
   }
 
-  /** Starts a sync of `file`. `bytes` are those written to it since the last start. */
-  start(file: number, position: number, bytes: number): void {
-    const sync = { file, position, bytes, done: false }
-    this.#queue.push(sync)
-    const startedMs = performance.now()
-    this.#disk.dataSyncLater(file, (error) => {
-      this.#measure(performance.now() - startedMs)
-      if (this.#failed) return
-      if (error !== null) {
-        this.#failed = true
-        this.#onFailed(error)
-        return
-      }
-      sync.done = true
-      this.#advance()
-    })
+  /**
+   * Starts a sync of the file that is open as `files`, as soon as one of them is free. `bytes` are
+   * those written to it since the last start.
+   */
+  start(files: readonly number[], position: number, bytes: number): void {
+    this.#queue.push({ files, file: -1, position, bytes, done: false })
+    this.#startWaiting()
   }
 
   /** Closes a file that gets no more syncs when those in flight are back. */
-  retire(file: number): void {
-    this.#retired.push(file)
+  retire(files: readonly number[]): void {
+    this.#retired.push(files)
     this.#closeRetired()
   }
 
@@ -78,6 +85,33 @@ export class SyncQueue {
     })
     const secondsMax = this.#longestMs / 1000
     return { count: this.#count, seconds: this.#totalMs / 1000, secondsMax, buckets }
+  }
+
+  #startWaiting(): void {
+    for (const sync of this.#queue) {
+      if (sync.file >= 0) continue
+      sync.file = sync.files.find((file) => !this.#inUse.has(file)) ?? -1
+      if (sync.file >= 0) this.#begin(sync)
+    }
+  }
+
+  #begin(sync: Sync): void {
+    const { file } = sync
+    this.#inUse.add(file)
+    const startedMs = performance.now()
+    this.#disk.dataSyncLater(file, (error) => {
+      this.#inUse.delete(file)
+      this.#measure(performance.now() - startedMs)
+      if (this.#failed) return
+      if (error !== null) {
+        this.#failed = true
+        this.#onFailed(error)
+        return
+      }
+      sync.done = true
+      this.#startWaiting()
+      this.#advance()
+    })
   }
 
   #advance(): void {
@@ -94,9 +128,9 @@ export class SyncQueue {
   }
 
   #closeRetired(): void {
-    for (const file of this.#retired.splice(0)) {
-      if (this.#queue.some((sync) => sync.file === file)) this.#retired.push(file)
-      else this.#disk.close(file)
+    for (const files of this.#retired.splice(0)) {
+      if (this.#queue.some((sync) => sync.files === files)) this.#retired.push(files)
+      else for (const file of files) this.#disk.close(file)
     }
   }
 

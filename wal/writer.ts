@@ -16,11 +16,9 @@ import { OpenSegment } from './open-segment.ts'
 import { dropSegments, segmentName, segmentPath } from './segments.ts'
 import { encodeSeal, type Settled } from './settle.ts'
 import { Spare } from './spare.ts'
-import { SyncQueue } from './sync-queue.ts'
+import { SyncQueue, syncsInFlightMax } from './sync-queue.ts'
 import { Waiters } from './waiters.ts'
 
-// One thread of the pool stays free for the next segment.
-const syncsInFlightMax = 3
 const idleBeforeSealMs = 200
 
 export interface WriterOptions {
@@ -167,7 +165,8 @@ export class Writer implements Journal {
       })
     }
     await this.#spare.stop()
-    if (this.#state !== 'failed') this.#options.disk.close(this.#segment.file)
+    if (this.#state !== 'failed')
+      for (const file of this.#segment.files) this.#options.disk.close(file)
     this.#options.unlock()
   }
 
@@ -228,10 +227,10 @@ export class Writer implements Journal {
 
   #roll(): void {
     this.#startSync()
-    this.#syncs.retire(this.#segment.file)
+    this.#syncs.retire(this.#segment.files)
     const number = this.#segment.number + 1
     const size = this.#options.limits.segmentBytes
-    this.#segment.moveTo({ file: this.#spare.take(number + 1, this.#written), number, size })
+    this.#segment.moveTo({ files: this.#spare.take(number + 1, this.#written), number, size })
     const { storeId } = this
     this.#write(encodeSegmentHeader({ storeId, number, ...this.#next(), settled: false }))
     this.#options.onNotice({ event: 'segment_begun', segment: segmentName(number) })
@@ -245,7 +244,7 @@ export class Writer implements Journal {
     if (this.#uncoveredBytes === 0 || this.#state === 'failed') return
     const bytes = this.#uncoveredBytes
     this.#uncoveredBytes = 0
-    this.#syncs.start(this.#segment.file, this.#written, bytes)
+    this.#syncs.start(this.#segment.files, this.#written, bytes)
   }
 
   #onSynced(position: number, bytes: number): void {
