@@ -34,14 +34,21 @@ t.test('operator: the log is replayed: asks for readiness: no, and how far it is
     readiness(vitals, true).text,
     '[-] log: starting: 29% of the log replayed, 299 of 1000 bytes\n' +
       '[-] storage: not open yet\n' +
-      '[-] requests: starting: 29% of the log replayed, 299 of 1000 bytes\n',
+      '[-] requests: starting: 29% of the log replayed, 299 of 1000 bytes\n' +
+      '[+] page files: not scrubbed yet\n',
   )
 })
 
 t.test('operator: serving: asks for readiness: yes', async (t) => {
   const vitals = given(null, 'ok')
   t.strictSame(readiness(vitals, false), { isReady: true, text: 'ok\n' })
-  t.equal(readiness(vitals, true).text, '[+] log: at 7\n[+] storage: ok\n[+] requests: answered\n')
+  const checked = '[+] log: at 7\n[+] storage: ok\n[+] requests: answered\n'
+  t.equal(readiness(vitals, true).text, `${checked}[+] page files: not scrubbed yet\n`)
+  vitals.scrub.ageSeconds = () => 61.5
+  t.equal(readiness(vitals, true).text, `${checked}[+] page files: scrubbed 61 s ago, all good\n`)
+  vitals.scrub.found = 2
+  const found = '[-] page files: scrubbed 61 s ago, 2 damaged pages found, see the log\n'
+  t.equal(readiness(vitals, true).text, checked + found)
 })
 
 t.test('operator: the disk is full: asks for readiness: yes, since reading goes on', async (t) => {
