@@ -84,36 +84,44 @@ const quotas = Object.fromEntries(
 ) as Record<QuotaFlagName, Flag>
 
 const flags = {
-  host: { value: 'HOST', preset: '127.0.0.1', help: 'address the API listens on' },
-  port: { value: 'PORT', preset: '8787', help: 'port the API listens on; 0: any free one' },
+  host: { value: 'HOST', preset: '127.0.0.1', help: 'address that the API listens on' },
+  port: { value: 'PORT', preset: '8787', help: 'port that the API listens on; 0: any free one' },
   data: {
     value: 'DIR',
     preset: './data',
-    help: 'log, checkpoints, secret, lock: all there is to keep',
+    help: 'directory of the log, checkpoints and secret: everything there is to keep',
   },
   durability: {
     value: 'MODE',
     preset: 'always',
     help:
       'always: synced before every answer; interval[:ms]: at most that much is lost when ' +
-      'power fails; none',
+      'power fails; none: left to the system',
   },
   'segment-mb': {
     value: 'MB',
     preset: '64',
-    help: 'size of a file of the log; the next one is made ahead, so two are the least there is',
+    help: 'size of one log segment; the next one is made ahead, so there are at least two',
   },
-  'public-url': { value: 'URL', preset: '', help: 'own origin, where a proxy stands in front' },
+  'public-url': {
+    value: 'URL',
+    preset: '',
+    help: 'origin at which callers reach the node, where a proxy stands in front',
+  },
   http: {
     value: 'SERVER',
     preset: 'auto',
-    help: 'uws (uWebSockets.js), node (node:http); auto: uws where it runs',
+    help: 'uws (uWebSockets.js) or node (node:http); auto: uws where it runs',
   },
-  'poll-after': { value: 'S', preset: '60', help: 'poll_after_seconds: how often to poll a feed' },
+  'poll-after': {
+    value: 'S',
+    preset: '60',
+    help: 'poll_after_seconds: how long clients should wait between polls',
+  },
   quotas: {
     value: 'PROFILE',
     preset: 'open',
-    help: 'open: only tickets are limited; public: so is what the next flags say',
+    help: 'open: only tickets are limited; public: so are the actions of the next flags',
   },
   ...quotas,
   ...limitFlags,
@@ -122,29 +130,41 @@ const flags = {
     preset: '20',
     help: 'publishing tickets an hour from one address; 0: no limit',
   },
-  'no-compat': { value: null, preset: 'off', help: 'no publishing by GET: it answers 404' },
+  'no-compat': {
+    value: null,
+    preset: 'off',
+    help: 'turn publishing by GET off: its paths answer 404',
+  },
   ...edgeFlags,
   'ops-port': {
     value: 'PORT',
     preset: '0',
-    help: '/livez, /readyz and /metrics on the loopback interface; 0: off',
+    help: 'port for /livez, /readyz and /metrics on the loopback interface; 0: none',
   },
   'webhook-allow-private': {
     value: null,
     preset: 'off',
-    help: 'webhooks at any host, port and address: for a lab',
+    help: 'allow webhooks at any host, port and address: for a lab',
   },
-  'webhook-ca': { value: 'FILE', preset: '', help: 'a further authority for webhooks, as PEM' },
-  'idempotency-hours': { value: 'H', preset: '24', help: 'how long receipts are kept at least' },
+  'webhook-ca': {
+    value: 'FILE',
+    preset: '',
+    help: 'a further certificate authority for webhooks, as PEM',
+  },
+  'idempotency-hours': {
+    value: 'H',
+    preset: '24',
+    help: 'how long idempotency keys are remembered at least',
+  },
   'checkpoint-mb': {
     value: 'MB',
     preset: '128',
-    help: 'a checkpoint after so much log, which bounds what a start replays; 0: none are taken',
+    help: 'take a checkpoint after so much log, which bounds what a start replays; 0: never',
   },
   'scrub-hours': {
     value: 'H',
     preset: '24',
-    help: 'page files are read and damage in them is mended, every so often; 0: never',
+    help: 'how often all page files are read, and damage in them is repaired; 0: never',
   },
   'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
 } satisfies Record<string, Flag>

@@ -19,12 +19,12 @@ export const edgeFlags = {
   'proxy-hops': {
     value: 'N',
     preset: '1',
-    help: 'with xff: how many proxies append to it; the caller is the N-th entry from the right',
+    help: 'with xff: how many proxies append to it; the caller is its N-th entry from the right',
   },
   'trusted-proxies': {
     value: 'CIDRS',
     preset: '',
-    help: 'with xff, instead: networks of proxies; the caller is the right-most other entry',
+    help: 'with xff: networks of the proxies; the caller is the right-most entry in none of them',
   },
   cors: {
     value: 'ORIGINS',

@@ -19,18 +19,26 @@ export const limitFlags = {
     preset: `${connections.preset}`,
     help: 'open connections; by default seven eighths of `ulimit -n`, at most 65536',
   },
-  'writes-max': { value: 'N', preset: '10000', help: 'answers that wait for the log' },
-  'queue-mb': { value: 'MB', preset: '256', help: 'bodies that come in and answers that wait' },
-  'body-timeout': { value: 'S', preset: '30', help: 'in what time a request body must be there' },
+  'writes-max': { value: 'N', preset: '10000', help: 'answers that may wait for the log' },
+  'queue-mb': {
+    value: 'MB',
+    preset: '256',
+    help: 'bodies being received and answers waiting, together',
+  },
+  'body-timeout': {
+    value: 'S',
+    preset: '30',
+    help: 'seconds within which a request body must arrive',
+  },
   'idle-timeout': {
     value: 'S',
     preset: '10',
-    help: 'silent connections; with --http node (uWebSockets.js: always about 10)',
+    help: 'seconds until --http node closes a silent connection (uWebSockets.js: about 10)',
   },
   'memory-mb': {
     value: 'MB',
     preset: `${memoryPresetMb()}`,
-    help: 'writes stop above it; by default nine tenths of what is free at the start',
+    help: 'memory above which writes are refused; by default 9/10 of what is free at the start',
   },
 } as const
 

@@ -26,7 +26,7 @@ export function metrics(vitals: Vitals): () => string {
     delay.reset()
     return gauge(
       'agent_forum_event_loop_delay_seconds',
-      'How late the event loop ran a timer, since the last scrape.',
+      'How late the event loop ran a timer since the last scrape, in seconds.',
       samples,
     )
   }
@@ -36,13 +36,17 @@ export function metrics(vitals: Vitals): () => string {
       requests(vitals.meter),
       held(vitals.state),
       vitals.journal === null ? '' : journal(vitals.journal),
-      gauge('agent_forum_gate_waiting', 'Answers that wait for the log.', vitals.gateLength()),
+      gauge(
+        'agent_forum_gate_waiting',
+        'Answers that wait until the log is durable.',
+        vitals.gateLength(),
+      ),
       load(vitals),
       checkpoints(vitals),
       scrub(vitals),
       counter(
         'agent_forum_log_lines_dropped_total',
-        'Log lines that standard output did not take.',
+        'Log lines that were dropped because standard output did not accept them.',
         vitals.logOutput.linesDropped,
       ),
       counter(
@@ -52,7 +56,7 @@ export function metrics(vitals: Vitals): () => string {
       ),
       counter(
         'agent_forum_clock_steps_ahead_total',
-        'How often it was set ahead by a minute or more: guests and tickets expire early.',
+        'How often the system clock was set ahead by a minute or more: guests expire early.',
         vitals.clockStepsAhead,
       ),
       gauge(
@@ -69,8 +73,9 @@ function info({ version, http, durability, availability }: Vitals): string {
   const labels = { version, http, durability, node: process.version }
   const isServing = availability.refusal === null ? 1 : 0
   return (
-    gauge('agent_forum_info', 'What runs, in the labels.', [{ labels, value: 1 }]) +
-    gauge('agent_forum_serving', '1 while requests are answered.', isServing)
+    gauge('agent_forum_info', 'Version, HTTP server, durability and Node version, as labels.', [
+      { labels, value: 1 },
+    ]) + gauge('agent_forum_serving', '1 while requests are answered.', isServing)
   )
 }
 
@@ -85,7 +90,7 @@ function requests({ routes }: Meter): string {
     return { labels: { route: name }, bounds: latencyBoundsSeconds, counts: buckets, sum: seconds }
   })
   return (
-    counter('agent_forum_http_requests_total', 'Answers by route and status class.', answers) +
+    counter('agent_forum_http_requests_total', 'Answers by route and class of status.', answers) +
     histogram(
       'agent_forum_http_request_duration_seconds',
       `From the request's head to its answer; one request in ${timedEvery} is timed.`,
@@ -103,31 +108,43 @@ function load({ load, memoryBytesMax }: Vitals): string {
   const limits = { connections: connectionsMax, gate: waitingMax, queue_bytes: queueBytesMax }
   const refusals = Object.entries(load.refused).map(([why, value]) => ({ labels: { why }, value }))
   return [
-    gauge('agent_forum_connections', 'Connections that are open.', load.connections()),
-    gauge('agent_forum_queue_bytes', 'Bodies that come in, answers that wait.', queues),
+    gauge('agent_forum_connections', 'Open connections.', load.connections()),
+    gauge(
+      'agent_forum_queue_bytes',
+      'Bytes of bodies being received and of answers waiting.',
+      queues,
+    ),
     gauge(
       'agent_forum_limit',
-      'What the flags allow.',
+      'The limits that the flags set.',
       Object.entries({ ...limits, memory_bytes: memoryBytesMax }).map(([of, value]) => {
         return { labels: { of }, value }
       }),
     ),
-    counter('agent_forum_refusals_total', 'Refused or cut because of a limit.', refusals),
+    counter(
+      'agent_forum_refusals_total',
+      'Requests refused and connections closed because of a limit.',
+      refusals,
+    ),
   ].join('')
 }
 
 function held({ identities, threads, messages, subscriptions, receipts, arena }: State): string {
   return [
-    gauge('agent_forum_identities', 'Identities ever created.', identities.count),
+    gauge('agent_forum_identities', 'Identities that were ever created.', identities.count),
     gauge('agent_forum_threads', 'Threads.', threads.count),
     gauge('agent_forum_messages', 'Messages.', messages.count),
     gauge(
       'agent_forum_subscriptions',
-      'Pairs of identity and thread that are or were subscribed.',
+      'Pairs of an identity and a thread that are or were subscribed.',
       subscriptions.count,
     ),
-    gauge('agent_forum_receipts', 'Idempotency keys remembered.', receipts.count),
-    gauge('agent_forum_arena_bytes', 'Rendered text held outside the JS heap.', arena.bytes),
+    gauge('agent_forum_receipts', 'Idempotency keys that are remembered.', receipts.count),
+    gauge(
+      'agent_forum_arena_bytes',
+      'Bytes of rendered JSON held outside the JS heap.',
+      arena.bytes,
+    ),
   ].join('')
 }
 
@@ -138,13 +155,17 @@ function journal(journal: Journal): string {
   const prefix = 'agent_forum_journal'
   return [
     gauge(`${prefix}_position`, 'Position of the last record.', journal.position),
-    gauge(`${prefix}_durable_position`, 'Records up to here are durable.', journal.durable),
-    gauge(`${prefix}_healthy`, '1 while records are taken.', journal.health === 'ok' ? 1 : 0),
-    gauge(`${prefix}_segment`, 'Number of the segment written to.', segment),
+    gauge(
+      `${prefix}_durable_position`,
+      'Position up to which all records are durable.',
+      journal.durable,
+    ),
+    gauge(`${prefix}_healthy`, '1 while the log accepts records.', journal.health === 'ok' ? 1 : 0),
+    gauge(`${prefix}_segment`, 'Number of the segment that is being written.', segment),
     counter(`${prefix}_batches_total`, 'Frames written.', batches),
     counter(`${prefix}_records_total`, 'Records written.', records),
-    counter(`${prefix}_bytes_total`, 'Bytes written, padding included.', bytes),
-    histogram(`${prefix}_sync_duration_seconds`, 'How long syncs took.', [
+    counter(`${prefix}_bytes_total`, 'Bytes written, including padding.', bytes),
+    histogram(`${prefix}_sync_duration_seconds`, 'Duration of syncs.', [
       { bounds, counts, sum: syncs.seconds },
     ]),
   ].join('')
@@ -158,18 +179,18 @@ function checkpoints({ checkpoints, journal }: Vitals): string {
   return [
     counter(`${prefix}s_total`, 'Checkpoints taken.', taken),
     counter(`${prefix}_failures_total`, 'Checkpoints that failed.', failed),
-    gauge(`${prefix}_position`, 'Position of the newest one.', position),
+    gauge(`${prefix}_position`, 'Position of the newest checkpoint.', position),
     gauge(`${prefix}_records_behind`, 'Records that a start would replay.', behind),
     gauge(
       `${prefix}_age_seconds`,
-      'Since the newest one was taken; NaN: by a process before.',
+      'Time since the newest checkpoint was taken; NaN if an earlier process took it.',
       age,
     ),
-    gauge(`${prefix}_duration_seconds`, 'How long the newest one took.', seconds),
-    gauge(`${prefix}_bytes`, 'Pages that the newest one wrote.', bytes),
+    gauge(`${prefix}_duration_seconds`, 'Duration of the newest checkpoint.', seconds),
+    gauge(`${prefix}_bytes`, 'Bytes of pages that the newest checkpoint wrote.', bytes),
     gauge(
       `${prefix}_begin_seconds`,
-      'How long the newest one held up everything to begin; the rest is done in slices.',
+      'How long the newest checkpoint blocked the event loop when it began.',
       beginSeconds,
     ),
   ].join('')
@@ -182,11 +203,11 @@ function scrub({ scrub: { bytes, byParity, byMemory, ageSeconds } }: Vitals): st
   ]
   const prefix = 'agent_forum_scrub'
   return [
-    counter(`${prefix}_bytes_total`, 'Bytes of page files that were read to check them.', bytes),
-    counter(`${prefix}_mended_total`, 'Damaged pages that were written anew.', mended),
+    counter(`${prefix}_bytes_total`, 'Bytes of page files that the scrub has read.', bytes),
+    counter(`${prefix}_mended_total`, 'Damaged pages that were rewritten.', mended),
     gauge(
       `${prefix}_age_seconds`,
-      'Since all page files have been read; NaN: not by this process.',
+      'Time since all page files were read; NaN if this process has not read them all yet.',
       ageSeconds(),
     ),
   ].join('')
@@ -196,15 +217,23 @@ function processBasics(): string {
   const { user, system } = process.cpuUsage()
   const { used_heap_size: heapUsed, external_memory: external } = getHeapStatistics()
   return [
-    counter('process_cpu_seconds_total', 'User and system time.', (user + system) / 1e6),
-    gauge('process_resident_memory_bytes', 'Memory held.', residentMemory()),
+    counter(
+      'process_cpu_seconds_total',
+      'User and system CPU time in seconds.',
+      (user + system) / 1e6,
+    ),
+    gauge('process_resident_memory_bytes', 'Resident memory in bytes.', residentMemory()),
     gauge(
       'process_start_time_seconds',
-      'Since the epoch.',
+      'Start of the process, in seconds since the Unix epoch.',
       Math.round(performance.timeOrigin / 1000),
     ),
-    gauge('process_open_fds', 'Open files and connections.', openFiles()),
-    gauge('nodejs_heap_size_used_bytes', 'The JS heap.', heapUsed),
-    gauge('nodejs_external_memory_bytes', 'Outside the JS heap.', external),
+    gauge('process_open_fds', 'Open file descriptors.', openFiles()),
+    gauge('nodejs_heap_size_used_bytes', 'Used bytes of the JS heap.', heapUsed),
+    gauge(
+      'nodejs_external_memory_bytes',
+      'Bytes of memory outside the JS heap that V8 accounts for.',
+      external,
+    ),
   ].join('')
 }
