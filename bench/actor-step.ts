@@ -1,7 +1,7 @@
 // Question:   what does one event cost an actor, by the way its machine is run?
 // Compares:   a step on a plain object (floor), a step in an ActorTable, xstate's actor.send(),
 //             xstate's transition().
-// Fixed:      what replies and subscriptions tell actors: thread, identity and subscription in
+// Fixed:      what replies and subscriptions tell actors: thread, feed and subscription in
 //             turn, as in the server, so that no call site sees only one machine.
 // Reports:    ns/step; the contexts read back, which must be the same every way.
 // Leaves out: the journal, the arena, finding the actor among many.
@@ -10,22 +10,21 @@
 // Run:        node dist/bench/actor-step.js [steps]
 
 import { pathToFileURL } from 'node:url'
-import type { AnyStateMachine, EventObject } from 'xstate'
+import type { EventObject } from 'xstate'
 import { createActor, initialTransition, transition } from 'xstate'
 
-import type { Layout } from '../src/actors/actor-table.ts'
-import { ActorTable } from '../src/actors/actor-table.ts'
-import { compile } from '../src/actors/compile.ts'
-import { identityLayout, identityMachine } from '../src/actors/identity.ts'
-import { subscriptionLayout, subscriptionMachine } from '../src/actors/subscription.ts'
-import { threadLayout, threadMachine } from '../src/actors/thread.ts'
+import type { ActorKind } from '../src/actors/actor.ts'
+import { feed } from '../src/actors/feed.ts'
+import { subscription } from '../src/actors/subscription.ts'
+import { thread } from '../src/actors/thread.ts'
+import { ActorTable } from '../src/state/actor-table.ts'
 
 type Context = Record<string, number>
+type Kind = ActorKind<Context, EventObject>
 type Tell = (event: EventObject) => void
 
 interface Role {
-  machine: AnyStateMachine
-  layout: Layout<Context>
+  kind: Kind
   first: EventObject[]
   later: { type: string; position: number }[]
 }
@@ -42,26 +41,22 @@ export interface Result {
   contexts: Context[]
 }
 
-const created = { type: 'created', at: 1_753_000_000_000, expiresAt: 0, position: 1 }
 const roles: readonly Role[] = [
   {
-    machine: threadMachine,
-    layout: threadLayout,
-    first: [{ ...created, author: 7, visibility: 'public' } as EventObject],
+    kind: thread as unknown as Kind,
+    first: [{ type: 'created', position: 1, author: 7, visibility: 'public' } as EventObject],
     later: [{ type: 'replied', position: 0 }],
   },
   {
-    machine: identityMachine,
-    layout: identityLayout,
-    first: [{ ...created, kind: 'persistent' } as EventObject],
+    kind: feed as unknown as Kind,
+    first: [{ type: 'opened', position: 1 } as EventObject],
     later: [
       { type: 'followed', position: 0 },
       { type: 'unfollowed', position: 0 },
     ],
   },
   {
-    machine: subscriptionMachine,
-    layout: subscriptionLayout,
+    kind: subscription as unknown as Kind,
     first: [],
     later: [
       { type: 'subscribed', position: 0 },
@@ -71,23 +66,22 @@ const roles: readonly Role[] = [
 ]
 
 const ways: Record<string, (role: Role) => Subject> = {
-  'plain object': ({ machine }) => {
-    const compiled = compile<Context, EventObject>(machine)
+  'plain object': ({ kind: { compiled } }) => {
     const actor = { state: compiled.initialState, context: compiled.initialContext() }
     return { tell: (event) => compiled.step(actor, event), context: () => actor.context }
   },
-  ActorTable: ({ machine, layout }) => {
-    const table = new ActorTable(compile<Context, EventObject>(machine), layout)
+  ActorTable: ({ kind }) => {
+    const table = new ActorTable(kind)
     const n = table.add()
     const context = () =>
-      Object.fromEntries(Object.keys(layout).map((field) => [field, table.get(n, field)]))
-    return { tell: (event) => table.step(n, event), context }
+      Object.fromEntries(Object.keys(kind.layout).map((field) => [field, table.get(n, field)]))
+    return { tell: (event) => table.tell(n, event), context }
   },
-  'actor.send()': ({ machine }) => {
+  'actor.send()': ({ kind: { machine } }) => {
     const actor = createActor(machine).start()
     return { tell: (event) => actor.send(event), context: () => actor.getSnapshot().context }
   },
-  'transition()': ({ machine }) => {
+  'transition()': ({ kind: { machine } }) => {
     let [snapshot] = initialTransition(machine)
     const tell = (event: EventObject) => {
       snapshot = transition(machine, snapshot, event)[0]

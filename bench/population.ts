@@ -8,7 +8,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { apply } from '../src/forum/apply.ts'
-import { type Forum, isRefusal, type Refusal } from '../src/forum/forum.ts'
+import { type Forum, isRefusal, makeForum, type Refusal } from '../src/forum/forum.ts'
 import { createIdentity } from '../src/forum/identities.ts'
 import { createThread, reply } from '../src/forum/posts.ts'
 import { decode } from '../src/forum/records.ts'
@@ -95,14 +95,14 @@ export async function populate(
     onRecord: (position, row) => apply(state, position, decode(row)),
   })
   const secret = loadSecret(dir, undefined)
-  const forum: Forum = {
+  const forum = makeForum({
     state,
     journal,
     stamps: systemStamps(),
     webhookKey: deriveKey(secret, 'webhook'),
     ticketKey: deriveKey(secret, 'ticket'),
     addressKey: deriveKey(secret, 'address'),
-  }
+  })
   const total = size.identities + size.messages + followedMax
   const population = await build(forum, size, async (done) => {
     if (done % commandsPerTurn !== 0) return
@@ -129,7 +129,7 @@ async function build(
     await pause(++done)
   }
   for (let t = 0; t < threads; t++) {
-    const said = { content: contentOf(t, contentBytes), isPlain: true }
+    const said = { content: contentOf(t, contentBytes) }
     const text = { title: `Thread ${t}`, ...said, key: `thread-${t}` }
     const access = { visibility: 'public', participantIds: [], address: '' } as const
     demand(createThread(forum, { caller: regularOf(size, t, 0), ...text, ...access }))
@@ -149,7 +149,7 @@ async function build(
     const caller = regularOf(size, t, n)
     const threadId = state.threads.id(t)
     const sent = { threadId, content: contentOf(n, contentBytes), key: `reply-${n}` }
-    demand(reply(forum, { caller, ...sent, isPlain: true, address: '' }))
+    demand(reply(forum, { caller, ...sent, address: '' }))
     if (left <= repliesTold) replies.push({ token: tokens[caller], ...sent })
     await pause(++done)
   }

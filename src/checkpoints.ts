@@ -6,7 +6,7 @@
 
 import type { Logger } from 'pino'
 import type { BadPage } from '../wal/checkpoint-reader.ts'
-import { Checkpoints, type Taken } from '../wal/checkpoints.ts'
+import { Checkpoints, type Taken, type Target } from '../wal/checkpoints.ts'
 import { type Disk, realDisk } from '../wal/disk.ts'
 import { JournalError } from '../wal/errors.ts'
 import type { Journal } from '../wal/journal.ts'
@@ -16,6 +16,7 @@ import { logNotices } from './ops/log.ts'
 import { type CheckpointStats, noCheckpoints } from './ops/vitals.ts'
 import { Scrub } from './scrub.ts'
 import { formVersion, storesOf, whatIsFilled, whatIsSaved } from './state/saved.ts'
+import { targetOfForm1 } from './state/saved-form-1.ts'
 import type { State } from './state/state.ts'
 
 const checkEveryMs = 1_000
@@ -65,7 +66,7 @@ export class CheckpointSchedule {
 
   /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
   async load(storeId: string | null, fresh: () => State): Promise<number> {
-    const position = await this.#checkpoints.load(storeId, () => whatIsFilled(fresh()))
+    const position = await this.#checkpoints.load(storeId, (form) => targetOf(fresh(), form))
     this.stats.position = position
     this.#complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
     return position
@@ -149,4 +150,9 @@ export class CheckpointSchedule {
     const seconds = Number(stats.seconds.toFixed(3))
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
   }
+}
+
+/** What a checkpoint of this form fills. Every form that a released build wrote can be read. */
+function targetOf(state: State, form: number): Target {
+  return form === 1 ? targetOfForm1(state) : whatIsFilled(state)
 }

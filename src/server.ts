@@ -20,7 +20,7 @@ import { loadEpoch } from './epoch.ts'
 import { startExpiry } from './expiry.ts'
 import { apply } from './forum/apply.ts'
 import { notableMs } from './forum/clock.ts'
-import type { Forum } from './forum/forum.ts'
+import { type Forum, makeForum } from './forum/forum.ts'
 import { decode } from './forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from './forum/stamp.ts'
 import { hasRightKey } from './forum/webhooks.ts'
@@ -105,7 +105,7 @@ export async function startNode(
   const journal = await recovering
   const { forum, epoch } = await openForum(config, journal, vitals, log)
   const gate = new Gate()
-  const free = () => forum.state.pageCache.clear()
+  const free = () => forum.pageCache.clear()
   const admission = new Admission({ load, gate, journal, memoryBytesMax, free })
   forum.admission = admission
   const unwatch = admission.start()
@@ -248,7 +248,7 @@ async function openForum(
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
-    const forum: Forum = {
+    const forum = makeForum({
       state,
       journal,
       stamps: watchedStamps(vitals, log),
@@ -256,7 +256,7 @@ async function openForum(
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),
       epochBegin: epoch.begin,
-    }
+    })
     if (hasRightKey(forum)) return { forum, epoch: epoch.id }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,

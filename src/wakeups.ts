@@ -43,10 +43,7 @@ export function startWakeups(
   return {
     refuseUrl: (url) => refuseEndpoint(url, rules),
     challenge: (challenge) => challenger.ask(challenge),
-    resume() {
-      forum.state.webhooks.resume()
-      schedule.poke()
-    },
+    resume: () => schedule.poke(),
     onDurable: (durable) => schedule.onDurable(durable),
     async stop() {
       await Promise.all([schedule.stop(), challenger.settled()])

@@ -124,9 +124,9 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   },
   {
     rule: 'imports run',
-    path: 'src/actors/actor-table.ts',
-    wrong: ["import { a } from '../state/lists.ts'"],
-    right: ["import { a } from '../state/column.ts'"],
+    path: 'src/actors/thread.ts',
+    wrong: ["import { a } from '../state/lists.ts'", "import type { a } from '../state/column.ts'"],
+    right: ["import { a } from './actor.ts'"],
   },
   {
     rule: 'imports run',

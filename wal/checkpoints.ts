@@ -120,18 +120,19 @@ export class Checkpoints {
   }
 
   /**
-   * Fills what `fresh` made last from the newest checkpoint that is good, and returns its position;
-   * 0 when there is none, and then it is empty. `storeId` is the log's; null: there is no log.
+   * Fills what `fresh` made last, for the form that the checkpoint has, from the newest one that
+   * is good, and returns its position; 0 when there is none, and then it is empty. `storeId` is
+   * the log's; null: there is no log.
    * Throws JournalError 74 when the disk fails, 76 for a newer format, 77 for one of another store.
    * Changes no file.
    */
-  async load(storeId: string | null, fresh: () => Target): Promise<number> {
+  async load(storeId: string | null, fresh: (form: number) => Target): Promise<number> {
     try {
       this.#next = nextNumber(this.#place)
       const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
       this.bad.push(...bad)
       while (good.length > 0) {
-        if (await this.#fill(good[0]!, fresh())) break
+        if (await this.#fill(good[0]!, fresh(good[0]!.form))) break
         good.shift()
       }
       this.#kept = good.slice(0, keptCount)
@@ -142,7 +143,7 @@ export class Checkpoints {
     }
     if (this.#kept.length > 0) return this.position
     if (this.bad.length > 0) refuseWithoutLog(this.#place, this.bad)
-    fresh()
+    fresh(this.#options.form)
     return 0
   }
 

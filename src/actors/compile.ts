@@ -3,39 +3,39 @@
 //   table[state * events + event] ──▶ row ──▶ row ──▶ …     the first row whose guard passes
 //                                      guard, assigns, target
 //
-// K1. The same events give the same state and the same context as xstate's own interpreter; a test
-//     drives both with the same random events.
-// K2. A step allocates nothing of its own, and an event the state does not accept changes nothing.
-// K3. What the table cannot represent is refused here, once, when the machine is compiled.
+// T1. The same events give the same state and the same context as xstate's own interpreter; a
+//     property test drives both with the same random events.
+// T2. A step allocates nothing of its own, and an event the state does not accept changes nothing.
+// T3. What the table cannot represent is refused here, once, when the machine is compiled.
 //
-// Why: an event costs 5 us and more through the interpreter, tens of nanoseconds through the table
-// (bench/actor-step.ts), where a whole request costs about 7 us.
+// Why: an event costs 5 µs and more through the interpreter and some tens of nanoseconds through
+// the table (bench/actor-step.ts), while a whole request costs about 20 µs.
 //
-// Neighbours: shape.ts says what is refused; actor-table.ts holds many actors of one machine.
+// Neighbours: shape.ts says what is refused; actor.ts declares kinds.
 
-import type { AnyStateMachine, EventObject, MachineContext, StateNode } from 'xstate'
-
+import type { AnyStateMachine } from 'xstate'
 import { assertFlat } from './shape.ts'
 
-/** One actor: the number of its state, and its context, which steps change in place. */
+/** One actor: the code of its state, and its context, which steps change in place. */
 export interface Actor<C> {
   state: number
   context: C
 }
 
-/** A machine as a table. `states[n]` is the name of state number `n`. */
-export interface CompiledMachine<C, E extends { type: string }> {
+/** A machine as a table. */
+export interface CompiledMachine<C, E extends { type: string }, S extends string = string> {
   readonly id: string
-  readonly states: readonly string[]
+  /** The names of the events that any state accepts. */
+  readonly eventNames: readonly string[]
+  /** The code of the initial state. */
   readonly initialState: number
   /** A context of its own for a new actor. */
   readonly initialContext: () => C
-  /** The number of a state; throws on a name the machine does not have. */
-  stateNumber(name: string): number
-  /**
-   * Runs one event on the actor in place; true when a row was taken. An event that the state does
-   * not accept changes nothing.
-   */
+  /** The name of the state with this code. */
+  stateName(code: number): S
+  /** Whether the actor accepts the event now. Changes nothing. */
+  may(actor: Actor<C>, event: E): boolean
+  /** Runs one event on the actor in place; false when the event is not accepted. */
   step(actor: Actor<C>, event: E): boolean
 }
 
@@ -49,42 +49,50 @@ type Assign<C, E> = (args: Args<C, E>) => void
 interface Row<C, E> {
   readonly guard: Guard<C, E> | null
   readonly assigns: readonly Assign<C, E>[]
+  /** The code of a state. */
   readonly target: number
 }
 
-/** An xstate machine with context `C` and events `E`. */
-export type Machine<C extends MachineContext, E extends EventObject> = AnyStateMachine & {
-  readonly root: StateNode<C, E>
-}
-
 /**
- * Compiles a machine once, at load.
+ * Compiles a machine once, at load. `codes` has a number from 0 to 255 for each of its states;
+ * without it states are numbered in the order of their declaration.
  *
  * @throws Error one sentence that names the machine, the state, and the part that a table cannot
  *   represent, or the guard or action that is missing.
  */
-export function compile<C extends MachineContext, E extends EventObject>(
-  machine: Machine<C, E>,
-): CompiledMachine<C, E> {
+export function compile<C, E extends { type: string }, S extends string = string>(
+  machine: AnyStateMachine,
+  codes: { readonly [state in S]: number } = inOrder(machine),
+): CompiledMachine<C, E, S> {
   assertFlat(machine)
-  return new Table<C, E>(machine)
+  return new Table<C, E, S>(machine, codes)
 }
 
-class Table<C extends MachineContext, E extends EventObject> implements CompiledMachine<C, E> {
+function inOrder<S extends string>(machine: AnyStateMachine): { readonly [state in S]: number } {
+  const names = Object.keys(machine.root.states) as S[]
+  return Object.fromEntries(names.map((name, i) => [name, i])) as { [state in S]: number }
+}
+
+class Table<C, E extends { type: string }, S extends string> implements CompiledMachine<C, E, S> {
   readonly id: string
-  readonly states: readonly string[]
   readonly initialState: number
   readonly initialContext: () => C
+  readonly #names: S[] = []
   readonly #events = new Map<string, number>()
-  readonly #rows: (readonly Row<C, E>[])[]
+  readonly #rows: (readonly Row<C, E>[])[] = []
   // Reused by every step, so that a step allocates nothing.
   readonly #args: Args<C, E>
 
-  constructor(machine: AnyStateMachine) {
+  constructor(machine: AnyStateMachine, codes: { readonly [state in S]: number }) {
     const nodes = Object.values(machine.root.states)
     this.id = machine.id
-    this.states = nodes.map((node) => node.key)
-    this.initialState = nodes.indexOf(machine.root.initial.target[0])
+    assertCodes(
+      machine.id,
+      nodes.map(({ key }) => key),
+      codes,
+    )
+    const codeOf = (name: string) => codes[name as S]
+    this.initialState = codeOf(machine.root.initial.target[0].key)
     const { context } = machine.config
     this.initialContext = typeof context === 'function' ? context : () => ({ ...context })
     this.#args = { context: this.initialContext(), event: { type: '' } as E }
@@ -92,38 +100,66 @@ class Table<C extends MachineContext, E extends EventObject> implements Compiled
     for (const event of nodes.flatMap((node) => [...node.transitions.keys()])) {
       if (!this.#events.has(event)) this.#events.set(event, this.#events.size)
     }
-    this.#rows = nodes.flatMap((node, state) =>
-      [...this.#events.keys()].map((event) =>
-        (node.transitions.get(event) ?? []).map(({ guard, actions, target }) => ({
-          guard: guardOf<C, E>(machine, guard),
-          assigns: actions.map((action) => assignOf<C, E>(machine, action)),
-          target: target === undefined ? state : nodes.indexOf(target[0]),
-        })),
-      ),
-    )
+    for (const node of nodes) {
+      const code = codeOf(node.key)
+      this.#names[code] = node.key as S
+      for (const [event, number] of this.#events) {
+        this.#rows[code * this.#events.size + number] = (node.transitions.get(event) ?? []).map(
+          ({ guard, actions, target }) => ({
+            guard: guardOf<C, E>(machine, guard),
+            assigns: actions.map((action) => assignOf<C, E>(machine, action)),
+            target: target === undefined ? code : codeOf(target[0].key),
+          }),
+        )
+      }
+    }
   }
 
-  stateNumber(name: string): number {
-    const number = this.states.indexOf(name)
-    if (number === -1) throw new Error(`machine '${this.id}' has no state '${name}'`)
-    return number
+  get eventNames(): readonly string[] {
+    return [...this.#events.keys()]
+  }
+
+  stateName(code: number): S {
+    return this.#names[code]
+  }
+
+  may(actor: Actor<C>, event: E): boolean {
+    return this.#rowFor(actor, event) !== null
   }
 
   step(actor: Actor<C>, event: E): boolean {
+    const row = this.#rowFor(actor, event)
+    if (row === null) return false
+    const { assigns, target } = row
+    for (let i = 0; i < assigns.length; i++) assigns[i](this.#args)
+    actor.state = target
+    return true
+  }
+
+  /** The row that the event takes, and `#args` filled for it; null when none does. */
+  #rowFor(actor: Actor<C>, event: E): Row<C, E> | null {
     const number = this.#events.get(event.type)
-    if (number === undefined) return false
+    if (number === undefined) return null
     const rows = this.#rows[actor.state * this.#events.size + number]
     const args = this.#args
     args.context = actor.context
     args.event = event
     for (let i = 0; i < rows.length; i++) {
-      const { guard, assigns, target } = rows[i]
-      if (guard !== null && !guard(args)) continue
-      for (let j = 0; j < assigns.length; j++) assigns[j](args)
-      actor.state = target
-      return true
+      const { guard } = rows[i]
+      if (guard === null || guard(args)) return rows[i]
     }
-    return false
+    return null
+  }
+}
+
+function assertCodes(id: string, states: readonly string[], codes: Record<string, number>): void {
+  const given = Object.keys(codes)
+  const isSame = given.length === states.length && states.every((state) => state in codes)
+  if (!isSame) throw new Error(`machine '${id}' has states ${states}, and codes for ${given}`)
+  const isByte = (code: number) => Number.isInteger(code) && code >= 0 && code <= 255
+  const isGood = new Set(Object.values(codes)).size === states.length
+  if (!isGood || !Object.values(codes).every(isByte)) {
+    throw new Error(`machine '${id}': codes are different whole numbers from 0 to 255`)
   }
 }
 
@@ -156,18 +192,15 @@ function assignPart<C, E>(part: Value<C, E>): Assign<C, E> {
 }
 
 // Every value is computed before the first is written: as in xstate, each sees the old context.
-// Made from source, so that each assign stores to fields by name: stores by a variable key doubled
-// the price of a step (36 -> 70 ns; 60 -> 100 ns in an ActorTable).
 function assignEach<C, E>(assignment: Record<string, unknown>): Assign<C, E> {
   const keys = Object.keys(assignment)
   const values = Object.values(assignment).map((value) =>
-    typeof value === 'function' ? value : () => value,
+    typeof value === 'function' ? (value as Value<C, E>) : () => value,
   )
-  const source = [
-    'return (args) => {',
-    ...keys.map((_, i) => `const new${i} = value${i}(args)`),
-    ...keys.map((key, i) => `args.context[${JSON.stringify(key)}] = new${i}`),
-    '}',
-  ]
-  return new Function(...keys.map((_, i) => `value${i}`), source.join('\n'))(...values)
+  const computed: unknown[] = new Array(keys.length)
+  return (args) => {
+    const context = args.context as Record<string, unknown>
+    for (let i = 0; i < keys.length; i++) computed[i] = values[i](args)
+    for (let i = 0; i < keys.length; i++) context[keys[i]] = computed[i]
+  }
 }

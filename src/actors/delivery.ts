@@ -16,30 +16,32 @@
 // D5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
 /** Times in milliseconds since the epoch; `first` and `through` are positions of messages. */
-export type DeliveryContext = {
-  first: number
-  through: number
-  createdAt: number
-  attempts: number
-  nextAttemptAt: number
-  deliveredAt: number
-  lastHttpStatus: number
-  lastError: string
-}
+const layout = {
+  first: 'f64',
+  through: 'f64',
+  createdAt: 'f64',
+  attempts: 'u32',
+  nextAttemptAt: 'f64',
+  deliveredAt: 'f64',
+  lastHttpStatus: 'u32',
+  lastError: 'text',
+} as const
 
-export type DeliveryEvent =
-  | { type: 'queued'; position: number; at: number }
-  | { type: 'merged'; position: number }
-  | { type: 'started' }
-  | { type: 'delivered'; at: number; status: number }
-  | { type: 'retried'; status: number; error: string; nextAttemptAt: number }
-  | { type: 'failed'; status: number; error: string }
-  | { type: 'cancelled' }
+const events = {
+  queued: { position: 'f64', at: 'f64' },
+  merged: { position: 'f64' },
+  started: {},
+  delivered: { at: 'f64', status: 'u32' },
+  retried: { status: 'u32', error: 'text', nextAttemptAt: 'f64' },
+  failed: { status: 'u32', error: 'text' },
+  cancelled: {},
+} as const
 
-export const deliveryMachine = setup({
-  types: { context: {} as DeliveryContext, events: {} as DeliveryEvent },
+const machine = setup({
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   actions: {
     queue: assign(({ event }) => {
       assertEvent(event, 'queued')
@@ -105,4 +107,11 @@ export const deliveryMachine = setup({
     failed: { type: 'final' },
     cancelled: { type: 'final' },
   },
+})
+
+export const delivery = actor({
+  machine,
+  codes: { none: 0, pending: 1, sending: 2, delivered: 3, failed: 4, cancelled: 5 },
+  layout,
+  events,
 })

@@ -1,102 +1,82 @@
-// An identity, and how many threads its feed follows.
+// An identity: who it is lasts until it expires.
 //
-//            ┌──created [guest]───────▶ guest ──expired [due]──▶ expired
-//   absent ──┼──created [persistent]──▶ persistent
-//            └──created [compat]──────▶ compat
+//   absent ──created──▶ active ──expired [isDue]──▶ expired
 //
-//   guest and persistent: followed, unfollowed
+//   active: acted [mayAct], nominated [mayServe] ──▶ active; nothing changes
 //
 // I1. Only guests expire, and not before their time; an expired identity accepts nothing more.
-// I2. A compat identity, the author of one message published by GET, follows nothing.
-// I3. following is never negative, and counts the subscriptions that are subscribed now.
-// I4. followingChanged is the position of the last change of following; a feed built at or after
-//     that position follows the right threads.
-// I5. Time is `event.at`. Nothing here reads a clock.
+// I2. A compat identity is the author of one message published by GET: nobody can act as it, and
+//     nobody can name it as a participant.
+// I3. Only persistent identities are nominated as maintainers.
+// I4. Time is `event.at`, in milliseconds since the epoch. Nothing here reads a clock.
+//
+// `kind` is an index into `identityKinds`; expiresAt 0 is never.
 
 import { assertEvent, assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-import type { Layout } from './actor-table.ts'
+/** On disk as their index: a new one goes to the end. */
+export const identityKinds = ['guest', 'persistent', 'compat'] as const
+export type IdentityKind = (typeof identityKinds)[number]
 
-/** Times in milliseconds since the epoch; expiresAt 0 is never. */
-export type IdentityContext = {
-  createdAt: number
-  expiresAt: number
-  following: number
-  followingChanged: number
+const [guest, persistent, compat] = [0, 1, 2]
+
+const layout = { kind: 'u8', createdAt: 'f64', expiresAt: 'f64' } as const
+
+const events = {
+  created: { kind: identityKinds, at: 'f64', expiresAt: 'f64' },
+  /** Asked for every request with a token, and for those whom a caller names: may it act now? */
+  acted: { at: 'f64' },
+  /** Asked for the candidate of a maintainer proposal. */
+  nominated: { at: 'f64' },
+  expired: { at: 'f64' },
+} as const
+
+type Context = ContextOf<typeof layout>
+
+function isInTime({ expiresAt }: Context, at: number): boolean {
+  return expiresAt === 0 || at < expiresAt
 }
 
-export type IdentityKind = 'guest' | 'persistent' | 'compat'
-
-export type IdentityEvent =
-  | { type: 'created'; kind: IdentityKind; at: number; expiresAt: number; position: number }
-  | { type: 'expired'; at: number }
-  | { type: 'followed'; position: number }
-  | { type: 'unfollowed'; position: number }
-
-export const identityLayout: Layout<IdentityContext> = {
-  createdAt: 'f64',
-  expiresAt: 'f64',
-  following: 'u32',
-  followingChanged: 'f64',
-}
-
-export const identityMachine = setup({
-  types: { context: {} as IdentityContext, events: {} as IdentityEvent },
+const machine = setup({
+  types: { context: {} as Context, events: {} as EventOf<typeof events> },
   guards: {
-    isGuest: ({ event }) => event.type === 'created' && event.kind === 'guest',
-    isPersistent: ({ event }) => event.type === 'created' && event.kind === 'persistent',
-    isCompat: ({ event }) => event.type === 'created' && event.kind === 'compat',
-    isDue: ({ context: { expiresAt }, event }) =>
-      event.type === 'expired' && expiresAt !== 0 && event.at >= expiresAt,
-    followsAny: ({ context }) => context.following > 0,
+    mayAct: ({ context, event }) =>
+      event.type === 'acted' && context.kind !== compat && isInTime(context, event.at),
+    mayServe: ({ context, event }) =>
+      event.type === 'nominated' && context.kind === persistent && isInTime(context, event.at),
+    isDue: ({ context, event }) =>
+      event.type === 'expired' && context.kind === guest && !isInTime(context, event.at),
   },
   actions: {
     create: assign(({ event }) => {
       assertEvent(event, 'created')
-      const { at, expiresAt, position } = event
-      return { createdAt: at, expiresAt, following: 0, followingChanged: position }
-    }),
-    follow: assign({
-      following: ({ context }) => context.following + 1,
-    }),
-    unfollow: assign({
-      following: ({ context }) => context.following - 1,
-    }),
-    noteChange: assign({
-      followingChanged: ({ context, event }) =>
-        event.type === 'expired' ? context.followingChanged : event.position,
+      const { at, expiresAt } = event
+      return { kind: identityKinds.indexOf(event.kind), createdAt: at, expiresAt }
     }),
   },
 }).createMachine({
   id: 'identity',
-  description:
-    'An identity and its feed: who it is lasts until it expires, what it follows changes.',
-  context: { createdAt: 0, expiresAt: 0, following: 0, followingChanged: 0 },
+  description: 'Who somebody is lasts until it expires; only guests expire.',
+  context: { kind: 0, createdAt: 0, expiresAt: 0 },
   initial: 'absent',
   states: {
-    absent: {
+    absent: { on: { created: { target: 'active', actions: 'create' } } },
+    active: {
       on: {
-        created: [
-          { guard: 'isGuest', target: 'guest', actions: 'create' },
-          { guard: 'isPersistent', target: 'persistent', actions: 'create' },
-          { guard: 'isCompat', target: 'compat', actions: 'create' },
-        ],
-      },
-    },
-    guest: {
-      on: {
+        acted: { guard: 'mayAct' },
+        nominated: { guard: 'mayServe' },
         expired: { guard: 'isDue', target: 'expired' },
-        followed: { actions: ['follow', 'noteChange'] },
-        unfollowed: { guard: 'followsAny', actions: ['unfollow', 'noteChange'] },
       },
     },
-    persistent: {
-      on: {
-        followed: { actions: ['follow', 'noteChange'] },
-        unfollowed: { guard: 'followsAny', actions: ['unfollow', 'noteChange'] },
-      },
-    },
-    compat: {},
     expired: { type: 'final' },
   },
+})
+
+export const identity = actor({
+  machine,
+  // Form 1 had 1 for guests, 2 for persistent and 3 for compat identities (state/saved-form-1.ts).
+  codes: { absent: 0, active: 1, expired: 4 },
+  layout,
+  events,
 })

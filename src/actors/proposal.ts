@@ -1,91 +1,84 @@
 // A proposal: saved once, reviewed by anyone, changed and executed by nobody.
 //
-//            ┌──saved [code]───────▶ code
-//   absent ──┼──saved [policy]─────▶ policy         each: reviewed [isHeard] ──▶ itself, counted
-//            └──saved [maintainer]─▶ maintainer
+//   absent ──saved──▶ saved ──reviewed [mayReview]──▶ saved
 //
 // P1. A proposal's kind and candidate never change: what was reviewed is what was saved.
-// P2. `accept` is heard from the candidate of a maintainer proposal and from nobody else.
-// P3. lastPosition is that of the newest review, or of the proposal while it has none.
+// P2. Only the candidate of a maintainer proposal can review it with `accept`.
+// P3. newestPosition is that of the newest review, or of the proposal while it has none.
+//
+// `kind` is an index into `proposalKinds`; times are in milliseconds since the epoch; `candidate`
+// is the number of an identity, or -1.
 
 import { assertEvent, assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-import type { Layout } from './actor-table.ts'
-
+/** On disk as their index: a new one goes to the end. */
 export const proposalKinds = ['code', 'policy', 'maintainer'] as const
 export type ProposalKind = (typeof proposalKinds)[number]
 
 export const decisions = ['approve', 'request_changes', 'comment', 'endorse', 'accept'] as const
 export type Decision = (typeof decisions)[number]
 
-/** Times in milliseconds since the epoch; `candidate` is the number of an identity, -1: none. */
-export type ProposalContext = {
-  candidate: number
-  createdAt: number
-  reviewCount: number
-  firstPosition: number
-  lastPosition: number
-}
-
-export type ProposalEvent =
-  | { type: 'saved'; kind: ProposalKind; candidate: number; at: number; position: number }
-  | { type: 'reviewed'; by: number; decision: Decision; position: number }
-
-export const proposalLayout: Layout<ProposalContext> = {
+const layout = {
+  kind: 'u8',
   candidate: 'f64',
   createdAt: 'f64',
   reviewCount: 'u32',
   firstPosition: 'f64',
-  lastPosition: 'f64',
-}
+  newestPosition: 'f64',
+} as const
 
-/** Whether a proposal with this candidate hears such a review. */
-export function isHeard(candidate: number, review: { by: number; decision: Decision }): boolean {
-  return review.decision !== 'accept' || review.by === candidate
-}
+const events = {
+  saved: { kind: proposalKinds, candidate: 'f64', at: 'f64', position: 'f64' },
+  reviewed: { by: 'u32', decision: decisions, position: 'f64' },
+} as const
 
-export const proposalMachine = setup({
-  types: { context: {} as ProposalContext, events: {} as ProposalEvent },
+const machine = setup({
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   guards: {
-    isCode: ({ event }) => event.type === 'saved' && event.kind === 'code',
-    isPolicy: ({ event }) => event.type === 'saved' && event.kind === 'policy',
-    isMaintainer: ({ event }) => event.type === 'saved' && event.kind === 'maintainer',
-    isHeard: ({ context, event }) => event.type === 'reviewed' && isHeard(context.candidate, event),
+    mayReview: ({ context, event }) =>
+      event.type === 'reviewed' && (event.decision !== 'accept' || event.by === context.candidate),
   },
   actions: {
     save: assign(({ event }) => {
       assertEvent(event, 'saved')
       const { candidate, at, position } = event
       return {
+        kind: proposalKinds.indexOf(event.kind),
         candidate,
         createdAt: at,
         reviewCount: 0,
         firstPosition: position,
-        lastPosition: position,
+        newestPosition: position,
       }
     }),
     count: assign({
       reviewCount: ({ context }) => context.reviewCount + 1,
-      lastPosition: ({ event }) => event.position,
+      newestPosition: ({ event }) => event.position,
     }),
   },
 }).createMachine({
   id: 'proposal',
   description: 'A proposal never changes; its reviews are counted, and none of them does anything.',
-  context: { candidate: -1, createdAt: 0, reviewCount: 0, firstPosition: 0, lastPosition: 0 },
+  context: {
+    kind: 0,
+    candidate: -1,
+    createdAt: 0,
+    reviewCount: 0,
+    firstPosition: 0,
+    newestPosition: 0,
+  },
   initial: 'absent',
   states: {
-    absent: {
-      on: {
-        saved: [
-          { guard: 'isCode', target: 'code', actions: 'save' },
-          { guard: 'isPolicy', target: 'policy', actions: 'save' },
-          { guard: 'isMaintainer', target: 'maintainer', actions: 'save' },
-        ],
-      },
-    },
-    code: { on: { reviewed: { guard: 'isHeard', actions: 'count' } } },
-    policy: { on: { reviewed: { guard: 'isHeard', actions: 'count' } } },
-    maintainer: { on: { reviewed: { guard: 'isHeard', actions: 'count' } } },
+    absent: { on: { saved: { target: 'saved', actions: 'save' } } },
+    saved: { on: { reviewed: { guard: 'mayReview', actions: 'count' } } },
   },
+})
+
+export const proposal = actor({
+  machine,
+  // Form 1 had 1, 2 and 3 for code, policy and maintainer proposals (state/saved-form-1.ts).
+  codes: { absent: 0, saved: 1 },
+  layout,
+  events,
 })

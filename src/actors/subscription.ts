@@ -3,22 +3,16 @@
 //   none ──subscribed──▶ subscribed ──unsubscribed──▶ none
 //
 // S1. Subscribing twice is subscribing once; so is unsubscribing.
-// S2. since is the position of the last change.
+// S2. `since` is the position of the last change.
 
 import { assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-import type { Layout } from './actor-table.ts'
+const layout = { since: 'f64' } as const
+const events = { subscribed: { position: 'f64' }, unsubscribed: { position: 'f64' } } as const
 
-export type SubscriptionContext = { since: number }
-
-export type SubscriptionEvent =
-  | { type: 'subscribed'; position: number }
-  | { type: 'unsubscribed'; position: number }
-
-export const subscriptionLayout: Layout<SubscriptionContext> = { since: 'f64' }
-
-export const subscriptionMachine = setup({
-  types: { context: {} as SubscriptionContext, events: {} as SubscriptionEvent },
+const machine = setup({
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   actions: { change: assign({ since: ({ event }) => event.position }) },
 }).createMachine({
   id: 'subscription',
@@ -29,4 +23,11 @@ export const subscriptionMachine = setup({
     none: { on: { subscribed: { target: 'subscribed', actions: 'change' } } },
     subscribed: { on: { unsubscribed: { target: 'none', actions: 'change' } } },
   },
+})
+
+export const subscription = actor({
+  machine,
+  codes: { none: 0, subscribed: 1 },
+  layout,
+  events,
 })

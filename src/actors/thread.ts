@@ -1,84 +1,83 @@
-// A thread counts its messages and remembers where in the log the first and the last one are.
+// A thread counts its messages and remembers where in the log the first and the newest one are.
 //
-//            ┌──created [public]──▶ public ──replied──▶ public
-//   absent ──┤
-//            └──created [private]─▶ private ──replied──▶ private
+//   absent ──created──▶ open ──replied──▶ open
 //
-// T1. A thread's visibility never changes.
+// T1. A thread's author and visibility never change.
 // T2. messageCount is 1 for the message that comes with the thread, and one more for every reply.
-// T3. firstPosition <= lastPosition: positions are those of the log, and the log only grows.
+// T3. firstPosition <= newestPosition <= changedPosition: positions are those of the log, and the
+//     log only grows.
+// T4. changedPosition is that of the last record that changed what a reader of the thread sees;
+//     newestPosition is that of the newest message, which is what feeds ask for.
 //
-// Words: position, a place in the log (shown as `seq`); author, the number of an identity.
+// `author` is the number of an identity; `visibility` is an index into `visibilities`.
 
 import { assertEvent, assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-import type { Layout } from './actor-table.ts'
+/** On disk as their index: a new one goes to the end. */
+export const visibilities = ['public', 'private'] as const
+export type Visibility = (typeof visibilities)[number]
 
-/** Times in milliseconds since the epoch. */
-export type ThreadContext = {
-  author: number
-  createdAt: number
-  messageCount: number
-  firstPosition: number
-  lastPosition: number
-}
-
-export type ThreadEvent =
-  | {
-      type: 'created'
-      at: number
-      position: number
-      author: number
-      visibility: 'public' | 'private'
-    }
-  | { type: 'replied'; position: number }
-
-export const threadLayout: Layout<ThreadContext> = {
+const layout = {
   author: 'u32',
-  createdAt: 'f64',
+  visibility: 'u8',
   messageCount: 'u32',
   firstPosition: 'f64',
-  lastPosition: 'f64',
-}
+  newestPosition: 'f64',
+  changedPosition: 'f64',
+} as const
 
-export const threadMachine = setup({
-  types: { context: {} as ThreadContext, events: {} as ThreadEvent },
-  guards: {
-    isPublic: ({ event }) => event.type === 'created' && event.visibility === 'public',
-    isPrivate: ({ event }) => event.type === 'created' && event.visibility === 'private',
+const events = {
+  created: { position: 'f64', author: 'u32', visibility: visibilities },
+  replied: { position: 'f64' },
+} as const
+
+const machine = setup({
+  types: {
+    context: {} as ContextOf<typeof layout>,
+    events: {} as EventOf<typeof events>,
   },
   actions: {
     open: assign(({ event }) => {
       assertEvent(event, 'created')
-      const { author, at, position } = event
+      const { author, position } = event
       return {
         author,
-        createdAt: at,
+        visibility: visibilities.indexOf(event.visibility),
         messageCount: 1,
         firstPosition: position,
-        lastPosition: position,
+        newestPosition: position,
+        changedPosition: position,
       }
     }),
     count: assign({
       messageCount: ({ context }) => context.messageCount + 1,
-      lastPosition: ({ event }) => event.position,
+      newestPosition: ({ event }) => event.position,
+      changedPosition: ({ event }) => event.position,
     }),
   },
 }).createMachine({
   id: 'thread',
-  description: 'A thread counts its messages; who may see it is decided once, when it is created.',
-  context: { author: 0, createdAt: 0, messageCount: 0, firstPosition: 0, lastPosition: 0 },
+  description: 'A thread counts its messages; who may see it is decided once, at its creation.',
+  context: {
+    author: 0,
+    visibility: 0,
+    messageCount: 0,
+    firstPosition: 0,
+    newestPosition: 0,
+    changedPosition: 0,
+  },
   initial: 'absent',
   states: {
-    absent: {
-      on: {
-        created: [
-          { guard: 'isPublic', target: 'public', actions: 'open' },
-          { guard: 'isPrivate', target: 'private', actions: 'open' },
-        ],
-      },
-    },
-    public: { on: { replied: { actions: 'count' } } },
-    private: { on: { replied: { actions: 'count' } } },
+    absent: { on: { created: { target: 'open', actions: 'open' } } },
+    open: { on: { replied: { actions: 'count' } } },
   },
+})
+
+export const thread = actor({
+  machine,
+  // Form 1 had 1 for public and 2 for private threads (state/saved-form-1.ts).
+  codes: { absent: 0, open: 1 },
+  layout,
+  events,
 })

@@ -8,8 +8,7 @@
 // T3. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
-
-import type { Layout } from './actor-table.ts'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
 /** How long a ticket is valid. */
 export const ticketLifetimeMs = 120_000
@@ -17,18 +16,17 @@ export const ticketLifetimeMs = 120_000
 /** No message was published yet. */
 export const noMessage = -1
 
-/** Time in milliseconds since the epoch; `message` is a message's number, or `noMessage`. */
-export type TicketContext = { expiresAt: number; message: number }
+/** `message` is a message's number, or `noMessage`; times in milliseconds since the epoch. */
+const layout = { expiresAt: 'f64', message: 'f64' } as const
 
-export type TicketEvent =
-  | { type: 'issued'; expiresAt: number }
-  | { type: 'published'; message: number; at: number }
-  | { type: 'expired'; at: number }
+const events = {
+  issued: { expiresAt: 'f64' },
+  published: { message: 'f64', at: 'f64' },
+  expired: { at: 'f64' },
+} as const
 
-export const ticketLayout: Layout<TicketContext> = { expiresAt: 'f64', message: 'f64' }
-
-export const ticketMachine = setup({
-  types: { context: {} as TicketContext, events: {} as TicketEvent },
+const machine = setup({
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   guards: {
     inTime: ({ context, event }) => event.type === 'published' && event.at < context.expiresAt,
     due: ({ context, event }) => event.type === 'expired' && event.at >= context.expiresAt,
@@ -59,4 +57,11 @@ export const ticketMachine = setup({
     used: { on: { expired: { guard: 'due', target: 'expired' } } },
     expired: { type: 'final' },
   },
+})
+
+export const ticket = actor({
+  machine,
+  codes: { absent: 0, issued: 1, used: 2, expired: 3 },
+  layout,
+  events,
 })

@@ -15,25 +15,22 @@
 // W5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
+import { actor, type ContextOf, type EventOf } from './actor.ts'
 
 /** Times in milliseconds since the epoch; verifiedAt 0 is never, lastError '' is none. */
-export type WebhookContext = {
-  createdAt: number
-  lapsesAt: number
-  verifiedAt: number
-  lastError: string
-}
+const layout = { createdAt: 'f64', lapsesAt: 'f64', verifiedAt: 'f64', lastError: 'text' } as const
 
-export type WebhookEvent =
-  | { type: 'registered'; at: number; lapsesAt: number }
-  | { type: 'verified'; at: number }
-  | { type: 'verifyFailed'; error: string }
-  | { type: 'lapsed'; at: number }
-  | { type: 'replaced' }
-  | { type: 'removed' }
+const events = {
+  registered: { at: 'f64', lapsesAt: 'f64' },
+  verified: { at: 'f64' },
+  verifyFailed: { error: 'text' },
+  lapsed: { at: 'f64' },
+  replaced: {},
+  removed: {},
+} as const
 
-export const webhookMachine = setup({
-  types: { context: {} as WebhookContext, events: {} as WebhookEvent },
+const machine = setup({
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
   guards: {
     isDue: ({ context, event }) => event.type === 'lapsed' && event.at >= context.lapsesAt,
   },
@@ -81,4 +78,11 @@ export const webhookMachine = setup({
     removed: { type: 'final' },
     lapsed: { type: 'final' },
   },
+})
+
+export const webhook = actor({
+  machine,
+  codes: { none: 0, pending: 1, active: 2, replaced: 3, removed: 4, lapsed: 5 },
+  layout,
+  events,
 })

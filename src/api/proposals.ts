@@ -181,19 +181,19 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
     const direction = before === undefined ? 'after' : 'before'
     const from = before ?? pageStart(forum, after ?? 0)
     const list = listProposals(forum, { from, direction, limit })
-    const { state } = forum
+    const { state, page } = forum
     let bytes = frameBytesMax
     for (const proposal of list.proposals) bytes += state.proposals.bytes(proposal)
     const near = list.proposals.length > 0 ? state.proposals.address(list.proposals[0]) : 0
-    state.page.begin(near, bytes)
-    state.page.text('{"proposals":[')
+    page.begin(near, bytes)
+    page.text('{"proposals":[')
     for (const [i, proposal] of list.proposals.entries()) {
-      state.proposals.write(state.page, proposal, i === 0)
+      state.proposals.write(page, proposal, i === 0)
     }
-    state.page.text(
+    page.text(
       `],"next_${direction}":${list.next},"has_more":${list.hasMore},"content_is_untrusted":true}`,
     )
-    return { status: 200, body: state.page.finish(), position: list.position }
+    return { status: 200, body: page.finish(), position: list.position }
   },
 })
 
@@ -226,8 +226,8 @@ export const getProposal = route<unknown, { after: number; limit: number }>({
   },
 })
 
-function writeProposal({ state }: Forum, read: ProposalPage): Uint8Array {
-  const { page, proposals, reviews } = state
+function writeProposal({ state, page }: Forum, read: ProposalPage): Uint8Array {
+  const { proposals, reviews } = state
   let bytes = frameBytesMax + proposals.bytes(read.proposal)
   for (const review of read.reviews) bytes += reviews.bytes(review)
   page.begin(proposals.address(read.proposal), bytes)

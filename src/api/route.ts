@@ -38,8 +38,6 @@ export interface Call<Body, Query> {
   id: string
   query: Query
   body: Body
-  /** It is known that in JSON all texts of the body stand as they are; false says nothing. */
-  isPlain: boolean
   /** The caller's address where the route `needsClient`; otherwise an empty string. */
   client: string
   /** The idempotency key, or an empty string where the route needs none. */

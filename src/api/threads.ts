@@ -5,10 +5,10 @@
 // found as they were (state/page-cache.ts). The schemas here describe them; a test compares every
 // real answer with its schema.
 
+import type { Visibility } from '../actors/thread.ts'
 import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
 import { createThread, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
-import type { Visibility } from '../state/threads.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import { publication, publicationAnswer } from './publication.ts'
@@ -91,8 +91,11 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
 /** Bytes of a page beside its items. */
 const frameBytesMax = 256
 
-function writeList({ state }: Forum, threads: number[], nextCursor: string | null): Uint8Array {
-  const { page } = state
+function writeList(
+  { state, page }: Forum,
+  threads: number[],
+  nextCursor: string | null,
+): Uint8Array {
   let bytes = frameBytesMax
   for (const thread of threads) bytes += state.threads.bytes(thread)
   page.begin(threads.length === 0 ? 0 : state.threads.address(threads[0]), bytes)
@@ -140,12 +143,11 @@ export const postThread = route<NewThreadBody>({
   answers: { 201: publication, 200: publication },
   errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
   needsClient: countsAddresses('messages'),
-  run(service, { caller, body, isPlain, key, client }) {
+  run(service, { caller, body, key, client }) {
     const published = createThread(service.forum, {
       caller,
       title: body.title,
       content: body.content,
-      isPlain,
       visibility: body.visibility,
       participantIds: body.participant_ids,
       key,
@@ -184,7 +186,7 @@ export const getThread = route<unknown, { after: number; limit: number }>({
 })
 
 function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isOwn: boolean } {
-  const { pageCache } = forum.state
+  const { pageCache } = forum
   // What an empty page says depends on the caller's cursor.
   if (read.end === read.first) return { body: writeThread(forum, read), isOwn: false }
   const cached = pageCache.get(read)
@@ -197,8 +199,8 @@ function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isOwn: 
 /** The messages of the page that is being written. */
 const shown = new Uint32Array(messagesMax)
 
-function writeThread({ state }: Forum, read: ThreadPage): Uint8Array {
-  const { page, threads, messages } = state
+function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
+  const { threads, messages } = state
   const { thread, first, end } = read
   const count = end - first
   threads.copyMessages(thread, first, end, shown)
@@ -227,12 +229,11 @@ export const postReply = route<{ content: string }>({
   answers: { 201: publication, 200: publication },
   errors: ['not_found', ...writeErrors],
   needsClient: countsAddresses('messages'),
-  run(service, { caller, id, body, isPlain, key, client }) {
+  run(service, { caller, id, body, key, client }) {
     const published = reply(service.forum, {
       caller,
       threadId: id,
       content: body.content,
-      isPlain,
       key,
       address: client,
     })

@@ -10,7 +10,7 @@ import {
   removeWebhook,
 } from '../forum/webhooks.ts'
 import { type Delivery, retentionMs } from '../state/deliveries-by-age.ts'
-import type { Webhook } from '../state/webhooks.ts'
+import type { Webhook } from '../state/webhook.ts'
 import type { ErrorCode } from './errors.ts'
 import { asyncRoute, route } from './route.ts'
 import * as is from './schema.ts'

@@ -8,10 +8,11 @@
 
 import { hash } from 'node:crypto'
 import type { Delivery } from '../state/deliveries-by-age.ts'
-import type { Webhook } from '../state/webhooks.ts'
-import { commit, type Forum, type Given, refuseRecord, timeOf } from './forum.ts'
+import type { Webhook } from '../state/webhook.ts'
+import { type Forum, type Given, isRefusal, timeOf } from './forum.ts'
 import { readFeed } from './reads.ts'
 import { secretOf } from './webhooks.ts'
+import { admitOwn, commit } from './write.ts'
 
 const minuteMs = 60_000
 /** After the first attempt, the second … the last one is the sixth. */
@@ -70,13 +71,13 @@ export interface Attempt extends Given {
 
 /** A webhook that is due to be tried now, or undefined; `begin` it next. */
 export function takeDue(forum: Forum): { webhook: number; endpoint: string } | undefined {
-  const webhook = forum.state.webhooks.due.take(timeOf(forum))
+  const webhook = forum.dueWebhooks.take(timeOf(forum))
   return webhook && { webhook: webhook.number, endpoint: webhook.endpoint }
 }
 
 /** When the next webhook is due. */
-export function nextDueAt({ state }: Forum): number {
-  return state.webhooks.due.nextAt
+export function nextDueAt({ dueWebhooks }: Forum): number {
+  return dueWebhooks.nextAt
 }
 
 /**
@@ -92,21 +93,22 @@ export function beginAttempt(
   const webhook = state.webhooks.get(number)
   const delivery = webhook && state.webhooks.next(webhook)
   if (delivery === undefined) return null // replaced or removed meanwhile
-  if (refuseRecord(forum) !== null) return 'later'
+  const permit = admitOwn(forum)
+  if (isRefusal(permit)) return 'later'
 
-  const at = timeOf(forum)
+  const { at } = permit
   const { first, through, createdAt, nextAttemptAt } = delivery.context
   if (state.webhooks.state(delivery) === 'pending' && nextAttemptAt > at) {
-    state.webhooks.due.set(webhook!, nextAttemptAt) // it was tried since it was found due
+    forum.dueWebhooks.plan(webhook!) // it was tried since it was found due
     return null
   }
   const of = { at, webhook: number, first }
   if (!hasNews(forum, webhook!.owner, delivery, at)) {
     const cancelled = { outcome: 'cancelled', status: 0, error: '', nextAttemptAt: 0 } as const
-    commit(forum, { type: 'delivery.finished', ...of, ...cancelled })
+    commit(forum, permit, { type: 'delivery.finished', ...of, ...cancelled })
     return null
   }
-  const position = commit(forum, { type: 'delivery.started', ...of })
+  const position = commit(forum, permit, { type: 'delivery.started', ...of })
   const id = eventId(webhook!, delivery)
   const body = JSON.stringify({
     type: 'notifications.available',
@@ -131,7 +133,7 @@ export function beginAttempt(
 
 /** Whether the identity would find something in its feed of what the delivery tells of. */
 function hasNews(forum: Forum, owner: number, { context }: Delivery, at: number): boolean {
-  if (!forum.state.identities.isActive(owner, at)) return false
+  if (!forum.state.identities.mayAct(owner, at)) return false
   const { messages } = readFeed(forum, { caller: owner, after: context.first - 1, limit: 1 })
   return messages.length > 0 && forum.state.messages.seq(messages[0]) <= context.through
 }
@@ -146,18 +148,21 @@ export interface AttemptResult {
 export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptResult): boolean {
   const webhook = forum.state.webhooks.get(attempt.webhook)
   if (webhook === undefined) return true // replaced or removed meanwhile, its receipts with it
-  if (refuseRecord(forum) !== null) return false
-  const at = timeOf(forum)
+  const permit = admitOwn(forum)
+  if (isRefusal(permit)) return false
+  const { at } = permit
   const { status, error } = result
   const of = { at, webhook: attempt.webhook, first: attempt.first, status, error: error ?? '' }
   if (error === null) {
-    commit(forum, { type: 'delivery.finished', ...of, outcome: 'delivered', nextAttemptAt: 0 })
+    const delivered = { ...of, outcome: 'delivered', nextAttemptAt: 0 } as const
+    commit(forum, permit, { type: 'delivery.finished', ...delivered })
     return true
   }
   const { attempts, createdAt } = forum.state.webhooks.next(webhook)!.context
   const nextAttemptAt = at + retryDelayMs(forum, attempts)
   commit(
     forum,
+    permit,
     nextAttemptAt <= createdAt + giveUpAfterMs
       ? { type: 'delivery.finished', ...of, outcome: 'retried', nextAttemptAt }
       : { type: 'delivery.finished', ...of, outcome: 'failed', nextAttemptAt: 0 },

@@ -3,19 +3,13 @@
 // clock says then. One record does for all that ended before it, so callers cannot make many.
 
 import { notableMs } from './clock.ts'
-import {
-  commit,
-  type Forum,
-  type Refusal,
-  type RefusalCode,
-  refuseRecord,
-  timeOf,
-} from './forum.ts'
+import { type Forum, isRefusal, type Refusal, type RefusalCode } from './forum.ts'
+import { admitOwn, commit } from './write.ts'
 
 /** Says no because of what ended at `expiresAt`; the answer waits until that is durable. */
 export function refuseEnded(forum: Forum, refused: RefusalCode, expiresAt: number): Refusal {
   const { state } = forum
-  if (state.now < expiresAt && refuseRecord(forum) === null) recordTime(forum)
+  if (state.now < expiresAt) recordTime(forum)
   return { refused, position: state.position }
 }
 
@@ -25,12 +19,13 @@ export function refuseEnded(forum: Forum, refused: RefusalCode, expiresAt: numbe
  */
 export function keepTime(forum: Forum): void {
   const { state, stamps } = forum
-  const isBehind = stamps.clock.behindMs(state.now) >= notableMs
-  if (isBehind && refuseRecord(forum) === null) recordTime(forum)
+  if (stamps.clock.behindMs(state.now) >= notableMs) recordTime(forum)
 }
 
 /** No further guest has expired by this record: all that it says is its time. */
 function recordTime(forum: Forum): void {
+  const permit = admitOwn(forum)
+  if (isRefusal(permit)) return
   const { guestsExpired: before } = forum.state
-  commit(forum, { type: 'guests.expired', at: timeOf(forum), before })
+  commit(forum, permit, { type: 'guests.expired', at: permit.at, before })
 }

@@ -1,14 +1,15 @@
 // The forum: the state, the log it is a fold of, and where its time and ids come from. Commands and
 // queries are functions of it, a file per resource.
 
-import assert from 'node:assert/strict'
 import type { Journal } from '../../wal/journal.ts'
-import { nobody, type State } from '../state/state.ts'
-import { apply } from './apply.ts'
-import { encode, type ForumRecord } from './records.ts'
+import { Page } from '../state/page.ts'
+import type { State } from '../state/state.ts'
+import { DueWebhooks } from './due-webhooks.ts'
+import { PageCache } from './page-cache.ts'
 import type { Stamps } from './stamp.ts'
 
-export interface Forum {
+/** What a forum is made of. */
+export interface ForumParts {
   state: State
   journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable'>
   stamps: Stamps
@@ -22,6 +23,21 @@ export interface Forum {
   epochBegin?: number | null
   /** What the log does not know of: whether there is room for more. */
   admission?: Admission
+}
+
+/** A forum, with what follows from its state and is never saved. */
+export interface Forum extends ForumParts {
+  /** Where answers are put together. */
+  page: Page
+  pageCache: PageCache
+  dueWebhooks: DueWebhooks
+}
+
+/** The forum on a state that has been recovered. */
+export function makeForum(parts: ForumParts): Forum {
+  const { arena, webhooks } = parts.state
+  const dueWebhooks = new DueWebhooks(webhooks)
+  return { ...parts, page: new Page(arena), pageCache: new PageCache(), dueWebhooks }
 }
 
 export interface Admission {
@@ -81,44 +97,9 @@ export function timeOf({ state, stamps }: Forum): number {
 }
 
 /**
- * The one place where state changes while serving. Returns the record's position.
- * The caller has asked `refuseWrite` first.
- */
-export function commit({ journal, state }: Forum, record: ForumRecord): number {
-  const position = journal.append(encode(record)) // order is fixed here
-  apply(state, position, record) // recovery calls this too; it cannot say no
-  assert(state.position === position, 'state and log advance together')
-  return position
-}
-
-/**
  * Where a page after this cursor begins. A cursor from beyond the end is of what a restore left
  * out: its reader has seen nothing that came after the restore.
  */
 export function pageStart({ state, epochBegin = null }: Forum, after: number): number {
   return epochBegin !== null && after > state.position ? epochBegin : after
-}
-
-/** Why a caller can write nothing now, or null. Every command asks before it makes its record. */
-export function refuseWrite(forum: Forum): Refusal | null {
-  return refuseRecord(forum) ?? forum.admission?.refusal() ?? null
-}
-
-/** Why the log takes no record now, or null. Asked for what no caller is waiting for. */
-export function refuseRecord({ journal }: Forum): Refusal | null {
-  return journal.health === 'ok' ? null : { refused: journal.health }
-}
-
-/** The number of the identity that holds the token with this SHA-256 (hex), or `nobody`. */
-export function identify({ state }: Forum, tokenDigest: string): number {
-  return state.identities.findByToken(tokenDigest)
-}
-
-/** Whether it is somebody, who has not expired. */
-export function mayAct(forum: Forum, identity: number): boolean {
-  if (identity === nobody) return false
-  const { identities } = forum.state
-  // Most callers never expire: their requests do not look at the clock.
-  const at = identities.expires(identity) ? timeOf(forum) : 0
-  return identities.isActive(identity, at)
 }

@@ -5,16 +5,8 @@ import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
 import { refuseEnded } from './expiry.ts'
-import {
-  commit,
-  type Forum,
-  type Given,
-  type Refusal,
-  refuseRecord,
-  refuseWrite,
-  timeOf,
-} from './forum.ts'
-import { clientOf, refuseQuota } from './quotas.ts'
+import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
+import { admit, admitOwn, commit } from './write.ts'
 
 export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
@@ -34,26 +26,34 @@ export interface CreatedIdentity extends Given {
 }
 
 export function createIdentity(forum: Forum, wish: NewIdentity): CreatedIdentity | Refusal {
-  const at = timeOf(forum)
-  const client = clientOf(forum, 'identities', wish.address)
-  const refusal = refuseQuota(forum, 'identities', { by: nobody, client, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
+  const permit = admit(forum, 'identities', { caller: nobody, address: wish.address })
+  if (isRefusal(permit)) return permit
 
   const { kind, displayName } = wish
   const id = forum.stamps.id()
   const token = forum.stamps.token()
-  const expiresAt = wish.kind === 'guest' ? at + guestLifetimeMs : 0
-  const position = commit(forum, {
+  const expiresAt = wish.kind === 'guest' ? permit.at + guestLifetimeMs : 0
+  const position = commit(forum, permit, {
     type: 'identity.created',
-    at,
+    at: permit.at,
     id,
     kind,
     displayName,
     tokenDigest: tokenDigest(token),
     expiresAt,
-    client,
+    client: permit.client,
   })
   return { position, id: `agt_${id}`, kind, displayName, token, expiresAt: expiresAt || null }
+}
+
+/** The number of the identity that holds the token with this SHA-256 (hex), or `nobody`. */
+export function identify({ state }: Forum, tokenDigest: string): number {
+  return state.identities.findByToken(tokenDigest)
+}
+
+/** Whether it is somebody, who has not expired. */
+export function mayAct(forum: Forum, identity: number): boolean {
+  return identity !== nobody && forum.state.identities.mayAct(identity, timeOf(forum))
 }
 
 /** The SHA-256 of a token, in hex: the only form in which it is kept. */
@@ -77,13 +77,15 @@ export const guestsAtOnce = 2_000
 export function expireGuests(forum: Forum): boolean {
   const { state } = forum
   const { createdAt } = state.identities.actors.columns
-  const at = timeOf(forum)
+  const permit = admitOwn(forum)
+  if (isRefusal(permit)) return false
+  const { at } = permit
   const end = Math.min(state.identities.count, state.guestsExpired + guestsAtOnce)
   let before = state.guestsExpired
   while (before < end && createdAt.get(before) + guestLifetimeMs <= at) {
     before += 1
   }
-  if (before === state.guestsExpired || refuseRecord(forum) !== null) return false
-  commit(forum, { type: 'guests.expired', at, before })
+  if (before === state.guestsExpired) return false
+  commit(forum, permit, { type: 'guests.expired', at, before })
   return before < state.identities.count && before === end
 }

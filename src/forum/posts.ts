@@ -3,16 +3,17 @@
 //
 // Nothing here awaits, and nothing changes before `commit`.
 
-import type { Content } from '../state/messages.ts'
+import type { Visibility } from '../actors/thread.ts'
 import type { State } from '../state/state.ts'
-import { renderEntry, type Visibility } from '../state/threads.ts'
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
-import { clientOf, refuseQuota } from './quotas.ts'
+import { renderEntry } from '../state/threads.ts'
+import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
 import { usedAt } from './receipts.ts'
+import { admit, commit } from './write.ts'
 
-export interface NewThread extends Content {
+export interface NewThread {
   caller: number
   title: string
+  content: string
   visibility: Visibility
   /** Identity ids (`agt_…`), at most 10, each once. */
   participantIds: readonly string[]
@@ -21,9 +22,10 @@ export interface NewThread extends Content {
   address: string
 }
 
-export interface NewReply extends Content {
+export interface NewReply {
   caller: number
   threadId: string
+  content: string
   key: string
   /** As in NewThread. */
   address: string
@@ -37,7 +39,7 @@ export interface Publication extends Given {
 
 export function createThread(forum: Forum, wish: NewThread): Publication | Refusal {
   const { state, stamps } = forum
-  const { caller, title, content, isPlain = false, visibility, key } = wish
+  const { caller, title, content, visibility, key } = wish
 
   // The receipt comes first: a replay is right even when a participant has expired since.
   const receipt = state.receipts.find(caller, key)
@@ -47,19 +49,17 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
   const participants: number[] = []
   for (const id of wish.participantIds) {
     const identity = state.identities.findNamed(id)
-    if (identity === -1 || !state.identities.isActive(identity, at)) {
+    if (identity === -1 || !state.identities.mayAct(identity, at)) {
       return { refused: 'invalid_members' }
     }
-    if (state.identities.kind(identity) === 'compat') return { refused: 'invalid_members' }
     participants.push(identity)
   }
 
-  const client = clientOf(forum, 'messages', wish.address)
-  const refusal = refuseQuota(forum, 'messages', { by: caller, client, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
-  const position = commit(forum, {
+  const permit = admit(forum, 'messages', wish)
+  if (isRefusal(permit)) return permit
+  const position = commit(forum, permit, {
     type: 'thread.posted',
-    at,
+    at: permit.at,
     by: caller,
     id: stamps.id(),
     messageId: stamps.id(),
@@ -68,38 +68,35 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
     visibility,
     participants,
     key,
-    client,
-    isPlain,
+    client: permit.client,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
 
 export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
   const { state, stamps } = forum
-  const { caller, content, isPlain = false, key } = wish
+  const { caller, content, key } = wish
 
   const thread = state.visibleThread(caller, wish.threadId)
-  if (thread === -1) return { refused: 'not_found' } // private and absent look the same
+  // Private and absent look the same.
+  if (thread === -1 || !state.threads.mayReply(thread)) return { refused: 'not_found' }
 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
     return replayOf(forum, receipt, isSameReply(forum, receipt, thread, wish))
   }
 
-  const at = timeOf(forum)
-  const client = clientOf(forum, 'messages', wish.address)
-  const refusal = refuseQuota(forum, 'messages', { by: caller, client, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
-  const position = commit(forum, {
+  const permit = admit(forum, 'messages', wish)
+  if (isRefusal(permit)) return permit
+  const position = commit(forum, permit, {
     type: 'reply.posted',
-    at,
+    at: permit.at,
     by: caller,
     thread,
     messageId: stamps.id(),
     content,
     key,
-    client,
-    isPlain,
+    client: permit.client,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -115,9 +112,9 @@ function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publicati
 // Whether a key is used again for the same payload is asked of what was published: it never
 // changes, so nothing has to be kept or hashed for the question.
 
-function isSameReply({ state }: Forum, receipt: number, thread: number, wish: Content): boolean {
+function isSameReply({ state }: Forum, receipt: number, thread: number, wish: NewReply): boolean {
   if (state.receipts.operation(receipt) !== 'reply') return false
-  return isReply(state, state.receipts.subject(receipt), thread, wish)
+  return isReply(state, state.receipts.subject(receipt), thread, wish.content)
 }
 
 function isSameThread({ state }: Forum, receipt: number, wish: NewThread): boolean {
@@ -126,15 +123,15 @@ function isSameThread({ state }: Forum, receipt: number, wish: NewThread): boole
 }
 
 /** Whether the message is a reply to this thread, and says this. */
-export function isReply(state: State, message: number, thread: number, wish: Content): boolean {
-  return state.messages.thread(message) === thread && hasContent(state, message, wish)
+export function isReply(state: State, message: number, thread: number, content: string): boolean {
+  return state.messages.thread(message) === thread && hasContent(state, message, content)
 }
 
 /** Whether the message began a thread like this. */
 export function isThread(
   state: State,
   message: number,
-  wish: Content & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
+  wish: Pick<NewThread, 'title' | 'content' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -152,11 +149,11 @@ export function isThread(
       thread,
       wish.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
-    hasContent(state, message, wish)
+    hasContent(state, message, wish.content)
   )
 }
 
-function hasContent(state: State, message: number, content: Content): boolean {
+function hasContent(state: State, message: number, content: string): boolean {
   const signature = state.identities.signature(state.messages.author(message))
   return state.messages.hasContent(message, content, signature)
 }

@@ -2,12 +2,12 @@
 // Nothing here executes one.
 
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
 import { proposalHash } from './proposal-hash.ts'
 import { refuseTexts } from './proposal-rules.ts'
-import { clientOf, refuseQuota } from './quotas.ts'
 import { partition } from './reads.ts'
 import { usedAt } from './receipts.ts'
+import { admit, commit } from './write.ts'
 
 /** What a caller asks to save: the fields of its kind and no others. */
 export type ProposalRequest = KindFields & {
@@ -44,12 +44,11 @@ export function saveProposal(forum: Forum, wish: NewProposal): SavedProposal | R
 
   const objection = refuseReferences(forum, request)
   if (objection !== null) return objection
-  const at = timeOf(forum)
-  const client = clientOf(forum, 'governance', wish.address)
-  const refusal = refuseQuota(forum, 'governance', { by: caller, client, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
+  const permit = admit(forum, 'governance', wish)
+  if (isRefusal(permit)) return permit
+  const { at, client } = permit
   const saved = { by: caller, id: stamps.id(), hash, text, key, client }
-  const position = commit(forum, { type: 'proposal.saved', at, ...saved })
+  const position = commit(forum, permit, { type: 'proposal.saved', at, ...saved })
   return { position, proposal: state.proposals.count - 1, replayed: false }
 }
 
@@ -86,7 +85,8 @@ function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposa
 }
 
 /** Why what the request refers to will not do, or null. */
-function refuseReferences({ state }: Forum, request: ProposalRequest): Refusal | null {
+function refuseReferences(forum: Forum, request: ProposalRequest): Refusal | null {
+  const { state } = forum
   if (request.supersedes !== undefined) {
     const earlier = state.proposals.find(request.supersedes)
     if (earlier === -1) return { refused: 'not_found' }
@@ -96,8 +96,8 @@ function refuseReferences({ state }: Forum, request: ProposalRequest): Refusal |
   }
   if (request.kind !== 'maintainer') return null
   const candidate = state.identities.findNamed(request.candidate_id)
-  // The state is the kind while an identity is active, and persistent ones never expire.
-  const mayServe = candidate !== -1 && state.identities.kind(candidate) === 'persistent'
+  const nominated = { type: 'nominated', at: timeOf(forum) } as const
+  const mayServe = candidate !== -1 && state.identities.actors.may(candidate, nominated)
   return mayServe ? null : { refused: 'invalid_candidate' }
 }
 
@@ -159,13 +159,13 @@ export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage
   const proposal = state.proposals.find(read.proposalId)
   if (proposal === -1) return { refused: 'not_found' }
 
-  const { reviewCount, lastPosition } = state.proposals.actors.columns
+  const { reviewCount, newestPosition } = state.proposals.actors.columns
   const count = reviewCount.get(proposal)
   const seqAt = (i: number) => state.reviews.seq(state.proposals.review(proposal, i))
   const first = partition(count, (i) => seqAt(i) <= after)
   const end = Math.min(first + limit, count)
   return {
-    position: lastPosition.get(proposal),
+    position: newestPosition.get(proposal),
     proposal,
     reviews: Array.from({ length: end - first }, (_, i) =>
       state.proposals.review(proposal, first + i),

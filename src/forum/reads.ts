@@ -36,7 +36,7 @@ export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Refusal
   const first = firstAfter(state, thread, read.after)
   const end = Math.min(first + read.limit, count)
   return {
-    position: state.threads.actors.columns.lastPosition.get(thread), // its count is shown too
+    position: state.threads.actors.columns.changedPosition.get(thread), // its count is shown too
     thread,
     first,
     end,
@@ -61,7 +61,7 @@ export interface ThreadList extends Given {
 }
 
 export function listThreads({ state }: Forum, { caller, before, limit }: ListRead): ThreadList {
-  const { firstPosition, lastPosition } = state.threads.actors.columns
+  const { firstPosition, changedPosition } = state.threads.actors.columns
   const isOlder = (thread: number) => firstPosition.get(thread) < before
   const publics = state.threads.public
   const privateCount = caller === -1 ? 0 : state.privateThreads.length(caller)
@@ -78,7 +78,7 @@ export function listThreads({ state }: Forum, { caller, before, limit }: ListRea
     if (thread === newestPublic) publicEnd -= 1
     else privateEnd -= 1
     threads.push(thread)
-    position = Math.max(position, lastPosition.get(thread))
+    position = Math.max(position, changedPosition.get(thread))
   }
   const isLast = publicEnd + privateEnd === 0
   return { position, threads, nextBefore: isLast ? null : firstPosition.get(threads.at(-1)!) }
@@ -109,7 +109,7 @@ export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): 
   // `hasMore` tells of one message more than is shown.
   const newest = heap.size > 0 ? heap.next : (messages.at(-1) ?? -1)
   // What the caller follows decides what is shown: a page is not older than its last change.
-  const changed = state.identities.actors.columns.followingChanged.get(caller)
+  const changed = state.feeds.actors.columns.changedPosition.get(caller)
   return {
     position: newest === -1 ? changed : Math.max(state.messages.seq(newest), changed),
     messages,
@@ -126,24 +126,24 @@ let looked = new Uint32Array(1024)
 
 /** The threads that the caller follows with a message after this position. */
 function threadsWithNews(state: State, caller: number, after: number): number[] {
-  const { messages, subscriptions } = state
-  const { lastPosition } = state.threads.actors.columns
+  const { messages, subscriptions, feeds } = state
+  const { newestPosition } = state.threads.actors.columns
   const found: number[] = []
-  const followed = subscriptions.followed(caller)
+  const followed = feeds.followed(caller)
   const tooFarBack = messages.count - 1 - followed * messagesPerThread
   if (tooFarBack < 0 || messages.seq(tooFarBack) <= after) {
     for (let message = messages.count - 1; message >= 0; message--) {
       const seq = messages.seq(message)
       if (seq <= after) break
       const thread = messages.thread(message)
-      const isNewest = lastPosition.get(thread) === seq
+      const isNewest = newestPosition.get(thread) === seq
       if (isNewest && subscriptions.isSubscribed(caller, thread)) found.push(thread)
     }
   } else {
     if (looked.length < followed) looked = new Uint32Array(2 * followed)
-    subscriptions.copyThreads(caller, looked)
+    feeds.copyThreads(caller, looked)
     for (let i = 0; i < followed; i++) {
-      if (lastPosition.get(looked[i]) > after) found.push(looked[i])
+      if (newestPosition.get(looked[i]) > after) found.push(looked[i])
     }
   }
   return found

@@ -1,12 +1,12 @@
 // Reviews: what anyone says about one exact version of a proposal. They advise, and do nothing.
 // docs/interface.md, "Reviews".
 
-import { type Decision, isHeard } from '../actors/proposal.ts'
+import type { Decision } from '../actors/proposal.ts'
 import type { ReviewText } from '../state/reviews.ts'
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { type Forum, type Given, isRefusal, type Refusal } from './forum.ts'
 import { hasNul } from './proposal-rules.ts'
-import { clientOf, refuseQuota } from './quotas.ts'
 import { usedAt } from './receipts.ts'
+import { admit, commit } from './write.ts'
 
 export interface NewReview {
   caller: number
@@ -44,19 +44,18 @@ export function saveReview(forum: Forum, wish: NewReview): SavedReview | Refusal
   const proposal = state.proposals.find(wish.proposalId)
   if (proposal === -1) return { refused: 'not_found' }
   const told = state.proposals.seq(proposal)
-  const candidate = state.proposals.actors.columns.candidate.get(proposal)
-  if (!isHeard(candidate, { by: caller, decision })) {
+  const reviewed = { type: 'reviewed', by: caller, decision, position: 0 } as const
+  if (!state.proposals.actors.may(proposal, reviewed)) {
     return { refused: 'candidate_only', position: told }
   }
   if (state.proposals.hash(proposal) !== proposalHash) {
     return { refused: 'proposal_hash_mismatch', position: told }
   }
-  const at = timeOf(forum)
-  const client = clientOf(forum, 'governance', wish.address)
-  const refusal = refuseQuota(forum, 'governance', { by: caller, client, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
+  const permit = admit(forum, 'governance', wish)
+  if (isRefusal(permit)) return permit
+  const { at, client } = permit
   const saved = { by: caller, id: stamps.id(), proposal, text, key, client }
-  const position = commit(forum, { type: 'proposal.reviewed', at, ...saved })
+  const position = commit(forum, permit, { type: 'proposal.reviewed', at, ...saved })
   return { position, review: state.reviews.count - 1, replayed: false }
 }
 

@@ -2,7 +2,8 @@
 // reveals nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and
 // the feed".
 
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { type Forum, type Given, isRefusal, type Refusal } from './forum.ts'
+import { admit, commit } from './write.ts'
 
 export interface Subscription {
   caller: number
@@ -13,13 +14,13 @@ export function subscribe(forum: Forum, { caller, threadId }: Subscription): Giv
   const { state } = forum
   const thread = state.visibleThread(caller, threadId)
   if (thread === -1) return { refused: 'not_found' }
-  if (state.subscriptions.isSubscribed(caller, thread)) {
+  if (!state.subscriptions.mayFollow(caller, thread)) {
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
-  const refusal = refuseWrite(forum)
-  if (refusal !== null) return refusal
-  const at = timeOf(forum)
-  return { position: commit(forum, { type: 'thread.subscribed', at, by: caller, thread }) }
+  const permit = admit(forum, null, { caller, address: '' })
+  if (isRefusal(permit)) return permit
+  const record = { type: 'thread.subscribed', at: permit.at, by: caller, thread } as const
+  return { position: commit(forum, permit, record) }
 }
 
 export function unsubscribe(forum: Forum, { caller, threadId }: Subscription): Given | Refusal {
@@ -29,8 +30,8 @@ export function unsubscribe(forum: Forum, { caller, threadId }: Subscription): G
   if (!state.subscriptions.isSubscribed(caller, thread)) {
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
-  const refusal = refuseWrite(forum)
-  if (refusal !== null) return refusal
-  const at = timeOf(forum)
-  return { position: commit(forum, { type: 'thread.unsubscribed', at, by: caller, thread }) }
+  const permit = admit(forum, null, { caller, address: '' })
+  if (isRefusal(permit)) return permit
+  const record = { type: 'thread.unsubscribed', at: permit.at, by: caller, thread } as const
+  return { position: commit(forum, permit, record) }
 }

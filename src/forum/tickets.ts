@@ -8,10 +8,10 @@
 import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
 import { refuseEnded } from './expiry.ts'
-import { commit, type Forum, type Given, type Refusal, refuseWrite, timeOf } from './forum.ts'
+import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
 import { isReply, isThread, type Publication } from './posts.ts'
-import { clientOf, refuseQuota } from './quotas.ts'
 import { clientDay, readTicket, signTicket } from './ticket-string.ts'
+import { admit, commit } from './write.ts'
 
 export interface IssuedTicket extends Given {
   ticket: string
@@ -20,14 +20,13 @@ export interface IssuedTicket extends Given {
 
 /** Issues a ticket to the caller with this address. */
 export function issueTicket(forum: Forum, address: string): IssuedTicket | Refusal {
-  const at = timeOf(forum)
-  const counted = clientOf(forum, 'tickets', address)
-  const refusal =
-    refuseQuota(forum, 'tickets', { by: nobody, client: counted, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
+  const permit = admit(forum, 'tickets', { caller: nobody, address })
+  if (isRefusal(permit)) return permit
+  const { at } = permit
   const nonce = forum.stamps.id()
   const expiresAt = at + ticketLifetimeMs
-  const position = commit(forum, { type: 'ticket.issued', at, nonce, expiresAt, client: counted })
+  const record = { type: 'ticket.issued', at, nonce, expiresAt, client: permit.client } as const
+  const position = commit(forum, permit, record)
   const client = clientDay(forum.addressKey, address, at)
   const ticket = signTicket(forum.ticketKey, { nonce, expiresAt, client })
   return { position, ticket, expiresAt }
@@ -74,17 +73,14 @@ export function publishByTicket(forum: Forum, wish: TicketPublishing): Publicati
       : { refused: 'ticket_already_used', position }
   }
 
-  const at = timeOf(forum)
-  const client = clientOf(forum, 'messages', wish.address)
-  const refusal = refuseQuota(forum, 'messages', { by: nobody, client, at }) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
-  const authorId = stamps.id()
-  const messageId = stamps.id()
-  const said = { at, nonce, authorId, messageId, content, client }
+  const permit = admit(forum, 'messages', { caller: nobody, address: wish.address })
+  if (isRefusal(permit)) return permit
+  const { at, client } = permit
+  const said = { at, nonce, authorId: stamps.id(), messageId: stamps.id(), content, client }
   const position =
     'threadId' in post
-      ? commit(forum, { type: 'ticket.used_for_reply', ...said, thread })
-      : commit(forum, {
+      ? commit(forum, permit, { type: 'ticket.used_for_reply', ...said, thread })
+      : commit(forum, permit, {
           type: 'ticket.used_for_thread',
           ...said,
           id: stamps.id(),
@@ -97,7 +93,7 @@ function isSame(state: State, message: number, thread: number, post: TicketPost)
   const { content } = post
   if ('threadId' in post) {
     const beganThread = state.threads.message(thread, 0) === message
-    return !beganThread && isReply(state, message, thread, { content })
+    return !beganThread && isReply(state, message, thread, content)
   }
   const { title } = post
   return isThread(state, message, { title, content, visibility: 'public', participantIds: [] })

@@ -2,19 +2,11 @@
 // "Webhooks". Waiting for the endpoint's answer lies between two commands, so the second one looks
 // again.
 
-import type { Webhook } from '../state/webhooks.ts'
-import {
-  commit,
-  type Forum,
-  type Given,
-  type Refusal,
-  refuseRecord,
-  refuseWrite,
-  timeOf,
-} from './forum.ts'
-import { refuseQuota } from './quotas.ts'
+import type { Webhook } from '../state/webhook.ts'
+import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
 import { usedAt } from './receipts.ts'
 import { open, sealNew, seedBytes } from './webhook-secret.ts'
+import { admit, admitOwn, commit } from './write.ts'
 
 export interface WebhookRead extends Given {
   webhook: Webhook | null
@@ -40,15 +32,13 @@ export function registerWebhook(forum: Forum, wish: NewRegistration): Registrati
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) return replayOf(forum, receipt, wish)
 
-  const at = timeOf(forum)
-  const doing = { by: caller, client: '', at }
-  const refusal = refuseQuota(forum, 'webhooks', doing) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
+  const permit = admit(forum, 'webhooks', { caller, address: '' })
+  if (isRefusal(permit)) return permit
   const id = stamps.id()
   const sealed = sealNew(webhookKey, id, stamps.bytes(seedBytes))
-  const position = commit(forum, {
+  const position = commit(forum, permit, {
     type: 'webhook.registered',
-    at,
+    at: permit.at,
     by: caller,
     id,
     endpoint,
@@ -95,12 +85,10 @@ export function removeWebhook(forum: Forum, caller: number): Given | Refusal {
   const { state } = forum
   const webhook = state.webhooks.of(caller)
   if (webhook === undefined) return { position: state.webhooks.changedAt(caller) }
-  const refusal = refuseWrite(forum)
-  if (refusal !== null) return refusal
-  const { number } = webhook
-  return {
-    position: commit(forum, { type: 'webhook.removed', at: timeOf(forum), webhook: number }),
-  }
+  const permit = admit(forum, null, { caller, address: '' })
+  if (isRefusal(permit)) return permit
+  const record = { type: 'webhook.removed', at: permit.at, webhook: webhook.number } as const
+  return { position: commit(forum, permit, record) }
 }
 
 /** What has to be sent to a webhook for it to prove that it listens. */
@@ -126,9 +114,8 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   if (webhook.position > forum.journal.durable) {
     return { refused: 'overloaded', position: webhook.position }
   }
-  const doing = { by: caller, client: '', at: timeOf(forum) }
-  const refusal = refuseQuota(forum, 'verifications', doing) ?? refuseWrite(forum)
-  if (refusal !== null) return refusal
+  const permit = admit(forum, 'verifications', { caller, address: '' })
+  if (isRefusal(permit)) return permit
   return {
     webhook: webhook.number,
     endpoint: webhook.endpoint,
@@ -149,11 +136,12 @@ export function finishVerification(
     // Removed meanwhile, by a record that may not be durable yet.
     return { refused: 'webhook_not_registered', position: forum.state.position }
   }
-  const refusal = refuseRecord(forum)
-  if (refusal !== null) return refusal
-  const at = timeOf(forum)
+  const permit = admitOwn(forum)
+  if (isRefusal(permit)) return permit
+  const { at } = permit
   const position = commit(
     forum,
+    permit,
     error === null
       ? { type: 'webhook.verified', at, webhook: number }
       : { type: 'webhook.verify_failed', at, webhook: number, error },
@@ -171,13 +159,16 @@ export const sweptAtOnce = 1_000
 export function sweepWebhooks(forum: Forum): boolean {
   const { webhooks } = forum.state
   const at = timeOf(forum)
-  if (webhooks.hasLapsed(at) && refuseRecord(forum) === null) {
-    commit(forum, { type: 'webhooks.lapsed', at, most: sweptAtOnce })
+  if (webhooks.hasLapsed(at)) {
+    const permit = admitOwn(forum)
+    if (isRefusal(permit)) return false
+    commit(forum, permit, { type: 'webhooks.lapsed', at: permit.at, most: sweptAtOnce })
   }
   const through = webhooks.expiredThrough(at, sweptAtOnce)
-  if (through > 0 && refuseRecord(forum) === null) {
-    commit(forum, { type: 'deliveries.expired', at, through })
+  if (through > 0) {
+    const permit = admitOwn(forum)
+    if (isRefusal(permit)) return false
+    commit(forum, permit, { type: 'deliveries.expired', at: permit.at, through })
   }
-  const isMore = webhooks.hasLapsed(at) || webhooks.expiredThrough(at, 1) > 0
-  return isMore && refuseRecord(forum) === null
+  return webhooks.hasLapsed(at) || webhooks.expiredThrough(at, 1) > 0
 }

@@ -8,8 +8,8 @@
 
 import { type ErrorCode, unknownPath } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
-import { identify, isRefusal, mayAct, type Refusal } from '../forum/forum.ts'
-import { refuseExpired, tokenDigest } from '../forum/identities.ts'
+import { isRefusal, type Refusal } from '../forum/forum.ts'
+import { identify, mayAct, refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { allowHeader, answer, copyView, isView, leave, refuse } from './answers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
@@ -23,7 +23,6 @@ import { Load } from './load.ts'
 import { Meter } from './meter.ts'
 import {
   bodyText,
-  hasEscape,
   hasStray,
   isJson,
   isWellEncoded,
@@ -163,7 +162,6 @@ export class Edge {
       id,
       query,
       body: null,
-      isPlain: false,
       client,
       key,
       origin,
@@ -202,7 +200,6 @@ export class Edge {
     const violation = checkBody(body)
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
     call.body = body
-    call.isPlain = !hasEscape(text)
     this.#run(exchange, route, call)
   }
 

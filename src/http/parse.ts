@@ -137,15 +137,6 @@ export function parseBody(text: string): Record<string, unknown> | null {
   return value as Record<string, unknown>
 }
 
-/**
- * Whether a JSON text has an escape. One without has only texts that stand in any JSON as they
- * are: a quote, a backslash or a control character below U+0020 comes only by an escape, and so
- * does half a character, since the text was UTF-8.
- */
-export function hasEscape(text: string): boolean {
-  return text.includes('\\')
-}
-
 /** Only such an escape brings half a character into a text that is UTF-8. */
 const surrogate = /\\u[dD][89a-fA-F]/
 

@@ -3,22 +3,30 @@
 // Deliveries that one message queued are equally old, and are forgotten together: what a checkpoint
 // gives back knows no order among them.
 
-import { type Actor, compile } from '../actors/compile.ts'
-import type { DeliveryContext, DeliveryEvent } from '../actors/delivery.ts'
-import { deliveryMachine } from '../actors/delivery.ts'
+import type { ContextIn, EventIn, StateIn } from '../actors/actor.ts'
+import type { Actor } from '../actors/compile.ts'
+import { delivery } from '../actors/delivery.ts'
+import { ActorObjects } from './actor-objects.ts'
 
 export const retentionMs = 7 * 24 * 3_600_000
 
-export const deliveryTable = compile<DeliveryContext, DeliveryEvent>(deliveryMachine)
-export const pending = deliveryTable.stateNumber('pending')
-export const sending = deliveryTable.stateNumber('sending')
+export const deliveryActors = new ActorObjects(delivery)
 
-export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed' | 'cancelled'
-export type Delivery = Actor<DeliveryContext>
+export type Delivery = Actor<ContextIn<typeof delivery>>
+export type DeliveryEvent = EventIn<typeof delivery>
+/** A delivery that is kept has been queued. */
+export type DeliveryState = Exclude<StateIn<typeof delivery>, 'none'>
+
+const { pending, sending } = delivery.codes
 
 /** Whether it is not finished. */
 export function isOpen({ state }: Delivery): boolean {
   return state === pending || state === sending
+}
+
+/** Whether an attempt is being made now. */
+export function isSending({ state }: Delivery): boolean {
+  return state === sending
 }
 
 export class DeliveriesByAge<Webhook> {

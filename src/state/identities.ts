@@ -7,17 +7,13 @@
 // It is rendered once, into the arena.
 
 import type { PagedStore } from '../../wal/paged-store.ts'
-import { ActorTable } from '../actors/actor-table.ts'
-import { compile } from '../actors/compile.ts'
-import type { IdentityContext, IdentityEvent, IdentityKind } from '../actors/identity.ts'
-import { identityLayout, identityMachine } from '../actors/identity.ts'
+import { type IdentityKind, identity as identityKind, identityKinds } from '../actors/identity.ts'
+import { ActorTable } from './actor-table.ts'
 import type { Arena } from './arena.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
 import type { Saved } from './saved.ts'
 
-const machine = compile<IdentityContext, IdentityEvent>(identityMachine)
-const expired = machine.stateNumber('expired')
 const idStart = '"author_id":"'.length
 const idEnd = idStart + 'agt_'.length + idHexLength
 /** How many signatures are kept as texts; a power of two. */
@@ -31,7 +27,7 @@ export class Identities {
   readonly #signatures = new Uint32Column()
   readonly #signatureBytes = new Uint16Column()
   readonly #nameStarts = new Uint16Column()
-  readonly actors = new ActorTable(machine, identityLayout)
+  readonly actors = new ActorTable(identityKind)
   /** By place: the signature that was asked for twice in a row, or ''. */
   readonly #texts: string[] = new Array<string>(textsKept).fill('')
   /** By place: who was asked for last, as number + 1; 0: nobody. */
@@ -76,21 +72,13 @@ export class Identities {
     return this.#tokens.find(digest)
   }
 
-  /** Whether the identity expires at some time, or has expired. */
-  expires(identity: number): boolean {
-    return this.actors.columns.expiresAt.get(identity) !== 0
+  /** Whether the identity can act, and be named by others, at this time. */
+  mayAct(identity: number, at: number): boolean {
+    return this.actors.may(identity, { type: 'acted', at })
   }
 
-  /** Whether the identity may still act at this time. */
-  isActive(identity: number, at: number): boolean {
-    if (this.actors.state(identity) === expired) return false
-    const expiresAt = this.actors.columns.expiresAt.get(identity)
-    return expiresAt === 0 || at < expiresAt
-  }
-
-  /** The state of its actor: its kind, or `expired`. */
-  kind(identity: number): IdentityKind | 'expired' {
-    return machine.states[this.actors.state(identity)] as IdentityKind | 'expired'
+  kind(identity: number): IdentityKind {
+    return identityKinds[this.actors.columns.kind.get(identity)]
   }
 
   id(identity: number): string {

@@ -24,14 +24,7 @@ const idBytes = 'msg_'.length + idHexLength
 const toId = ',"id":"'.length
 const contentMark = ',"content":'
 
-/** What a message says. */
-export interface Content {
-  content: string
-  /** It is known that in JSON it stands as it is: no character of it needs an escape. */
-  isPlain?: boolean
-}
-
-export interface NewMessage extends Content {
+export interface NewMessage {
   /** In hex. */
   id: string
   seq: number
@@ -39,6 +32,7 @@ export interface NewMessage extends Content {
   /** The author's signature, see identities.ts. */
   signature: string
   thread: number
+  content: string
   at: number
 }
 
@@ -72,10 +66,10 @@ export class Messages {
 
   /** Renders and adds a message; returns its number. */
   add(message: NewMessage): number {
-    const { id, seq, author, signature, thread, at } = message
+    const { id, seq, author, signature, thread, content, at } = message
     const json =
       `,{"seq":${seq},"id":"msg_${id}",${signature}` +
-      `${contentMark}${quote(message)},"created_at":${at}}`
+      `${contentMark}${JSON.stringify(content)},"created_at":${at}}`
     this.#addresses.push(this.#arena.append(json))
     this.#bytes.push(this.#arena.written)
     this.#authors.push(author)
@@ -110,9 +104,9 @@ export class Messages {
   }
 
   /** Whether the message says exactly this. */
-  hasContent(message: number, content: Content, signature: string): boolean {
+  hasContent(message: number, content: string, signature: string): boolean {
     const from = this.#seqEnd(message) + toId + idBytes + '",'.length + Buffer.byteLength(signature)
-    const wanted = contentMark + quote(content) // its last quote ends both or none
+    const wanted = contentMark + JSON.stringify(content) // its last quote ends both or none
     const to = from + Buffer.byteLength(wanted)
     if (to > this.bytes(message)) return false
     return this.#arena.text(this.#addresses.get(message), from, to) === wanted
@@ -139,12 +133,4 @@ export class Messages {
   #seqEnd(message: number): number {
     return seqStart + String(this.#seqs.get(message)).length
   }
-}
-
-/**
- * The content as a JSON string. Looking for what needs an escape is most of the work, so it is left
- * out where it is known that nothing does.
- */
-function quote({ content, isPlain = false }: Content): string {
-  return isPlain ? `"${content}"` : JSON.stringify(content)
 }

@@ -7,10 +7,8 @@
 // G2. What a proposal says is rendered from the very value that its hash was made over.
 
 import type { PagedStore } from '../../wal/paged-store.ts'
-import { ActorTable } from '../actors/actor-table.ts'
-import { compile } from '../actors/compile.ts'
-import type { ProposalContext, ProposalEvent, ProposalKind } from '../actors/proposal.ts'
-import { proposalLayout, proposalMachine } from '../actors/proposal.ts'
+import { type ProposalKind, proposal as proposalKind, proposalKinds } from '../actors/proposal.ts'
+import { ActorTable } from './actor-table.ts'
 import type { Arena } from './arena.ts'
 import { Uint32Column } from './column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
@@ -54,7 +52,6 @@ export interface NewProposal {
   text: ProposalText
 }
 
-const machine = compile<ProposalContext, ProposalEvent>(proposalMachine)
 const hashHexLength = 64
 /** From the end of the seq to the hash. */
 const toHash = ',"id":"gov_'.length + idHexLength + '","proposal_hash":"'.length
@@ -65,7 +62,7 @@ export class Proposals {
   readonly #addresses = new Uint32Column()
   readonly #bytes = new Uint32Column()
   readonly #reviews = new Lists()
-  readonly actors = new ActorTable(machine, proposalLayout)
+  readonly actors = new ActorTable(proposalKind)
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -108,9 +105,8 @@ export class Proposals {
     return `gov_${this.#ids.hex(proposal)}`
   }
 
-  /** The state of its actor. */
   kind(proposal: number): ProposalKind {
-    return machine.states[this.actors.state(proposal)] as ProposalKind
+    return proposalKinds[this.actors.columns.kind.get(proposal)]
   }
 
   seq(proposal: number): number {

@@ -9,7 +9,7 @@
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/paged-store.ts'
 
 /** Of what `State` saves; a checkpoint of a newer form is left to the program that wrote it. */
-export const formVersion = 1
+export const formVersion = 2
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>
@@ -45,7 +45,7 @@ export function whatIsSaved(saved: Saved) {
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: factsOf(saved) }
 }
 
-/** What `Checkpoints.load` fills. */
+/** What `Checkpoints.load` fills from a checkpoint of the current form. */
 export function whatIsFilled(saved: Saved) {
   const give = (facts: unknown) => restore(saved, facts as Record<string, unknown>)
   return { stores: storesOf(saved), rows: rowsOf(saved), restore: give }
@@ -61,7 +61,7 @@ export function factsOf(saved: Saved): Record<string, unknown> {
 }
 
 /** Gives each part its facts back, the parts of a part before itself. */
-function restore(saved: Saved, facts: Record<string, unknown>): void {
+export function restore(saved: Saved, facts: Record<string, unknown>): void {
   walk(saved, '', (part, path) => part.restore?.(facts[path]))
 }
 

@@ -4,11 +4,10 @@
 // F2. Times never go back: a record's time is at least the time of the one before it.
 
 import { Arena } from './arena.ts'
+import { Feeds } from './feeds.ts'
 import { Identities } from './identities.ts'
 import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
-import { Page } from './page.ts'
-import { PageCache } from './page-cache.ts'
 import { Proposals } from './proposals.ts'
 import { type Limits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
@@ -35,12 +34,11 @@ export class State {
   position = 0
   now = 0
   readonly arena = new Arena()
-  readonly page = new Page(this.arena)
-  readonly pageCache = new PageCache()
   readonly identities = new Identities(this.arena)
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)
-  readonly subscriptions = new Subscriptions()
+  readonly feeds = new Feeds()
+  readonly subscriptions = new Subscriptions(this.feeds)
   readonly webhooks = new Webhooks()
   /** For each identity the private threads it may see, oldest first. */
   readonly privateThreads = new Lists()
@@ -58,9 +56,9 @@ export class State {
   }
 
   get parts(): Record<string, Saved> {
-    const { arena, identities, threads, messages, subscriptions, privateThreads } = this
+    const { arena, identities, threads, messages, feeds, subscriptions, privateThreads } = this
     const { proposals, reviews, receipts, tickets, quotas, webhooks } = this
-    const tables = { identities, threads, messages, subscriptions, privateThreads }
+    const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
     return { arena, ...tables, proposals, reviews, receipts, tickets, quotas, webhooks }
   }
 
@@ -71,7 +69,7 @@ export class State {
   restore(facts: unknown): void {
     ;[this.position, this.now, this.guestsExpired] = facts as number[]
     for (const webhook of this.webhooks.all()) {
-      this.webhooks.resumeWaking(webhook, this.subscriptions.threadsOf(webhook.owner))
+      this.webhooks.resumeWaking(webhook, this.feeds.threadsOf(webhook.owner))
     }
   }
 

@@ -1,29 +1,32 @@
 // Subscriptions: one actor for each pair of identity and thread that ever were together
-// (actors/subscription.ts), and for each identity the list of threads it follows now.
+// (actors/subscription.ts).
 //
-// S1. A thread is in an identity's list exactly while the pair's actor is `subscribed`.
+// S1. A thread is in an identity's feed (feeds.ts) exactly while the pair's actor is `subscribed`.
 
 import type { PagedStore } from '../../wal/paged-store.ts'
-import { ActorTable } from '../actors/actor-table.ts'
-import { compile } from '../actors/compile.ts'
-import type { SubscriptionContext, SubscriptionEvent } from '../actors/subscription.ts'
-import { subscriptionLayout, subscriptionMachine } from '../actors/subscription.ts'
+import { subscription } from '../actors/subscription.ts'
+import { ActorTable } from './actor-table.ts'
 import { Uint32Column } from './column.ts'
+import type { Feeds } from './feeds.ts'
 import { HashIndex } from './hash-index.ts'
-import { Lists } from './lists.ts'
 import type { Saved } from './saved.ts'
 
-const machine = compile<SubscriptionContext, SubscriptionEvent>(subscriptionMachine)
-const subscribed = machine.stateNumber('subscribed')
+/** Asked of a pair and of a feed; where it is asked, no position matters. */
+const subscribed = { type: 'subscribed', position: 0 } as const
+const followed = { type: 'followed', position: 0 } as const
 
 export class Subscriptions {
-  readonly #actors = new ActorTable(machine, subscriptionLayout)
+  readonly #feeds: Feeds
+  readonly #actors = new ActorTable(subscription)
   readonly #identities = new Uint32Column()
   readonly #threads = new Uint32Column()
-  /** Where the thread stands in its identity's list, while subscribed. */
+  /** Where the thread stands in its identity's feed, while subscribed. */
   readonly #places = new Uint32Column()
   readonly #index = new HashIndex()
-  readonly #following = new Lists()
+
+  constructor(feeds: Feeds) {
+    this.#feeds = feeds
+  }
 
   get count(): number {
     return this.#actors.count
@@ -34,7 +37,7 @@ export class Subscriptions {
   }
 
   get parts(): Record<string, Saved> {
-    return { actors: this.#actors, following: this.#following }
+    return { actors: this.#actors }
   }
 
   restore(): void {
@@ -43,56 +46,39 @@ export class Subscriptions {
     )
   }
 
-  /** Makes room for the next identity. */
-  addIdentity(): void {
-    this.#following.add()
-  }
-
   isSubscribed(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)
-    return pair !== -1 && this.#actors.state(pair) === subscribed
+    return pair !== -1 && this.#actors.state(pair) === 'subscribed'
   }
 
   /** Position of the record that last changed the pair; 0 when there was none. */
   changedAt(identity: number, thread: number): number {
     const pair = this.#find(identity, thread)
-    return pair === -1 ? 0 : this.#actors.columns.since.get(pair)
+    return pair === -1 ? 0 : this.#actors.get(pair, 'since')
   }
 
-  /** Number of threads the identity follows. */
-  followed(identity: number): number {
-    return this.#following.length(identity)
+  /** Whether the identity can begin to follow the thread: it does not yet, and has a feed. */
+  mayFollow(identity: number, thread: number): boolean {
+    const pair = this.#find(identity, thread)
+    if (pair !== -1 && !this.#actors.may(pair, subscribed)) return false
+    return this.#feeds.actors.may(identity, followed)
   }
 
-  /** Puts the threads that the identity follows at the start of `into`, in no particular order. */
-  copyThreads(identity: number, into: Uint32Array): void {
-    this.#following.copy(identity, 0, this.followed(identity), into)
-  }
-
-  /** The threads the identity follows. */
-  *threadsOf(identity: number): Iterable<number> {
-    const count = this.followed(identity)
-    for (let i = 0; i < count; i++) yield this.#following.get(identity, i)
-  }
-
-  /** Returns whether this changed anything. */
-  subscribe(identity: number, thread: number, position: number): boolean {
+  /** The identity follows the thread from now on. */
+  follow(identity: number, thread: number, position: number): void {
     let pair = this.#find(identity, thread)
     if (pair === -1) pair = this.#add(identity, thread)
-    if (!this.#actors.step(pair, { type: 'subscribed', position })) return false
-    this.#places.set(pair, this.#following.length(identity))
-    this.#following.push(identity, thread)
-    return true
+    this.#actors.tell(pair, { type: 'subscribed', position })
+    this.#places.set(pair, this.#feeds.follow(identity, thread, position))
   }
 
-  /** Returns whether this changed anything. */
-  unsubscribe(identity: number, thread: number, position: number): boolean {
+  /** The identity follows the thread no longer. */
+  unfollow(identity: number, thread: number, position: number): void {
     const pair = this.#find(identity, thread)
-    if (pair === -1 || !this.#actors.step(pair, { type: 'unsubscribed', position })) return false
+    this.#actors.tell(pair, { type: 'unsubscribed', position })
     const place = this.#places.get(pair)
-    const moved = this.#following.removeAt(identity, place)
+    const moved = this.#feeds.unfollow(identity, place, position)
     if (moved !== -1) this.#places.set(this.#find(identity, moved), place)
-    return true
   }
 
   #find(identity: number, thread: number): number {

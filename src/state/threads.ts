@@ -6,10 +6,8 @@
 //    "display_name":"…","message_count":                                  then `12}` at each read
 
 import type { PagedStore } from '../../wal/paged-store.ts'
-import { ActorTable } from '../actors/actor-table.ts'
-import { compile } from '../actors/compile.ts'
-import type { ThreadContext, ThreadEvent } from '../actors/thread.ts'
-import { threadLayout, threadMachine } from '../actors/thread.ts'
+import { thread, type Visibility, visibilities } from '../actors/thread.ts'
+import { ActorTable } from './actor-table.ts'
 import type { Arena } from './arena.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
@@ -17,10 +15,9 @@ import { Lists } from './lists.ts'
 import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
 
-export type Visibility = 'public' | 'private'
-
-const machine = compile<ThreadContext, ThreadEvent>(threadMachine)
-const publicState = machine.stateNumber('public')
+const publicCode = visibilities.indexOf('public')
+/** Asked of a thread; where it is asked, no position matters. */
+const replied = { type: 'replied', position: 0 } as const
 const idStart = '{"id":"'.length
 const idEnd = idStart + 'thr_'.length + idHexLength
 /** The most bytes that follow an entry: its count, a brace and a comma. */
@@ -35,7 +32,7 @@ export class Threads {
   /** Named at creation, in the order they were named. */
   readonly #participants = new Lists()
   readonly #public = new Uint32Column()
-  readonly actors = new ActorTable(machine, threadLayout)
+  readonly actors = new ActorTable(thread)
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -85,7 +82,11 @@ export class Threads {
   }
 
   isPublic(thread: number): boolean {
-    return this.actors.state(thread) === publicState
+    return this.actors.columns.visibility.get(thread) === publicCode
+  }
+
+  mayReply(thread: number): boolean {
+    return this.actors.may(thread, replied)
   }
 
   isParticipant(thread: number, identity: number): boolean {

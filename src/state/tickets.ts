@@ -4,64 +4,82 @@
 //     Those whose time has come are forgotten when the next one is issued.
 // E2. So the tickets of one lifetime are kept, at most; quotas.ts bounds how many those are.
 
+import assert from 'node:assert/strict'
+import type { ContextIn } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
-import { compile } from '../actors/compile.ts'
-import type { TicketContext, TicketEvent } from '../actors/ticket.ts'
-import { noMessage, ticketMachine } from '../actors/ticket.ts'
+import { noMessage, ticket } from '../actors/ticket.ts'
+import { ActorObjects } from './actor-objects.ts'
 
-const machine = compile<TicketContext, TicketEvent>(ticketMachine)
+type Ticket = Actor<ContextIn<typeof ticket>>
+
+/** A ticket as a checkpoint saves it. */
+export type TicketRow = [nonce: string, actor: unknown[]]
 
 export class Tickets {
-  readonly #actors = new Map<string, Actor<TicketContext>>()
+  readonly #actors = new ActorObjects(ticket)
+  readonly #byNonce = new Map<string, Ticket>()
   /** Nonces from the oldest on; those before `#oldest` are forgotten. */
   #nonces: string[] = []
   #oldest = 0
 
   /** How many are kept. */
   get count(): number {
-    return this.#actors.size
+    return this.#byNonce.size
   }
 
   /** Adds a ticket, and forgets those that have expired by `at`. */
   issue(nonce: string, expiresAt: number, at: number): void {
     this.#forget(at)
-    const actor = { state: machine.initialState, context: machine.initialContext() }
-    machine.step(actor, { type: 'issued', expiresAt })
-    this.#actors.set(nonce, actor)
+    const issued = this.#actors.create()
+    this.#actors.tell(issued, { type: 'issued', expiresAt })
+    this.#byNonce.set(nonce, issued)
     this.#nonces.push(nonce)
   }
 
-  facts(): unknown[] {
-    return this.#nonces.slice(this.#oldest).map((nonce) => [nonce, this.#actors.get(nonce)])
+  facts(): TicketRow[] {
+    const kept = this.#nonces.slice(this.#oldest)
+    return kept.map((nonce) => [nonce, this.#actors.rowOf(this.#byNonce.get(nonce)!)])
   }
 
   restore(facts: unknown): void {
-    const tickets = facts as [string, Actor<TicketContext>][]
-    this.#nonces = tickets.map(([nonce]) => nonce)
-    for (const [nonce, actor] of tickets) this.#actors.set(nonce, actor)
+    const rows = facts as TicketRow[]
+    this.#nonces = rows.map(([nonce]) => nonce)
+    for (const [nonce, row] of rows) this.#byNonce.set(nonce, this.#actors.ofRow(row))
   }
 
+  /** Whether the ticket was issued here and is not forgotten yet. */
   has(nonce: string): boolean {
-    return this.#actors.has(nonce)
+    return this.#byNonce.has(nonce)
+  }
+
+  /** Whether a message can be published with the ticket at this time. */
+  mayPublish(nonce: string, at: number): boolean {
+    const found = this.#byNonce.get(nonce)
+    const event = { type: 'published', message: noMessage, at } as const
+    return found !== undefined && this.#actors.may(found, event)
   }
 
   /** The number of the message published with the ticket, or `noMessage`. */
   message(nonce: string): number {
-    return this.#actors.get(nonce)?.context.message ?? noMessage
+    return this.#byNonce.get(nonce)?.context.message ?? noMessage
   }
 
   /** The message with this number was published with the ticket. */
   use(nonce: string, message: number, at: number): void {
-    const actor = this.#actors.get(nonce)
-    if (actor !== undefined) machine.step(actor, { type: 'published', message, at })
+    const used = this.#byNonce.get(nonce)
+    assert(used !== undefined, 'E2: a ticket is kept while it can be used')
+    this.#actors.tell(used, { type: 'published', message, at })
   }
 
   #forget(at: number): void {
     const nonces = this.#nonces
+    const event = { type: 'expired', at } as const
     while (this.#oldest < nonces.length) {
       const nonce = nonces[this.#oldest]
-      if (!machine.step(this.#actors.get(nonce)!, { type: 'expired', at })) break
-      this.#actors.delete(nonce)
+      const oldest = this.#byNonce.get(nonce)!
+      if (!this.#actors.may(oldest, event)) break
+      this.#actors.tell(oldest, event)
+      this.#byNonce.delete(nonce)
       this.#oldest += 1
     }
     // Each nonce is moved at most once for one that is forgotten.

@@ -1,44 +1,45 @@
-// Webhooks and deliveries as a checkpoint holds them: a row each.
+// Webhooks and deliveries as a checkpoint holds them: a row each. What an actor is follows from its
+// layout (actor-objects.ts) and stands at the end of the row.
 
-import type { WebhookContext } from '../actors/webhook.ts'
-import { type Delivery, isOpen } from './deliveries-by-age.ts'
-import type { Webhook } from './webhooks.ts'
+import { type Delivery, deliveryActors, isOpen } from './deliveries-by-age.ts'
+import { type Webhook, webhookActors } from './webhook.ts'
 
-type WebhookRow = [
+export type WebhookRow = [
   number: number,
   owner: number,
   id: string,
   endpoint: string,
   sealed: Uint8Array,
   position: number,
-  state: number,
-  context: WebhookContext,
+  ...actor: unknown[],
 ]
-type DeliveryRow = [webhook: number, state: number, context: Delivery['context']]
+export type DeliveryRow = [webhook: number, ...actor: unknown[]]
 
 export function webhookRow({ actor, ...webhook }: Webhook): WebhookRow {
   const { number, owner, id, endpoint, sealed, position } = webhook
-  return [number, owner, id, endpoint, sealed, position, actor.state, { ...actor.context }]
+  return [number, owner, id, endpoint, sealed, position, ...webhookActors.rowOf(actor)]
 }
 
-export function deliveryRow({ state, context }: Delivery, webhook: Webhook): DeliveryRow {
-  return [webhook.number, state, { ...context }]
+export function deliveryRow(delivery: Delivery, webhook: Webhook): DeliveryRow {
+  return [webhook.number, ...deliveryActors.rowOf(delivery)]
 }
 
 /** What rows in any order stand for: webhooks by their numbers, deliveries from the oldest on. */
 export function webhooksFrom(webhookRows: unknown[], deliveryRows: unknown[]) {
   const byNumber = new Map<number, Webhook>()
   for (const row of (webhookRows as WebhookRow[]).sort(([a], [b]) => a - b)) {
-    const [number, owner, id, endpoint, sealed, position, state, context] = row
-    const webhook = { number, owner, id, endpoint, sealed, position, actor: { state, context } }
-    byNumber.set(number, { ...webhook, deliveries: [], open: [] })
+    const [number, owner, id, endpoint, sealed, position, ...actor] = row
+    const fields = { number, owner, id, endpoint, sealed, position }
+    const empty = { deliveries: [], open: [] }
+    byNumber.set(number, { ...fields, ...empty, actor: webhookActors.ofRow(actor) })
   }
-  const rows = (deliveryRows as DeliveryRow[]).sort(([, , a], [, , b]) => a.first - b.first)
-  const deliveries = rows.map(([number, state, context]) => {
-    const [delivery, webhook] = [{ state, context }, byNumber.get(number)!]
+  const deliveries = (deliveryRows as DeliveryRow[]).map(([number, ...actor]) => {
+    return { delivery: deliveryActors.ofRow(actor), webhook: byNumber.get(number)! }
+  })
+  deliveries.sort((a, b) => a.delivery.context.first - b.delivery.context.first)
+  for (const { delivery, webhook } of deliveries) {
     webhook.deliveries.push(delivery)
     if (isOpen(delivery)) webhook.open.push(delivery)
-    return { delivery, webhook }
-  })
+  }
   return { webhooks: [...byNumber.values()], deliveries }
 }

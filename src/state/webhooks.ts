@@ -7,63 +7,33 @@
 //     forgotten with its deliveries; its number is never used again.
 // H2. At most two deliveries of a webhook are open, at most one of them being sent: a message is
 //     merged into one that waits (actors/delivery.ts, D1).
-// H3. A webhook is in `due` while one of its deliveries waits and none is being sent, until the
-//     scheduler takes it out to try.
-// H4. Finished deliveries are kept for `retentionMs` by the time of records, and at most the newest
+// H3. Finished deliveries are kept for `retentionMs` by the time of records, and at most the newest
 //     `deliveriesKeptMax` of a webhook.
 //
 // Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ does what is due.
 
 import assert from 'node:assert/strict'
-import { type Actor, compile } from '../actors/compile.ts'
-import type { DeliveryEvent } from '../actors/delivery.ts'
-import type { WebhookContext, WebhookEvent } from '../actors/webhook.ts'
-import { webhookMachine } from '../actors/webhook.ts'
 import {
   DeliveriesByAge,
   type Delivery,
+  type DeliveryEvent,
   type DeliveryState,
-  deliveryTable,
+  deliveryActors,
   isOpen,
-  pending,
-  sending,
+  isSending,
 } from './deliveries-by-age.ts'
-import { DueQueue } from './due-queue.ts'
 import { RowSnapshot } from './row-snapshot.ts'
 import { WakeIndex } from './wake-index.ts'
+import { type NewWebhook, type Webhook, type WebhookEvent, webhookActors } from './webhook.ts'
 import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
 
 /** At one wakeup a minute: most of a day. A reader who comes later has missed only receipts. */
 export const deliveriesKeptMax = 1_000
 export const lapseAfterMs = 24 * 3_600_000
 
-const webhookTable = compile<WebhookContext, WebhookEvent>(webhookMachine)
-const active = webhookTable.stateNumber('active')
-
-export interface NewWebhook {
-  owner: number
-  /** 32 hex characters. */
-  id: string
-  /** As it was given. */
-  endpoint: string
-  /** The signing secret, encrypted (forum/webhook-secret.ts). */
-  sealed: Uint8Array
-}
-
-export interface Webhook extends NewWebhook {
-  /** The n-th registration of the log, from 0. */
-  number: number
-  /** Of the record that registered it. */
-  position: number
-  actor: Actor<WebhookContext>
-  /** By position of their first message. */
-  deliveries: Delivery[]
-  open: Delivery[]
-}
-
 export class Webhooks {
-  /** Webhooks with a delivery that waits for its time. */
-  readonly due = new DueQueue<Webhook>()
+  /** Called when there may be something else, or nothing any more, to send to a webhook. */
+  onDeliveries: (webhook: Webhook) => void = () => {}
   readonly #wakes = new WakeIndex()
   readonly #byOwner = new Map<number, Webhook>()
   readonly #byNumber = new Map<number, Webhook>()
@@ -98,7 +68,6 @@ export class Webhooks {
       this.#byOwner.set(webhook.owner, webhook)
       this.#byNumber.set(webhook.number, webhook)
       if (!this.isActive(webhook)) this.#unverified.add(webhook)
-      this.#plan(webhook)
     }
     for (const { delivery, webhook } of filled.deliveries) this.#deliveries.add(delivery, webhook)
   }
@@ -130,7 +99,7 @@ export class Webhooks {
   }
 
   isActive({ actor }: Webhook): boolean {
-    return actor.state === active
+    return webhookActors.state(actor) === 'active'
   }
 
   /** Position of the last record that changed what the identity sees of its webhook. */
@@ -142,10 +111,10 @@ export class Webhooks {
   register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
     const before = this.of(fields.owner)
     if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)
-    const actor = { state: webhookTable.initialState, context: webhookTable.initialContext() }
+    const actor = webhookActors.create()
     const number = this.#registrations
     const webhook = { ...fields, number, position, actor, deliveries: [], open: [] }
-    webhookTable.step(actor, { type: 'registered', at, lapsesAt: at + lapseAfterMs })
+    webhookActors.tell(actor, { type: 'registered', at, lapsesAt: at + lapseAfterMs })
     this.#registrations += 1
     this.#byOwner.set(fields.owner, webhook)
     this.#byNumber.set(webhook.number, webhook)
@@ -156,7 +125,7 @@ export class Webhooks {
 
   verify(webhook: Webhook, position: number, at: number, followed: Iterable<number>): void {
     this.rows.webhooks.touch(webhook)
-    webhookTable.step(webhook.actor, { type: 'verified', at })
+    webhookActors.tell(webhook.actor, { type: 'verified', at })
     this.#unverified.delete(webhook)
     for (const thread of followed) this.#wakes.add(thread, webhook.owner)
     this.#changed.set(webhook.owner, position)
@@ -164,7 +133,7 @@ export class Webhooks {
 
   noteFailedVerification(webhook: Webhook, position: number, error: string): void {
     this.rows.webhooks.touch(webhook)
-    webhookTable.step(webhook.actor, { type: 'verifyFailed', error })
+    webhookActors.tell(webhook.actor, { type: 'verifyFailed', error })
     this.#changed.set(webhook.owner, position)
   }
 
@@ -176,7 +145,7 @@ export class Webhooks {
   /** Whether one has been unverified for too long at this time. */
   hasLapsed(at: number): boolean {
     const [oldest] = this.#unverified
-    return oldest !== undefined && oldest.actor.context.lapsesAt <= at
+    return oldest !== undefined && webhookActors.may(oldest.actor, { type: 'lapsed', at })
   }
 
   /** Forgets the oldest `most` of those that have been unverified for too long at this time. */
@@ -206,15 +175,15 @@ export class Webhooks {
     }
   }
 
-  state({ state }: Delivery): DeliveryState {
-    return deliveryTable.states[state] as DeliveryState
+  state(delivery: Delivery): DeliveryState {
+    return deliveryActors.state(delivery) as DeliveryState
   }
 
   /** The delivery to try next: one that a crash cut off, else the one that is due first. */
   next({ open }: Webhook): Delivery | undefined {
     const [first, second] = open
-    if (second === undefined || first.state === sending) return first
-    if (second.state === sending) return second
+    if (second === undefined || isSending(first)) return first
+    if (isSending(second)) return second
     return first.context.nextAttemptAt <= second.context.nextAttemptAt ? first : second
   }
 
@@ -223,18 +192,10 @@ export class Webhooks {
     const delivery = webhook.open.find(({ context }) => context.first === first)
     assert(delivery !== undefined, 'an attempt is that of an open delivery')
     this.rows.deliveries.touch(delivery)
-    deliveryTable.step(delivery, event)
+    deliveryActors.tell(delivery, event)
     this.#changed.set(webhook.owner, position)
     if (!isOpen(delivery)) webhook.open = webhook.open.filter(isOpen)
-    if (delivery.state === sending) this.due.delete(webhook)
-    else this.#plan(webhook)
-  }
-
-  /** After a restart: attempts that were cut off are due at once. */
-  resume(): void {
-    for (const webhook of this.#byNumber.values()) {
-      if (webhook.open.some(({ state }) => state === sending)) this.due.set(webhook, 0)
-    }
+    this.onDeliveries(webhook)
   }
 
   /** Up to which first message the oldest `most` may be forgotten at this time; 0: none may. */
@@ -252,15 +213,16 @@ export class Webhooks {
   }
 
   #queue(webhook: Webhook, position: number, at: number): void {
-    const waiting = webhook.open.find(({ state }) => state === pending)
+    const merged = { type: 'merged', position } as const
+    const waiting = webhook.open.find((delivery) => deliveryActors.may(delivery, merged))
     if (waiting !== undefined) {
       this.rows.deliveries.touch(waiting)
-      deliveryTable.step(waiting, { type: 'merged', position })
+      deliveryActors.tell(waiting, merged)
       this.#changed.set(webhook.owner, position) // its id names what was merged into it
       return
     }
-    const delivery = { state: deliveryTable.initialState, context: deliveryTable.initialContext() }
-    deliveryTable.step(delivery, { type: 'queued', position, at })
+    const delivery = deliveryActors.create()
+    deliveryActors.tell(delivery, { type: 'queued', position, at })
     webhook.deliveries.push(delivery)
     webhook.open.push(delivery)
     this.#deliveries.add(delivery, webhook)
@@ -269,14 +231,7 @@ export class Webhooks {
     if (webhook.deliveries.length > deliveriesKeptMax) {
       this.#forget(webhook, webhook.deliveries.find((kept) => !isOpen(kept))!)
     }
-    this.#plan(webhook)
-  }
-
-  /** Puts the webhook where it belongs among those due. One that is being sent to is not. */
-  #plan(webhook: Webhook): void {
-    const delivery = this.next(webhook)
-    if (delivery === undefined) this.due.delete(webhook)
-    else if (delivery.state === pending) this.due.set(webhook, delivery.context.nextAttemptAt)
+    this.onDeliveries(webhook)
   }
 
   #forget(webhook: Webhook, delivery: Delivery): void {
@@ -287,13 +242,13 @@ export class Webhooks {
 
   #drop(webhook: Webhook, event: WebhookEvent, followed: Iterable<number>): void {
     this.rows.webhooks.touch(webhook)
-    webhookTable.step(webhook.actor, event)
+    webhookActors.tell(webhook.actor, event)
     for (const delivery of webhook.deliveries) this.rows.deliveries.touch(delivery)
     for (const thread of followed) this.#wakes.delete(thread, webhook.owner)
     for (const delivery of webhook.deliveries) this.#deliveries.delete(delivery)
     this.#unverified.delete(webhook)
     this.#byOwner.delete(webhook.owner)
     this.#byNumber.delete(webhook.number)
-    this.due.delete(webhook)
+    this.onDeliveries(webhook)
   }
 }

@@ -1,37 +1,42 @@
 import t from 'tap'
-import { compile } from '../../src/actors/compile.ts'
-import type { DeliveryEvent } from '../../src/actors/delivery.ts'
-import { deliveryMachine } from '../../src/actors/delivery.ts'
+import type { EventIn } from '../../src/actors/actor.ts'
+import { delivery } from '../../src/actors/delivery.ts'
+import { given } from './given.ts'
 
-const delivery = compile(deliveryMachine)
+type DeliveryEvent = EventIn<typeof delivery>
+
 const queued: DeliveryEvent = { type: 'queued', position: 7, at: 1000 }
 const started: DeliveryEvent = { type: 'started' }
 const retried: DeliveryEvent = { type: 'retried', status: 0, error: 'timeout', nextAttemptAt: 5000 }
 
-function given(...events: DeliveryEvent[]) {
-  const actor = { state: delivery.initialState, context: delivery.initialContext() }
-  const taken = events.map((event) => delivery.step(actor, event))
-  return { taken, state: delivery.states[actor.state], context: actor.context }
-}
-
 t.test('D1: delivery: a message comes: merged while pending, never while sending', async (t) => {
   const merged = (position: number): DeliveryEvent => ({ type: 'merged', position })
-  const { taken, context } = given(queued, merged(9), started, merged(11), retried, merged(13))
+  const { taken, context } = given(delivery, [
+    queued,
+    merged(9),
+    started,
+    merged(11),
+    retried,
+    merged(13),
+  ])
   t.same(taken, [true, true, true, false, true, true])
   t.match(context, { first: 7, through: 13 })
 })
 
 t.test('D2: delivery: cut off and begun again, then retried: every start counts', async (t) => {
-  const { state, context } = given(queued, started, started, retried, started)
+  const { state, context } = given(delivery, [queued, started, started, retried, started])
   t.equal(state, 'sending')
   t.match(context, { attempts: 3, nextAttemptAt: 0 })
 })
 
 t.test('D3: delivery: pending: has its next time; anything else: has none', async (t) => {
-  t.equal(given(queued).context.nextAttemptAt, 1000)
-  t.equal(given(queued, started).context.nextAttemptAt, 0)
-  t.equal(given(queued, started, retried).context.nextAttemptAt, 5000)
-  t.equal(given(queued, started, retried, { type: 'cancelled' }).context.nextAttemptAt, 0)
+  t.equal(given(delivery, [queued]).context.nextAttemptAt, 1000)
+  t.equal(given(delivery, [queued, started]).context.nextAttemptAt, 0)
+  t.equal(given(delivery, [queued, started, retried]).context.nextAttemptAt, 5000)
+  t.equal(
+    given(delivery, [queued, started, retried, { type: 'cancelled' }]).context.nextAttemptAt,
+    0,
+  )
 })
 
 t.test('D4: delivery: come to its end: anything more: refused', async (t) => {
@@ -41,11 +46,11 @@ t.test('D4: delivery: come to its end: anything more: refused', async (t) => {
     { type: 'cancelled' },
   ]
   for (const end of ends) {
-    const { taken, state } = given(queued, started, end, started, ...ends, queued)
+    const { taken, state } = given(delivery, [queued, started, end, started, ...ends, queued])
     t.equal(state, end.type)
     t.same(taken, [true, true, true, false, false, false, false, false])
   }
-  t.match(given(queued, started, retried, started, ends[0]).context, {
+  t.match(given(delivery, [queued, started, retried, started, ends[0]]).context, {
     deliveredAt: 2000,
     lastHttpStatus: 200,
     lastError: '',

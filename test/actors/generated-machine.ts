@@ -3,15 +3,12 @@
 // fields, so that the order of reading and writing shows.
 
 import fc from 'fast-check'
-import type { AnyStateMachine, EventObject } from 'xstate'
+import type { EventObject } from 'xstate'
 import { assign, createMachine } from 'xstate'
-
-import type { Layout } from '../../src/actors/actor-table.ts'
+import { type AnyActorKind, actor } from '../../src/actors/actor.ts'
 
 interface Generated {
-  machine: AnyStateMachine
-  /** Null when the context holds more than numbers. */
-  layout: Layout<Record<string, number>> | null
+  kind: AnyActorKind
   events: EventObject[]
 }
 
@@ -86,15 +83,24 @@ export const generatedMachine: fc.Arbitrary<Generated> = fc
         ]),
       ),
     })
-    const all = Object.fromEntries(states.map((name, i) => [name, stateOf(rows[i])]))
+    const all: Record<string, { type?: string; on?: object }> = Object.fromEntries(
+      states.map((name, i) => [name, stateOf(rows[i])]),
+    )
+    if (last === 'final') all[states[3]] = { type: 'final' }
     const config = {
       id: 'generated',
       context: { a: 0, b: 0, c: withText ? null : 0 },
       initial: states[0],
-      states: last === 'final' ? { ...all, [states[3]]: { type: 'final' } } : all,
+      states: all,
     }
-    const layout = withText ? null : ({ a: 'f64', b: 'f64', c: 'f64' } as const)
-    return { machine: createMachine(config as object, { guards } as object), layout, events }
+    const types = Object.values(all).flatMap(({ on = {} }) => Object.keys(on))
+    const kind = actor({
+      machine: createMachine(config as object, { guards } as object),
+      codes: Object.fromEntries(states.map((name, i) => [name, 3 * i])),
+      layout: { a: 'f64', b: 'f64', c: withText ? 'text' : 'f64' },
+      events: Object.fromEntries(types.map((type) => [type, { n: 'f64' }])),
+    })
+    return { kind, events }
   })
 
 function assignOf(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { assign, createMachine } from 'xstate'
 
-import { machines } from '../../src/actors/machines.ts'
+import { actorKinds } from '../../src/actors/kinds.ts'
 import { statechartsPage } from '../../src/actors/statecharts.ts'
 
 t.test(
@@ -10,7 +10,7 @@ t.test(
   async (t) => {
     t.equal(
       readFileSync('docs/statecharts.md', 'utf8'),
-      statechartsPage(machines),
+      statechartsPage(actorKinds.map(({ machine }) => machine)),
       'stale? run: npm run build && node dist/test/actors/write-statecharts.js',
     )
   },

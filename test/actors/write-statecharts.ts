@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 
-import { machines } from '../../src/actors/machines.ts'
+import { actorKinds } from '../../src/actors/kinds.ts'
 import { statechartsPage } from '../../src/actors/statecharts.ts'
 
-writeFileSync('docs/statecharts.md', statechartsPage(machines))
+writeFileSync('docs/statecharts.md', statechartsPage(actorKinds.map(({ machine }) => machine)))

@@ -32,7 +32,6 @@ function record(n: number): ForumRecord {
     messageId: id(n),
     key: `key-${n}-key`,
     client: '',
-    isPlain: true,
   }
   const content = `message ${n} `.padEnd(450, 'é')
   if (n === 3) {

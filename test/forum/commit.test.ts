@@ -1,13 +1,19 @@
 import t from 'tap'
-import { commit, isRefusal, refuseWrite, timeOf } from '../../src/forum/forum.ts'
+import { type Forum, isRefusal, timeOf } from '../../src/forum/forum.ts'
 import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
+import { admit, admitOwn, commit } from '../../src/forum/write.ts'
 import { dayMs, hourMs, newWorld, type World } from './doubles.ts'
 
 /** No limit needs one. */
 const address = ''
-const expiry = { type: 'guests.expired', at: 0, before: 0 } as const
+/** Commits a record that changes nothing; returns its position. */
+function commitOwn(forum: Forum): number {
+  const permit = admitOwn(forum)
+  if (isRefusal(permit)) throw new Error(permit.refused)
+  return commit(forum, permit, { type: 'guests.expired', at: permit.at, before: 0 })
+}
 
 t.test('commit: a record: appended first, applied then, answered with its position', async (t) => {
   const { forum, rows } = newWorld()
@@ -17,16 +23,16 @@ t.test('commit: a record: appended first, applied then, answered with its positi
     return rows.append(row)
   }
   forum.journal = { append, health: 'ok', durable: 0, flush() {} }
-  t.equal(commit(forum, { ...expiry, at: 7 }), 1)
-  t.equal(commit(forum, { ...expiry, at: 8 }), 2)
+  t.equal(commitOwn(forum), 1)
+  t.equal(commitOwn(forum), 2)
   t.same(seen, [0, 1], 'nothing was applied before it was appended')
-  t.same([forum.state.position, forum.state.now], [2, 8], 'F1')
+  t.same([forum.state.position, forum.state.now], [2, timeOf(forum)], 'F1')
 })
 
 t.test('F2: the clock steps back an hour: a record is made: its time does not', async (t) => {
   const { forum, clock } = newWorld()
   const first = clock.now
-  commit(forum, { ...expiry, at: timeOf(forum) })
+  commitOwn(forum)
   clock.now -= hourMs
   t.equal(timeOf(forum), first)
   clock.now += 2 * hourMs
@@ -58,7 +64,8 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
     const { position } = rows
     rows.health = health
     clock.now += 8 * dayMs
-    t.same(refuseWrite(forum), { refused: health })
+    t.same(admit(forum, null, { caller: author, address }), { refused: health })
+    t.same(admitOwn(forum), { refused: health })
     const wish = {
       title: 'T',
       content: 'C',
@@ -88,7 +95,7 @@ t.test('journal and state: they part: the next commit is stopped by an assertion
   const { forum } = newWorld()
   forum.state.position = 5
   forum.journal = { append: () => Number.NaN, flush() {}, health: 'ok', durable: 0 }
-  t.throws(() => commit(forum, expiry), { code: 'ERR_ASSERTION' })
+  t.throws(() => commitOwn(forum), { code: 'ERR_ASSERTION' })
 })
 
 t.test('K1: guests of a week ago: expired by the timer: one record for all', async (t) => {
@@ -103,10 +110,12 @@ t.test('K1: guests of a week ago: expired by the timer: one record for all', asy
   expireGuests(forum)
   t.equal(rows.position, position + 1)
   t.strictSame(rows.records().at(-1), { type: 'guests.expired', at: clock.now, before: 7 })
-  const kinds = Array.from({ length: 8 }, (_, i) => forum.state.identities.kind(i))
-  t.same(kinds, ['persistent', ...Array(6).fill('expired'), 'guest'])
+  const { actors } = forum.state.identities
+  const states = Array.from({ length: 8 }, (_, i) => actors.state(i))
+  t.same(states, ['active', ...Array(6).fill('expired'), 'active'])
+  t.equal(forum.state.feeds.actors.state(1), 'closed')
   expireGuests(forum)
   t.equal(rows.position, position + 1, 'asked again, nothing is new')
   clock.now -= 7 * dayMs
-  t.equal(forum.state.identities.isActive(3, timeOf(forum)), false, 'and no clock revives them')
+  t.equal(forum.state.identities.mayAct(3, timeOf(forum)), false, 'and no clock revives them')
 })

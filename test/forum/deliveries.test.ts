@@ -59,12 +59,12 @@ t.test(
     scene.reply(2, 0)
     const attempt = sent(scene.begin())
     t.ok(finishAttempt(scene.forum, attempt, bad))
-    const due = scene.state.webhooks.due.nextAt
+    const due = scene.forum.dueWebhooks.nextAt
     const { position } = scene.state
     t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null)
-    scene.state.webhooks.due.take(due)
+    scene.forum.dueWebhooks.take(due)
     t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null, 'found due, as it was before')
-    t.strictSame([scene.state.position, scene.state.webhooks.due.nextAt], [position, due])
+    t.strictSame([scene.state.position, scene.forum.dueWebhooks.nextAt], [position, due])
   },
 )
 

@@ -6,7 +6,7 @@ import { Packr } from 'msgpackr'
 import type { Service } from '../../src/api/route.ts'
 import { apply } from '../../src/forum/apply.ts'
 import { ForumClock } from '../../src/forum/clock.ts'
-import type { Forum } from '../../src/forum/forum.ts'
+import { type Forum, makeForum } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { Limits } from '../../src/state/quotas.ts'
 import { State } from '../../src/state/state.ts'
@@ -62,7 +62,7 @@ export function newWorld(limits: Limits = {}): World {
   }
   const state = new State({ retentionMs: dayMs, seed: 7, limits })
   const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
-  return { forum: { state, journal: rows, stamps, webhookKey, ...keys }, rows, clock }
+  return { forum: makeForum({ state, journal: rows, stamps, webhookKey, ...keys }), rows, clock }
 }
 
 /** A forum's clock over this one; a new one is what a restart has. */
@@ -84,6 +84,11 @@ export function replayed(rows: Rows, limits: Limits = {}): State {
   const state = new State({ retentionMs: dayMs, seed: 1234567, limits })
   for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
   return state
+}
+
+/** The same forum on a state that was recovered. */
+export function restart(forum: Forum, state: State): void {
+  Object.assign(forum, makeForum({ ...forum, state }))
 }
 
 /** What the routes of api/ run on. */

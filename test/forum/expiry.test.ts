@@ -3,9 +3,9 @@
 import t from 'tap'
 import { startExpiry } from '../../src/expiry.ts'
 import { finishAttempt } from '../../src/forum/deliveries.ts'
-import { refuseWrite } from '../../src/forum/forum.ts'
 import { createIdentity, expireGuests, guestsAtOnce } from '../../src/forum/identities.ts'
 import { registerWebhook, sweepWebhooks, sweptAtOnce } from '../../src/forum/webhooks.ts'
+import { admit } from '../../src/forum/write.ts'
 import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
 import { dayMs, newWorld, replayed, type World } from './doubles.ts'
 import { Scene } from './webhook-scene.ts'
@@ -94,7 +94,7 @@ t.test('admission: no room for callers: what has ended is recorded all the same'
   const { forum, clock } = crowd(1)
   forum.admission = { refusal: () => ({ refused: 'overloaded' }) }
   clock.now += 7 * dayMs
-  t.strictSame(refuseWrite(forum), { refused: 'overloaded' })
+  t.strictSame(admit(forum, null, { caller: 0, address: '' }), { refused: 'overloaded' })
   expireGuests(forum)
   t.equal(forum.state.guestsExpired, 1)
   t.match(createIdentity(forum, { kind: 'guest', displayName: 'x', address: '' }), {

@@ -14,7 +14,7 @@ import { getThread, getThreads } from '../../src/api/threads.ts'
 import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
 import { nobody } from '../../src/state/state.ts'
 import { anyProgram } from './commands.ts'
-import { replayed, serviceOf } from './doubles.ts'
+import { replayed, restart, serviceOf } from './doubles.ts'
 import type { Answered, Viewer } from './model.ts'
 import { bodyOf, Run } from './program.ts'
 
@@ -107,7 +107,7 @@ class Reader {
   }
 
   #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Refusal {
-    const blank = { caller: nobody, id: '', body: {}, isPlain: false, key: '', client: '' }
+    const blank = { caller: nobody, id: '', body: {}, key: '', client: '' }
     const whole = { ...blank, origin: '', ifNoneMatch: '', ...call }
     const outcome = route.run(serviceOf(this.#run.world.forum), whole)
     this.#run.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} 200`)
@@ -142,7 +142,7 @@ t.test(
 
       const live = new Reader(run)
       live.readAll()
-      forum.state = replayed(rows)
+      restart(forum, replayed(rows))
       const recovered = new Reader(run)
       recovered.readAll()
       assert.equal(recovered.answers.length, live.answers.length)

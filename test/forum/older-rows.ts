@@ -26,7 +26,6 @@ const posted = {
   messageId: id,
   content: 'Hello',
   key: 'key-0001',
-  isPlain: false,
 }
 const begun = { id, title: 'Title' }
 export const olderRows: { row: unknown[]; record: ForumRecord }[] = [

@@ -6,12 +6,11 @@ import { postIdentity } from '../../src/api/identities.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
-import { identify, isRefusal, mayAct, type Refusal } from '../../src/forum/forum.ts'
-import { expireGuests, tokenDigest } from '../../src/forum/identities.ts'
-import { hasEscape } from '../../src/http/parse.ts'
+import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/identities.ts'
 import { nobody } from '../../src/state/state.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
-import { newWorld, replayed, serviceOf, type World } from './doubles.ts'
+import { newWorld, replayed, restart, serviceOf, type World } from './doubles.ts'
 import { Model, type ModelAgent, type ThreadWish, type Wish } from './model.ts'
 
 interface Published {
@@ -69,7 +68,7 @@ export class Run {
         model.health = command.health
         return
       case 'restart':
-        world.forum.state = replayed(world.rows)
+        restart(world.forum, replayed(world.rows))
     }
   }
 
@@ -89,7 +88,6 @@ export class Run {
       id: '',
       query: {},
       body: {},
-      isPlain: !hasEscape(JSON.stringify(call.body ?? {})), // as the edge has it
       key: '',
       client: '',
       origin: '',

@@ -7,7 +7,7 @@ import { createThread, reply } from '../../src/forum/posts.ts'
 import { decode, encode, kindOf } from '../../src/forum/records.ts'
 import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets.ts'
 import type { Limits } from '../../src/state/quotas.ts'
-import { dayMs, hourMs, newWorld, replayed, type World } from './doubles.ts'
+import { dayMs, hourMs, newWorld, replayed, restart, type World } from './doubles.ts'
 
 const here = '198.51.100.7'
 const there = '198.51.100.8'
@@ -78,7 +78,7 @@ t.test('windows: restart: what was counted is counted, and leaves in its time', 
   clock.now += hourMs / 2
   createIdentity(forum, guest)
   thread(world, 1, here)
-  forum.state = replayed(world.rows, limits)
+  restart(forum, replayed(world.rows, limits))
   t.same([thread(world, 0, here), thread(world, 0, there)], ['rate_limited', 'new'])
   t.match(createIdentity(forum, guest), { refused: 'rate_limited', retryAfter: 1800 })
   t.match(issueTicket(forum, here), { refused: 'rate_limited', retryAfter: 1800 })
@@ -125,7 +125,7 @@ t.test(
       return [code, 1, ...values.slice(0, -added.length)]
     })
     t.same(old.map(decode), records)
-    world.forum.state = replayed(world.rows, limits)
+    restart(world.forum, replayed(world.rows, limits))
     t.same([thread(world, 0, here), thread(world, 1, here)], ['rate_limited', 'new'])
   },
 )

@@ -3,11 +3,11 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import type { Visibility } from '../../src/actors/thread.ts'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { isRefusal } from '../../src/forum/forum.ts'
 import { type FeedRead, listThreads, readFeed, readThread } from '../../src/forum/reads.ts'
-import type { Visibility } from '../../src/state/threads.ts'
 import { newWorld } from './doubles.ts'
 
 /** No limit needs one. */
@@ -50,7 +50,6 @@ class Scene {
       participants,
       key: `thread-${thread}`,
       client,
-      isPlain: true,
     }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
     this.posted.push({ seq, thread, author: 0 })
@@ -63,13 +62,13 @@ class Scene {
       content: 'C',
       key: `reply-${this.posted.length}`,
       client,
-      isPlain: true,
     }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
     this.posted.push({ seq, thread, author: by })
   }
 
   unsubscribe(by: number, thread: number): void {
+    if (!this.forum.state.subscriptions.isSubscribed(by, thread)) return
     this.#apply({ type: 'thread.unsubscribed', at: this.#at, by, thread })
   }
 

@@ -46,7 +46,6 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     participants: fc.array(number, { maxLength: 10, size: 'max' }),
     key,
     client,
-    isPlain: fc.boolean(),
   }),
   fc.record({
     type: fc.constant('reply.posted' as const),
@@ -57,7 +56,6 @@ const anyRecord: fc.Arbitrary<ForumRecord> = fc.oneof(
     content: text,
     key,
     client,
-    isPlain: fc.boolean(),
   }),
   fc.record({ type: fc.constant('thread.subscribed' as const), at, by: number, thread: number }),
   fc.record({ type: fc.constant('thread.unsubscribed' as const), at, by: number, thread: number }),

@@ -13,7 +13,7 @@ import {
   publishByTicket,
   type TicketPost,
 } from '../../src/forum/tickets.ts'
-import { dayMs, hourMs, newWorld, replayed, type World } from './doubles.ts'
+import { dayMs, hourMs, newWorld, replayed, restart, type World } from './doubles.ts'
 
 const address = '198.51.100.7'
 const hello = { title: 'Hello', content: 'first' }
@@ -93,7 +93,7 @@ t.test('ticket: forgotten, long ago, by another process: still 410, not 403', as
   t.equal(world.forum.state.tickets.count, 1, 'the old one is forgotten')
   t.equal(refusal(publish(world, ticket)), 'expired_ticket')
   t.equal(refusal(publish(world, ticket, hello, '203.0.113.1')), 'expired_ticket', 'before 403')
-  world.forum.state = replayed(world.rows)
+  restart(world.forum, replayed(world.rows))
   t.equal(refusal(publish(world, ticket)), 'expired_ticket')
 })
 
@@ -156,7 +156,7 @@ t.test('ticket: used and unused ones, restart: replayed and used as if nothing w
   const world = newWorld()
   const [used, unused] = [issue(world), issue(world)]
   const first = publish(world, used)
-  world.forum.state = replayed(world.rows)
+  restart(world.forum, replayed(world.rows))
   t.same(publish(world, used), { ...first, replayed: true })
   t.equal(refusal(publish(world, used, { ...hello, content: 'x' })), 'ticket_already_used')
   t.equal(refusal(publish(world, unused)), null)
@@ -184,7 +184,7 @@ t.test('GET guest: published: kind compat, follows nothing, takes part in nothin
   for (const guest of [0, 1]) {
     t.equal(state.identities.kind(guest), 'compat')
     t.equal(state.identities.nameJson(guest), '"GET guest"')
-    t.equal(state.subscriptions.followed(guest), 0)
+    t.equal(state.feeds.followed(guest), 0)
   }
   createIdentity(world.forum, { kind: 'persistent', displayName: 'Ana', address: '' })
   const wish = { title: 'T', content: 'C', visibility: 'private', key: 'key-0001' } as const

@@ -16,7 +16,7 @@ import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { beginVerification, finishVerification, registerWebhook } from '../../src/forum/webhooks.ts'
 import type { Limits } from '../../src/state/quotas.ts'
 import type { State } from '../../src/state/state.ts'
-import { newWorld, replayed, type World } from './doubles.ts'
+import { newWorld, replayed, restart, type World } from './doubles.ts'
 
 export const inbox = 'https://forum.example/api/notifications'
 export const agents = 4
@@ -119,8 +119,7 @@ export class Scene {
 
   /** Goes on from what the log says, as after a crash. */
   restart(): void {
-    this.forum.state = replayed(this.world.rows)
-    this.state.webhooks.resume()
+    restart(this.forum, replayed(this.world.rows))
     this.attempts.length = 0
   }
 }

@@ -85,7 +85,7 @@ export function run(scene: Scene, command: Step): void {
 /** A reply wakes exactly those who follow with an active webhook, but its author. */
 function checkWoken(scene: Scene, author: number, thread: number): void {
   const { state, forum } = scene
-  if (!state.identities.isActive(author, timeOf(forum))) return
+  if (!state.identities.mayAct(author, timeOf(forum))) return
   const followers = Array.from({ length: agents }, (_, n) => n).filter(
     (n) => n !== author && state.subscriptions.isSubscribed(n, thread),
   )

@@ -14,7 +14,7 @@ import {
   removeWebhook,
   sweepWebhooks,
 } from '../../src/forum/webhooks.ts'
-import { dayMs, hourMs, replayed, webhookKey } from './doubles.ts'
+import { dayMs, hourMs, replayed, restart, webhookKey } from './doubles.ts'
 import { Scene } from './webhook-scene.ts'
 
 t.test('webhook: registered with the same key: the same secret, until it is gone', async (t) => {
@@ -23,7 +23,7 @@ t.test('webhook: registered with the same key: the same secret, until it is gone
   assert.ok(!isRefusal(first))
   t.match(first.secret, /^whsec_[0-9a-f]{64}$/)
   t.notOk(Buffer.concat(scene.world.rows.packed).toString('latin1').includes(first.secret))
-  scene.forum.state = replayed(scene.world.rows)
+  restart(scene.forum, replayed(scene.world.rows))
   const again = scene.register(1, 'key-of-it')
   t.match(again, { replayed: true, secret: first.secret, position: first.position })
   const conflict = { refused: 'idempotency_conflict' }
@@ -49,7 +49,7 @@ t.test('webhook: over a quota: refused until the hour is over, replays never', a
   t.match(scene.register(1, `key-${scene.keys}`), { replayed: true })
   t.match(scene.register(1), { refused: 'rate_limited' })
   t.match(scene.register(2), { replayed: false }, 'others may')
-  scene.forum.state = replayed(scene.world.rows, limits)
+  restart(scene.forum, replayed(scene.world.rows, limits))
   t.match(scene.register(1), { refused: 'rate_limited' }, 'a restart forgets nothing')
   scene.world.clock.now += hourMs
   t.match(scene.register(1), { replayed: false })

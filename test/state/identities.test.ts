@@ -9,7 +9,7 @@ const tokenOf = (n: number) => (n + 0xabc0000).toString(16).padEnd(64, '0')
 function withOne(kind: 'guest' | 'persistent' | 'compat', expiresAt: number): Identities {
   const identities = new Identities(new Arena())
   const one = identities.add(idOf(1), tokenOf(1), kind, 'Ana')
-  identities.actors.step(one, { type: 'created', kind, at: 1, expiresAt, position: 1 })
+  identities.actors.tell(one, { type: 'created', kind, at: 1, expiresAt })
   return identities
 }
 
@@ -57,22 +57,23 @@ t.test('identity: three: found by id and by token, and only by their own', async
 
 t.test('guest: at its last millisecond and the next: active, then not', async (t) => {
   const identities = withOne('guest', 1000)
-  t.equal(identities.isActive(0, 999), true)
-  t.equal(identities.isActive(0, 1000), false)
+  t.equal(identities.mayAct(0, 999), true)
+  t.equal(identities.mayAct(0, 1000), false)
 })
 
 t.test('guest: expired: asked about an earlier time: it stays expired', async (t) => {
   const identities = withOne('guest', 1000)
-  identities.actors.step(0, { type: 'expired', at: 1000 })
-  t.equal(identities.isActive(0, 5), false)
-  t.equal(identities.kind(0), 'expired')
+  identities.actors.tell(0, { type: 'expired', at: 1000 })
+  t.equal(identities.mayAct(0, 5), false)
+  t.equal(identities.actors.state(0), 'expired')
+  t.equal(identities.kind(0), 'guest')
 })
 
-t.test('persistent and compat: any time: they do not expire', async (t) => {
+t.test('persistent and compat: any time: they do not expire; only compat never acts', async (t) => {
   for (const kind of ['persistent', 'compat'] as const) {
     const identities = withOne(kind, 0)
-    identities.actors.step(0, { type: 'expired', at: 9e15 })
-    t.equal(identities.isActive(0, 9e15), true)
+    t.equal(identities.actors.may(0, { type: 'expired', at: 9e15 }), false)
+    t.equal(identities.mayAct(0, 9e15), kind === 'persistent')
     t.equal(identities.kind(0), kind)
   }
 })

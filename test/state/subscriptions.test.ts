@@ -1,8 +1,19 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { Feeds } from '../../src/state/feeds.ts'
 import { Subscriptions } from '../../src/state/subscriptions.ts'
 
 const identities = 4
+
+function withFeeds(count: number): { feeds: Feeds; subscriptions: Subscriptions } {
+  const feeds = new Feeds()
+  for (let identity = 0; identity < count; identity++) {
+    feeds.add()
+    feeds.actors.tell(identity, { type: 'opened', position: 1 })
+  }
+  return { feeds, subscriptions: new Subscriptions(feeds) }
+}
+
 const change = fc.record({
   identity: fc.nat(identities - 1),
   thread: fc.nat(12),
@@ -11,17 +22,17 @@ const change = fc.record({
 
 t.test('S1: threads are followed and left: the list is exactly the followed ones', async () => {
   const property = fc.property(fc.array(change, { maxLength: 150, size: 'max' }), (changes) => {
-    const subscriptions = new Subscriptions()
-    for (let i = 0; i < identities; i++) subscriptions.addIdentity()
+    const { feeds, subscriptions } = withFeeds(identities)
     const model = Array.from({ length: identities }, () => new Set<number>())
     const changedAt = new Map<string, number>()
     for (const [i, { identity, thread, follows }] of changes.entries()) {
       const position = i + 1
       const isChange = model[identity].has(thread) !== follows
-      const changed = follows
-        ? subscriptions.subscribe(identity, thread, position)
-        : subscriptions.unsubscribe(identity, thread, position)
-      if (changed !== isChange) throw new Error('it says that it changed when it did not')
+      if (subscriptions.mayFollow(identity, thread) !== !model[identity].has(thread)) {
+        throw new Error('S1: who follows cannot begin to, and everybody else can')
+      }
+      if (isChange && follows) subscriptions.follow(identity, thread, position)
+      if (isChange && !follows) subscriptions.unfollow(identity, thread, position)
       if (isChange) changedAt.set(`${identity} ${thread}`, position)
       if (follows) model[identity].add(thread)
       else model[identity].delete(thread)
@@ -31,39 +42,44 @@ t.test('S1: threads are followed and left: the list is exactly the followed ones
         subscriptions.changedAt(identity, thread) !== (changedAt.get(`${identity} ${thread}`) ?? 0)
       )
         throw new Error('the last change is another')
-      compare(subscriptions, identity, model[identity])
+      compare(feeds, identity, model[identity])
     }
-    for (const [identity, threads] of model.entries()) compare(subscriptions, identity, threads)
+    for (const [identity, threads] of model.entries()) compare(feeds, identity, threads)
   })
   fc.assert(property, { numRuns: 300 })
 })
 
-function compare(subscriptions: Subscriptions, identity: number, threads: Set<number>): void {
-  const count = subscriptions.followed(identity)
+function compare(feeds: Feeds, identity: number, threads: Set<number>): void {
+  const count = feeds.followed(identity)
   const copied = new Uint32Array(count)
-  subscriptions.copyThreads(identity, copied)
+  feeds.copyThreads(identity, copied)
   const listed = [...copied]
+  if (feeds.actors.get(identity, 'following') !== count) throw new Error('F1: actor and list')
   const same = count === threads.size && listed.every((thread) => threads.has(thread))
   if (!same || new Set(listed).size !== count) throw new Error(`S1: ${listed} of ${[...threads]}`)
 }
 
-t.test(
-  'subscriptions: a pair that never was: left: nothing changes, nothing is made',
-  async (t) => {
-    const subscriptions = new Subscriptions()
-    subscriptions.addIdentity()
-    t.equal(subscriptions.unsubscribe(0, 5, 1), false)
-    t.equal(subscriptions.changedAt(0, 5), 0)
-    t.equal(subscriptions.count, 0)
-  },
-)
+t.test('subscriptions: a pair that never was: asked about: nothing is made', async (t) => {
+  const { subscriptions } = withFeeds(1)
+  t.equal(subscriptions.mayFollow(0, 5), true)
+  t.equal(subscriptions.isSubscribed(0, 5), false)
+  t.equal(subscriptions.changedAt(0, 5), 0)
+  t.equal(subscriptions.count, 0)
+})
+
+t.test('F1: an identity whose feed was closed: asked: it cannot follow', async (t) => {
+  const { feeds, subscriptions } = withFeeds(1)
+  subscriptions.follow(0, 4, 2)
+  feeds.actors.tell(0, { type: 'closed', position: 3 })
+  t.equal(subscriptions.mayFollow(0, 5), false)
+  t.throws(() => subscriptions.follow(0, 5, 4), { code: 'ERR_ASSERTION' })
+})
 
 t.test('subscriptions: many pairs: each is told from all others', async (t) => {
-  const subscriptions = new Subscriptions()
-  for (let identity = 0; identity < 300; identity++) subscriptions.addIdentity()
+  const { subscriptions } = withFeeds(300)
   for (let identity = 0; identity < 300; identity++) {
     for (let thread = identity % 2; thread < 100; thread += 2) {
-      subscriptions.subscribe(identity, thread, 1)
+      subscriptions.follow(identity, thread, 1)
     }
   }
   let wrong = 0

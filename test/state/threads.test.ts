@@ -30,9 +30,9 @@ t.test('entry: any title and name: written with its count: the thread, as JSON',
     const id = idOf(++n)
     const entry = entryOf({ id, title, nameJson: JSON.stringify(name) })
     const thread = threads.add(id, entry, 'public', [])
-    const created = { type: 'created', at: 1700, position: 1, author: 0 } as const
-    threads.actors.step(thread, { ...created, visibility: 'public' })
-    for (let i = 0; i < replies; i++) threads.actors.step(thread, { type: 'replied', position: i })
+    const created = { type: 'created', position: 1, author: 0 } as const
+    threads.actors.tell(thread, { ...created, visibility: 'public' })
+    for (let i = 0; i < replies; i++) threads.actors.tell(thread, { type: 'replied', position: i })
     page.begin(threads.address(thread), threads.bytes(thread))
     threads.write(page, thread)
     const text = Buffer.from(page.finish()).toString()
@@ -81,8 +81,8 @@ t.test('T1: public and private in turn: only the public are listed, oldest first
   for (const [n, visibility] of visibilities.entries()) {
     const id = idOf(n + 1)
     t.equal(threads.add(id, entryOf({ id, visibility }), visibility, []), n)
-    threads.actors.step(n, { type: 'created', at: 1, position: n + 1, author: 0, visibility })
-    threads.actors.step(n, { type: 'replied', position: 9 })
+    threads.actors.tell(n, { type: 'created', position: n + 1, author: 0, visibility })
+    threads.actors.tell(n, { type: 'replied', position: 9 })
     t.equal(threads.isPublic(n), visibility === 'public')
   }
   const listed = Array.from({ length: threads.public.length }, (_, i) => threads.public.get(i))

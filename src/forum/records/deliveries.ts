@@ -1,6 +1,6 @@
 // Records of deliveries. That one is waiting follows from the record of its message (posts.ts).
 
-import type { DeliveryEvent } from '../../actors/delivery.ts'
+import type { DeliveryEvent } from '../../state/deliveries-by-age.ts'
 import { kind, type Timed } from './kind.ts'
 
 interface OfDelivery extends Timed {

@@ -37,7 +37,7 @@ export const governanceRecords = {
       const { kind } = text
       const candidate = kind === 'maintainer' ? state.identities.findNamed(text.candidate_id) : -1
       const proposal = state.proposals.add({ id, seq: position, hash, at, text })
-      state.proposals.actors.step(proposal, { type: 'saved', kind, candidate, at, position })
+      state.proposals.actors.tell(proposal, { type: 'saved', kind, candidate, at, position })
       state.receipts.add(by, key, 'proposal', proposal, at)
       state.quotas.count('governance', { by, client, at })
     },
@@ -50,7 +50,7 @@ export const governanceRecords = {
     apply(state, position, { by, id, proposal, text, key, client, at }) {
       const review = state.reviews.add({ id, seq: position, at, text })
       const { decision } = text
-      state.proposals.actors.step(proposal, { type: 'reviewed', by, decision, position })
+      state.proposals.actors.tell(proposal, { type: 'reviewed', by, decision, position })
       state.proposals.addReview(proposal, review)
       state.receipts.add(by, key, 'review', review, at)
       state.quotas.count('governance', { by, client, at })

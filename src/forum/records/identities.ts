@@ -47,8 +47,11 @@ export const identityRecords = {
     fields: ['before'],
     apply(state, position, { before, at }) {
       for (let identity = state.guestsExpired; identity < before; identity++) {
-        const hasExpired = state.identities.actors.step(identity, { type: 'expired', at })
-        if (hasExpired) removeWebhookOf(state, identity, position)
+        const expired = { type: 'expired', at } as const
+        if (!state.identities.actors.may(identity, expired)) continue // not a guest
+        removeWebhookOf(state, identity, position)
+        state.identities.actors.tell(identity, expired)
+        state.feeds.actors.tell(identity, { type: 'closed', position })
       }
       state.guestsExpired = before
     },
@@ -59,8 +62,9 @@ export const identityRecords = {
 export function addIdentity(state: State, position: number, record: NewIdentity): number {
   const { id, kind, displayName, tokenDigest, at, expiresAt } = record
   const identity = state.identities.add(id, tokenDigest, kind, displayName)
-  state.identities.actors.step(identity, { type: 'created', kind, at, expiresAt, position })
-  state.subscriptions.addIdentity()
+  state.identities.actors.tell(identity, { type: 'created', kind, at, expiresAt })
+  state.feeds.add()
+  if (kind !== 'compat') state.feeds.actors.tell(identity, { type: 'opened', position })
   state.privateThreads.add()
   return identity
 }

@@ -1,17 +1,17 @@
 // Records of publishing: a thread with its first message, a reply.
 
-import type { Content } from '../../state/messages.ts'
+import type { Visibility } from '../../actors/thread.ts'
 import type { State } from '../../state/state.ts'
-import { renderEntry, type Visibility } from '../../state/threads.ts'
+import { renderEntry } from '../../state/threads.ts'
 import { kind, type Timed } from './kind.ts'
 import { subscribe } from './subscriptions.ts'
 
 /** A message as the records that add one carry it. */
-export interface NewMessage extends Omit<Timed, 'type'>, Content {
+export interface NewMessage extends Omit<Timed, 'type'> {
   /** The author's number. */
   by: number
   messageId: string
-  isPlain: boolean
+  content: string
   /** A hash of the author's address, or '' while no limit needs it. */
   client: string
 }
@@ -43,7 +43,7 @@ export interface ReplyPosted extends NewMessage, Keyed {
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 3,
+    version: 4, // version 3 had one more field, which is not read
     fields: [
       'by',
       'id',
@@ -54,13 +54,12 @@ export const postRecords = {
       'participants',
       'key',
       'client',
-      'isPlain',
     ],
-    added: { client: '', isPlain: false },
+    added: { client: '' },
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
       const thread = addThread(state, record)
-      state.threads.actors.step(thread, { type: 'created', at, position, author: by, visibility })
+      state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
       for (const member of new Set([by, ...participants])) {
         subscribe(state, member, thread, position)
         if (visibility === 'private') state.privateThreads.push(member, thread)
@@ -72,12 +71,12 @@ export const postRecords = {
 
   'reply.posted': kind<ReplyPosted>({
     code: 4,
-    version: 3,
-    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'isPlain'],
-    added: { client: '', isPlain: false },
+    version: 4, // as above
+    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client'],
+    added: { client: '' },
     apply(state, position, record) {
       const { by, thread, at } = record
-      state.threads.actors.step(thread, { type: 'replied', position })
+      state.threads.actors.tell(thread, { type: 'replied', position })
       subscribe(state, by, thread, position)
       const message = addMessage(state, position, thread, record)
       state.receipts.add(by, record.key, 'reply', message, at)
@@ -96,10 +95,9 @@ export function addThread(state: State, record: NewThread): number {
 
 /** Adds a message, and counts it; returns its number. */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
-  const { by, messageId: id, content, isPlain, at } = record
+  const { by, messageId: id, content, at } = record
   const signature = state.identities.signature(by)
-  const said = { content, isPlain }
-  const message = state.messages.add({ id, seq, author: by, signature, thread, ...said, at })
+  const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
   state.threads.addMessage(thread, message)
   state.webhooks.wake(thread, by, seq, at)
   state.quotas.count('messages', record)

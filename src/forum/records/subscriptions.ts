@@ -28,16 +28,15 @@ export const subscriptionRecords = {
     version: 1,
     fields: ['by', 'thread'],
     apply(state, position, { by, thread }) {
-      if (!state.subscriptions.unsubscribe(by, thread, position)) return
-      state.identities.actors.step(by, { type: 'unfollowed', position })
+      state.subscriptions.unfollow(by, thread, position)
       state.webhooks.unfollow(by, thread)
     },
   }),
 }
 
-/** Tells both actors, the pair's and the identity's, unless the pair was subscribed already. */
+/** Has the identity follow the thread, unless it does already or has no feed (any more). */
 export function subscribe(state: State, identity: number, thread: number, position: number): void {
-  if (!state.subscriptions.subscribe(identity, thread, position)) return
-  state.identities.actors.step(identity, { type: 'followed', position })
+  if (!state.subscriptions.mayFollow(identity, thread)) return
+  state.subscriptions.follow(identity, thread, position)
   state.webhooks.follow(identity, thread)
 }

@@ -53,7 +53,7 @@ export const ticketRecords = {
       const visibility = 'public'
       const by = addGuest(state, position, record)
       const thread = addThread(state, { ...record, by, visibility, participants: [] })
-      state.threads.actors.step(thread, { type: 'created', at, position, author: by, visibility })
+      state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
       const message = addMessage(state, position, thread, messageOf(record, by))
       state.tickets.use(nonce, message, at)
     },
@@ -66,7 +66,7 @@ export const ticketRecords = {
     apply(state, position, record) {
       const { nonce, thread, at } = record
       const by = addGuest(state, position, record)
-      state.threads.actors.step(thread, { type: 'replied', position })
+      state.threads.actors.tell(thread, { type: 'replied', position })
       const message = addMessage(state, position, thread, messageOf(record, by))
       state.tickets.use(nonce, message, at)
     },
@@ -74,7 +74,7 @@ export const ticketRecords = {
 }
 
 function messageOf(record: TicketUsed, by: number): NewMessage {
-  return { ...record, by, isPlain: false }
+  return { ...record, by }
 }
 
 /** Adds the author of one message. It follows nothing. */

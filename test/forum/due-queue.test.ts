@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { DueQueue } from '../../src/state/due-queue.ts'
+import { DueQueue } from '../../src/forum/due-queue.ts'
 
 t.test('Q1: due queue: put, moved, deleted, taken at random: as a plain map says', async () => {
   const step = fc.record({

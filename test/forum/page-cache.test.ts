@@ -1,7 +1,7 @@
 // The page cache: P1 pages found only as they are, P2 cached when added again, P3 bounded.
 
 import t from 'tap'
-import { PageCache, type PageKey } from '../../src/state/page-cache.ts'
+import { PageCache, type PageKey } from '../../src/forum/page-cache.ts'
 
 const key: PageKey = { thread: 3, first: 50, end: 100, position: 7 }
 

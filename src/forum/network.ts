@@ -1,0 +1,21 @@
+// Whose events a rate limit per address counts together.
+
+const prefixGroups = 4
+
+/**
+ * The network that a caller's address counts as: an IPv4 address itself, or the /64 of an IPv6
+ * address, because one customer of a provider usually has all of it. The address is in its short
+ * form.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [before, after] = address.split('::')
+  const groups = before === '' ? [] : before.split(':')
+  if (after !== undefined && groups.length < prefixGroups) {
+    const rest = after === '' ? [] : after.split(':')
+    // An IPv4 address at the end stands for two groups, of which the prefix has none.
+    while (groups.length + rest.length < 8) groups.push('0')
+    groups.push(...rest)
+  }
+  return `${groups.slice(0, prefixGroups).join(':')}::/64`
+}

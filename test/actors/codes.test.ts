@@ -1,0 +1,45 @@
+// Goal:   what stands for states and kinds on disk never changes (actors/actor.ts, K1).
+// Method: all of it, written down here. A line may be added; none may be changed or removed.
+
+import t from 'tap'
+import { identityKinds } from '../../src/actors/identity.ts'
+import { actorKinds } from '../../src/actors/kinds.ts'
+import { proposalKinds } from '../../src/actors/proposal.ts'
+import { visibilities } from '../../src/actors/thread.ts'
+import { operations } from '../../src/state/receipts.ts'
+
+t.test('K1: codes of states: as they are on disk', async (t) => {
+  t.strictSame(Object.fromEntries(actorKinds.map(({ id, codes }) => [id, codes])), {
+    identity: { absent: 0, active: 1, expired: 4 },
+    feed: { absent: 0, open: 1, closed: 2 },
+    thread: { absent: 0, open: 1 },
+    subscription: { none: 0, subscribed: 1 },
+    ticket: { absent: 0, issued: 1, used: 2, expired: 3 },
+    webhook: { none: 0, pending: 1, active: 2, replaced: 3, removed: 4, lapsed: 5 },
+    delivery: { none: 0, pending: 1, sending: 2, delivered: 3, failed: 4, cancelled: 5 },
+    proposal: { absent: 0, saved: 1 },
+  })
+})
+
+t.test('K1: choices that are kept as their index: in the order on disk', async (t) => {
+  t.strictSame(identityKinds, ['guest', 'persistent', 'compat'])
+  t.strictSame(visibilities, ['public', 'private'])
+  t.strictSame(proposalKinds, ['code', 'policy', 'maintainer'])
+  t.strictSame(operations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
+})
+
+t.test('K1: fields of actors that are saved as rows: in the order on disk', async (t) => {
+  const fieldsOf = (id: string) => Object.keys(actorKinds.find((kind) => kind.id === id)!.layout)
+  t.strictSame(fieldsOf('ticket'), ['expiresAt', 'message'])
+  t.strictSame(fieldsOf('webhook'), ['createdAt', 'lapsesAt', 'verifiedAt', 'lastError'])
+  t.strictSame(fieldsOf('delivery'), [
+    'first',
+    'through',
+    'createdAt',
+    'attempts',
+    'nextAttemptAt',
+    'deliveredAt',
+    'lastHttpStatus',
+    'lastError',
+  ])
+})

@@ -1,0 +1,13 @@
+// Runs one new actor of a kind through events.
+
+import type { ActorKind } from '../../src/actors/actor.ts'
+
+/** `taken` says of each event whether it was accepted; `state` and `context` are those after it. */
+export function given<C, E extends { type: string }, S extends string>(
+  { compiled }: ActorKind<C, E, S>,
+  events: readonly E[],
+): { taken: boolean[]; state: S; context: C } {
+  const actor = { state: compiled.initialState, context: compiled.initialContext() }
+  const taken = events.map((event) => compiled.step(actor, event))
+  return { taken, state: compiled.stateName(actor.state), context: actor.context }
+}
