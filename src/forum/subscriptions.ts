@@ -27,7 +27,7 @@ export function unsubscribe(forum: Forum, { caller, threadId }: Subscription): G
   const { state } = forum
   const thread = state.visibleThread(caller, threadId)
   if (thread === -1) return { position: 0 }
-  if (!state.subscriptions.isSubscribed(caller, thread)) {
+  if (!state.subscriptions.mayUnfollow(caller, thread)) {
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
   const permit = admit(forum, null, { caller, address: '' })

@@ -13,7 +13,9 @@ import type { Saved } from './saved.ts'
 
 /** Asked of a pair and of a feed; where it is asked, no position matters. */
 const subscribed = { type: 'subscribed', position: 0 } as const
+const unsubscribed = { type: 'unsubscribed', position: 0 } as const
 const followed = { type: 'followed', position: 0 } as const
+const unfollowed = { type: 'unfollowed', position: 0 } as const
 
 export class Subscriptions {
   readonly #feeds: Feeds
@@ -62,6 +64,13 @@ export class Subscriptions {
     const pair = this.#find(identity, thread)
     if (pair !== -1 && !this.#actors.may(pair, subscribed)) return false
     return this.#feeds.actors.may(identity, followed)
+  }
+
+  /** Whether the identity can cease to follow the thread: it does, and its feed is open. */
+  mayUnfollow(identity: number, thread: number): boolean {
+    const pair = this.#find(identity, thread)
+    if (pair === -1 || !this.#actors.may(pair, unsubscribed)) return false
+    return this.#feeds.actors.may(identity, unfollowed)
   }
 
   /** The identity follows the thread from now on. */

@@ -68,7 +68,6 @@ class Scene {
   }
 
   unsubscribe(by: number, thread: number): void {
-    if (!this.forum.state.subscriptions.isSubscribed(by, thread)) return
     this.#apply({ type: 'thread.unsubscribed', at: this.#at, by, thread })
   }
 

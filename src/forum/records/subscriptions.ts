@@ -28,6 +28,7 @@ export const subscriptionRecords = {
     version: 1,
     fields: ['by', 'thread'],
     apply(state, position, { by, thread }) {
+      if (!state.subscriptions.mayUnfollow(by, thread)) return
       state.subscriptions.unfollow(by, thread, position)
       state.webhooks.unfollow(by, thread)
     },
