@@ -181,7 +181,6 @@ for (const jumpMs of jumps) {
       })
       if (isRestarted) {
         restart(scene.world)
-        scene.state.webhooks.resume()
       }
       const waitedMs = waitFor(scene.world, () => scene.begin() !== undefined)
       t.ok(waitedMs <= 2 * minuteMs, `${waitedMs / minuteMs} minutes`)
