@@ -58,7 +58,11 @@ const usualHeads = Object.fromEntries(
 )
 /** Answers from this size on may always meet a reader who does not take them. */
 const tryBytesMin = 4096
-/** Smaller ones that follow each other do so too: one in so many is sent as if it did. */
+/**
+ * Smaller ones do so too when they follow each other, so one in so many is sent by `tryEnd`, chosen
+ * at random. Not all: by `tryEnd` an answer costs 2,500 instructions more than with this draw,
+ * which is 11 % of an empty poll (22,000).
+ */
 const tryOneIn = 8
 
 class UwsExchange implements Exchange {
