@@ -88,6 +88,22 @@ export async function populate(
   size: Size,
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<Population> {
+  const total = size.identities + size.messages + followedMax
+  const population = await inForum(dir, (forum, pause) =>
+    build(forum, size, async (done) => {
+      if (done % commandsPerTurn === 0) onProgress(done, total)
+      await pause(done)
+    }),
+  )
+  onProgress(total, total)
+  return population
+}
+
+/** Runs commands on a forum in this directory; `pause` is awaited after each, with their count. */
+export async function inForum<T>(
+  dir: string,
+  work: (forum: Forum, pause: (done: number) => Promise<void>) => Promise<T>,
+): Promise<T> {
   const state = new State({ retentionMs, seed: randomSeed(), limits: {} })
   const journal = await openJournal({
     dir,
@@ -103,16 +119,13 @@ export async function populate(
     ticketKey: deriveKey(secret, 'ticket'),
     addressKey: deriveKey(secret, 'address'),
   })
-  const total = size.identities + size.messages + followedMax
-  const population = await build(forum, size, async (done) => {
+  const result = await work(forum, async (done) => {
     if (done % commandsPerTurn !== 0) return
-    onProgress(done, total)
     do await nextTurn()
     while (journal.health === 'overloaded')
   })
-  onProgress(total, total)
   await journal.close()
-  return population
+  return result
 }
 
 async function build(
@@ -201,11 +214,11 @@ function spread(count: number, max: number): number[] {
   return Array.from({ length }, (_, i) => Math.floor((i * count) / length))
 }
 
-function newToken(forum: Forum, displayName: string): string {
+export function newToken(forum: Forum, displayName: string): string {
   return demand(createIdentity(forum, { kind: 'persistent', displayName, address: '' })).token
 }
 
-function demand<T extends object>(outcome: T | Refusal): T {
+export function demand<T extends object>(outcome: T | Refusal): T {
   if (isRefusal(outcome)) throw new Error(`refused: ${outcome.refused}`)
   return outcome
 }

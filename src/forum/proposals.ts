@@ -1,11 +1,11 @@
 // Proposals: saved once, listed and read by anyone. docs/interface.md, "Proposals".
 // Nothing here executes one.
 
+import { partition } from '../state/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
 import { proposalHash } from './proposal-hash.ts'
 import { refuseTexts } from './proposal-rules.ts'
-import { partition } from './reads.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
 

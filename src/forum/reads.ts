@@ -5,10 +5,13 @@
 //     nothing that was ever shown can be lost.
 // Q2. Work follows what is shown. A feed looks besides at every message since its cursor (5 ns) or
 //     every thread that is followed (15 ns), whichever is less, and at the reader's own messages
-//     after the cursor in threads with news (15 ns).
+//     after the cursor in threads with news (15 ns). Where both are many, what a poll finds is
+//     remembered (wide-feed.ts).
 
+import { partition } from '../state/partition.ts'
 import type { State } from '../state/state.ts'
 import type { Forum, Given, Refusal } from './forum.ts'
+import { isWide, wideFeed } from './wide-feed.ts'
 
 export interface ThreadRead {
   caller: number
@@ -98,24 +101,33 @@ export interface Feed extends Given {
 }
 
 export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): Feed {
-  const heap = new CursorHeap(state, caller)
-  for (const thread of threadsWithNews(state, caller, after)) {
-    heap.add(thread, firstAfter(state, thread, after))
-  }
+  const found = isWide(state, caller, after)
+    ? wideFeed(state, caller, after, limit + 1)
+    : mergedFeed(state, caller, after, limit + 1)
 
-  const messages: number[] = []
-  while (messages.length < limit && heap.size > 0) messages.push(heap.take())
-  const nextAfter = messages.length > 0 ? state.messages.seq(messages.at(-1)!) : after
   // `hasMore` tells of one message more than is shown.
-  const newest = heap.size > 0 ? heap.next : (messages.at(-1) ?? -1)
+  const newest = found.at(-1) ?? -1
+  const hasMore = found.length > limit
+  if (hasMore) found.length = limit
   // What the caller follows decides what is shown: a page is not older than its last change.
   const changed = state.feeds.actors.columns.changedPosition.get(caller)
   return {
     position: newest === -1 ? changed : Math.max(state.messages.seq(newest), changed),
-    messages,
-    nextAfter,
-    hasMore: heap.size > 0,
+    messages: found,
+    nextAfter: found.length > 0 ? state.messages.seq(found.at(-1)!) : after,
+    hasMore,
   }
+}
+
+/** The oldest messages after the cursor, at most `count`. */
+function mergedFeed(state: State, caller: number, after: number, count: number): number[] {
+  const heap = new CursorHeap(state, caller)
+  for (const thread of threadsWithNews(state, caller, after)) {
+    heap.add(thread, firstAfter(state, thread, after))
+  }
+  const messages: number[] = []
+  while (messages.length < count && heap.size > 0) messages.push(heap.take())
+  return messages
 }
 
 /** A followed thread costs as much to look at as so many messages. */
@@ -163,11 +175,6 @@ class CursorHeap {
 
   get size(): number {
     return this.#cursors.length
-  }
-
-  /** The oldest message of all. */
-  get next(): number {
-    return this.#cursors[0].message
   }
 
   add(thread: number, index: number): void {
@@ -231,27 +238,4 @@ function firstAfter({ threads, messages }: State, thread: number, after: number)
   const count = threads.messageCount(thread)
   if (after === 0) return 0
   return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
-}
-
-/**
- * Length of the leading part of `0..count` for which `isBefore` holds. Most who ask know all but
- * the newest: it looks back from the end in growing steps, then halves the last one.
- */
-export function partition(count: number, isBefore: (index: number) => boolean): number {
-  let high = count
-  let low = 0
-  for (let step = 1; high > 0; step *= 2) {
-    const probe = Math.max(0, high - step)
-    if (isBefore(probe)) {
-      low = probe + 1
-      break
-    }
-    high = probe
-  }
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(middle)) low = middle + 1
-    else high = middle
-  }
-  return low
 }

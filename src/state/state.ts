@@ -17,6 +17,7 @@ import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
 import { Tickets } from './tickets.ts'
 import { Webhooks } from './webhooks.ts'
+import { WideFeeds } from './wide-feeds.ts'
 
 export interface StateOptions {
   /** How long receipts are kept at least. */
@@ -34,6 +35,7 @@ export class State {
   position = 0
   now = 0
   readonly arena = new Arena()
+  readonly wideFeeds = new WideFeeds()
   readonly identities = new Identities(this.arena)
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)

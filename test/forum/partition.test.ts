@@ -2,7 +2,7 @@
 // Method: every border of every length up to 200, against counting.
 
 import t from 'tap'
-import { partition } from '../../src/forum/reads.ts'
+import { partition } from '../../src/state/partition.ts'
 
 t.test('partition: any length, any border: it, and few looks near the end', async (t) => {
   for (let count = 0; count <= 200; count++) {

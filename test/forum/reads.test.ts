@@ -1,6 +1,7 @@
 // The merges of reads.ts against plain sorting, with more threads and messages than the programs of
 // forum.test.ts have.
 
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Visibility } from '../../src/actors/thread.ts'
@@ -8,6 +9,7 @@ import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { isRefusal } from '../../src/forum/forum.ts'
 import { type FeedRead, listThreads, readFeed, readThread } from '../../src/forum/reads.ts'
+import { isWide } from '../../src/forum/wide-feed.ts'
 import { newWorld } from './doubles.ts'
 
 /** No limit needs one. */
@@ -65,6 +67,10 @@ class Scene {
     }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
     this.posted.push({ seq, thread, author: by })
+  }
+
+  subscribe(by: number, thread: number): void {
+    this.#apply({ type: 'thread.subscribed', at: this.#at, by, thread })
   }
 
   unsubscribe(by: number, thread: number): void {
@@ -195,3 +201,73 @@ t.test('Q2: 4,000 messages by others: the newest are read: few are looked at', a
   t.equal(readFeed(forum, { caller: 1, after, limit: 50 }).messages.length, 20)
   t.ok(looks <= 4 * 11 + 25, `a feed: ${looks}, 10 for each thread and one for each shown`)
 })
+
+t.test(
+  'V1 V2: wide feeds: any replies, follows and polls: what sorting everything gives',
+  async () => {
+    const scene = new Scene(4)
+    for (let i = 0; i < 3000; i++) scene.thread('public', i % 10 === 0 ? [1] : [1, 2])
+    for (let i = 0; i < 4000; i++) scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 3000)
+    const { forum } = scene
+    const thread = fc.oneof(fc.nat(2999), fc.nat(20))
+    const ends = forum.state.position
+    const step = fc.oneof(
+      { weight: 2, arbitrary: fc.tuple(fc.constant('reply'), fc.nat(3), thread) },
+      { weight: 1, arbitrary: fc.tuple(fc.constant('subscribe'), fc.nat(3), thread) },
+      { weight: 1, arbitrary: fc.tuple(fc.constant('unsubscribe'), fc.nat(3), thread) },
+      { weight: 6, arbitrary: fc.tuple(fc.constant('poll'), fc.nat(3), fc.nat(ends)) },
+      { weight: 3, arbitrary: fc.tuple(fc.constant('poll'), fc.nat(3), fc.constant(0)) },
+    )
+    let wide = 0
+    const property = fc.property(
+      fc.array(step, { maxLength: 12 }),
+      fc.integer({ min: 1, max: 100 }),
+      (steps, limit) => {
+        for (const [does, caller, place] of steps) {
+          if (does === 'reply') scene.reply(caller, place)
+          else if (does === 'subscribe') scene.subscribe(caller, place)
+          else if (does === 'unsubscribe') scene.unsubscribe(caller, place)
+          else {
+            const read = { caller, after: place, limit }
+            wide += isWide(forum.state, caller, place) ? 1 : 0
+            const feed = readFeed(forum, read)
+            const seqs = feed.messages.map((message) => forum.state.messages.seq(message))
+            const got = { seqs, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
+            assert.deepEqual(got, naiveFeed(scene, read), `identity ${caller}, after ${place}`)
+            assert.ok(feed.position >= (seqs.at(-1) ?? 0), 'Q1')
+          }
+        }
+      },
+    )
+    fc.assert(property, { numRuns: 150 })
+    assert.ok(wide > 100, `${wide} polls were wide`)
+  },
+)
+
+t.test(
+  'V1: the author of everything polls again from 0: hardly anything is looked at',
+  async (t) => {
+    const scene = new Scene(2)
+    for (let i = 0; i < 3000; i++) scene.thread('public', [])
+    const { forum } = scene
+    const poll = () => readFeed(forum, { caller: 0, after: 0, limit: 100 })
+    t.match(poll(), { messages: [], nextAfter: 0, hasMore: false })
+    const { messages } = forum.state
+    let looks = 0
+    for (const look of ['seq', 'author'] as const) {
+      const original = messages[look].bind(messages)
+      messages[look] = (message) => {
+        looks += 1
+        return original(message)
+      }
+    }
+    t.match(poll(), { messages: [], nextAfter: 0, hasMore: false })
+    scene.thread('public', [])
+    scene.reply(0, 5)
+    t.match(poll(), { messages: [], nextAfter: 0, hasMore: false }, 'own messages change nothing')
+    scene.reply(1, 5)
+    const answer = messages.count - 1
+    t.match(poll(), { messages: [answer], nextAfter: messages.seq(answer), hasMore: false })
+    t.ok(looks < 50, `${looks} looks`)
+  },
+)

@@ -30,6 +30,7 @@ export const subscriptionRecords = {
     apply(state, position, { by, thread }) {
       if (!state.subscriptions.mayUnfollow(by, thread)) return
       state.subscriptions.unfollow(by, thread, position)
+      state.wideFeeds.forget(by)
       state.webhooks.unfollow(by, thread)
     },
   }),
@@ -39,5 +40,7 @@ export const subscriptionRecords = {
 export function subscribe(state: State, identity: number, thread: number, position: number): void {
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
+  // The messages of a thread that begins now are newer than all that was looked at.
+  if (state.threads.messageCount(thread) > 0) state.wideFeeds.forget(identity)
   state.webhooks.follow(identity, thread)
 }
