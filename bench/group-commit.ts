@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { type Durability, type Journal, openJournal } from '../wal/journal.ts'
+import { type Durability, type Journal, openJournal } from '../wal/journal/journal.ts'
 
 const writersCompared = [1, 8, 64, 512]
 const payload = 'x'.repeat(256)

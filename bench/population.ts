@@ -14,9 +14,9 @@ import { createThread, reply } from '../src/forum/posts.ts'
 import { decode } from '../src/forum/records.ts'
 import { randomSeed, systemStamps } from '../src/forum/stamp.ts'
 import { subscribe } from '../src/forum/subscriptions.ts'
-import { deriveKey, loadSecret } from '../src/secret.ts'
+import { deriveKey, loadSecret } from '../src/node/secret.ts'
 import { State } from '../src/state/state.ts'
-import { openJournal } from '../wal/journal.ts'
+import { openJournal } from '../wal/journal/journal.ts'
 
 export interface Size {
   identities: number

@@ -1,7 +1,7 @@
 // The flags of scale.ts.
 
 import { tmpdir } from 'node:os'
-import { helpFlag, readArgs } from '../src/arguments.ts'
+import { helpFlag, readArgs } from '../src/config/arguments.ts'
 import { UsageError } from './options.ts'
 import type { Size } from './population.ts'
 import { scenarios } from './scenarios.ts'

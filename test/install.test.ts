@@ -72,7 +72,7 @@ t.test('install: from a packed clone: the command runs, and serves', async (t) =
   const packed = npm(cloned, 'pack', '--json')
   if (packed.status !== 0) throw new Error(packed.stderr)
   const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')))
-  t.ok(statSync(join(cloned, 'dist/src/main.js')).mode & 0o100, 'a build is executable')
+  t.ok(statSync(join(cloned, 'dist/src/cli/main.js')).mode & 0o100, 'a build is executable')
 
   const home = directory(t)
   linkProduction(home)
@@ -96,10 +96,10 @@ t.test('install: a clone without TypeScript: starts what was built, if it is as 
   cpSync(join(top, 'dist/src'), join(cloned, 'dist/src'), { recursive: true })
   cpSync(join(top, 'dist/wal'), join(cloned, 'dist/wal'), { recursive: true })
   t.match(spawnSync('sh', ['prestart.sh'], { cwd: cloned }), { status: 0 })
-  await serves(t, join(cloned, 'dist/src/main.js'), cloned)
+  await serves(t, join(cloned, 'dist/src/cli/main.js'), cloned)
 
-  const later = new Date(statSync(join(cloned, 'dist/src/main.js')).mtimeMs + 1000)
-  utimesSync(join(cloned, 'wal/journal.ts'), later, later)
+  const later = new Date(statSync(join(cloned, 'dist/src/cli/main.js')).mtimeMs + 1000)
+  utimesSync(join(cloned, 'wal/journal/journal.ts'), later, later)
   const stale = spawnSync('sh', ['prestart.sh'], { cwd: cloned, encoding: 'utf8' })
   t.strictSame([stale.status, stale.stderr], [1, unbuilt.stderr])
 })

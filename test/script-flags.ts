@@ -2,8 +2,8 @@
 // 0 after --help, and with 64 for a flag that cannot be used.
 
 import type { ParseArgsConfig } from 'node:util'
-import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/arguments.ts'
-import { choiceOf, numberOf } from '../src/settings.ts'
+import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/config/arguments.ts'
+import { choiceOf, numberOf } from '../src/config/settings.ts'
 
 const numberMax = 1_000_000_000
 

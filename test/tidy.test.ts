@@ -102,7 +102,7 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   },
   {
     rule: 'time and chance',
-    path: 'wal/writer.ts',
+    path: 'wal/journal/writer.ts',
     wrong: ['Date.now()', 'randomBytes(8)'],
     right: ['performance.now()'],
   },
@@ -130,11 +130,16 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
   },
   {
     rule: 'imports run',
-    path: 'wal/journal.ts',
-    wrong: ["import { a } from '../src/config.ts'"],
-    right: ["import { a } from './disk.ts'"],
+    path: 'wal/journal/journal.ts',
+    wrong: ["import { a } from '../../src/config/config.ts'"],
+    right: ["import { a } from '../disk.ts'"],
   },
-  { rule: 'imports run', path: 'src/server.ts', wrong: [], right: ["from './http/uws.ts'"] },
+  {
+    rule: 'imports run',
+    path: 'src/node/server.ts',
+    wrong: ["from '../cli/main.ts'"],
+    right: ["from '../http/uws.ts'"],
+  },
   {
     rule: 'uWebSockets.js',
     wrong: ["import uws from 'uWebSockets.js'", "await import('uws-pack')"],

@@ -3,7 +3,7 @@
 // all others block, and throw what the system said (`error.code`).
 
 import fs from 'node:fs'
-import { hasLife, showLife } from './life-sign.ts'
+import { hasLife, showLife } from './journal/life-sign.ts'
 
 /** `create` fails with EEXIST when the path exists; `read` opens directories as well. */
 export type OpenHow = 'read' | 'write' | 'create'

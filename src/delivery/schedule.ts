@@ -9,7 +9,7 @@
 // C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
 //     next start.
 //
-// It knows nothing of the forum: server.ts hands it the commands it may give.
+// it knows nothing of the forum: node/server.ts hands it the commands it may give.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from './queue.ts'

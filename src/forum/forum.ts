@@ -1,7 +1,7 @@
 // The forum: the state, the log it is a fold of, and where its time and ids come from. Commands and
 // queries are functions of it, a file per resource.
 
-import type { Journal } from '../../wal/journal.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
 import { DueWebhooks } from './due-webhooks.ts'

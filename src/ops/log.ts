@@ -13,7 +13,7 @@ import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import { codeOf } from '../../wal/errors.ts'
-import type { Notice } from '../../wal/journal.ts'
+import type { Notice } from '../../wal/journal/journal.ts'
 import type { LogOutput } from './vitals.ts'
 
 const retryMs = 250

@@ -2,7 +2,7 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import type { Journal } from '../../wal/journal.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
 import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
 import { openFiles, residentMemory } from '../http/open-files.ts'
 import type { State } from '../state/state.ts'

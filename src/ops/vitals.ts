@@ -1,6 +1,6 @@
-// What operators may know of a node: server.ts fills it in as the node starts, ops/ shows it.
+// What operators may know of a node: node/server.ts fills it in as the node starts, ops/ shows it.
 
-import type { Journal } from '../../wal/journal.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
 import type { Availability } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'

@@ -13,7 +13,7 @@
 // Neighbours: page.ts assembles answers, messages.ts and tables hold the addresses.
 
 import assert from 'node:assert/strict'
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 
 /** Bytes at the head of every chunk that belong to page.ts. */
 export const pageBytes = 1 << 20

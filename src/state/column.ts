@@ -11,7 +11,7 @@
 // Neighbours: tables are made of columns; page-marks.ts knows which pages changed.
 
 import assert from 'node:assert/strict'
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { PageMarks } from './page-marks.ts'
 
 type Chunk = Uint8Array | Uint16Array | Uint32Array | Float64Array

@@ -4,7 +4,7 @@
 // An id is kept as four u32 columns. Ids come from the system's random source, so the first word is
 // a good hash, and nobody outside can choose it.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 

@@ -6,7 +6,7 @@
 //
 // It is rendered once, into the arena.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type IdentityKind, identity as identityKind, identityKinds } from '../actors/identity.ts'
 import { ActorTable } from './actor-table.ts'
 import type { Arena } from './arena.ts'

@@ -11,7 +11,7 @@
 // L3. A word's address is one u32: 16 GiB of items.
 
 import assert from 'node:assert/strict'
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Uint8Column, Uint32Column } from './column.ts'
 
 const smallestBlockWords = 4

@@ -9,7 +9,7 @@
 //
 // A feed item is cut from the same bytes: `id":"msg_…","author_id":"agt_…"` stands in both.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import type { Arena } from './arena.ts'
 import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
 import { idHexLength } from './id-table.ts'

@@ -6,7 +6,7 @@
 // G1. Numbers, positions and times grow together.
 // G2. What a proposal says is rendered from the very value that its hash was made over.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type ProposalKind, proposal as proposalKind, proposalKinds } from '../actors/proposal.ts'
 import { ActorTable } from './actor-table.ts'
 import type { Arena } from './arena.ts'

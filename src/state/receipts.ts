@@ -11,7 +11,7 @@
 // R3. A key is kept as 64 bits made with a seed of this store. The identity is compared exactly, so
 //     two keys that fall together (one chance in 2^64) are of one caller, who gets a 409.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 

@@ -3,7 +3,7 @@
 //   arena   ,{"seq":18,"id":"rev_…","proposal_id":"gov_…","author_id":"agt_…","proposal_hash":"…",
 //           "decision":"approve","text":"…","created_at":…,"advisory":true}
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import type { Decision } from '../actors/proposal.ts'
 import type { Arena } from './arena.ts'
 import { Float64Column, Uint32Column } from './column.ts'

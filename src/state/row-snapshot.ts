@@ -6,7 +6,7 @@
 // R1. Who changes or removes an object calls `touch` before: it is packed then, if it still has to
 //     be. Who adds one calls `add`.
 
-import type { RowSource } from '../../wal/paged-store.ts'
+import type { RowSource } from '../../wal/checkpoint/paged-store.ts'
 
 export class RowSnapshot<T extends object> implements RowSource {
   readonly #all: () => Iterator<T>

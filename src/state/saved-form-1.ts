@@ -11,7 +11,7 @@
 //
 // The next checkpoint saves all pages of what was renamed or changed here, in the new form.
 
-import type { PagedStore, RowSource, Rows, Stores } from '../../wal/paged-store.ts'
+import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
 import type { AnyActorKind } from '../actors/actor.ts'
 import { delivery } from '../actors/delivery.ts'
 import { feed } from '../actors/feed.ts'

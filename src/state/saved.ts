@@ -6,7 +6,7 @@
 // V2. Names and meanings stay. What an older checkpoint does not have needs `formVersion` raised,
 //     and code here that knows what it stands for.
 
-import type { PagedStore, RowSource, Rows, Stores } from '../../wal/paged-store.ts'
+import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
 
 /** Of what `State` saves; a checkpoint of a newer form is left to the program that wrote it. */
 export const formVersion = 2

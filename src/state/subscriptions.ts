@@ -3,7 +3,7 @@
 //
 // S1. A thread is in an identity's feed (feeds.ts) exactly while the pair's actor is `subscribed`.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { subscription } from '../actors/subscription.ts'
 import { ActorTable } from './actor-table.ts'
 import { Uint32Column } from './column.ts'

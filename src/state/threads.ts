@@ -5,7 +5,7 @@
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { thread, type Visibility, visibilities } from '../actors/thread.ts'
 import { ActorTable } from './actor-table.ts'
 import type { Arena } from './arena.ts'

@@ -1,6 +1,6 @@
 // The swarm's flags, checked before anything else happens.
 
-import { helpFlag, readArgs } from '../arguments.ts'
+import { helpFlag, readArgs } from '../config/arguments.ts'
 import { UsageError } from './failures.ts'
 
 export type Options = {

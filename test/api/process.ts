@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-export const program = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+export const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 /** Longer than any start or stop takes; only a process that hangs meets it. */
 const patienceMs = 60_000

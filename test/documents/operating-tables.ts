@@ -1,7 +1,7 @@
 // The tables of docs/operating.md: flags and quotas, from what `--help` says.
 
-import { flagHelp } from '../../src/config.ts'
-import { quotaFlags } from '../../src/quota-flags.ts'
+import { flagHelp } from '../../src/config/config.ts'
+import { quotaFlags } from '../../src/config/quota-flags.ts'
 import { type Section, table } from './generated.ts'
 
 export const operatingSections: Record<string, Section> = {

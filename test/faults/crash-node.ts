@@ -9,9 +9,9 @@
 
 import { writeSync } from 'node:fs'
 import pino from 'pino'
-import { parseConfig } from '../../src/config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import type { Send } from '../../src/delivery/send.ts'
-import { startNode } from '../../src/server.ts'
+import { startNode } from '../../src/node/server.ts'
 import { Crash, crashingDisk } from './crash-disk.ts'
 
 const [data, point] = process.argv.slice(2)

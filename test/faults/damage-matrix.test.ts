@@ -8,8 +8,8 @@
 
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { crcOf } from '../../wal/checkpoint/manifest.ts'
 import { JournalError } from '../../wal/errors.ts'
-import { crcOf } from '../../wal/manifest.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { dir, hashesByPosition, smallStore, start } from './damaged-store.ts'
 

@@ -3,8 +3,8 @@
 import { Writable } from 'node:stream'
 import pino from 'pino'
 import type { Test } from 'tap'
-import { parseConfig } from '../../src/config.ts'
-import { type Node, startNode } from '../../src/server.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { type Node, startNode } from '../../src/node/server.ts'
 import { freePort } from '../api/operators.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 

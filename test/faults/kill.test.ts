@@ -17,7 +17,7 @@ import { request } from 'undici'
 
 const rounds = 10
 const agentCount = 12
-const main = join(import.meta.dirname, '../../src/main.js')
+const main = join(import.meta.dirname, '../../src/cli/main.js')
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 
 interface Agent {

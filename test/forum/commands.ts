@@ -1,7 +1,7 @@
 // Random programs of commands: who does what, by numbers that a run makes into those who are there.
 
 import fc from 'fast-check'
-import type { Health } from '../../wal/journal.ts'
+import type { Health } from '../../wal/journal/journal.ts'
 import { dayMs, hourMs } from './doubles.ts'
 
 /** What of an earlier publication is changed when its key is used again. */

@@ -10,7 +10,7 @@ import { type Forum, makeForum } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { Limits } from '../../src/state/quotas.ts'
 import { State } from '../../src/state/state.ts'
-import type { Health } from '../../wal/journal.ts'
+import type { Health } from '../../wal/journal/journal.ts'
 
 export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs

@@ -1,11 +1,11 @@
 // What comes to its end is recorded in pieces: no turn of the event loop does more than one.
 
 import t from 'tap'
-import { startExpiry } from '../../src/expiry.ts'
 import { finishAttempt } from '../../src/forum/deliveries.ts'
 import { createIdentity, expireGuests, guestsAtOnce } from '../../src/forum/identities.ts'
 import { registerWebhook, sweepWebhooks, sweptAtOnce } from '../../src/forum/webhooks.ts'
 import { admit } from '../../src/forum/write.ts'
+import { startExpiry } from '../../src/node/expiry.ts'
 import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
 import { dayMs, newWorld, replayed, type World } from './doubles.ts'
 import { Scene } from './webhook-scene.ts'

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { factsOf, rowsOf, storesOf } from '../../src/state/saved.ts'
 import type { State } from '../../src/state/state.ts'
-import { packFacts } from '../../wal/manifest.ts'
+import { packFacts } from '../../wal/checkpoint/manifest.ts'
 
 export function stateHash(state: State): string {
   const hash = createHash('sha256')

@@ -7,7 +7,7 @@ import { routes } from '../../src/api/routes.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { Gate } from '../../src/http/gate.ts'
 import { type Availability, Edge } from '../../src/http/handle.ts'
-import type { Health } from '../../wal/journal.ts'
+import type { Health } from '../../wal/journal/journal.ts'
 import { dayMs, newWorld, serviceOf } from '../forum/doubles.ts'
 import { FakeExchange } from './fake-exchange.ts'
 

@@ -4,7 +4,7 @@ import { Meter } from '../../src/http/meter.ts'
 import { readiness } from '../../src/ops/readiness.ts'
 import { allWritten, newVitals, type Vitals } from '../../src/ops/vitals.ts'
 import { State } from '../../src/state/state.ts'
-import type { Health, Journal } from '../../wal/journal.ts'
+import type { Health, Journal } from '../../wal/journal/journal.ts'
 
 function given(refusal: 'starting' | 'shutting_down' | null, health: Health | null): Vitals {
   const vitals = newVitals({

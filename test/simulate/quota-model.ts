@@ -1,7 +1,7 @@
 // Quotas of the model: all that was ever done is counted anew for each question.
 
 import { createHmac } from 'node:crypto'
-import { deriveKey } from '../../src/secret.ts'
+import { deriveKey } from '../../src/node/secret.ts'
 import type { Limits, Scope } from '../../src/state/quotas.ts'
 import { type Doing, secret, windowsMs } from './model-types.ts'
 

@@ -1,6 +1,6 @@
 // Goal:   whatever the disk, the power, the clock, receivers and callers do: what the forum said is
 //         true for ever, what it did not say is wholly there or wholly not, and it starts again.
-// Method: one seed is several lives of one whole node (src/server.ts) on one machine. A life is a
+// Method: one seed is several lives of one whole node (node/server.ts) on one machine. A life is a
 //         few dozen steps in random order: callers ask, the event loop turns, the disk finishes
 //         something, receivers answer, time passes. It ends in a loss of power, a kill, a failed
 //         sync or a clean stop, often in the middle of something, sometimes during a recovery. A

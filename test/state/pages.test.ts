@@ -9,7 +9,7 @@ import t from 'tap'
 import { Arena } from '../../src/state/arena.ts'
 import { Float64Column, pageRows, Uint8Column } from '../../src/state/column.ts'
 import { Lists } from '../../src/state/lists.ts'
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ does: fc.constant('change' as const), seed: fc.nat() }) },

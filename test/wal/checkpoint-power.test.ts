@@ -7,8 +7,8 @@
 //         WAL_SEED=n WAL_SEEDS=1 repeats one seed.
 
 import t from 'tap'
+import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import type { JournalError } from '../../wal/errors.ts'
-import { scrubFile } from '../../wal/scrub.ts'
 import { type Folding, type Row, startFolding } from './fold.ts'
 import { closeByHand, dir, turn } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'

@@ -1,9 +1,9 @@
 // What a start finds in checkpoints that are whole, damaged, missing, newer or another store's, and
-// what taking one leaves behind. The invariants C1 to C4 are those of wal/checkpoints.ts.
+// what taking one leaves behind. Invariants C1 to C4 are those of wal/checkpoint/checkpoints.ts.
 
 import t, { type Test } from 'tap'
+import { crcOf } from '../../wal/checkpoint/manifest.ts'
 import type { JournalError } from '../../wal/errors.ts'
-import { crcOf } from '../../wal/manifest.ts'
 import { type Folding, type Row, startFolding } from './fold.ts'
 import { until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'

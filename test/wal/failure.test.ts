@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import type { JournalError } from '../../wal/errors.ts'
-import type { Journal } from '../../wal/journal.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
 import { appendEach, closeByHand, dir, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -1,8 +1,13 @@
 // The smallest program that lives on a journal and its checkpoints: its state is the values of its
 // records in order, a sum, and a few numbers that change all the time.
 
-import { Checkpoints } from '../../wal/checkpoints.ts'
-import { type Journal, type JournalOptions, type Notice, openJournal } from '../../wal/journal.ts'
+import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
+import {
+  type Journal,
+  type JournalOptions,
+  type Notice,
+  openJournal,
+} from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
 import { dir, smallSegment } from './helpers.ts'
 import { MemoryStore } from './memory-store.ts'

@@ -10,7 +10,7 @@ import {
   frameHeaderBytes,
   lastNonZero,
   readFrame,
-} from '../../wal/format.ts'
+} from '../../wal/journal/format.ts'
 
 const storeId = '000102030405060708090a0b0c0d0e0f'
 const seed = crcSeed(storeId)

@@ -1,6 +1,11 @@
 // What the tests of the journal share.
 
-import { type Journal, type JournalOptions, type Notice, openJournal } from '../../wal/journal.ts'
+import {
+  type Journal,
+  type JournalOptions,
+  type Notice,
+  openJournal,
+} from '../../wal/journal/journal.ts'
 import type { SimulatedDisk } from './simulated-disk.ts'
 
 export const dir = '/data'

@@ -1,7 +1,7 @@
 // What an operator is shown of checkpoints, and of a log that has lost its beginning to them.
 
 import t from 'tap'
-import { describeReport, inspectLog } from '../../wal/inspect.ts'
+import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
 import { dir, smallStore } from '../faults/damaged-store.ts'
 
 const store = () => smallStore({ seed: 6, sealed: true, checkpointsAt: [20, 40, 50] })

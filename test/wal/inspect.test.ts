@@ -1,7 +1,7 @@
 // What an operator is shown.
 
 import t from 'tap'
-import { describeReport, inspectLog } from '../../wal/inspect.ts'
+import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
 import { appendEach, dir, open, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Journal, openJournal } from '../../wal/journal.ts'
+import { type Journal, openJournal } from '../../wal/journal/journal.ts'
 import { appendEach, closeByHand, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -5,7 +5,7 @@
 
 import t from 'tap'
 import type { Disk } from '../../wal/disk.ts'
-import { copyLiveLog } from '../../wal/live-copy.ts'
+import { copyLiveLog } from '../../wal/tools/live-copy.ts'
 import { appendEach, dir, open, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -5,12 +5,12 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import t from 'tap'
-import { openJournal } from '../../wal/journal.ts'
-import { lockDirectory } from '../../wal/lock.ts'
+import { openJournal } from '../../wal/journal/journal.ts'
+import { lockDirectory } from '../../wal/journal/lock.ts'
 import { dir, open } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-const journalUrl = new URL('../../wal/journal.js', import.meta.url).href
+const journalUrl = new URL('../../wal/journal/journal.js', import.meta.url).href
 const owning = `
   import { openJournal } from '${journalUrl}'
   const journal = await openJournal({ dir: process.argv[1], segmentBytes: 65536, onRecord() {} })
@@ -164,7 +164,7 @@ t.test(
 
 t.test('many processes start on a dead lock at once: one gets it, the others 75', async (t) => {
   const where = t.testdir({})
-  const lockUrl = new URL('../../wal/lock.js', import.meta.url).href
+  const lockUrl = new URL('../../wal/journal/lock.js', import.meta.url).href
   const diskUrl = new URL('../../wal/disk.js', import.meta.url).href
   const racing = `
     import { lockDirectory } from '${lockUrl}'

@@ -1,6 +1,6 @@
 // A store for tests of checkpoints: bytes in one buffer, copied whole when they are frozen.
 
-import type { PagedStore } from '../../wal/paged-store.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 
 export class MemoryStore implements PagedStore {
   readonly pageBytes: number

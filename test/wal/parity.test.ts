@@ -1,15 +1,6 @@
-// Goal:   what rots in the files of checkpoints costs nothing, though the log before them is gone:
-//         the invariants P1 to P3 of wal/parity.ts, S1 and S2 of wal/scrub.ts.
-// Method: a small store on a simulated disk, with two checkpoints and a log that begins behind the
-//         first record. One fault at a time is put into it, and the next start must hold the very
-//         same state.
-
-import { randomFillSync } from 'node:crypto'
-import t, { type Test } from 'tap'
-import { Checkpoints } from '../../wal/checkpoints.ts'
-import { blockBytes, ParityBuilder, parityFileBytes, pieceBytes } from '../../wal/parity.ts'
-import { scrubFile } from '../../wal/scrub.ts'
-import { Sidecar } from '../../wal/sidecar.ts'
+import t from 'tap'
+import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
+import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import { Fold, type Folding, type Row, startFolding } from './fold.ts'
 import { dir, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -233,67 +224,4 @@ t.test('S1: lost to parity, in memory: the next checkpoint writes it anew', asyn
   await folding.take()
   await folding.journal.close()
   t.same((await start(known, disk)).checkpoints.bad, [])
-})
-
-/** A file of random pages with its parity, on a disk of its own. */
-async function protectedFile(bytes: number): Promise<{ disk: SimulatedDisk; content: Buffer }> {
-  const disk = new SimulatedDisk(1)
-  disk.makeDirectory(dir)
-  const content = randomFillSync(Buffer.alloc(bytes))
-  const parity = Buffer.alloc(parityFileBytes(bytes))
-  const write = async (piece: Buffer, at: number) => void piece.copy(parity, at)
-  const builder = new ParityBuilder({ storeId: 'ab'.repeat(16), number: 7 }, write, () => null)
-  for (let at = 0; at < bytes; at += pieceBytes) {
-    const piece = Buffer.from(new ArrayBuffer(pieceBytes)).fill(0xff)
-    await builder.add(piece, content.copy(piece, 0, at))
-  }
-  await builder.finish()
-  disk.overwrite(`${dir}/0000000007.pages`, Buffer.from(content))
-  disk.overwrite(`${dir}/0000000007.parity`, parity)
-  return { disk, content }
-}
-
-async function rebuilds(t: Test, bytes: number): Promise<void> {
-  const { disk, content } = await protectedFile(bytes)
-  const name = `${dir}/0000000007.pages`
-  const file = { storeId: 'ab'.repeat(16), number: 7, bytes }
-  const lengths = [1, blockBytes, 3 * blockBytes, pieceBytes]
-  for (const length of lengths.filter((length) => length <= bytes)) {
-    for (const place of [0, 0.3, 0.77, 1]) {
-      const at = Math.floor(((bytes - length) * place) / blockBytes) * blockBytes
-      randomFillSync(disk.bytesOf(name), at, length)
-      const sidecar = (await Sidecar.open({ disk, dir }, file))!
-      const rebuilt = await sidecar.rebuild(at, length)
-      sidecar.close()
-      const wanted = content.subarray(at, at + rebuilt!.bytes.length)
-      if (!rebuilt!.bytes.equals(wanted)) t.fail(`${length} bytes at ${at} of ${bytes}`)
-      content.copy(disk.bytesOf(name), at, at, at + length)
-    }
-  }
-  t.pass(`${bytes} bytes`)
-}
-
-t.test('P1 P2: files of any length: any page of up to a MiB is rebuilt', async (t) => {
-  const mib = pieceBytes
-  for (const bytes of [1, 4095, 4096, 4097, mib - 1, mib, mib + 1, 3 * mib + 5000]) {
-    await rebuilds(t, bytes)
-  }
-  await rebuilds(t, 16 * mib)
-  await rebuilds(t, 33 * mib + 4097)
-})
-
-t.test('P1: blocks damaged in every column, one in each: all are rebuilt', async (t) => {
-  const bytes = 5 * pieceBytes
-  const { disk, content } = await protectedFile(bytes)
-  const damaged = disk.bytesOf(`${dir}/0000000007.pages`)
-  for (let column = 0; column < pieceBytes / blockBytes; column++) {
-    damaged[(column % 5) * pieceBytes + column * blockBytes]! ^= 1
-  }
-  const file = { storeId: 'ab'.repeat(16), number: 7, bytes }
-  const sidecar = (await Sidecar.open({ disk, dir }, file))!
-  t.ok((await sidecar.rebuild(0, bytes))!.bytes.equals(content))
-  damaged[blockBytes]! ^= 1
-  damaged[3 * pieceBytes + blockBytes]! ^= 1
-  t.equal(await sidecar.rebuild(0, bytes), null, 'two in one column')
-  sidecar.close()
 })

@@ -5,7 +5,7 @@
 //         What the next life replays is compared with what was appended and what was durable.
 
 import t, { type Test } from 'tap'
-import type { Durability, Journal } from '../../wal/journal.ts'
+import type { Durability, Journal } from '../../wal/journal/journal.ts'
 import { closeByHand, open, turn } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 import { seededRandom } from './simulated-inode.ts'

@@ -3,9 +3,9 @@
 // Method: a log of several segments on the simulated disk, damaged in many ways, one at a time.
 
 import t, { type Test } from 'tap'
-import { inspectLog } from '../../wal/inspect.ts'
-import { applyRepair, planRepair, type RepairPlan } from '../../wal/repair.ts'
-import { copyWhole } from '../../wal/whole-copy.ts'
+import { inspectLog } from '../../wal/tools/inspect.ts'
+import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair.ts'
+import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { appendEach, dir, open, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -14,7 +14,7 @@
 
 import path from 'node:path'
 import type { Disk, OpenHow } from '../../wal/disk.ts'
-import { sectorBytes } from '../../wal/format.ts'
+import { sectorBytes } from '../../wal/journal/format.ts'
 import { Inode, type SyncCopy, seededRandom } from './simulated-inode.ts'
 
 type Change = Map<string, Inode | null>

@@ -1,7 +1,7 @@
 // Each sync in flight has a descriptor of its own (Q1).
 
 import t from 'tap'
-import type { Durability } from '../../wal/journal.ts'
+import type { Durability } from '../../wal/journal/journal.ts'
 import { appendEach, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { judgeTail, tailRule } from '../../wal/tail-rule.ts'
+import { judgeTail, tailRule } from '../../wal/journal/tail-rule.ts'
 
 t.test('J6: every combination of facts about a tail: exactly one row fits', async (t) => {
   const used = new Set<unknown>()

@@ -1,0 +1,141 @@
+// agent-forum backup: copies the data directory of a node, running or not, to a place from which a
+// node can be started. The node is not asked, and does not notice.
+//
+// B1. The copy gets its name when it is whole, synced, and read back without a fault.
+// B2. It ends at one position; everything answered before the backup began is in it.
+// B3. What is there already is never written over.
+
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { counted } from '../../wal/counted.ts'
+import { realDisk, syncDirectory } from '../../wal/disk.ts'
+import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
+import { copyCheckpoint } from '../../wal/tools/checkpoint-copy.ts'
+import { inspectLog } from '../../wal/tools/inspect.ts'
+import { copyLiveLog } from '../../wal/tools/live-copy.ts'
+import { ConfigError, dataOf, helpFlag, readArgs } from '../config/arguments.ts'
+import { beginEpochAt } from '../node/epoch.ts'
+import { copySecret } from '../node/secret.ts'
+import { progressBar } from './progress-bar.ts'
+
+const backupHelp = `\
+agent-forum backup [--data DIR] --to DIR2
+
+Copies the data directory of a node, running or not, to the new directory DIR2, reads the copy
+back, and says what is in it. To restore it, start a node on DIR2, or on a copy of it.
+
+  --data DIR   the directory of the node; default: AGENT_FORUM_DATA or ./data
+  --to DIR2    where the copy goes: a new directory
+  -h, --help
+
+Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot be read or written, 76 a
+newer version wrote the data, 77 damage. Without a 0 there is no DIR2.
+`
+
+// A start of the node, or a checkpoint, moves files while they are copied; it takes moments.
+const attemptsMax = 5
+
+/** Runs the command; returns its exit code. Throws what `fail` in main.ts has a code for. */
+export async function runBackup(args: string[]): Promise<number> {
+  const wish = parse(args)
+  if (wish === null) {
+    process.stdout.write(backupHelp)
+    return 0
+  }
+  const { data, to } = wish
+  if (!isFree(to))
+    throw new ConfigError(`--to takes a new directory, and ${to} is not a free place`)
+  const unfinished = `${to}.partial`
+  if (!isFree(unfinished)) {
+    throw new ConfigError(`${unfinished} is left from a backup that was cut off; remove it`)
+  }
+  try {
+    const said = await copyWhole(data, unfinished)
+    realDisk.rename(unfinished, to)
+    syncDirectory(realDisk, dirname(resolve(to)))
+    process.stdout.write(`${to} ${said}\n`)
+    return 0
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true })
+    if (error instanceof ConfigError) throw error
+    throw storageError(`back up ${data} to ${to}`, error)
+  }
+}
+
+/** Whether nothing is there, or an empty directory. */
+function isFree(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0
+  } catch (error) {
+    return codeOf(error) === 'ENOENT'
+  }
+}
+
+/** Makes the copy at `to`; returns what is in it, as a sentence without its subject. */
+async function copyWhole(data: string, to: string): Promise<string> {
+  const { position, checkpoint } = await copyState(data, to)
+  const hasSecret = copySecret(data, to)
+  beginEpochAt(to, position)
+  const { log, error, files } = await readBack(to)
+  if (error !== null) throw error
+  if (log?.end.position !== position) throw new JournalError(74, `${to} does not read back whole`)
+  const records = log.segments.reduce((sum, segment) => sum + segment.records, 0)
+  const mebibytes = (files.reduce((sum, { size }) => sum + size, 0) / 2 ** 20).toFixed(1)
+  return (
+    `ends at position ${position}: ` +
+    (checkpoint === 0 ? '' : `a checkpoint at position ${checkpoint}, `) +
+    `${counted(records, 'record')} in ${counted(files.length, 'segment')}, ` +
+    `${mebibytes} MiB, read back without a fault` +
+    (hasSecret ? '' : '; there was no secret to copy: keep AGENT_FORUM_SECRET with it')
+  )
+}
+
+interface Copied {
+  position: number
+  /** Where the log in it is gone on from; 0: it is whole. */
+  checkpoint: number
+}
+
+async function copyState(dir: string, to: string): Promise<Copied> {
+  for (let attempt = 1; ; attempt++) {
+    mkdirSync(to, { mode: 0o700, recursive: true })
+    const bar = progressBar('copy')
+    try {
+      const manifest = await copyCheckpoint({ disk: realDisk, dir }, to)
+      const from = manifest?.position ?? 0
+      const position = copyLiveLog({ disk: realDisk, dir, to, from, onProgress: bar.at })
+      if (position === null) throw new ConfigError(`there is no log in ${dir}`)
+      return { position, checkpoint: from }
+    } catch (error) {
+      if (attempt === attemptsMax || !mayPass(error)) throw error
+      rmSync(to, { recursive: true })
+    } finally {
+      bar.stop()
+    }
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  const isDamage = error instanceof JournalError && error.exitCode === 77
+  return isDamage || codeOf((error as Error).cause ?? error) === 'ENOENT'
+}
+
+async function readBack(to: string): Promise<Awaited<ReturnType<typeof inspectLog>>> {
+  const bar = progressBar('read back')
+  try {
+    return await inspectLog(to, { onProgress: bar.at })
+  } finally {
+    bar.stop()
+  }
+}
+
+function parse(args: string[]): { data: string; to: string } | null {
+  const text = { type: 'string' } as const
+  const { values } = readArgs(
+    { args, options: { data: text, to: text, help: helpFlag } },
+    (sentence) => new ConfigError(`${sentence}; try backup --help`),
+  )
+  if (values.help) return null
+  if (values.to === undefined || values.to === '') throw new ConfigError('backup needs --to DIR2')
+  return { data: dataOf(values.data), to: join(values.to) }
+}

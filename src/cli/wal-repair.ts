@@ -1,0 +1,96 @@
+// agent-forum wal repair: makes a data directory start again that is damaged, after a full copy of
+// it. wal/tools/repair.ts has what is kept.
+//
+// R1. Nothing is changed before the copy is synced and compared.
+// R2. What is lost is said by its positions, and begins a new epoch.
+
+import { mkdirSync, readdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { realDisk } from '../../wal/disk.ts'
+import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
+import { lockDirectory } from '../../wal/journal/lock.ts'
+import { checkCheckpoints } from '../../wal/tools/checkpoint-check.ts'
+import { inspectLog } from '../../wal/tools/inspect.ts'
+import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair.ts'
+import { copyWhole } from '../../wal/tools/whole-copy.ts'
+import { ConfigError } from '../config/arguments.ts'
+import { beginEpochAt } from '../node/epoch.ts'
+import { progressBar } from './progress-bar.ts'
+
+const disk = realDisk
+
+/** Returns the exit code. Throws a ConfigError or JournalError when nothing could be done. */
+export async function repairLog(data: string, copyTo: string | undefined): Promise<number> {
+  if (copyTo === undefined) throw new ConfigError('wal repair needs --copy-to DIR2')
+  const to = resolve(copyTo)
+  if (to === resolve(data)) throw new ConfigError('--copy-to takes another directory than --data')
+  const { error } = await withBar('read', (at) => inspectLog(data, { onProgress: at }))
+  if (error === null)
+    return say(`${data} is whole: there is nothing to repair, and nothing was done`)
+  if (error.exitCode !== 77) throw error
+  const unlock = await lockDirectory(disk, data)
+  try {
+    return await repair(data, to, error)
+  } catch (thrown) {
+    throw thrown instanceof ConfigError ? thrown : storageError(`repair ${data}`, thrown)
+  } finally {
+    unlock()
+  }
+}
+
+async function repair(dir: string, to: string, error: JournalError): Promise<number> {
+  const checked = await checkCheckpoints({ disk, dir })
+  const checkpoints = checked.flatMap(({ manifest }) => (manifest === null ? [] : [manifest]))
+  const plan = await withBar('plan', async (onProgress) =>
+    planRepair({ disk, dir, checkpoints, onProgress }),
+  )
+  if (plan === null) {
+    throw new JournalError(77, `${error.finding}; nothing can be saved of it, restore a backup`)
+  }
+  makeEmpty(to)
+  await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
+  // First: cut off after it, the repair is run again; without it, positions would be given twice.
+  if (plan.known > plan.position) beginEpochAt(dir, plan.position)
+  applyRepair({ disk, dir, checkpoints: checked }, plan)
+  say(
+    `${to} holds ${dir} as it was; ${dir} ends at position ${plan.position} now and can be started`,
+  )
+  return say(describeLoss(plan))
+}
+
+function describeLoss({ position, known, start, chain }: RepairPlan): string {
+  if (known > position) {
+    const what = 'what could be read of them is in the copy'
+    return `lost: positions ${position + 1} to ${known}; ${what}`
+  }
+  if (start === 0) return 'lost: nothing that the log tells of'
+  const first = chain[0]?.first ?? position + 1
+  return `lost: nothing; what came before position ${first} is in the checkpoint at ${start}`
+}
+
+function makeEmpty(to: string): void {
+  try {
+    mkdirSync(to, { mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST' || readdirSync(to).length > 0) {
+      throw new ConfigError(`--copy-to takes a new directory: ${(error as Error).message}`)
+    }
+  }
+}
+
+async function withBar<T>(
+  what: string,
+  work: (onProgress: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  const bar = progressBar(what)
+  try {
+    return await work(bar.at)
+  } finally {
+    bar.stop()
+  }
+}
+
+function say(sentence: string): number {
+  process.stdout.write(`${sentence}\n`)
+  return 0
+}

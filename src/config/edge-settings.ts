@@ -1,0 +1,81 @@
+// Settings of who may call from where: the proxies in front, and pages of other origins.
+
+import { BlockList, isIP } from 'node:net'
+import type { TrustProxy } from '../http/client-address.ts'
+import type { CorsOrigins } from '../http/cors.ts'
+import { ConfigError } from './arguments.ts'
+import { numberOf, originOf, type Setting } from './settings.ts'
+
+/** The flags; `bare` is what a flag without a value stands for. */
+export const edgeFlags = {
+  'trust-proxy': {
+    value: '[HEADER]',
+    bare: 'xff',
+    preset: 'off',
+    help:
+      'behind a proxy: the header that names the caller, xff (X-Forwarded-For; also without a ' +
+      'value) or cf-connecting-ip',
+  },
+  'proxy-hops': {
+    value: 'N',
+    preset: '1',
+    help: 'with xff: how many proxies append to it; the caller is its N-th entry from the right',
+  },
+  'trusted-proxies': {
+    value: 'CIDRS',
+    preset: '',
+    help: 'with xff: networks of the proxies; the caller is the right-most entry in none of them',
+  },
+  cors: {
+    value: 'ORIGINS',
+    preset: '',
+    help: 'origins, between commas, whose pages may use the API from a browser; *: all',
+  },
+} as const
+
+const hopsMax = 16
+
+/** How the caller's address is found behind proxies; null: there are none. */
+export function trustProxyOf(header: Setting, hops: Setting, proxies: Setting): TrustProxy | null {
+  const count = numberOf(hops, 1, hopsMax)
+  const given = proxies.text !== '' ? proxies : count !== 1 ? hops : null
+  const which = headerOf(header)
+  if (which !== 'xff') {
+    if (given !== null) throw new ConfigError(`${given.name} needs --trust-proxy xff`)
+    return which === null ? null : { header: 'cf-connecting-ip' }
+  }
+  if (proxies.text === '') return { header: 'x-forwarded-for', hops: count }
+  if (count === 1) return { header: 'x-forwarded-for', proxies: networksOf(proxies) }
+  throw new ConfigError(`${hops.name} and ${proxies.name} exclude each other`)
+}
+
+/** It was a switch once: what a switch takes still means what it did. */
+function headerOf({ name, text }: Setting): 'xff' | 'cf-connecting-ip' | null {
+  if (text === 'xff' || text === 'cf-connecting-ip') return text
+  if (['on', 'true', '1'].includes(text)) return 'xff'
+  if (['off', 'false', '0', ''].includes(text)) return null
+  throw new ConfigError(`${name} takes xff or cf-connecting-ip, not "${text}"`)
+}
+
+function networksOf({ name, text }: Setting): BlockList {
+  const networks = new BlockList()
+  for (const part of text.split(',')) {
+    const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part.trim()) ?? []
+    const version = isIP(address)
+    const bitsMax = version === 4 ? 32 : 128
+    if (version === 0 || Number(bits ?? bitsMax) > bitsMax) {
+      throw new ConfigError(`${name} takes networks like 10.0.0.0/8,2001:db8::/32, not "${text}"`)
+    }
+    const family = version === 4 ? 'ipv4' : 'ipv6'
+    networks.addSubnet(address, Number(bits ?? bitsMax), family)
+  }
+  return networks
+}
+
+/** The origins whose pages may use the API; null: of none but the service's own. */
+export function corsOf({ name, text }: Setting): CorsOrigins | null {
+  if (text === '' || text === '*') return text === '' ? null : '*'
+  const origins = text.split(',').map((part) => originOf({ name, text: part.trim() }))
+  if (origins.includes(null)) throw new ConfigError(`${name} has an empty origin in "${text}"`)
+  return origins as string[]
+}

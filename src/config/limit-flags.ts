@@ -1,0 +1,77 @@
+// The flags that limit what callers may make the node hold. Some defaults follow from the machine.
+
+import os from 'node:os'
+import type { LoadLimits } from '../http/load.ts'
+import { openFilesMax } from '../http/open-files.ts'
+
+export interface NodeLimits {
+  load: LoadLimits
+  /** Writes stop when the process holds more. */
+  memoryBytesMax: number
+}
+
+const mib = 1024 * 1024
+const connections = connectionsPreset(openFilesMax())
+
+export const limitFlags = {
+  'connections-max': {
+    value: 'N',
+    preset: `${connections.preset}`,
+    help: 'open connections; by default seven eighths of `ulimit -n`, at most 65536',
+  },
+  'writes-max': { value: 'N', preset: '10000', help: 'answers that may wait for the log' },
+  'queue-mb': {
+    value: 'MB',
+    preset: '256',
+    help: 'bodies being received and answers waiting, together',
+  },
+  'body-timeout': {
+    value: 'S',
+    preset: '30',
+    help: 'seconds within which a request body must arrive',
+  },
+  'idle-timeout': {
+    value: 'S',
+    preset: '10',
+    help: 'seconds until --http node closes a silent connection (uWebSockets.js: about 10)',
+  },
+  'memory-mb': {
+    value: 'MB',
+    preset: `${memoryPresetMb()}`,
+    help: 'memory above which writes are refused; by default 9/10 of what is free at the start',
+  },
+} as const
+
+export type LimitFlagName = keyof typeof limitFlags
+
+/** Reads a flag as a whole number in a range, or throws what is wrong. */
+type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
+
+export function nodeLimitsOf(read: ReadNumber): NodeLimits {
+  return {
+    load: {
+      connectionsMax: read('connections-max', 1, connections.max),
+      waitingMax: read('writes-max', 1, 10_000_000),
+      queueBytesMax: read('queue-mb', 1, 1_000_000) * mib,
+      bodySeconds: read('body-timeout', 1, 3600),
+      idleSeconds: read('idle-timeout', 1, 3600),
+    },
+    memoryBytesMax: read('memory-mb', 64, 100_000_000) * mib,
+  }
+}
+
+/**
+ * How many connections may be open where so many files may: the log and webhooks need some of them,
+ * and at the limit of open files uWebSockets.js would spin.
+ */
+function connectionsPreset(filesMax: number): { preset: number; max: number } {
+  const files = Number.isNaN(filesMax) ? 10_000 : Math.min(filesMax, 10_000_000)
+  const max = Math.max(1, Math.floor((files * 15) / 16) - 32)
+  return { preset: Math.min(65_536, max, Math.floor((files * 7) / 8)), max }
+}
+
+function memoryPresetMb(): number {
+  // Node 20.13 and later know what is free here, inside a container too.
+  const free = process.availableMemory?.() ?? os.freemem()
+  return Math.max(64, Math.floor(((free + process.memoryUsage.rss()) * 0.9) / mib))
+}

@@ -1,0 +1,159 @@
+// When checkpoints are taken: after so much log since the last one, and at a clean stop when there
+// is enough to make the next start slow. wal/checkpoint/checkpoints.ts has how, state/saved.ts has
+// what.
+//
+// T1. One at a time. One that fails is tried again a minute later at the soonest.
+// T2. While one is written, nobody waits longer than a slice of it.
+
+import type { Logger } from 'pino'
+import type { BadPage } from '../../wal/checkpoint/checkpoint-reader.ts'
+import { Checkpoints, type Taken, type Target } from '../../wal/checkpoint/checkpoints.ts'
+import { type Disk, realDisk } from '../../wal/disk.ts'
+import { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
+import { inSlicesOf, type Pause } from '../../wal/pace.ts'
+import type { Config } from '../config/config.ts'
+import { logNotices } from '../ops/log.ts'
+import { type CheckpointStats, noCheckpoints } from '../ops/vitals.ts'
+import { formVersion, storesOf, whatIsFilled, whatIsSaved } from '../state/saved.ts'
+import { targetOfForm1 } from '../state/saved-form-1.ts'
+import type { State } from '../state/state.ts'
+import { Scrub } from './scrub.ts'
+
+const checkEveryMs = 1_000
+const retryAfterMs = 60_000
+const sliceMs = 1
+/** Less log than this is replayed faster than an operator can tell. */
+const bytesAtStopMin = 1 << 20
+
+export class CheckpointSchedule {
+  readonly stats: CheckpointStats = { ...noCheckpoints }
+  /** Reads their page files again and again, and mends them. */
+  readonly scrub: Scrub
+  /** What is wrong with them, until the next one is taken. */
+  #complaints: string[] = []
+  readonly #checkpoints: Checkpoints
+  readonly #log: Logger
+  /** Bytes of log between two; 0: none are taken. */
+  readonly #everyBytes: number
+  readonly #pause: Pause | undefined
+  #journal: Journal | null = null
+  #state: State | null = null
+  /** Bytes of log that were there when the newest one began. */
+  #bytesAtLast = 0
+  #notBeforeMs = 0
+  #taking: Promise<void> | null = null
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(
+    { data: dir, checkpointMb, scrubHours }: Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'>,
+    log: Logger,
+    { disk = realDisk, pause }: { disk?: Disk | undefined; pause?: Pause | undefined } = {},
+  ) {
+    this.#log = log
+    this.#everyBytes = checkpointMb * 2 ** 20
+    this.#pause = pause
+    const onNotice = logNotices(log)
+    this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+    const kept = () => this.#checkpoints.kept
+    const renew = (pages: readonly BadPage[]) => this.#renew(pages)
+    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew })
+  }
+
+  /** What an operator should know. */
+  get complaints(): string[] {
+    return [...this.#complaints, ...this.scrub.complaints]
+  }
+
+  /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
+  async load(storeId: string | null, fresh: () => State): Promise<number> {
+    const position = await this.#checkpoints.load(storeId, (form) => targetOf(fresh(), form))
+    this.stats.position = position
+    this.#complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
+    return position
+  }
+
+  /** The node has recovered: from now on they are taken. */
+  begin(journal: Journal, state: State): void {
+    this.#journal = journal
+    this.#state = state
+    this.#checkpoints.settle()
+    this.scrub.begin(this.#checkpoints.rebuilt)
+    if (this.#everyBytes === 0) return
+    this.#timer = setInterval(() => {
+      const isDue = this.#bytesSince() >= this.#everyBytes
+      if (isDue && performance.now() >= this.#notBeforeMs) this.take()
+    }, checkEveryMs).unref()
+  }
+
+  /** Takes a last one if that makes the next start faster. Nothing changes any more. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.scrub.stop()
+    await this.#taking
+    if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
+    if (this.#bytesSince() >= bytesAtStopMin) await this.take()
+  }
+
+  /** Takes one now, or waits for the one being taken. */
+  take(): Promise<void> {
+    this.#taking ??= this.#takeOne().finally(() => {
+      this.#taking = null
+    })
+    return this.#taking
+  }
+
+  /** Takes one that writes these pages anew, which memory has. Resolves to whether it is taken. */
+  async #renew(pages: readonly BadPage[]): Promise<boolean> {
+    await this.#taking
+    this.#checkpoints.renew(pages, storesOf(this.#state!))
+    const { taken } = this.stats
+    await this.take()
+    return this.stats.taken > taken
+  }
+
+  #bytesSince(): number {
+    const { bytes, replayedBytes } = this.#journal!.stats()
+    return replayedBytes + bytes - this.#bytesAtLast
+  }
+
+  async #takeOne(): Promise<void> {
+    const journal = this.#journal!
+    const state = this.#state!
+    const bytesBefore = this.#bytesSince() + this.#bytesAtLast
+    const begun = performance.now()
+    try {
+      const pause = this.#pause ?? inSlicesOf(sliceMs)
+      const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+      const beginMs = performance.now() - begun
+      const taken = await taking
+      this.#bytesAtLast = bytesBefore
+      this.#note(taken, begun, beginMs)
+    } catch (error) {
+      if (!(error instanceof JournalError)) throw error
+      this.stats.failed += 1
+      this.#complaints = [`the last checkpoint failed: ${error.message}`]
+      this.#notBeforeMs = performance.now() + retryAfterMs
+      this.#log.error({ why: error.message }, 'checkpoint_failed')
+    }
+  }
+
+  #note({ number, position, bytes }: Taken, begunMs: number, beginMs: number): void {
+    const { stats } = this
+    this.#complaints = []
+    stats.taken += 1
+    stats.position = position
+    stats.bytes = bytes
+    const doneMs = performance.now()
+    stats.ageSeconds = () => (performance.now() - doneMs) / 1000
+    stats.seconds = (doneMs - begunMs) / 1000
+    stats.beginSeconds = beginMs / 1000
+    const seconds = Number(stats.seconds.toFixed(3))
+    this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
+  }
+}
+
+/** What a checkpoint of this form fills. Every form that a released build wrote can be read. */
+function targetOf(state: State, form: number): Target {
+  return form === 1 ? targetOfForm1(state) : whatIsFilled(state)
+}

@@ -1,0 +1,166 @@
+// When page files are scrubbed (wal/checkpoint/scrub.ts): a minute after the start, and then every
+// `--scrub-hours`. Files in which the start has found damage are mended at once.
+//
+// S1. One pass at a time, slowly: it takes some MiB a second from the disk, or what half of the
+//     hours between two passes allow.
+// S2. What parity cannot mend is written anew from memory, by a checkpoint that is taken for it.
+
+import type { Logger } from 'pino'
+import { type BadPage, placesOf } from '../../wal/checkpoint/checkpoint-reader.ts'
+import { type Manifest, pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
+import { type Scrubbed, scrubFile } from '../../wal/checkpoint/scrub.ts'
+import type { Disk } from '../../wal/disk.ts'
+import { isOfSystem } from '../../wal/errors.ts'
+import { inSlicesOf, type Pause } from '../../wal/pace.ts'
+import { noScrub, type ScrubStats } from '../ops/vitals.ts'
+
+const firstAfterMs = 60_000
+const hourMs = 3_600_000
+const bytesPerMsMin = (4 * 2 ** 20) / 1000
+const sliceMs = 1
+
+export interface ScrubOptions {
+  disk: Disk
+  dir: string
+  /** Between the beginnings of two passes; 0: only what a start has found is mended. */
+  hours: number
+  log: Logger
+  pause: Pause | undefined
+  /** The manifests of the checkpoints that are kept, newest first. */
+  kept: () => readonly Manifest[]
+  /** Takes a checkpoint that writes these pages anew. Resolves to whether it is taken. */
+  renew: (pages: readonly BadPage[]) => Promise<boolean>
+}
+
+class Stopped extends Error {}
+
+export class Scrub {
+  readonly stats: ScrubStats = { ...noScrub }
+  /** Damage that is not mended yet, by page file. */
+  readonly #damaged = new Map<number, string>()
+  readonly #options: ScrubOptions
+  readonly #pause: Pause
+  #bytesPerMs = bytesPerMsMin
+  #isStopped = false
+  #running: Promise<void> = Promise.resolve()
+  /** Ends the wait of the pass. */
+  #wake: () => void = () => {}
+
+  constructor(options: ScrubOptions) {
+    this.#options = options
+    this.#pause = options.pause ?? inSlicesOf(sliceMs)
+  }
+
+  get complaints(): string[] {
+    return [...this.#damaged.values()]
+  }
+
+  /** The node has recovered, having rebuilt these pages in memory. */
+  begin(rebuilt: readonly BadPage[]): void {
+    const files = new Set(rebuilt.map(({ file }) => file))
+    for (const file of files) {
+      this.#complain(rebuilt.filter((page) => page.file === file))
+    }
+    this.#running = this.#run(files).catch((error) => {
+      if (!(error instanceof Stopped)) throw error
+    })
+  }
+
+  /** Resolves when no pass goes on. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#wake()
+    await this.#running
+  }
+
+  async #run(damaged: Iterable<number>): Promise<void> {
+    const { hours } = this.#options
+    let found = await this.#pass(damaged)
+    if (hours === 0) return
+    await this.#wait(Math.min(firstAfterMs, hours * hourMs))
+    for (;;) {
+      const begun = performance.now()
+      const files = new Set(this.#options.kept().flatMap(({ files }) => [...files.keys()]))
+      this.#bytesPerMs = Math.max(bytesPerMsMin, (2 * this.#bytes()) / (hours * hourMs))
+      found += await this.#pass(files)
+      const ended = performance.now()
+      this.stats.ageSeconds = () => (performance.now() - ended) / 1000
+      this.stats.found = found
+      found = 0
+      await this.#wait(Math.max(0, hours * hourMs - (performance.now() - begun)))
+    }
+  }
+
+  #bytes(): number {
+    const files = new Map(this.#options.kept().flatMap(({ files }) => [...files]))
+    return [...files.values()].reduce((sum, bytes) => sum + bytes, 0)
+  }
+
+  /** Returns how many damaged pages were found. */
+  async #pass(files: Iterable<number>): Promise<number> {
+    let found = 0
+    for (const file of files) {
+      const manifests = this.#options.kept().filter((manifest) => manifest.files.has(file))
+      if (manifests.length === 0) continue // removed by a checkpoint since
+      try {
+        found += await this.#scrub(file, manifests)
+      } catch (error) {
+        if (!isOfSystem(error)) throw error
+        const why = (error as Error).message
+        this.#options.log.warn({ file: pagesName(file), why }, 'scrub_failed')
+      }
+    }
+    return found
+  }
+
+  async #scrub(file: number, manifests: readonly Manifest[]): Promise<number> {
+    const { disk, dir, kept } = this.#options
+    const pace = (bytes: number) => {
+      this.stats.bytes += bytes
+      return this.#wait(bytes / this.#bytesPerMs)
+    }
+    const result = await scrubFile({ disk, dir }, manifests, file, { pause: this.#pause, pace })
+    if (!kept().some(({ files }) => files.has(file))) return 0
+    await this.#note(file, result)
+    return result.mended.length + result.lost.length
+  }
+
+  async #note(file: number, { mended, lost, newParity }: Scrubbed): Promise<void> {
+    const { log, renew } = this.#options
+    for (const { offset, bytes } of mended) {
+      log.warn({ file: pagesName(file), offset, bytes, by: 'parity' }, 'page_mended')
+    }
+    if (newParity) log.info({ file: parityName(file) }, 'parity_written')
+    this.stats.byParity += mended.length
+    if (lost.length === 0) {
+      this.#damaged.delete(file)
+      return
+    }
+    this.#complain(lost)
+    if (!(await renew(lost))) return
+    for (const { offset, bytes } of lost) {
+      log.warn({ file: pagesName(file), offset, bytes, by: 'memory' }, 'page_mended')
+    }
+    this.stats.byMemory += lost.length
+    this.#damaged.delete(file)
+  }
+
+  #complain(pages: readonly BadPage[]): void {
+    this.#damaged.set(pages[0]!.file, `damaged, and not mended yet: ${placesOf(pages)}`)
+  }
+
+  /** Throws Stopped when there is no more to wait for. */
+  async #wait(ms: number): Promise<void> {
+    if (!this.#isStopped) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms)
+        timer.unref()
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    if (this.#isStopped) throw new Stopped()
+  }
+}

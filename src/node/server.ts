@@ -1,0 +1,286 @@
+// A node: takes the data directory, listens, recovers, serves, drains, stops.
+//
+// N1. It listens while it recovers, and answers 503 `starting` until the whole log is applied.
+// N2. Stopping: no new connections, 503 for new requests, what is in flight is finished and synced.
+// N3. Webhooks that are being asked or woken when it stops are waited for; the rest is sent later.
+// N4. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
+
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
+import type { Pause } from '../../wal/pace.ts'
+import type { Service } from '../api/route.ts'
+import { routesOf } from '../api/routes.ts'
+import { ConfigError } from '../config/arguments.ts'
+import type { Config } from '../config/config.ts'
+import type { Send } from '../delivery/send.ts'
+import { apply } from '../forum/apply.ts'
+import { notableMs } from '../forum/clock.ts'
+import { type Forum, makeForum } from '../forum/forum.ts'
+import { decode } from '../forum/records.ts'
+import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
+import { hasRightKey } from '../forum/webhooks.ts'
+import type { Exchange, Listen, Listener } from '../http/exchange.ts'
+import { Gate } from '../http/gate.ts'
+import { type Availability, Edge } from '../http/handle.ts'
+import { Load } from '../http/load.ts'
+import { listenNode } from '../http/node.ts'
+import { listenUws } from '../http/uws.ts'
+import { loadBinding } from '../http/uws-binding.ts'
+import { logNotices } from '../ops/log.ts'
+import { serveOperators } from '../ops/serve.ts'
+import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
+import { State } from '../state/state.ts'
+import { Admission } from './admission.ts'
+import { CheckpointSchedule } from './checkpoints.ts'
+import { edgeOptions, publicUrlOf } from './edge-options.ts'
+import { loadEpoch } from './epoch.ts'
+import { startExpiry } from './expiry.ts'
+import { deriveKey, loadSecret } from './secret.ts'
+import { startWakeups, type Wakeups } from './wakeups.ts'
+
+/** Time for the last answers to reach their callers. */
+const lingerMs = 50
+
+export interface Node {
+  /** Where it answers. */
+  url: string
+  /** Takes a checkpoint now; resolves when it is taken, or has failed. */
+  takeCheckpoint(): Promise<void>
+  /** Drains and stops; resolves when everything is on disk. */
+  stop(): Promise<void>
+  /** Rejects when the storage fails. */
+  failed: Promise<never>
+}
+
+/** What a node stands on, where it is not this machine: tests put a node on ground that shakes. */
+export interface Ground extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
+  /** Says when work on a checkpoint has lasted long enough. */
+  pause?: Pause
+  /** Takes requests. */
+  listen?: Listen
+  /** Says when what came in is worked off (http/turn.ts). */
+  atTurnEnd?: (end: () => void) => void
+  /** Posts to webhooks. */
+  send?: Send
+  /** Where the lines of the log go, which may have to drop some. */
+  logOutput?: LogOutput
+}
+
+/** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
+export async function startNode(
+  config: Config,
+  version: string,
+  log: Logger,
+  ground: Ground = {},
+): Promise<Node> {
+  const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config, log)
+  const availability: Availability = { refusal: 'starting' }
+  const load = new Load(config.nodeLimits.load)
+  const { host, port, opsPort } = config
+  const { logOutput = allWritten } = ground
+  const edge = new Edge(routesOf(config), availability, edgeOptions(config, log, ground), load)
+  const startedAt = performance.now()
+  const about = { version, http: http.name, durability: config.durabilityName, logOutput }
+  const state = newState(config)
+  const { memoryBytesMax } = config.nodeLimits
+  const { meter } = edge
+  const checkpoints = new CheckpointSchedule(config, log, ground)
+  const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
+  Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
+  // This takes the directory at once, so a second start hears of it before it hears of the port.
+  const recovering = recover(config, vitals, checkpoints, log, ground)
+  await Promise.race([recovering, nextTurn()])
+  const onRequest = (exchange: Exchange) => edge.handle(exchange)
+  const ops =
+    opsPort === 0
+      ? null
+      : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
+  const options = { load, behindProxy: config.trustProxy !== null }
+  const listener = await orClose(recovering, '--host or --port', () =>
+    http.listen(host, port, onRequest, options),
+  )
+  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const journal = await recovering
+  const { forum, epoch } = await openForum(config, journal, vitals, log)
+  const gate = new Gate()
+  const free = () => forum.pageCache.clear()
+  const admission = new Admission({ load, gate, journal, memoryBytesMax, free })
+  forum.admission = admission
+  const unwatch = admission.start()
+  vitals.gateLength = () => gate.length
+  vitals.complaints = () => [...admission.complaints, ...checkpoints.complaints]
+  const publicUrl = publicUrlOf(config, url, log)
+  const wakeups = startWakeups(forum, config, publicUrl, ground.send)
+  const service: Service = {
+    forum,
+    publicUrl,
+    pollAfterSeconds: config.pollAfterSeconds,
+    webhooks: wakeups,
+    compat: config.compat,
+    durability: config.durabilityName,
+    version,
+    epoch,
+    uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
+  }
+  const failed = watch(journal, gate, wakeups)
+  edge.open(service, gate)
+  availability.refusal = null
+  const stopExpiry = startExpiry(forum)
+  wakeups.resume()
+  checkpoints.begin(journal, forum.state)
+  return {
+    url,
+    failed,
+    takeCheckpoint: () => checkpoints.take(),
+    async stop() {
+      stopExpiry()
+      unwatch()
+      availability.refusal = 'shutting_down'
+      listener.stop()
+      await wakeups.stop()
+      await nextTurn() // what the webhooks said is answered
+      await checkpoints.stop()
+      await journal.close()
+      await sleep(lingerMs)
+      ops?.stop()
+    },
+  }
+}
+
+/** The HTTP server under the edge: the fast one, where it runs on this Node. */
+function chooseHttp({ http }: Config, log: Logger): { name: string; listen: Listen } {
+  if (http === 'node') return { name: 'node:http', listen: listenNode }
+  const binding = loadBinding((name, reason) => log.warn({ name, reason }, 'binding_unusable'))
+  if (binding !== null) {
+    const { name, version, file } = binding
+    log.info({ name, version, file }, 'binding_loaded')
+    return { name: 'uWebSockets.js', listen: listenUws(binding) }
+  }
+  if (http === 'auto') return { name: 'node:http', listen: listenNode }
+  throw new ConfigError(
+    `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+  )
+}
+
+/** Listens; where that cannot be, gives the data directory back and says which flag to change. */
+async function orClose(
+  recovering: Promise<Journal>,
+  flag: string,
+  listen: () => Promise<Listener>,
+): Promise<Listener> {
+  try {
+    return await listen()
+  } catch (error) {
+    const journal = await recovering
+    await journal.close()
+    throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
+  }
+}
+
+/** Tells operators when the system clock is set, and when it is behind the log at a start. */
+function watchedStamps(vitals: Vitals, log: Logger): Stamps {
+  const stamps = systemStamps((ms) => {
+    if (ms < 0) vitals.clockStepsBack += 1
+    else vitals.clockStepsAhead += 1
+    log.warn({ ms: Math.abs(ms) }, ms < 0 ? 'clock_stepped_back' : 'clock_stepped_ahead')
+  })
+  vitals.clockBehindMs = () => stamps.clock.behindMs(vitals.state.now)
+  vitals.clockWarnings = () => stamps.clock.warnings(vitals.state.now)
+  const ms = vitals.clockBehindMs()
+  if (ms >= notableMs) log.warn({ ms }, 'clock_behind')
+  return stamps
+}
+
+function newState(config: Config): State {
+  const retentionMs = config.idempotencyHours * 3_600_000
+  return new State({ retentionMs, seed: randomSeed(), limits: config.limits })
+}
+
+async function recover(
+  config: Config,
+  vitals: Vitals,
+  checkpoints: CheckpointSchedule,
+  log: Logger,
+  { disk, segmentBytes }: Ground,
+): Promise<Journal> {
+  const fresh = () => {
+    vitals.state = newState(config)
+    return vitals.state
+  }
+  const begun = performance.now()
+  const journal = await openJournal({
+    dir: config.data,
+    disk,
+    segmentBytes: segmentBytes ?? config.segmentBytes,
+    durability: config.durability,
+    from: (storeId) => checkpoints.load(storeId, fresh),
+    onRecord: (position, row) => apply(vitals.state, position, decode(row)),
+    onProgress: (bytes, ofBytes) => {
+      vitals.replayed = { bytes, ofBytes }
+    },
+    onNotice: logNotices(log),
+  })
+  const { state } = vitals
+  const recovered = {
+    position: journal.position,
+    checkpoint: checkpoints.stats.position,
+    identities: state.identities.count,
+    threads: state.threads.count,
+    messages: state.messages.count,
+    seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
+  }
+  log.info(recovered, 'recovered')
+  vitals.journal = journal
+  return journal
+}
+
+/** The forum on its recovered state; a ConfigError when the secret is not the log's. */
+async function openForum(
+  config: Config,
+  journal: Journal,
+  vitals: Vitals,
+  log: Logger,
+): Promise<{ forum: Forum; epoch: string }> {
+  try {
+    const epoch = loadEpoch(config.data, journal.storeId)
+    const secret = loadSecret(config.data, config.secret)
+    const webhookKey = deriveKey(secret, 'webhook')
+    const { state } = vitals
+    const forum = makeForum({
+      state,
+      journal,
+      stamps: watchedStamps(vitals, log),
+      webhookKey,
+      ticketKey: deriveKey(secret, 'ticket'),
+      addressKey: deriveKey(secret, 'address'),
+      epochBegin: epoch.begin,
+    })
+    if (hasRightKey(forum)) return { forum, epoch: epoch.id }
+    throw new ConfigError(
+      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
+    )
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+}
+
+/** Lets answers and wakeups out as the log becomes durable; rejects when it never will again. */
+function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
+  journal.onDurable = (durable) => {
+    gate.open(durable)
+    wakeups.onDurable(durable)
+  }
+  const failed = new Promise<never>((_, reject) => {
+    journal.onFailed = (error) => {
+      gate.fail()
+      // What came in before is answered first: the process ends when this is known.
+      setImmediate(() => reject(error))
+    }
+    if (journal.failure !== null) reject(journal.failure)
+  })
+  failed.catch(() => {}) // whoever runs the node looks at it
+  return failed
+}

@@ -1,0 +1,72 @@
+// Joins the forum, which knows who is to be woken, and delivery/, which knows how: each is handed
+// what it needs of the other.
+
+import type { Config } from '../config/config.ts'
+import {
+  type AddressRules,
+  labResolve,
+  publicResolve,
+  refuseEndpoint,
+} from '../delivery/address.ts'
+import { Challenger } from '../delivery/challenge.ts'
+import { Schedule } from '../delivery/schedule.ts'
+import { createSender, type Send, timeoutMs } from '../delivery/send.ts'
+import { beginAttempt, finishAttempt, nextDueAt, takeDue } from '../forum/deliveries.ts'
+import { type Forum, timeOf } from '../forum/forum.ts'
+
+export interface Wakeups {
+  /** Why a webhook may not be at this URL, as a sentence, or null. */
+  refuseUrl(url: string): string | null
+  challenge: Challenger['ask']
+  /** Sends again what a crash cut off, and what has become due meanwhile. */
+  resume(): void
+  /** Tells how far the log is durable. */
+  onDurable(durable: number): void
+  /** Sends nothing more; resolves when what was sent has come to its end, within 5 seconds. */
+  stop(): Promise<void>
+}
+
+/** `send`: posts in place of the network. */
+export function startWakeups(
+  forum: Forum,
+  config: Config,
+  publicUrl: string,
+  send: Send = networkSend(forum, config, publicUrl),
+): Wakeups {
+  const rules = rulesOf(config, publicUrl)
+  const challenger = new Challenger(send)
+  const schedule = new Schedule(
+    {
+      now: () => timeOf(forum),
+      nextDueAt: () => nextDueAt(forum),
+      takeDue: () => takeDue(forum),
+      begin: (webhook) => beginAttempt(forum, webhook, inboxUrl(publicUrl)),
+      finish: (attempt, sent) => finishAttempt(forum, attempt, sent),
+    },
+    send,
+  )
+  return {
+    refuseUrl: (url) => refuseEndpoint(url, rules),
+    challenge: (challenge) => challenger.ask(challenge),
+    resume: () => schedule.poke(),
+    onDurable: (durable) => schedule.onDurable(durable),
+    async stop() {
+      await Promise.all([schedule.stop(), challenger.settled()])
+    },
+  }
+}
+
+/** Where a wakeup tells its receiver to poll. */
+export function inboxUrl(publicUrl: string): string {
+  return `${publicUrl}/api/notifications`
+}
+
+function rulesOf({ webhookAllowPrivate: allowPrivate }: Config, publicUrl: string): AddressRules {
+  return { allowPrivate, ownHost: new URL(publicUrl).hostname }
+}
+
+function networkSend({ stamps }: Forum, config: Config, publicUrl: string): Send {
+  const resolve = config.webhookAllowPrivate ? labResolve : publicResolve(timeoutMs)
+  const rules = rulesOf(config, publicUrl)
+  return createSender({ rules, resolve, ca: config.webhookCa, clock: () => stamps.clock.wall() })
+}

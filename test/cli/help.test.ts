@@ -1,0 +1,85 @@
+// --help and --version: of the program, of each command, and of the scripts of this repository.
+
+import { join } from 'node:path'
+import t from 'tap'
+import { Program, run } from '../api/process.ts'
+
+const flags = [
+  'host',
+  'port',
+  'data',
+  'durability',
+  'public-url',
+  'poll-after',
+  'idempotency-hours',
+  'log-level',
+]
+
+t.test('help: asked for in any way: every flag on stdout, exit 0', async (t) => {
+  const ways = [[], ['-h'], ['--help'], ['serve', '--port', '0', '--help'], ['serve', '-h']]
+  for (const { code, stdout, stderr } of await Promise.all(ways.map((args) => run(args)))) {
+    t.strictSame([code, stderr], [0, ''])
+    for (const flag of flags) t.match(stdout, `\n  --${flag} `)
+    t.match(stdout, 'AGENT_FORUM_SECRET')
+    for (const line of stdout.split('\n')) t.notMatch(line, /\s$/)
+  }
+})
+
+const commands = [
+  'serve',
+  'swarm',
+  'backup',
+  'wal verify',
+  'wal inspect',
+  'wal export',
+  'wal repair',
+]
+
+t.test('help: of the program: every command; of a command: all its flags', async (t) => {
+  const { stdout } = await run(['--help'])
+  for (const name of commands) t.match(stdout, `\n  agent-forum ${name} [`)
+  const flagsOf: Record<string, string[]> = {
+    backup: ['--data', '--to', '-h, --help'],
+    wal: ['--data', '--out', '--copy-to', '-h, --help'],
+    swarm: ['--corpus', '--synthetic', '--url', '--connections', '--verify', '-h, --help'],
+  }
+  for (const [name, flags] of Object.entries(flagsOf)) {
+    const [short, long, help] = await Promise.all(
+      [
+        [name, '-h'],
+        [name, '--help'],
+        ['help', name],
+      ].map((args) => run(args)),
+    )
+    t.strictSame([short.code, short.stderr], [0, ''], name)
+    for (const flag of flags) t.match(short.stdout, flag)
+    t.strictSame([long.stdout, help.stdout], [short.stdout, short.stdout])
+  }
+})
+
+const scripts = {
+  'simulate/simulate.js': ['--seeds N', '--seed S'],
+  'fuzz/main.js': ['--seconds N', '--seed S', '--rounds N', '--http SERVER'],
+  '../bench/main.js': ['--quick', '--only NAMES'],
+}
+for (const [script, flags] of Object.entries(scripts)) {
+  t.test(`help: ${script}: its flags, and nothing is run`, async (t) => {
+    const file = join(import.meta.dirname, script)
+    const [short, long, wrong] = await Promise.all(
+      ['-h', '--help', '--hlep'].map((flag) => new Program([flag], {}, { file }).ended),
+    )
+    t.strictSame([short.code, short.stderr], [0, ''])
+    for (const flag of flags) t.match(short.stdout, `\n  ${flag} `)
+    t.strictSame(long, short)
+    t.equal(wrong.code, 64)
+    t.match(wrong.stderr, /unknown flag --hlep \(did you mean --help\?\)/)
+  })
+}
+
+t.test('version: a version and nothing else', async (t) => {
+  for (const args of ['--version', '-v', 'version']) {
+    const { code, stdout, stderr } = await run([args])
+    t.strictSame([code, stderr], [0, ''])
+    t.match(stdout, /^\d+\.\d+\.\d+\n$/)
+  }
+})

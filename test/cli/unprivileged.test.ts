@@ -1,0 +1,90 @@
+// The command line without rights: a directory that cannot be read, a port that may not be listened
+// on, too few open files. Each ends with a sentence and its exit code, and without a stack.
+
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { startForum } from '../api/harness.ts'
+import { dataDirectory, program } from '../api/process.ts'
+
+/** Takes from root what other users lack: files whatever their modes say, low ports. */
+const withoutRights = ['setpriv', '--bounding-set=-all', '--inh-caps=-all']
+const isRoot = process.getuid?.() === 0
+const hasSetpriv = spawnSync('setpriv', ['--version']).status === 0
+// Only root needs setpriv, of util-linux, to try what others experience.
+const skip = isRoot && !hasSetpriv ? 'no setpriv here (apt-get install util-linux)' : false
+
+function run(command: readonly string[]) {
+  const [file, ...args] = command
+  const { status, stdout, stderr } = spawnSync(file, args, { encoding: 'utf8', timeout: 60_000 })
+  return { code: status, stdout, stderr }
+}
+
+const agentForum = (...args: string[]) => [
+  ...(isRoot ? withoutRights : []),
+  process.execPath,
+  program,
+  ...args,
+]
+
+/** A data directory that a node has written, and nobody may read. */
+async function unreadable(t: Test): Promise<string> {
+  const forum = await startForum(t, ['--segment-mb', '1'])
+  await forum.identity({})
+  await forum.stop()
+  chmodSync(forum.data, 0)
+  t.teardown(() => chmodSync(forum.data, 0o700))
+  return forum.data
+}
+
+t.test('data that cannot be read: any command: 74 in one sentence', { skip }, async (t) => {
+  const data = await unreadable(t)
+  const to = `${data}-copy`
+  const commands = [
+    ['wal', 'verify'],
+    ['wal', 'inspect'],
+    ['wal', 'export'],
+    ['wal', 'repair', '--copy-to', to],
+    ['backup', '--to', to],
+    ['serve', '--port', '0'],
+  ]
+  for (const command of commands) {
+    const { code, stderr } = run(agentForum(...command, '--data', data))
+    t.equal(code, 74, command.join(' '))
+    t.match(stderr, /^agent-forum: cannot [^\n]+: EACCES: permission denied[^\n]*\n$/)
+    t.notOk(existsSync(to))
+  }
+})
+
+const lowestPort = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+const anyPort = existsSync(lowestPort) && Number(readFileSync(lowestPort)) <= 80
+const skipPort = skip || (anyPort ? 'every user may listen on port 80 here' : false)
+for (const http of ['node', 'auto']) {
+  // Containers often let every user have every port.
+  t.test(`port 80 without the right: --http ${http}: 64`, { skip: skipPort }, async (t) => {
+    const args = ['--port', '80', '--http', http, '--data', dataDirectory(t)]
+    const { code, stderr } = run(agentForum('serve', ...args))
+    t.equal(code, 64)
+    t.match(stderr, /^agent-forum: this user may not listen on port 80: [^\n]+ --port\n$/)
+  })
+}
+
+/** Runs the command with at most 64 open files. */
+function limited(...args: string[]) {
+  return run(['sh', '-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, program, ...args])
+}
+
+const skipLater = process.versions.node.startsWith('20.') ? false : 'only Node 20 needs so many'
+// Later versions of Node load modules one after the other, and 64 files are enough.
+t.test('64 open files: a node: 74, and what to raise', { skip: skipLater }, async (t) => {
+  const { code, stderr } = limited('serve', '--port', '0', '--data', dataDirectory(t))
+  t.equal(code, 74)
+  t.match(stderr, /^agent-forum: too many open files; raise `ulimit -n`[^\n]*\n$/)
+})
+
+t.test('64 open files: a tool: does its work', async (t) => {
+  const forum = await startForum(t, ['--segment-mb', '1'])
+  await forum.identity({})
+  await forum.stop()
+  t.match(limited('wal', 'verify', '--data', forum.data), { code: 0, stderr: '' })
+})

@@ -1,0 +1,189 @@
+// agent-forum wal: exit codes, sentences, and what is exported.
+
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runWal } from '../../src/cli/wal-command.ts'
+import { ConfigError } from '../../src/config/arguments.ts'
+import { publishedThread, startForum } from '../api/harness.ts'
+import { dataDirectory, Program, program, run } from '../api/process.ts'
+
+const small = ['--segment-mb', '1']
+let stopped: string | null = null
+
+/** A copy of what a node leaves that has stopped: an identity, a thread, five replies. */
+async function stoppedNode(test: Test): Promise<string> {
+  stopped ??= await runOnce()
+  const data = dataDirectory(test)
+  cpSync(stopped, data, { recursive: true })
+  return data
+}
+
+async function runOnce(): Promise<string> {
+  const forum = await startForum(t, small)
+  const ana = await forum.identity({ display_name: 'ana' })
+  const thread = await publishedThread(ana, { title: 'Title', visibility: 'private' })
+  for (let n = 0; n < 5; n++) await ana.reply(thread, `reply ${n}`)
+  await forum.stop()
+  return forum.data
+}
+
+const contentsOf = (data: string) =>
+  Object.fromEntries(readdirSync(data).map((name) => [name, readFileSync(join(data, name), 'hex')]))
+
+t.test('wal export: a whole log: every record by its names, and 0', async (t) => {
+  const data = await stoppedNode(t)
+  const { code, stdout, stderr } = await run(['wal', 'export', '--data', data])
+  t.strictSame([code, stderr], [0, ''])
+  const lines = stdout.trimEnd().split('\n')
+  const records = lines.map((line) => JSON.parse(line))
+  t.same(
+    records.map(({ position }) => position),
+    [1, 2, 3, 4, 5, 6, 7],
+  )
+  t.match(records[0], { type: 'identity.created', displayName: 'ana', kind: 'guest' })
+  t.match(records[1], { type: 'thread.posted', title: 'Title', visibility: 'private', by: 0 })
+  t.match(records[6], { type: 'reply.posted', thread: 0, content: 'reply 4' })
+  const out = `${data}.ndjson`
+  const saved = await run(['wal', 'export', '--data', data, '--out', out])
+  t.match(saved, { code: 0, stdout: `${out}: 7 records, up to position 7\n` })
+  t.equal(readFileSync(out, 'utf8'), stdout)
+  t.equal(statSync(out).mode & 0o777, 0o600)
+  const again = await run(['wal', 'export', '--data', data, '--out', out])
+  t.match(again, {
+    code: 64,
+    stderr: /^agent-forum: --out takes a file that is not there yet[^\n]*\n$/,
+  })
+  t.equal(readFileSync(out, 'utf8'), stdout)
+})
+
+t.test('wal verify, wal export: one record: counted in the singular', async (t) => {
+  const forum = await startForum(t, small)
+  await forum.identity({})
+  await forum.stop()
+  const { stdout } = await run(['wal', 'verify', '--data', forum.data])
+  t.match(stdout, /^0000000001\.wal: \d+ bytes, position 1, 1 record in \d+ frames\n/)
+  const out = `${forum.data}.ndjson`
+  const exported = await run(['wal', 'export', '--data', forum.data, '--out', out])
+  t.equal(exported.stdout, `${out}: 1 record, up to position 1\n`)
+  const copied = await run(['backup', '--data', forum.data, '--to', `${forum.data}-copy`])
+  t.match(copied.stdout, /: 1 record in 1 segment, /)
+})
+
+t.test(
+  'wal export: damage in the middle: the records before it, 77, nothing changed',
+  async (t) => {
+    const data = await stoppedNode(t)
+    const log = join(data, '0000000001.wal')
+    const bytes = readFileSync(log)
+    bytes[bytes.indexOf('reply 2')]! ^= 1
+    writeFileSync(log, bytes)
+    const before = contentsOf(data)
+    const { code, stdout, stderr } = await run(['wal', 'export', '--data', data])
+    t.equal(code, 77)
+    t.equal(stdout.trimEnd().split('\n').length, 4)
+    t.match(
+      stderr,
+      /^agent-forum: 4 records, up to position 4; then .* is damaged at offset \d+, position 5: /,
+    )
+    t.same(contentsOf(data), before)
+  },
+)
+
+t.test('wal export: the reader goes away: no crash, no trace', async (t) => {
+  const data = await stoppedNode(t)
+  const program = new Program(['wal', 'export', '--data', data])
+  program.child.stdout!.destroy()
+  await once(program.child, 'exit')
+  const { code, stderr } = await program.ended
+  t.strictSame([code, stderr], [0, ''])
+})
+
+const full = '/dev/full'
+const skip = existsSync(full) ? false : `no ${full} here`
+t.test('wal export: no space for what it writes: 74 in one line', { skip }, async (t) => {
+  const data = await stoppedNode(t)
+  const command = [program, 'wal', 'export', '--data', data]
+  const stdio = ['ignore', openSync(full, 'w'), 'pipe'] as const
+  const { status, stderr } = spawnSync(process.execPath, command, { stdio: [...stdio] })
+  t.equal(status, 74)
+  t.match(stderr.toString(), /^agent-forum: cannot write to stdout: ENOSPC[^\n]*\n$/)
+})
+
+t.test('wal repair: damage in the middle: a full copy, then it starts with a prefix', async (t) => {
+  const data = await stoppedNode(t)
+  const log = join(data, '0000000001.wal')
+  const bytes = readFileSync(log)
+  bytes[bytes.indexOf('reply 2')]! ^= 1
+  writeFileSync(log, bytes)
+  const { reserve, ...before } = contentsOf(data)
+  const copy = `${data}-before`
+  const refused = await run(['wal', 'repair', '--data', data, '--copy-to', join(log, 'x')])
+  t.equal(refused.code, 64)
+  t.same(contentsOf(data), { reserve, ...before })
+  const { code, stdout, stderr } = await run(['wal', 'repair', '--data', data, '--copy-to', copy])
+  t.strictSame([code, stderr], [0, ''])
+  t.match(stdout, /ends at position 4 now and can be started\nlost: positions 5 to 7; /)
+  t.same(contentsOf(copy), before)
+  t.match(await run(['wal', 'verify', '--data', data]), { code: 0, stdout: /position 4: sealed/ })
+  t.match(await run(['serve', '--port', '0', '--data', copy]), { code: 77 })
+  const program = new Program(['serve', '--port', '0', '--data', data])
+  t.teardown(() => program.stop('SIGKILL'))
+  const { url } = await program.logged('started')
+  t.match(
+    program.log.find(({ msg }) => msg === 'recovered'),
+    { position: 4, messages: 3 },
+  )
+  const { epoch } = (await (await fetch(`${url}/api/status`)).json()) as { epoch: string }
+  t.notMatch(stdout, epoch)
+  t.equal(JSON.parse(readFileSync(join(data, 'epoch'), 'utf8')).id, epoch)
+  t.equal((await program.stop('SIGTERM')).code, 0)
+})
+
+t.test('wal repair: nothing wrong with it: nothing is done, no copy made', async (t) => {
+  const data = await stoppedNode(t)
+  const before = contentsOf(data)
+  const copy = `${data}-copy`
+  const { code, stdout } = await run(['wal', 'repair', '--data', data, '--copy-to', copy])
+  t.match([code, stdout], [0, /is whole: there is nothing to repair/])
+  t.same(contentsOf(data), before)
+  t.notOk(existsSync(copy))
+})
+
+t.test('wal: a node has the directory: each command refuses with 75', async (t) => {
+  const forum = await startForum(t, small)
+  for (const flags of [['inspect'], ['repair', '--copy-to', 'copy']]) {
+    const { code, stdout, stderr } = await run(['wal', ...flags, '--data', forum.data])
+    t.equal(code, 75, flags[0])
+    t.match(stdout + stderr, /is in use by process \d+\n$/)
+  }
+})
+
+t.test('wal: flags and commands that are not: refused in one line', async (t) => {
+  const data = dataDirectory(t)
+  for (const args of [
+    ['verify', '--out', data],
+    ['exports'],
+    ['export', '--to', data],
+    ['a', 'b'],
+    ['verfy'],
+  ]) {
+    const error = await runWal(args).then(
+      () => null,
+      (thrown: Error) => thrown,
+    )
+    t.equal(error?.constructor, ConfigError)
+    t.match(error?.message, /^[^\n]+; try wal --help$/)
+    if (args[0] === 'verfy') t.match(error?.message, '(did you mean wal verify?)')
+  }
+})

@@ -1,0 +1,18 @@
+// The tables of ARCHITECTURE.md that follow from the code.
+
+import type { AnyActorKind } from '../../src/actors/actor.ts'
+import { actorKinds } from '../../src/actors/kinds.ts'
+import { table } from './generated.ts'
+
+/** Every kind of actor: its states with their codes on disk, its context, its events. */
+export function actorTable(): string {
+  const rows = (actorKinds as readonly AnyActorKind[]).map((kind) => [
+    kind.id,
+    Object.entries(kind.codes)
+      .map(([state, number]) => `${state} ${number}`)
+      .join(', '),
+    Object.keys(kind.layout).join(', '),
+    Object.keys(kind.events).join(', '),
+  ])
+  return table(['actor', 'states, with their codes on disk', 'context', 'events'], rows)
+}

@@ -1,0 +1,87 @@
+// Which writes are let in when there is little memory, when much waits, and what operators hear.
+
+import t from 'tap'
+import { Load, unlimited } from '../../src/http/load.ts'
+import { Admission, type Memory } from '../../src/node/admission.ts'
+
+const mib = 1024 * 1024
+
+function given() {
+  const load = new Load({ ...unlimited, waitingMax: 3, queueBytesMax: 1000 })
+  const gate = { length: 0 }
+  const journal = { durable: 0 }
+  const memory: Memory = { rss: 80 * mib, heapUsed: 10 * mib, heapLimit: 100 * mib }
+  const freed = { times: 0 }
+  const free = () => {
+    freed.times += 1
+  }
+  const watched = { load, gate, journal, memoryBytesMax: 100 * mib, free }
+  const admission = new Admission(watched, () => memory)
+  return { admission, load, gate, journal, memory, freed }
+}
+
+t.test('admission: nothing is short: writes are let in, nothing to tell', async (t) => {
+  const { admission } = given()
+  admission.look(0)
+  t.equal(admission.refusal(), null)
+  t.strictSame(admission.complaints, [])
+})
+
+for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
+  const what = Object.keys(short)[0]
+  t.test(`admission: ${what} near its limit: refused until it is below again`, async (t) => {
+    const { admission, load, memory, freed } = given()
+    admission.look(0)
+    t.equal(freed.times, 0)
+    Object.assign(memory, short)
+    admission.look(0)
+    t.equal(freed.times, 1, 'what can be done without is given back')
+    t.match(admission.refusal(), { refused: 'overloaded', retryAfter: 30, detail: /memory/ })
+    t.match(admission.complaints, [/memory/])
+    t.strictSame([load.isMemoryLow, load.refused.memory], [true, 1])
+    Object.assign(memory, { rss: 99 * mib, heapUsed: 89 * mib })
+    admission.look(1)
+    t.equal(admission.refusal(), null)
+    t.notOk(load.isMemoryLow)
+  })
+}
+
+t.test('admission: as many answers wait as may: refused, and counted', async (t) => {
+  const { admission, load, gate } = given()
+  gate.length = 2
+  t.equal(admission.refusal(), null)
+  gate.length = 3
+  t.strictSame(admission.refusal(), { refused: 'overloaded' })
+  t.equal(load.refused.writes, 1)
+  t.match(admission.complaints, [/queues: full, 3 answers wait/])
+})
+
+t.test('admission: as many bytes wait as may: refused', async (t) => {
+  const { admission, load } = given()
+  load.bodyBytes = 600
+  load.answerBytes = 401
+  t.strictSame(admission.refusal(), { refused: 'overloaded' })
+  load.answerBytes = 400
+  t.equal(admission.refusal(), null)
+})
+
+t.test('admission: the disk takes long: told after a second, until it moves', async (t) => {
+  const { admission, gate, journal } = given()
+  admission.look(0)
+  gate.length = 2
+  admission.look(999)
+  t.strictSame(admission.complaints, [])
+  admission.look(5100)
+  t.match(admission.complaints, [/disk: slow, nothing became durable for 5 s, 2 wait/])
+  journal.durable = 1
+  admission.look(5200)
+  t.strictSame(admission.complaints, [])
+  t.equal(admission.refusal(), null)
+})
+
+t.test('admission: nothing waits for long: that is no slow disk', async (t) => {
+  const { admission } = given()
+  admission.look(0)
+  admission.look(60_000)
+  t.strictSame(admission.complaints, [])
+})

@@ -1,0 +1,147 @@
+// The files of checkpoints: how one gets its name, and how those that nobody needs lose it.
+
+import path from 'node:path'
+import {
+  type Disk,
+  readFully,
+  readFullyLater,
+  removeLater,
+  settled,
+  syncDirectoryLater,
+  writeAllLater,
+} from '../disk.ts'
+import { isOfSystem, isUnreadable, messageOf } from '../errors.ts'
+import {
+  decodeManifest,
+  manifestName,
+  numberIn,
+  pagesName,
+  parityName,
+  type ReadManifest,
+} from './manifest.ts'
+
+export interface Place {
+  disk: Disk
+  dir: string
+}
+
+/** Numbers of the manifests in a directory, newest first. */
+export function manifestNumbers({ disk, dir }: Place): number[] {
+  const names = disk.list(dir).filter((name) => /^\d{10}\.checkpoint$/.test(name))
+  return names.map(numberIn).sort((a, b) => b - a)
+}
+
+/** A number that no file of a checkpoint has, or had beside those that are there. */
+export function nextNumber({ disk, dir }: Place): number {
+  return Math.max(0, ...disk.list(dir).map(numberIn)) + 1
+}
+
+/** Throws what the disk throws, save for a bad sector: that is a bad manifest. */
+export function readManifest({ disk, dir }: Place, number: number): ReadManifest {
+  const file = disk.open(path.join(dir, manifestName(number)), 'read')
+  try {
+    const bytes = Buffer.alloc(disk.size(file))
+    readFully(disk, file, bytes, 0)
+    return decodeManifest(bytes, number)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return { kind: 'bad', why: messageOf(error) }
+  } finally {
+    disk.close(file)
+  }
+}
+
+/** Writes a file whole: it has its name when it is durable, and the name survives. */
+export async function writeWhole<T>(
+  { disk, dir }: Place,
+  name: string,
+  write: (file: number) => Promise<T>,
+): Promise<T> {
+  const target = path.join(dir, name)
+  const file = disk.open(`${target}.tmp`, 'create')
+  let result: T
+  try {
+    result = await write(file)
+    await settled((done) => disk.syncLater(file, done))
+  } finally {
+    disk.close(file)
+  }
+  disk.rename(`${target}.tmp`, target)
+  await syncDirectoryLater(disk, dir)
+  return result
+}
+
+export function writeManifest(place: Place, number: number, bytes: Buffer): Promise<void> {
+  return writeWhole(place, manifestName(number), (file) =>
+    writeAllLater(place.disk, file, bytes, 0),
+  )
+}
+
+/** Whether a manifest reads as it was written. */
+export async function isWritten({ disk, dir }: Place, number: number, wanted: Buffer) {
+  const file = disk.open(path.join(dir, manifestName(number)), 'read')
+  try {
+    const bytes = Buffer.alloc(wanted.length + 1)
+    const read = await readFullyLater(disk, file, bytes, 0)
+    return bytes.subarray(0, read).equals(wanted)
+  } finally {
+    disk.close(file)
+  }
+}
+
+/** Removes what a checkpoint that failed left behind, as far as the disk lets it. */
+export async function removeAttempt({ disk, dir }: Place, number: number): Promise<void> {
+  const remove = async (name: string) => {
+    await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
+    await ifPossible(removeLater(disk, path.join(dir, name)))
+  }
+  await remove(manifestName(number))
+  await ifPossible(syncDirectoryLater(disk, dir)) // a manifest never outlives its pages
+  await remove(pagesName(number))
+  await remove(parityName(number))
+}
+
+/** What is not there, or stays until the next start, does no harm: nobody reads it. */
+export async function ifPossible(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
+  }
+}
+
+/** Removes what a crash left half made. */
+export function removeUnfinished({ disk, dir }: Place): void {
+  for (const name of disk.list(dir)) {
+    if (/^\d{10}\.(checkpoint|pages|parity)\.tmp$/.test(name)) disk.remove(path.join(dir, name))
+  }
+}
+
+/**
+ * Removes older manifests than those kept, then the pages that only they named, and their parity: a
+ * manifest never outlives its pages.
+ */
+export async function removeUnneeded(
+  { disk, dir }: Place,
+  kept: ReadonlySet<number>,
+  pages: ReadonlySet<number>,
+): Promise<void> {
+  const newest = Math.max(...kept)
+  const isOld = (number: number) => number > 0 && number <= newest
+  const names = disk.list(dir)
+  const remove = async (unneeded: string[]) => {
+    for (const name of unneeded) await removeLater(disk, path.join(dir, name))
+    if (unneeded.length > 0) await syncDirectoryLater(disk, dir)
+  }
+  await remove(
+    names.filter(
+      (name) => /\.checkpoint$/.test(name) && isOld(numberIn(name)) && !kept.has(numberIn(name)),
+    ),
+  )
+  await remove(
+    names.filter(
+      (name) =>
+        /\.(?:pages|parity)$/.test(name) && isOld(numberIn(name)) && !pages.has(numberIn(name)),
+    ),
+  )
+}

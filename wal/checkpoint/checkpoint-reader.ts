@@ -1,0 +1,298 @@
+// Fills stores with what a checkpoint saved: long reads straight to where the pages will stay. A
+// page that is damaged, cut off or on a bad sector is rebuilt from the parity of its file.
+
+import path from 'node:path'
+import { crc32 } from 'node:zlib'
+import { type Disk, readFully } from '../disk.ts'
+import { isUnreadable } from '../errors.ts'
+import type { Pause } from '../pace.ts'
+import { type Manifest, pagesName } from './manifest.ts'
+import type { Filled, PageTable } from './paged-store.ts'
+import { pieceBytes } from './parity.ts'
+import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
+
+const readBytesMax = 4 * 1024 * 1024
+const readLaterBytesMin = 256 * 1024
+/** Most of the work is to copy into memory that is new: three take 60 % of the time of one. */
+const readsInFlight = 3
+/** At least the longest page. */
+const verifyBytesMax = pieceBytes
+const placesMax = 8
+
+/** Why a checkpoint cannot be used: another one, and more of the log, may do. */
+export class BadCheckpoint extends Error {}
+
+/** A page that is not as it was written, and where it lies. */
+export interface BadPage {
+  store: string
+  page: number
+  /** The number of its page file. */
+  file: number
+  offset: number
+  bytes: number
+  /** As it was written. */
+  crc: number
+}
+
+export interface ReadOptions {
+  disk: Disk
+  dir: string
+  /** Asked after every read. */
+  pause: Pause
+}
+
+export interface PagesRead {
+  /** In memory; the files are as they were. */
+  rebuilt: BadPage[]
+  /** Zeros stand for them. */
+  lost: BadPage[]
+}
+
+/**
+ * Fills the stores with all that is good or can be rebuilt. Throws BadCheckpoint when they do not
+ * fit the manifest, and what the disk throws.
+ */
+export async function readPages(
+  manifest: Manifest,
+  stores: ReadonlyMap<string, Filled>,
+  options: ReadOptions,
+): Promise<PagesRead> {
+  for (const [name, store] of stores) {
+    const table = manifest.tables.get(name)
+    if (table === undefined) throw new BadCheckpoint(`it has no ${name}`)
+    if (table.pageBytes !== store.pageBytes) throw new BadCheckpoint(`${name} has other pages`)
+    checkPlaces(manifest, table)
+    store.fill(table.bytes)
+  }
+  const files = new PageFiles(options)
+  const sidecars = new Sidecars(options, manifest)
+  const found: PagesRead = { rebuilt: [], lost: [] }
+  const runs = runsOf(manifest, stores)
+  const readers = Array.from({ length: readsInFlight }, async () => {
+    try {
+      await readRuns(runs, files, sidecars, found, options.pause)
+    } catch (error) {
+      runs.return() // the others need not go on
+      throw error
+    }
+  })
+  const ends = await Promise.allSettled(readers)
+  files.close()
+  await sidecars.close()
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return found
+}
+
+/** Pages that lie together, on disk and in memory. */
+interface PageRun {
+  store: string
+  table: PageTable
+  page: number
+  count: number
+  room: Uint8Array
+}
+
+function* runsOf(
+  manifest: Manifest,
+  stores: ReadonlyMap<string, Filled>,
+): Generator<PageRun, void> {
+  for (const [name, store] of stores) {
+    const table = manifest.tables.get(name)!
+    for (let page = 0; page < table.pages; ) {
+      const room = store.room(page)
+      const count = pagesTogether(table, page, Math.min(room.length, readBytesMax))
+      const bytes = bytesOfRun(table, page, count)
+      yield { store: name, table, page, count, room: room.subarray(0, bytes) }
+      page += count
+    }
+  }
+}
+
+/** Several of these share the runs: while one waits for the disk, another checks what it read. */
+async function readRuns(
+  runs: Generator<PageRun, void>,
+  files: PageFiles,
+  sidecars: Sidecars,
+  found: PagesRead,
+  pause: Pause,
+): Promise<void> {
+  for (let next = runs.next(); !next.done; next = runs.next()) {
+    const run = next.value
+    const reading = files.read(run.table.files[run.page]!, run.table.offsets[run.page]!, run.room)
+    const isRead = typeof reading === 'boolean' ? reading : await reading
+    if (!isRead) await readSingly(run, files)
+    for (const bad of badPages(run)) {
+      const room = pageOf(run, bad.page)
+      const rebuilt = await sidecars.rebuild(bad)
+      if (rebuilt !== null) room.set(rebuilt.page)
+      else room.fill(0)
+      found[rebuilt === null ? 'lost' : 'rebuilt'].push(bad)
+    }
+    const pausing = pause()
+    if (pausing !== null) await pausing
+  }
+}
+
+/** Reads back the pages that lie in one file, while others go on. Returns those that are bad. */
+export async function verifyPages(
+  manifest: Manifest,
+  number: number,
+  options: ReadOptions,
+): Promise<BadPage[]> {
+  const files = new PageFiles(options)
+  const buffer = Buffer.allocUnsafeSlow(verifyBytesMax)
+  const found: BadPage[] = []
+  try {
+    for (const [store, table] of manifest.tables) {
+      checkPlaces(manifest, table)
+      for (let page = 0; page < table.pages; ) {
+        const count = pagesTogether(table, page, verifyBytesMax)
+        if (table.files[page] === number) {
+          const room = buffer.subarray(0, bytesOfRun(table, page, count))
+          const run = { store, table, page, count, room }
+          if (!(await files.readLater(number, table.offsets[page]!, room))) {
+            await readSingly(run, files)
+          }
+          found.push(...badPages(run))
+        }
+        page += count
+        const pausing = options.pause()
+        if (pausing !== null) await pausing
+      }
+    }
+    return found
+  } finally {
+    files.close()
+  }
+}
+
+/** The pages of a manifest that lie in one file. */
+export function pagesIn({ tables }: Manifest, number: number): BadPage[] {
+  return Array.from(tables).flatMap(([store, table]) =>
+    Array.from(table.files.keys())
+      .filter((page) => table.files[page] === number)
+      .map((page) => placeOf(store, table, page)),
+  )
+}
+
+/** Where pages lie, for a sentence: `0000000007.pages at offsets 0 and 8192`. */
+export function placesOf(pages: readonly BadPage[]): string {
+  const shown = pages.slice(0, placesMax)
+  const byFile = new Map<number, number[]>()
+  for (const { file, offset } of shown) byFile.set(file, [...(byFile.get(file) ?? []), offset])
+  const places = Array.from(byFile, ([file, offsets]) => {
+    const where = offsets.length > 1 ? 'offsets' : 'offset'
+    return `${pagesName(file)} at ${where} ${listed(offsets.sort((a, b) => a - b))}`
+  })
+  const more = pages.length - shown.length
+  return listed(more > 0 ? [...places, `${more} more`] : places)
+}
+
+/** Why a checkpoint with these pages cannot be used. */
+export function beyondParity(lost: readonly BadPage[]): string {
+  const what = lost.length === 1 ? 'a page is damaged' : 'pages are damaged'
+  return `${what} beyond what parity can rebuild: ${placesOf(lost)}`
+}
+
+function listed(parts: (string | number)[]): string {
+  return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+}
+
+function bytesOfRun(table: PageTable, page: number, count: number): number {
+  return (count - 1) * table.pageBytes + table.lengthOf(page + count - 1)
+}
+
+function pageOf({ table, page, room }: PageRun, wanted: number): Uint8Array {
+  const from = (wanted - page) * table.pageBytes
+  return room.subarray(from, from + table.lengthOf(wanted))
+}
+
+/** Which pages of a run, read into its room, are not as they were written. */
+function badPages(run: PageRun): BadPage[] {
+  const { store, table, page: first, count } = run
+  const bad: BadPage[] = []
+  for (let page = first; page < first + count; page++) {
+    if (crc32(pageOf(run, page)) !== table.crcs[page]) bad.push(placeOf(store, table, page))
+  }
+  return bad
+}
+
+function placeOf(store: string, table: PageTable, page: number): BadPage {
+  const [file, offset, crc] = [table.files[page]!, table.offsets[page]!, table.crcs[page]!]
+  return { store, page, file, offset, bytes: table.lengthOf(page), crc }
+}
+
+/** Reads each page of a run by itself; zeros stand for what cannot be read. */
+async function readSingly(run: PageRun, files: PageFiles): Promise<void> {
+  const { table, page: first, count } = run
+  for (let page = first; page < first + count; page++) {
+    const room = pageOf(run, page)
+    const isRead = await files.readLater(table.files[page]!, table.offsets[page]!, room)
+    if (!isRead) room.fill(0)
+  }
+}
+
+/** How many pages from `page` on lie behind each other in one file, within `bytesMax`. */
+function pagesTogether(table: PageTable, page: number, bytesMax: number): number {
+  const { files, offsets, pageBytes, pages } = table
+  let count = 1
+  while (
+    page + count < pages &&
+    files[page + count] === files[page] &&
+    offsets[page + count] === offsets[page]! + count * pageBytes &&
+    (count + 1) * pageBytes <= bytesMax
+  ) {
+    count++
+  }
+  return count
+}
+
+/** A manifest whose crc is right does not name what is not there, unless it was made by a fault. */
+function checkPlaces({ files }: Manifest, table: PageTable): void {
+  for (let page = 0; page < table.pages; page++) {
+    const number = table.files[page]!
+    if (table.offsets[page]! + table.lengthOf(page) <= (files.get(number) ?? 0)) continue
+    throw new BadCheckpoint(`it names a page outside of ${pagesName(number)}`)
+  }
+}
+
+/** Page files, opened when they are first read. One that is gone reads like one that is empty. */
+class PageFiles {
+  readonly #options: ReadOptions
+  readonly #open = new Map<number, number | null>()
+
+  constructor(options: ReadOptions) {
+    this.#options = options
+  }
+
+  /** Whether `into` could be filled. What is short is read at once, which is faster. */
+  read(number: number, offset: number, into: Uint8Array): boolean | Promise<boolean> {
+    if (into.length >= readLaterBytesMin) return this.readLater(number, offset, into)
+    const file = this.#file(number)
+    try {
+      return file !== null && readFully(this.#options.disk, file, into, offset) === into.length
+    } catch (error) {
+      if (isUnreadable(error)) return false
+      throw error
+    }
+  }
+
+  async readLater(number: number, offset: number, into: Uint8Array): Promise<boolean> {
+    const file = this.#file(number)
+    return file !== null && readWhole(this.#options.disk, file, into, offset)
+  }
+
+  #file(number: number): number | null {
+    let file = this.#open.get(number)
+    if (file === undefined) {
+      const { disk, dir } = this.#options
+      file = openIfThere(disk, path.join(dir, pagesName(number)))
+      this.#open.set(number, file)
+    }
+    return file
+  }
+
+  close(): void {
+    for (const file of this.#open.values()) if (file !== null) this.#options.disk.close(file)
+  }
+}

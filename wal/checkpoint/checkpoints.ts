@@ -1,0 +1,295 @@
+// The checkpoints of a directory: takes them, keeps two, and finds the newest good one at a start.
+//
+//   take: freeze ─▶ pages and their parity written, synced ─▶ log synced up to `position`
+//         ─▶ manifest.tmp, synced ─▶ renamed, directory synced ─▶ read back
+//         ─▶ what no kept one needs is removed
+//
+// C1. A manifest has its name only when all it names is durable, the log up to its position too.
+// C2. Two are kept, and the log since the older one. Nothing is removed before the new one is
+//     read back and found as written.
+// C3. The manifest of a checkpoint that cannot be used is put aside, never removed, and only after
+//     the start has succeeded without it: a start that is refused changes nothing. Its pages go
+//     when no kept manifest names them.
+//     A page that was rebuilt is mended in its file by the scrub (scrub.ts), after the start.
+// C4. A checkpoint that fails leaves things as they were; the next one has another number.
+
+import path from 'node:path'
+import { type Disk, syncDirectory } from '../disk.ts'
+import { isOfSystem, messageOf, storageError } from '../errors.ts'
+import type { Journal, Notice } from '../journal/journal.ts'
+import { inSlicesOf, type Pause } from '../pace.ts'
+import {
+  isWritten,
+  nextNumber,
+  type Place,
+  removeAttempt,
+  removeUnfinished,
+  removeUnneeded,
+  writeManifest,
+  writeWhole,
+} from './checkpoint-files.ts'
+import {
+  BadCheckpoint,
+  type BadPage,
+  beyondParity,
+  placesOf,
+  readPages,
+  verifyPages,
+} from './checkpoint-reader.ts'
+import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
+import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
+import {
+  encodeManifest,
+  type Manifest,
+  manifestName,
+  packFacts,
+  pagesName,
+  parityName,
+  unpackFacts,
+  unpackRows,
+} from './manifest.ts'
+import {
+  Bytes,
+  type Filled,
+  liveBytes,
+  type Rows,
+  type Stores,
+  soilSparseFiles,
+} from './paged-store.ts'
+import { Sidecar } from './sidecar.ts'
+
+const keptCount = 2
+const readSliceMs = 4
+
+export interface CheckpointsOptions {
+  disk: Disk
+  dir: string
+  /** The newest form of state that the caller can read. */
+  form: number
+  onNotice: (notice: Notice) => void
+}
+
+/** What is filled at a start; thrown away when the checkpoint turns out bad. */
+export interface Target {
+  stores: Stores
+  rows: Rows
+  /** Called when the stores are filled. */
+  restore: (facts: unknown) => void
+}
+
+/** What is saved: what the log folds to, up to its last record. */
+export interface Source {
+  journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
+  facts: unknown
+  stores: Stores
+  rows: Rows
+  pause: Pause
+}
+
+export interface Taken {
+  number: number
+  position: number
+  /** Bytes of pages that were written: what had changed. */
+  bytes: number
+}
+
+export class Checkpoints {
+  /** Those that cannot be used, and why. */
+  readonly bad: BadManifest[] = []
+  /** Pages that `load` rebuilt in memory; their files are as they were. */
+  rebuilt: readonly BadPage[] = []
+  readonly #options: CheckpointsOptions
+  readonly #place: Place
+  /** Newest first. */
+  #kept: Manifest[] = []
+  #next = 1
+
+  constructor(options: CheckpointsOptions) {
+    this.#options = options
+    this.#place = options
+  }
+
+  /** Newest first. */
+  get kept(): readonly Manifest[] {
+    return this.#kept
+  }
+
+  /** Where the newest one stands in the log; 0: there is none. */
+  get position(): number {
+    return this.#kept[0]?.position ?? 0
+  }
+
+  /**
+   * Fills what `fresh` made last, for the form that the checkpoint has, from the newest one that
+   * is good, and returns its position; 0 when there is none, and then it is empty. `storeId` is
+   * the log's; null: there is no log.
+   * Throws JournalError 74 when the disk fails, 76 for a newer format, 77 for one of another store.
+   * Changes no file.
+   */
+  async load(storeId: string | null, fresh: (form: number) => Target): Promise<number> {
+    try {
+      this.#next = nextNumber(this.#place)
+      const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
+      this.bad.push(...bad)
+      while (good.length > 0) {
+        if (await this.#fill(good[0]!, fresh(good[0]!.form))) break
+        good.shift()
+      }
+      this.#kept = good.slice(0, keptCount)
+    } catch (error) {
+      throw isOfSystem(error)
+        ? storageError(`read checkpoints in ${this.#place.dir}`, error)
+        : error
+    }
+    if (this.#kept.length > 0) return this.position
+    if (this.bad.length > 0) refuseWithoutLog(this.#place, this.bad)
+    fresh(this.#options.form)
+    return 0
+  }
+
+  /** The start has succeeded: puts bad ones aside, and removes what a crash left half made. */
+  settle(): void {
+    const { disk, dir } = this.#place
+    try {
+      removeUnfinished(this.#place)
+      for (const { name, why } of this.bad) {
+        disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
+        this.#options.onNotice({
+          event: 'checkpoint_put_aside',
+          level: 'warn',
+          checkpoint: name,
+          why,
+        })
+      }
+      for (const { file, offset } of this.rebuilt) {
+        this.#options.onNotice({
+          event: 'page_rebuilt',
+          level: 'warn',
+          file: pagesName(file),
+          offset,
+        })
+      }
+      syncDirectory(disk, dir)
+    } catch (error) {
+      throw storageError(`put checkpoints aside in ${dir}`, error)
+    }
+  }
+
+  /**
+   * Takes one of the state as it is now. Rejects with JournalError 74 when the disk fails or is
+   * full; then nothing has changed. One at a time.
+   */
+  async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
+    const { position, storeId } = journal
+    const { form } = this.#options
+    const number = this.#next++
+    const frozen = freezeAll(stores, this.#kept[0]?.tables ?? new Map())
+    for (const source of rows.values()) source.freeze()
+    const packed = packFacts(facts)
+    let saved: Manifest | null = null
+    let live = new Map<number, number>()
+    try {
+      const { tables, bytes } = await this.#writePages({ number, storeId }, frozen, rows, pause)
+      const files = new Map(this.#kept[0]?.files).set(number, bytes)
+      live = await liveBytes(tables.values(), pause)
+      for (const file of files.keys()) if (!live.has(file)) files.delete(file)
+      const manifest = { number, storeId, position, form, facts: packed, tables, files }
+      await this.#verify(manifest, bytes, pause)
+      await journal.sync()
+      await this.#writeManifest(manifest)
+      saved = manifest
+      this.#kept = [manifest, ...this.#kept].slice(0, keptCount)
+      return { number, position, bytes }
+    } catch (error) {
+      await removeAttempt(this.#place, number)
+      const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
+      throw isNoBug ? storageError(`take a checkpoint in ${this.#place.dir}`, error) : error
+    } finally {
+      for (const { store } of frozen.values()) store.thaw(saved !== null)
+      for (const source of rows.values()) source.thaw()
+      if (saved !== null) {
+        await soilSparseFiles(saved, live, stores, pause)
+        await this.#removeUnneeded(journal)
+      }
+    }
+  }
+
+  async #fill(manifest: Manifest, { stores, rows, restore }: Target): Promise<boolean> {
+    const packed = new Map(Array.from(rows.keys(), (name) => [name, new Bytes(rowPageBytes)]))
+    try {
+      const pause = inSlicesOf(readSliceMs)
+      const filled = new Map<string, Filled>([...stores, ...packed])
+      const { rebuilt, lost } = await readPages(manifest, filled, { ...this.#place, pause })
+      if (lost.length > 0) throw new BadCheckpoint(beyondParity(lost))
+      this.rebuilt = rebuilt
+    } catch (error) {
+      if (!(error instanceof BadCheckpoint)) throw error
+      this.bad.push({ name: manifestName(manifest.number), why: error.message })
+      return false
+    }
+    for (const [name, source] of rows) source.fill(unpackRows(packed.get(name)!.bytes))
+    restore(unpackFacts(manifest.facts))
+    return true
+  }
+
+  #writePages(
+    { number, storeId }: { number: number; storeId: string },
+    frozen: Map<string, FrozenStore>,
+    rows: Rows,
+    pause: Pause,
+  ) {
+    const { disk } = this.#place
+    return writeWhole(this.#place, pagesName(number), (file) =>
+      writeWhole(this.#place, parityName(number), (parityFile) =>
+        writePages(frozen, rows, { disk, file, parityFile, number, storeId, pause }),
+      ),
+    )
+  }
+
+  /** Reads back what was written. */
+  async #verify(manifest: Manifest, bytes: number, pause: Pause): Promise<void> {
+    const { number, storeId } = manifest
+    const bad = await verifyPages(manifest, number, { ...this.#place, pause })
+    if (bad.length > 0) throw new BadCheckpoint(`${placesOf(bad)} does not read as it was written`)
+    const sidecar = await Sidecar.open(this.#place, { storeId, number, bytes })
+    const isWhole = await sidecar?.isWhole()
+    sidecar?.close()
+    if (!isWhole) throw new BadCheckpoint(`${parityName(number)} does not read as it was written`)
+  }
+
+  async #writeManifest(manifest: Manifest): Promise<void> {
+    const { number } = manifest
+    const bytes = encodeManifest(manifest)
+    await writeManifest(this.#place, number, bytes)
+    if (await isWritten(this.#place, number, bytes)) return
+    throw new BadCheckpoint(`${manifestName(number)} does not read as it was written`)
+  }
+
+  /**
+   * Has the next checkpoint write pages anew that are damaged where they lie: memory has them. Not
+   * while one is taken.
+   */
+  renew(pages: readonly BadPage[], stores: Stores): void {
+    const newest = this.#kept[0]
+    for (const { store, page, file, offset } of pages) {
+      const table = newest?.tables.get(store)
+      if (table?.files[page] === file && table.offsets[page] === offset) {
+        stores.get(store)?.soil(page)
+      }
+    }
+  }
+
+  // What cannot be removed now is tried again after the next one.
+  async #removeUnneeded(journal: Source['journal']): Promise<void> {
+    const numbers = new Set(this.#kept.map(({ number }) => number))
+    const pages = new Set(this.#kept.flatMap(({ files }) => [...files.keys()]))
+    try {
+      await removeUnneeded(this.#place, numbers, pages)
+      const older = this.#kept[keptCount - 1]
+      if (older !== undefined) await journal.dropBefore(older.position)
+    } catch (error) {
+      const why = messageOf(error)
+      this.#options.onNotice({ event: 'checkpoint_leftovers', level: 'warn', why })
+    }
+  }
+}

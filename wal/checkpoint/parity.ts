@@ -1,0 +1,163 @@
+// The parity of a page file, in a file of its own beside it: from this and the rest of the page
+// file any part that is damaged or cannot be read is rebuilt. Numbers are little endian.
+//
+//   0000000007.pages     │ piece 0 │ piece 1 │ … │ piece 15 │ piece 16 │ …    1 MiB each
+//                        └────────── stripe 0 ──────────────┘└─ stripe 1
+//   0000000007.parity    │ header │ 0 ⊕ 1 ⊕ … ⊕ 15 │ 16 ⊕ … │ crcs of data │ crcs of parity │
+//
+//    0  8  magic 89 'P' 'A' 'R' 0d 0a 1a 0a
+//    8  4  format version
+//   12  4  crc32 of all other bytes of the header, and of the crcs
+//   16  8  length of the page file
+//   24  4  its number
+//   32 16  the store's id
+//   48 16  zeros
+//
+// A column is the blocks of 4 KiB at one offset of all pieces of a stripe, with the parity block
+// that is their XOR. Each block, of data and of parity, has a crc.
+//
+// P1. Any one block of a column is rebuilt from the others.
+// P2. A page is no longer than a piece, and one that touches a column twice does not occur: a page
+//     of a whole MiB begins with a block. So any one page of a stripe is rebuilt. (Page files of
+//     the builds before this one may have such pages: of those all blocks but the outermost.)
+// P3. The manifest has the last word: what is rebuilt must have the crc that it has of the page.
+
+import { crc32 } from 'node:zlib'
+import type { Pause } from '../pace.ts'
+
+export const pieceBytes = 1024 * 1024
+export const blockBytes = 4096
+export const parityHeaderBytes = 64
+const parityVersion = 1
+const magic = Buffer.from('895041520d0a1a0a', 'hex')
+const crcAt = 12
+export const piecesPerStripe = 16
+const blocksPerPiece = pieceBytes / blockBytes
+const blocksPerStripe = piecesPerStripe * blocksPerPiece
+const stripeBytes = piecesPerStripe * pieceBytes
+const crcBytes = 4
+/** Worked on between two pauses: about 0.03 ms. */
+const sliceBytes = 64 * 1024
+
+/** A page file, as its manifest knows it. */
+export interface PageFile {
+  storeId: string
+  number: number
+  bytes: number
+}
+
+export function parityBytesOf(fileBytes: number): number {
+  const whole = Math.floor(fileBytes / stripeBytes)
+  return whole * pieceBytes + Math.min(fileBytes - whole * stripeBytes, pieceBytes)
+}
+
+/** Length of the parity file of a page file. */
+export function parityFileBytes(fileBytes: number): number {
+  const parityBytes = parityBytesOf(fileBytes)
+  return parityHeaderBytes + parityBytes + (blocksOf(fileBytes) + blocksOf(parityBytes)) * crcBytes
+}
+
+export function blocksOf(bytes: number): number {
+  return Math.ceil(bytes / blockBytes)
+}
+
+/** The parity block that a block of data counts into. */
+export function columnOf(block: number): number {
+  return Math.floor(block / blocksPerStripe) * blocksPerPiece + (block % blocksPerPiece)
+}
+
+/** The blocks of data of a column, in a file of so many blocks. */
+export function blocksIn(column: number, blocks: number): number[] {
+  const first = Math.floor(column / blocksPerPiece) * blocksPerStripe + (column % blocksPerPiece)
+  const all = Array.from({ length: piecesPerStripe }, (_, i) => first + i * blocksPerPiece)
+  return all.filter((block) => block < blocks)
+}
+
+export function encodeParityHeader({ storeId, number, bytes }: PageFile, crcs: Buffer): Buffer {
+  const header = Buffer.alloc(parityHeaderBytes)
+  magic.copy(header)
+  header.writeUInt32LE(parityVersion, 8)
+  header.writeBigUInt64LE(BigInt(bytes), 16)
+  header.writeUInt32LE(number, 24)
+  header.write(storeId, 32, 16, 'hex')
+  const crc = crc32(crcs, crc32(header.subarray(crcAt + 4), crc32(header.subarray(0, crcAt))))
+  header.writeUInt32LE(crc, crcAt)
+  return header
+}
+
+/** Takes the bytes of a page file as they are written, and writes its parity. */
+export class ParityBuilder {
+  readonly #file: Omit<PageFile, 'bytes'>
+  readonly #write: (bytes: Buffer, at: number) => Promise<void>
+  readonly #pause: Pause
+  readonly #stripe = Buffer.allocUnsafeSlow(pieceBytes)
+  readonly #dataCrcs: Buffer[] = []
+  readonly #parityCrcs: Buffer[] = []
+  #bytes = 0
+
+  /** `write` writes to the parity file. */
+  constructor(
+    file: Omit<PageFile, 'bytes'>,
+    write: (bytes: Buffer, at: number) => Promise<void>,
+    pause: Pause,
+  ) {
+    this.#file = file
+    this.#write = write
+    this.#pause = pause
+  }
+
+  /**
+   * Takes the next piece, the first `length` bytes of a buffer of a whole piece that begins its
+   * ArrayBuffer; only the last piece may be shorter. Overwrites the rest with zeros.
+   */
+  async add(piece: Buffer, length: number): Promise<void> {
+    piece.fill(0, length)
+    const isFirst = this.#bytes % stripeBytes === 0
+    const crcs = Buffer.allocUnsafe(blocksOf(length) * crcBytes)
+    for (let at = 0; at < pieceBytes; at += sliceBytes) {
+      const slice = piece.subarray(at, at + sliceBytes)
+      if (isFirst) this.#stripe.set(slice, at)
+      else if (at < length) xorWords(this.#stripe, piece, at)
+      if (at < length) writeCrcs(piece.subarray(at, Math.min(length, at + sliceBytes)), crcs, at)
+      const pausing = this.#pause()
+      if (pausing !== null) await pausing
+    }
+    this.#dataCrcs.push(crcs)
+    this.#bytes += length
+    if (this.#bytes % stripeBytes === 0) await this.#endStripe(pieceBytes)
+  }
+
+  /** Resolves when all is written; nothing is synced. */
+  async finish(): Promise<void> {
+    const open = this.#bytes % stripeBytes
+    if (open > 0) await this.#endStripe(Math.min(open, pieceBytes))
+    const crcs = Buffer.concat([...this.#dataCrcs, ...this.#parityCrcs])
+    await this.#write(crcs, parityHeaderBytes + parityBytesOf(this.#bytes))
+    await this.#write(encodeParityHeader({ ...this.#file, bytes: this.#bytes }, crcs), 0)
+  }
+
+  async #endStripe(length: number): Promise<void> {
+    const parity = this.#stripe.subarray(0, length)
+    const crcs = Buffer.allocUnsafe(blocksOf(length) * crcBytes)
+    writeCrcs(parity, crcs, 0)
+    const at = this.#parityCrcs.length * pieceBytes
+    this.#parityCrcs.push(crcs)
+    await this.#write(parity, parityHeaderBytes + at)
+  }
+}
+
+/** XORs one slice of `from` into the same place of `into`; eight bytes at a time: 0.1 ms a MiB. */
+function xorWords(into: Buffer, from: Buffer, at: number): void {
+  const words = sliceBytes / 8
+  const target = new BigUint64Array(into.buffer, into.byteOffset + at, words)
+  const source = new BigUint64Array(from.buffer, from.byteOffset + at, words)
+  for (let i = 0; i < words; i++) target[i]! ^= source[i]!
+}
+
+/** Writes the crc of each block of `bytes`, which begin at `at` of their piece. */
+function writeCrcs(bytes: Buffer, crcs: Buffer, at: number): void {
+  for (let from = 0; from < bytes.length; from += blockBytes) {
+    const crc = crc32(bytes.subarray(from, from + blockBytes))
+    crcs.writeUInt32LE(crc, ((at + from) / blockBytes) * crcBytes)
+  }
+}

@@ -1,0 +1,167 @@
+// Scrubs a page file: reads all of it and its parity, and mends what has rotted, long before a
+// start would need it.
+//
+//   file and parity agree ──▶ good
+//   they do not ──▶ each page is compared with its crc in the manifests
+//                     damaged, and parity can rebuild it ──▶ its blocks are written in place
+//                     damaged beyond that ──▶ lost here: who has it in memory saves it anew
+//               ──▶ the parity is written anew, unless something is lost
+//
+// S1. What is written in place has the crc that the manifest has of it (parity.ts, P3). Those bytes
+//     were damaged before, so a crash in the middle of it makes nothing worse.
+// S2. New parity is made only when every page is good, and takes the place of the old one by its
+//     name: a crash leaves one or the other. This is also how page files that were written before
+//     there was parity get theirs.
+
+import path from 'node:path'
+import { removeLater, settled, writeAllLater } from '../disk.ts'
+import { codeOf, isUnreadable } from '../errors.ts'
+import type { Pause } from '../pace.ts'
+import { ifPossible, type Place, writeWhole } from './checkpoint-files.ts'
+import { type BadPage, pagesIn, verifyPages } from './checkpoint-reader.ts'
+import { type Manifest, pagesName, parityName } from './manifest.ts'
+import { type PageFile, ParityBuilder, parityFileBytes, pieceBytes } from './parity.ts'
+import { openIfThere, type Rebuilt, readWhole, Sidecars } from './sidecar.ts'
+
+export interface ScrubOptions {
+  pause: Pause
+  /** Called when so many bytes have been read; the scrub goes on when it resolves. */
+  pace: (bytes: number) => Promise<void>
+}
+
+export interface Scrubbed {
+  /** Pages that were rebuilt and written in place. */
+  mended: BadPage[]
+  /**
+   * Pages that the next checkpoint should write anew: parity could not rebuild them, they could not
+   * be written in place, or part of their file cannot be read, so that it can have no parity.
+   */
+  lost: BadPage[]
+  /** The parity was missing or not that of the file, and has been written anew. */
+  newParity: boolean
+}
+
+/**
+ * Scrubs page file `number`, which all of `manifests`, newest first, name. Rejects with what the
+ * disk says, and with what `pace` rejects with; then it may be begun again.
+ */
+export async function scrubFile(
+  place: Place,
+  manifests: readonly Manifest[],
+  number: number,
+  options: ScrubOptions,
+): Promise<Scrubbed> {
+  const { storeId, files } = manifests[0]!
+  const file = { storeId, number, bytes: files.get(number)! }
+  const result: Scrubbed = { mended: [], lost: [], newParity: false }
+  if (await parityFits(place, file, options)) return result
+  for (const manifest of manifests) await mend(place, manifest, number, result, options)
+  if (result.lost.length > 0 || (await parityFits(place, file, options))) return result
+  result.newParity = await makeParity(place, file, options)
+  if (!result.newParity) result.lost = pagesIn(manifests[0]!, number)
+  return result
+}
+
+async function mend(
+  place: Place,
+  manifest: Manifest,
+  number: number,
+  { mended, lost }: Scrubbed,
+  { pause }: ScrubOptions,
+): Promise<void> {
+  const sidecars = new Sidecars(place, manifest)
+  try {
+    for (const page of await verifyPages(manifest, number, { ...place, pause })) {
+      const rebuilt = await sidecars.rebuild(page)
+      const isMended = rebuilt !== null && (await writeInPlace(place, number, rebuilt))
+      if (isMended) mended.push(page)
+      else if (!lost.some(({ offset }) => offset === page.offset)) lost.push(page)
+    }
+  } finally {
+    await sidecars.close()
+  }
+}
+
+/** False: the file is gone, or the device does not take it. */
+async function writeInPlace(
+  { disk, dir }: Place,
+  number: number,
+  { at, bytes }: Rebuilt,
+): Promise<boolean> {
+  try {
+    const file = disk.open(path.join(dir, pagesName(number)), 'write')
+    try {
+      await writeAllLater(disk, file, bytes, at)
+      await settled((done) => disk.syncLater(file, done))
+    } finally {
+      disk.close(file)
+    }
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || isUnreadable(error)) return false
+    throw error
+  }
+}
+
+/** Whether there is parity, and it is that of the file as it is, to the last bit. */
+async function parityFits(place: Place, file: PageFile, options: ScrubOptions): Promise<boolean> {
+  const { disk, dir } = place
+  const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
+  if (parity === null) return false
+  try {
+    if (disk.size(parity) !== parityFileBytes(file.bytes)) return false
+    let fits = true
+    const compare = async (wanted: Buffer, at: number) => {
+      const bytes = Buffer.allocUnsafe(wanted.length)
+      fits &&= (await readWhole(disk, parity, bytes, at)) && bytes.equals(wanted)
+    }
+    return (await buildParity(place, file, compare, options)) && fits
+  } finally {
+    disk.close(parity)
+  }
+}
+
+/** False: part of the file cannot be read. */
+async function makeParity(place: Place, file: PageFile, options: ScrubOptions): Promise<boolean> {
+  const name = parityName(file.number)
+  const { disk, dir } = place
+  try {
+    await writeWhole(place, name, async (target) => {
+      const write = (bytes: Buffer, at: number) => writeAllLater(disk, target, bytes, at)
+      if (!(await buildParity(place, file, write, options))) throw new Unreadable()
+    })
+    return true
+  } catch (error) {
+    await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
+    if (error instanceof Unreadable) return false
+    throw error
+  }
+}
+
+class Unreadable extends Error {}
+
+/** False: part of the file cannot be read. */
+async function buildParity(
+  { disk, dir }: Place,
+  file: PageFile,
+  write: (bytes: Buffer, at: number) => Promise<void>,
+  { pause, pace }: ScrubOptions,
+): Promise<boolean> {
+  const pages = openIfThere(disk, path.join(dir, pagesName(file.number)))
+  if (pages === null) return false
+  try {
+    if (disk.size(pages) < file.bytes) return false
+    const parity = new ParityBuilder(file, write, pause)
+    const piece = Buffer.allocUnsafeSlow(pieceBytes)
+    for (let at = 0; at < file.bytes; at += pieceBytes) {
+      const length = Math.min(pieceBytes, file.bytes - at)
+      if (!(await readWhole(disk, pages, piece.subarray(0, length), at))) return false
+      await parity.add(piece, length)
+      await pace(length)
+    }
+    await parity.finish()
+    return true
+  } finally {
+    disk.close(pages)
+  }
+}

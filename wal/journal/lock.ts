@@ -1,0 +1,272 @@
+// One process per data directory. The file `lock` names its owner; a dead owner's is taken over.
+//
+// A taker writes its own file, then links it to a name that only one of several can make:
+//
+//   lock (owner A, dead) ──▶ lock.after-A (B, dead too) ──▶ lock.after-B: made by link(), by one
+//
+// The last one in the chain that starts at `lock` is the owner. A new owner moves its file to
+// `lock` before it removes the rest, so who comes late with an old view makes a name that is not
+// in the chain, sees that, and looks again.
+//
+// An owner in another PID namespace, such as another container on the same volume, is not in this
+// one's /proc. A life sign, the socket `lock.TOKEN.socket`, shows whether it lives (life-sign.ts).
+//
+// Refused when it cannot be told: an owner in another namespace without a life sign, and one on
+// another machine. Not covered: a machine that has the name of the owner's.
+
+import { randomBytes } from 'node:crypto'
+import os from 'node:os'
+import path from 'node:path'
+import { type Disk, readFully, writeAll } from '../disk.ts'
+import { codeOf, isLackOfSpace, JournalError, storageError } from '../errors.ts'
+import { giveReserve } from './reserve.ts'
+
+interface Owner {
+  token: string
+  pid: number
+  /** Clock ticks from boot to the start of the process; null where the system does not tell. */
+  startTicks: string | null
+  bootId: string | null
+  /** Null: it cannot see itself in /proc. Absent in locks of older versions. */
+  pidNamespace?: string | null
+  host: string
+}
+
+const attemptsMax = 100
+
+/**
+ * Takes the lock of `dir` and resolves to what gives it back. Rejects with JournalError 75 when a
+ * living process has it, 74 when the directory cannot be written.
+ */
+export async function lockDirectory(disk: Disk, dir: string): Promise<() => void> {
+  const own = thisProcess(disk)
+  const ownFile = path.join(dir, `lock.${own.token}.tmp`)
+  try {
+    try {
+      createEvenIfFull(disk, dir, ownFile, JSON.stringify(own))
+      await take(disk, dir, ownFile, own)
+    } finally {
+      removeIfThere(disk, ownFile)
+    }
+  } catch (error) {
+    throw storageError(`lock ${dir}`, error)
+  }
+  const endLife = disk.showLife(lifePath(dir, own))
+  return () => {
+    try {
+      disk.remove(path.join(dir, 'lock'))
+    } catch {
+      // It stays as a dead owner's.
+    }
+    endLife()
+  }
+}
+
+/** Rejects with JournalError 75 when a living process has the directory. Changes nothing. */
+export async function refuseIfInUse(disk: Disk, dir: string): Promise<void> {
+  await refuseUnlessDead(disk, dir, readChain(disk, dir).at(-1))
+}
+
+async function take(disk: Disk, dir: string, ownFile: string, own: Owner): Promise<void> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const chain = readChain(disk, dir)
+    const last = chain.at(-1)
+    await refuseUnlessDead(disk, dir, last)
+    const name = last === undefined ? 'lock' : `lock.after-${last.token}`
+    if (!linkNew(disk, ownFile, path.join(dir, name))) continue
+    if (last === undefined) return
+    if (readChain(disk, dir).at(-1)?.token === own.token) {
+      moveToFront(disk, dir, name, chain)
+      return
+    }
+    removeIfThere(disk, path.join(dir, name))
+  }
+  throw new JournalError(75, `${dir} is being taken by another process; try again`)
+}
+
+function readChain(disk: Disk, dir: string): Owner[] {
+  const chain: Owner[] = []
+  for (let name = 'lock'; ; name = `lock.after-${chain.at(-1)!.token}`) {
+    const text = readText(disk, path.join(dir, name))
+    if (text === null) return chain
+    chain.push(parseOwner(path.join(dir, name), text, `broken-${chain.length}`))
+  }
+}
+
+function moveToFront(disk: Disk, dir: string, name: string, dead: Owner[]): void {
+  disk.rename(path.join(dir, name), path.join(dir, 'lock'))
+  for (const owner of dead) {
+    const left = path.join(dir, `lock.after-${owner.token}`)
+    if (left !== path.join(dir, name)) removeIfThere(disk, left)
+    removeIfThere(disk, lifePath(dir, owner))
+  }
+}
+
+function lifePath(dir: string, { token }: Owner): string {
+  return path.join(dir, `lock.${token}.socket`)
+}
+
+// A lock is linked when it is written, so one that is no JSON is what a power loss left of it. Two
+// in a chain need tokens that differ, or the chain would have no end. What is JSON and no owner was
+// written by something else, of which nothing is known.
+function parseOwner(file: string, text: string, token: string): Owner {
+  let owner: unknown
+  try {
+    owner = JSON.parse(text)
+  } catch {
+    return { token, pid: 0, startTicks: null, bootId: null, host: os.hostname() }
+  }
+  if (isOwner(owner)) return owner
+  throw new JournalError(
+    75,
+    `${file} does not say which process has the directory; make sure that none has, then remove it`,
+  )
+}
+
+function isOwner(value: unknown): value is Owner {
+  const { token, pid, startTicks, bootId, pidNamespace, host } = (value ?? {}) as Partial<Owner>
+  const isTextOrNull = (field: unknown) => field === null || typeof field === 'string'
+  return (
+    typeof token === 'string' &&
+    /^[\w-]+$/.test(token) &&
+    Number.isSafeInteger(pid) &&
+    isTextOrNull(startTicks) &&
+    isTextOrNull(bootId) &&
+    isTextOrNull(pidNamespace ?? null) &&
+    typeof host === 'string'
+  )
+}
+
+/** Rejects with JournalError 75 unless there is no owner, or it is known to be dead. */
+async function refuseUnlessDead(disk: Disk, dir: string, owner: Owner | undefined): Promise<void> {
+  if (owner === undefined || owner.pid === 0) return
+  const lock = path.join(dir, 'lock')
+  const user = `process ${owner.pid}`
+  const bootId = readBootId(disk)
+  if (bootId !== owner.bootId) {
+    if (owner.host === os.hostname()) return // this machine was started again since
+    const where = `${user} on ${owner.host}`
+    throw inUse(`${dir} is in use by ${where}; if that machine is gone, remove ${lock}`)
+  }
+  if (bootId !== null && !isVisible(disk, owner)) {
+    const isAlive = await disk.hasLife(lifePath(dir, owner))
+    if (isAlive === false) return
+    const where = `${user} of another PID namespace, as of another container`
+    if (isAlive) throw inUse(`${dir} is in use by ${where} (host name ${owner.host})`)
+    throw inUse(
+      `${dir} may be in use by ${where} (host name ${owner.host}), and it cannot be told from ` +
+        `here whether that still runs; make sure that it does not, then remove ${lock}`,
+    )
+  }
+  if (isRunning(disk, owner)) throw inUse(`${dir} is in use by ${user}`)
+}
+
+function inUse(sentence: string): JournalError {
+  return new JournalError(75, sentence)
+}
+
+/** Whether a process of this boot would be found in this process's /proc. */
+function isVisible(disk: Disk, { pidNamespace }: Owner): boolean {
+  if (pidNamespace === undefined) return true // written by an older version
+  return pidNamespace !== null && pidNamespace === readPidNamespace(disk)
+}
+
+function isRunning(disk: Disk, { bootId, pid, startTicks }: Owner): boolean {
+  if (bootId !== null) return readStartTicks(disk, pid) === startTicks
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+function thisProcess(disk: Disk): Owner {
+  const { pid } = process
+  return {
+    token: randomBytes(8).toString('hex'),
+    pid,
+    startTicks: readStartTicks(disk, pid),
+    bootId: readBootId(disk),
+    pidNamespace: readPidNamespace(disk),
+    host: os.hostname(),
+  }
+}
+
+/** Null where /proc is missing, or is that of another namespace, in which pids differ. */
+function readPidNamespace(disk: Disk): string | null {
+  try {
+    const isOwnProc = disk.readLink('/proc/self') === `${process.pid}`
+    return isOwnProc ? disk.readLink('/proc/self/ns/pid') : null
+  } catch {
+    return null
+  }
+}
+
+function readBootId(disk: Disk): string | null {
+  return readText(disk, '/proc/sys/kernel/random/boot_id')?.trim() ?? null
+}
+
+// The third field is the state, the 20th the number of threads, the 22nd the start; the second, the
+// program's name, may hold anything but ends in the last ')'. A zombie has ended and only waits for
+// its parent to hear of it, unless a thread of it is still writing.
+function readStartTicks(disk: Disk, pid: number): string | null {
+  const stat = readText(disk, `/proc/${pid}/stat`)
+  if (stat === null) return null
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const isZombie = fields[0] === 'Z' && Number(fields[17]) <= 1
+  return isZombie ? null : fields[19]
+}
+
+function readText(disk: Disk, file: string): string | null {
+  let handle: number
+  try {
+    handle = disk.open(file, 'read')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const bytes = Buffer.alloc(4096)
+    return bytes.toString('utf8', 0, readFully(disk, handle, bytes, 0))
+  } finally {
+    disk.close(handle)
+  }
+}
+
+function createEvenIfFull(disk: Disk, dir: string, file: string, text: string): void {
+  try {
+    createFile(disk, file, text)
+  } catch (error) {
+    if (!isLackOfSpace(error) || !giveReserve(disk, dir)) throw error
+    removeIfThere(disk, file)
+    createFile(disk, file, text)
+  }
+}
+
+function createFile(disk: Disk, file: string, text: string): void {
+  const handle = disk.open(file, 'create')
+  try {
+    writeAll(disk, handle, Buffer.from(text), 0)
+  } finally {
+    disk.close(handle)
+  }
+}
+
+function linkNew(disk: Disk, existing: string, name: string): boolean {
+  try {
+    disk.link(existing, name)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function removeIfThere(disk: Disk, file: string): void {
+  try {
+    disk.remove(file)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}

@@ -1,0 +1,71 @@
+// Reads whole segments into one buffer, and lets the event loop run now and then, so that a server
+// can answer "starting" meanwhile.
+
+import { type Disk, readFully } from '../disk.ts'
+import { storageError } from '../errors.ts'
+import type { SegmentFile } from './segments.ts'
+
+const pieceBytes = 1024 * 1024
+const sliceMs = 4
+
+export class SegmentReader {
+  readonly #disk: Disk
+  readonly #files: SegmentFile[]
+  readonly #onProgress: (done: number, total: number) => void
+  readonly #total: number
+  #done = 0
+  #buffer: Buffer = Buffer.alloc(0)
+  #sliceStartMs = performance.now()
+
+  constructor(
+    disk: Disk,
+    files: SegmentFile[],
+    onProgress: (done: number, total: number) => void = () => {},
+  ) {
+    this.#disk = disk
+    this.#files = files
+    this.#onProgress = onProgress
+    this.#total = files.reduce((sum, file) => sum + file.size, 0)
+  }
+
+  /** All bytes of a segment; they stay until the next call. */
+  async load(index: number): Promise<Buffer> {
+    const { path, size } = this.#files[index]!
+    if (this.#buffer.length < size) this.#buffer = Buffer.allocUnsafeSlow(size)
+    const bytes = this.#buffer.subarray(0, size)
+    let file = -1
+    try {
+      file = this.#disk.open(path, 'read')
+      for (let at = 0; at < size; at += pieceBytes) {
+        const piece = bytes.subarray(at, Math.min(size, at + pieceBytes))
+        piece.fill(0, readFully(this.#disk, file, piece, at))
+        this.#advance(piece.length)
+        if (this.isDue()) await this.breathe()
+      }
+    } catch (error) {
+      throw storageError(`read ${path}`, error)
+    } finally {
+      if (file >= 0) this.#disk.close(file)
+    }
+    return bytes
+  }
+
+  /** A segment that need not be read counts as progress too. */
+  passOver(index: number): void {
+    this.#advance(this.#files[index]!.size)
+  }
+
+  isDue(): boolean {
+    return performance.now() - this.#sliceStartMs > sliceMs
+  }
+
+  async breathe(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#sliceStartMs = performance.now()
+  }
+
+  #advance(bytes: number): void {
+    this.#done += bytes
+    this.#onProgress(this.#done, this.#total)
+  }
+}

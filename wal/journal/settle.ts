@@ -1,0 +1,196 @@
+// Gives the journal a segment to go on in, and makes what the scan accepted truly durable.
+//
+// A log that ends in a seal goes on where it is. In every other case - killed, torn, new - the
+// frames above the base go into a segment of their own that gets its name when it is synced:
+//
+//   segment n        │ header │ synced … │ frames above the base │ torn bytes │
+//                                        ▲ base                       └─▶ kept in n.wal.torn
+//                                        └──────────┬───────────┘
+//   segment n + 1    │ header, settled   │ the same frames │ seal │ 0…
+//
+// Why not in place: after a failed sync the page cache may show what the disk does not have, so
+// they must be written again; and a power loss while synced sectors are written again could spoil
+// what was acknowledged. This way a crash at any step leaves the old log, or the new one.
+
+import { randomBytes } from 'node:crypto'
+import { type Disk, syncDirectory, writeAll } from '../disk.ts'
+import { isLackOfSpace } from '../errors.ts'
+import {
+  crcSeed,
+  encodeSegmentHeader,
+  finishFrame,
+  frameHeaderBytes,
+  sectorBytes,
+  segmentHeaderBytes,
+  storeIdBytes,
+  wholeSectors,
+} from './format.ts'
+import type { Notice } from './journal.ts'
+import type { LogEnd, Place } from './scan.ts'
+import {
+  copyRange,
+  fillWithZeros,
+  keepAside,
+  openForSyncs,
+  removeLeftovers,
+  segmentName,
+  segmentPath,
+} from './segments.ts'
+
+/** Where the writer goes on: an open segment that ends in a seal, and what comes after it. */
+export interface Settled {
+  storeId: string
+  seed: number
+  place: Place
+  /** Its descriptors, one for each sync that may be in flight. */
+  files: readonly number[]
+  size: number
+  /** The next segment is there and filled with zeros. */
+  spare: boolean
+}
+
+export interface SettleOptions {
+  disk: Disk
+  dir: string
+  segmentBytes: number
+  onNotice: (notice: Notice) => void
+}
+
+/** Every step may be the last one before a crash. Throws what the disk throws. */
+export function settle(end: LogEnd | null, options: SettleOptions): Settled {
+  const { disk, dir } = options
+  removeLeftovers(disk, dir)
+  const settled = end?.verdict === 'continue' ? goOn(end, options) : moveTail(end, options)
+  const { number } = settled.place
+  const spare = keepOneSpare(end, number + 1, options)
+  syncDirectory(disk, dir)
+  const files = openForSyncs(disk, segmentPath(dir, number), [settled.file])
+  return { ...settled, files, spare }
+}
+
+type WithoutSpare = Omit<Settled, 'spare' | 'files'> & { file: number }
+
+// The seal is written again: its own sync may have failed, and a hole must not stay below J2.
+function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {
+  const { disk, dir } = options
+  const { storeId, seed, end: place } = end
+  const file = disk.open(segmentPath(dir, place.number), 'write')
+  const seal = encodeSeal(place.position, place.link, seed)
+  writeAll(disk, file, seal, wholeSectors(place.at) - sectorBytes)
+  // A backup, and a segment made on a full disk, is no longer than what it holds.
+  growIfThereIsSpace(file, place.at, options)
+  disk.sync(file)
+  return { storeId, seed, place, file, size: disk.size(file) }
+}
+
+function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
+  const { disk, dir, onNotice } = options
+  if (end !== null) {
+    giveZerosBack(end, options)
+    putTornAside(end, options)
+  }
+  const storeId = end?.storeId ?? randomBytes(storeIdBytes).toString('hex')
+  const seed = end?.seed ?? crcSeed(storeId)
+  const base = end?.base ?? { number: 0, at: 0, position: 0, link: 0 }
+  const last = end?.end ?? base
+  const number = base.number + 1
+  const target = segmentPath(dir, number)
+
+  const file = takeSpareOrCreate(end, number, options)
+  let at = segmentHeaderBytes
+  if (end !== null) at = copyTail(end, file, options)
+  writeAll(disk, file, encodeSeal(last.position, last.link, seed), at)
+  const { position, link } = base
+  const head = { storeId, number, firstPosition: position + 1, watermark: last.position, link }
+  writeAll(disk, file, encodeSegmentHeader({ ...head, settled: true }), 0)
+  at += sectorBytes
+  growIfThereIsSpace(file, at, options)
+  disk.sync(file)
+  disk.rename(`${target}.tmp`, target)
+  syncDirectory(disk, dir)
+  if (end !== null) cutBehindBase(end, options)
+  onNotice({ event: 'segment_settled', segment: segmentName(number), position: last.position })
+  return { storeId, seed, place: { ...last, number, at }, file, size: disk.size(file) }
+}
+
+// The zeros at the end of the log are the space for what comes, also when the disk is full.
+function giveZerosBack({ end, torn }: LogEnd, { disk, dir }: SettleOptions): void {
+  const tornTo = torn.find(({ number }) => number === end.number)?.to ?? 0
+  const file = disk.open(segmentPath(dir, end.number), 'write')
+  disk.truncate(file, wholeSectors(Math.max(end.at, tornTo)))
+  disk.close(file)
+}
+
+function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOptions): void {
+  for (const { number, from, to } of torn) {
+    const keptAs = keepAside(disk, dir, number, from, to)
+    const segment = segmentName(number)
+    const { position } = end
+    const cut = { segment, offset: from, bytes: to - from, keptAs, position }
+    onNotice({ event: 'torn_tail_cut', level: 'warn', ...cut })
+  }
+}
+
+// A spare is taken only when it is the only one: taking it must not leave a gap.
+function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOptions): number {
+  const { disk, dir, segmentBytes } = options
+  const target = segmentPath(dir, number)
+  const spare = end?.spares.length === 1 ? end.spares[0]! : null
+  const fits = spare?.number === number && spare.size === segmentBytes
+  if (!fits) return disk.open(`${target}.tmp`, 'create')
+  disk.rename(target, `${target}.tmp`)
+  // Not before the old name is gone for good: a power loss must not show half of it under that.
+  syncDirectory(disk, dir)
+  return disk.open(`${target}.tmp`, 'write')
+}
+
+function copyTail({ base, ends }: LogEnd, target: number, { disk, dir }: SettleOptions): number {
+  let at = segmentHeaderBytes
+  for (const [number, to] of ends) {
+    if (number < base.number) continue
+    const from = number === base.number ? base.at : segmentHeaderBytes
+    const source = disk.open(segmentPath(dir, number), 'read')
+    at = wholeSectors(copyRange(disk, source, target, { from, to, at }))
+    disk.close(source)
+  }
+  return at
+}
+
+// Without space the segment is as long as what it holds: reads go on, and so do writes when the
+// next one can be made.
+function growIfThereIsSpace(file: number, from: number, options: SettleOptions): void {
+  const { disk, segmentBytes } = options
+  const size = disk.size(file)
+  if (size >= segmentBytes) return
+  try {
+    fillWithZeros(disk, file, Math.max(from, size), segmentBytes)
+  } catch (error) {
+    if (!isLackOfSpace(error)) throw error
+    disk.truncate(file, from)
+  }
+}
+
+// Gives back the space of what is now in the next segment. Not needed for correctness (J8).
+function cutBehindBase({ base }: LogEnd, { disk, dir }: SettleOptions): void {
+  const file = disk.open(segmentPath(dir, base.number), 'write')
+  disk.truncate(file, base.at)
+  disk.close(file)
+}
+
+function keepOneSpare(end: LogEnd | null, number: number, options: SettleOptions): boolean {
+  let kept = false
+  for (const spare of end?.spares ?? []) {
+    if (spare.number < number) continue
+    if (spare.number === number && spare.size === options.segmentBytes) kept = true
+    else options.disk.remove(segmentPath(options.dir, spare.number))
+  }
+  return kept
+}
+
+/** A frame without records that says: everything up to `position` is synced. */
+export function encodeSeal(position: number, link: number, seed: number): Buffer {
+  const seal = Buffer.alloc(sectorBytes)
+  const frame = { length: frameHeaderBytes, count: 0, firstPosition: position + 1, link }
+  finishFrame(seal, { ...frame, watermark: position }, seed)
+  return seal
+}

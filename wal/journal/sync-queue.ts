@@ -1,0 +1,144 @@
+// The syncs that have begun, oldest first. A sync covers what was written before it started, and
+// counts only when all older ones have succeeded.
+//
+// Q1. Each sync in flight has a descriptor of its own, opened for it alone.
+//
+// Linux reports a failed write once to each open file description (errseq_t: each has a mark of its
+// own, set when it is opened). Of two syncs on one descriptor the first to look takes the error,
+// and the other succeeds for bytes that are lost; if that is the older one and its success arrives
+// here first, records would be called durable that are not. By Q1 each sync sees every error since
+// its descriptor was opened, which is before the first record of the segment was written.
+
+import type { Disk } from '../disk.ts'
+
+/**
+ * How many syncs of one segment may be in flight, and so how many descriptors it needs. One thread
+ * of the pool stays free for the next segment.
+ */
+export const syncsInFlightMax = 3
+
+interface Sync {
+  files: readonly number[]
+  /** The descriptor that it uses; -1: all are in use, and it waits for one. */
+  file: number
+  position: number
+  bytes: number
+  done: boolean
+}
+
+// Upper bounds of the histogram's buckets, milliseconds; one more bucket holds what is slower.
+const bucketBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
+
+export interface SyncStats {
+  count: number
+  seconds: number
+  secondsMax: number
+  buckets: { boundSeconds: number; count: number }[]
+}
+
+export class SyncQueue {
+  readonly #disk: Disk
+  readonly #onSynced: (position: number, bytes: number) => void
+  readonly #onFailed: (error: Error) => void
+  readonly #queue: Sync[] = []
+  readonly #inUse = new Set<number>()
+  readonly #retired: (readonly number[])[] = []
+  readonly #buckets = new Array<number>(bucketBoundsMs.length + 1).fill(0)
+  #count = 0
+  #totalMs = 0
+  #longestMs = 0
+  #failed = false
+
+  /** `onSynced` hears of positions in order; after `onFailed`, which comes once, of none. */
+  constructor(
+    disk: Disk,
+    onSynced: (position: number, bytes: number) => void,
+    onFailed: (error: Error) => void,
+  ) {
+    this.#disk = disk
+    this.#onSynced = onSynced
+    this.#onFailed = onFailed
+  }
+
+  get length(): number {
+    return this.#queue.length
+  }
+
+  /**
+   * Starts a sync of the file that is open as `files`, as soon as one of them is free. `bytes` are
+   * those written to it since the last start.
+   */
+  start(files: readonly number[], position: number, bytes: number): void {
+    this.#queue.push({ files, file: -1, position, bytes, done: false })
+    this.#startWaiting()
+  }
+
+  /** Closes a file that gets no more syncs when those in flight are back. */
+  retire(files: readonly number[]): void {
+    this.#retired.push(files)
+    this.#closeRetired()
+  }
+
+  stats(): SyncStats {
+    const buckets = this.#buckets.map((count, index) => {
+      return { boundSeconds: (bucketBoundsMs[index] ?? Number.POSITIVE_INFINITY) / 1000, count }
+    })
+    const secondsMax = this.#longestMs / 1000
+    return { count: this.#count, seconds: this.#totalMs / 1000, secondsMax, buckets }
+  }
+
+  #startWaiting(): void {
+    for (const sync of this.#queue) {
+      if (sync.file >= 0) continue
+      sync.file = sync.files.find((file) => !this.#inUse.has(file)) ?? -1
+      if (sync.file >= 0) this.#begin(sync)
+    }
+  }
+
+  #begin(sync: Sync): void {
+    const { file } = sync
+    this.#inUse.add(file)
+    const startedMs = performance.now()
+    this.#disk.dataSyncLater(file, (error) => {
+      this.#inUse.delete(file)
+      this.#measure(performance.now() - startedMs)
+      if (this.#failed) return
+      if (error !== null) {
+        this.#failed = true
+        this.#onFailed(error)
+        return
+      }
+      sync.done = true
+      this.#startWaiting()
+      this.#advance()
+    })
+  }
+
+  #advance(): void {
+    let position = -1
+    let bytes = 0
+    while (this.#queue[0]?.done === true) {
+      const sync = this.#queue.shift()!
+      position = sync.position
+      bytes += sync.bytes
+    }
+    if (position < 0) return
+    if (this.#retired.length > 0) this.#closeRetired()
+    this.#onSynced(position, bytes)
+  }
+
+  #closeRetired(): void {
+    for (const files of this.#retired.splice(0)) {
+      if (this.#queue.some((sync) => sync.files === files)) this.#retired.push(files)
+      else for (const file of files) this.#disk.close(file)
+    }
+  }
+
+  #measure(ms: number): void {
+    this.#count++
+    this.#totalMs += ms
+    this.#longestMs = Math.max(this.#longestMs, ms)
+    const bucket = bucketBoundsMs.findIndex((bound) => ms <= bound)
+    this.#buckets[bucket < 0 ? bucketBoundsMs.length : bucket]!++
+  }
+}

@@ -1,0 +1,163 @@
+// What `agent-forum wal verify`, `inspect` and `export` show. Reads only. Refuses a directory in
+// use: a log that is being written looks torn, or worse.
+
+import path from 'node:path'
+import { placesOf } from '../checkpoint/checkpoint-reader.ts'
+import { counted } from '../counted.ts'
+import { type Disk, realDisk } from '../disk.ts'
+import { damageError, isOfSystem, JournalError, storageError } from '../errors.ts'
+import { checkHeads } from '../journal/heads.ts'
+import { refuseIfInUse } from '../journal/lock.ts'
+import { type LogEnd, type ScanOptions, scanLog } from '../journal/scan.ts'
+import { listSegments, positionBefore, type SegmentFile } from '../journal/segments.ts'
+import { type CheckedCheckpoint, checkCheckpoints } from './checkpoint-check.ts'
+
+export interface LogReport {
+  files: SegmentFile[]
+  /** Names of torn tails that were put aside. */
+  torn: string[]
+  /** Newest first. */
+  checkpoints: CheckedCheckpoint[]
+  /** How the log ends; null when there is none, or an error. */
+  log: LogEnd | null
+  /** Exit code 74 to 77, with the sentence that `openJournal` would fail with. */
+  error: JournalError | null
+}
+
+export interface InspectOptions extends Partial<Pick<ScanOptions, 'onRecord' | 'onProgress'>> {
+  disk?: Disk
+}
+
+/**
+ * Reads the whole log in `dir`, checks every byte of it, and gives its records to `onRecord`: of a
+ * damaged log those before the damage. What `onRecord` throws must be no error of the system's,
+ * which would be taken for a failure to read.
+ */
+export async function inspectLog(
+  dir: string,
+  { onRecord = () => {}, onProgress, disk = realDisk }: InspectOptions = {},
+): Promise<LogReport> {
+  const report: LogReport = { files: [], torn: [], checkpoints: [], log: null, error: null }
+  try {
+    await refuseIfInUse(disk, dir)
+    report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
+    report.files = listSegments(disk, dir)
+    const from = positionBefore(report.files)
+    const { files, error } = beforeBadHead(report.files, { dir, from })
+    report.error = error
+    const log = await scanLog({ disk, dir, from, onRecord, onProgress, files })
+    report.checkpoints = await checkCheckpoints({ disk, dir })
+    if (error === null) {
+      report.log = log
+      report.error = together(dir, report, from)
+    }
+  } catch (error) {
+    if (error instanceof JournalError) report.error = error
+    else if (isOfSystem(error)) report.error = storageError(`read ${dir}`, error)
+    else throw error
+  }
+  return report
+}
+
+// What is wrong between a log that is whole and its checkpoints.
+function together(dir: string, report: LogReport, begin: number): JournalError | null {
+  const { log, checkpoints, files } = report
+  const bad = checkpoints.find(({ manifest }) => manifest === null)
+  if (bad !== undefined) {
+    const next = 'a start puts it aside, and goes on from an older one and more of the log'
+    return new JournalError(77, `${path.join(dir, bad.name)} is damaged: ${bad.why}; ${next}`)
+  }
+  const harmless = harmlessDamage(dir, checkpoints)
+  if (harmless !== null) return new JournalError(77, harmless)
+  const { position = 0, storeId } = checkpoints[0]?.manifest ?? {}
+  const end = log?.end.position ?? 0
+  if (storeId !== undefined && log !== null && storeId !== log.storeId) {
+    return new JournalError(
+      77,
+      `${checkpoints[0]!.name} is of store ${storeId}, the log of another`,
+    )
+  }
+  const place = (what: string) =>
+    damageError(dir, files.at(-1)?.path ?? dir, log?.end.at ?? 0, end + 1, what)
+  if (position > end) return place(`the log ends here, and was known to reach ${position}`)
+  return begin > position ? place(`positions before ${begin + 1} are missing`) : null
+}
+
+/** Damage that costs nothing, as long as there is no more of it. */
+function harmlessDamage(dir: string, checkpoints: CheckedCheckpoint[]): string | null {
+  const rebuilt = checkpoints.flatMap(({ rebuilt }) => rebuilt)
+  if (rebuilt.length > 0) {
+    const pages = [
+      ...new Map(rebuilt.map((page) => [`${page.file} ${page.offset}`, page])).values(),
+    ]
+    return `in ${dir} pages are damaged: ${placesOf(pages)}; a start rebuilds them from parity`
+  }
+  const parity = new Set(checkpoints.flatMap(({ badParity }) => badParity))
+  if (parity.size === 0) return null
+  return `in ${dir} parity is damaged: ${[...parity].join(', ')}; a node writes it anew as it runs`
+}
+
+// The segments before the first one that has no place among them, and what is wrong with that one.
+function beforeBadHead(
+  files: SegmentFile[],
+  options: { dir: string; from: number },
+): { files: SegmentFile[]; error: JournalError | null } {
+  let error: JournalError | null = null
+  for (let count = files.length; count > 0; count--) {
+    try {
+      checkHeads(files.slice(0, count), options)
+      return { files: files.slice(0, count), error }
+    } catch (thrown) {
+      if (!(thrown instanceof JournalError)) throw thrown
+      error ??= thrown
+    }
+  }
+  return { files: [], error }
+}
+
+/** One line a segment, and one for the end, in the words of the format. */
+export function describeReport({ files, torn, checkpoints, log, error }: LogReport): string[] {
+  const lines = files.map((file) => {
+    const { number, name, size, head } = file
+    const summary = log?.segments.find((segment) => segment.number === number)
+    if (summary !== undefined) {
+      const { firstPosition, lastPosition, records, frames } = summary
+      const contents = `${counted(records, 'record')} in ${counted(frames, 'frame')}`
+      if (records === 0) return `${name}: ${size} bytes, ${contents}`
+      return `${name}: ${size} bytes, ${rangeOf(firstPosition, lastPosition)}, ${contents}`
+    }
+    if (head.kind === 'zero') return `${name}: ${size} bytes, not used yet`
+    if (head.kind !== 'good') return `${name}: ${size} bytes, its header cannot be read`
+    return `${name}: ${size} bytes, from position ${head.header.firstPosition}`
+  })
+  for (const name of torn) lines.push(`${name}: a torn tail that was put aside`)
+  for (const { name, manifest, why } of checkpoints) {
+    lines.push(`${name}: ${manifest === null ? why : `whole, position ${manifest.position}`}`)
+  }
+  if (error !== null) return [...lines, error.message]
+  if (log === null) return [...lines, 'no log here']
+  const { storeId, end, verdict } = log
+  const place = `${path.basename(files.find((file) => file.number === end.number)!.name)}:${end.at}`
+  return [
+    ...lines,
+    `store ${storeId} ends at ${place}, position ${end.position}: ${endings[verdict]}`,
+  ]
+}
+
+function rangeOf(first: number, last: number): string {
+  return first === last ? `position ${first}` : `positions ${first}..${last}`
+}
+
+function namesIn(disk: Disk, dir: string): string[] {
+  try {
+    return disk.list(dir)
+  } catch (error) {
+    throw storageError(`read ${dir}`, error)
+  }
+}
+
+const endings = {
+  continue: 'sealed',
+  settle: 'not sealed, whole',
+  cut: 'a torn tail follows, which the next start puts aside',
+}

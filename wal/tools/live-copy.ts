@@ -1,0 +1,172 @@
+// Copies the log of a running node, without asking it: a prefix that ends behind a whole frame.
+//
+// What moves meanwhile, and what is done about it:
+//
+//   frames are appended    what cannot be read is read once more: frames are written one after the
+//                          other, so before a later one was seen this one was whole
+//   the next one begins    the one before it is read once more, and now reaches up to it
+//   segments are removed   when a checkpoint covers them: the copy fails, the caller begins again
+//
+// C1. What was synced when the copy began is in it, or the copy is refused as damage.
+// C2. The copy ends in a seal, so what spoils it later is told from a torn tail.
+
+import { type Disk, readFully, writeAll } from '../disk.ts'
+import { damageError, type JournalError } from '../errors.ts'
+import {
+  crcSeed,
+  describeBadFrame,
+  lastNonZero,
+  readFrame,
+  type SegmentHeader,
+  segmentHeaderBytes,
+} from '../journal/format.ts'
+import { checkHeads } from '../journal/heads.ts'
+import { findPromise } from '../journal/rest.ts'
+import type { Place } from '../journal/scan.ts'
+import {
+  listSegments,
+  readHead,
+  type SegmentFile,
+  segmentName,
+  segmentPath,
+} from '../journal/segments.ts'
+import { encodeSeal } from '../journal/settle.ts'
+
+export interface LiveCopyOptions {
+  disk: Disk
+  dir: string
+  /** A directory without a log. */
+  to: string
+  /** Segments that end at this position or before are left out. */
+  from: number
+  onProgress?: ((done: number, total: number) => void) | undefined
+}
+
+/**
+ * Returns the position that the copy ends at; null when there is no log. Throws a JournalError: 76
+ * for a newer format, 77 for damage; and what the disk throws.
+ */
+export function copyLiveLog(options: LiveCopyOptions): number | null {
+  const { disk, dir, from } = options
+  const all = listSegments(disk, dir)
+  if (all.length === 0) return null
+  const first = all.findLastIndex(({ head }) => beginsUpTo(head, from))
+  const files = all.slice(Math.max(0, first))
+  return new LiveCopy(options, files, checkHeads(files, { dir, from })).run()
+}
+
+function beginsUpTo(head: SegmentFile['head'], from: number): boolean {
+  return head.kind === 'good' && head.header.firstPosition <= from + 1
+}
+
+class LiveCopy {
+  readonly #options: LiveCopyOptions
+  readonly #files: SegmentFile[]
+  readonly #seed: number
+  #end: Place
+  #bytes = Buffer.alloc(0)
+
+  constructor(options: LiveCopyOptions, files: SegmentFile[], first: SegmentHeader) {
+    this.#options = options
+    this.#files = files
+    this.#seed = crcSeed(first.storeId)
+    const { number, firstPosition, link } = first
+    this.#end = { number, at: 0, position: firstPosition - 1, link }
+  }
+
+  run(): number {
+    const { disk, to, onProgress = () => {} } = this.#options
+    const total = this.#files.reduce((sum, { size }) => sum + size, 0)
+    for (let done = 0, hasNext = true; hasNext; ) {
+      const { number } = this.#end
+      hasNext = this.#readWhole(number)
+      const file = disk.open(segmentPath(to, number), 'create')
+      try {
+        writeAll(disk, file, this.#bytes.subarray(0, this.#end.at), 0)
+        disk.sync(file)
+        if (!hasNext) this.#seal(file)
+      } finally {
+        disk.close(file)
+      }
+      done += this.#bytes.length
+      onProgress(done, Math.max(done, total))
+      this.#end.number += 1
+    }
+    return this.#end.position
+  }
+
+  /** Reads a segment up to its last whole frame. Returns whether another one goes on from there. */
+  #readWhole(number: number): boolean {
+    const begin = this.#end
+    let promise: string | null = null
+    for (let stoppedAt = -1; ; stoppedAt = this.#end.at) {
+      this.#load(number)
+      const next = this.#headerOf(number + 1)
+      this.#end = this.#follow(begin, next)
+      if (next !== null && next.firstPosition === this.#end.position + 1) return true
+      const follows = next !== null || lastNonZero(this.#bytes, this.#end.at) > this.#end.at
+      if (!follows) break
+      if (stoppedAt !== this.#end.at) {
+        promise = this.#findPromise(number)
+        continue
+      }
+      if (next !== null) throw this.#damage('the next segment begins at a later position')
+      if (promise !== null) throw this.#damage(promise)
+      break // a frame that is being written
+    }
+    const known = this.#files.findLast(({ head }) => head.kind !== 'zero')!.number
+    if (known > number) throw this.#damage(`${segmentName(number + 1)} has no whole header`)
+    return false
+  }
+
+  #follow(begin: Place, next: SegmentHeader | null): Place {
+    const limit = next === null ? Number.POSITIVE_INFINITY : next.firstPosition - 1
+    let end = { ...begin, at: segmentHeaderBytes }
+    for (;;) {
+      const frame = readFrame(this.#bytes, end.at, this.#seed)
+      if (frame === null || frame.lastPosition > limit) return end
+      if (frame.firstPosition !== end.position + 1 || frame.link !== end.link) return end
+      const link = frame.count === 0 ? end.link : frame.crc
+      end = { ...end, at: frame.end, position: frame.lastPosition, link }
+    }
+  }
+
+  #findPromise(number: number): string | null {
+    const file = this.#files.find((known) => known.number === number)
+    const { name, head } = file ?? { name: segmentName(number), head: { kind: 'zero' } as const }
+    const log = { end: this.#end, seed: this.#seed }
+    return findPromise(log, { name, head }, this.#bytes, this.#end.at)
+  }
+
+  #load(number: number): void {
+    const { disk, dir } = this.#options
+    const file = disk.open(segmentPath(dir, number), 'read')
+    try {
+      const bytes = Buffer.alloc(disk.size(file))
+      this.#bytes = bytes.subarray(0, readFully(disk, file, bytes, 0))
+    } finally {
+      disk.close(file)
+    }
+  }
+
+  #headerOf(number: number): SegmentHeader | null {
+    const { disk, dir } = this.#options
+    if (!disk.list(dir).includes(segmentName(number))) return null
+    const { head } = readHead(disk, segmentPath(dir, number))
+    return head.kind === 'good' ? head.header : null
+  }
+
+  // J2 holds for the copy: all of it is synced.
+  #seal(file: number): void {
+    const { position, link, at } = this.#end
+    writeAll(this.#options.disk, file, encodeSeal(position, link, this.#seed), at)
+    this.#options.disk.sync(file)
+  }
+
+  #damage(what: string): JournalError {
+    const { number, at, position } = this.#end
+    const { dir } = this.#options
+    const why = `${describeBadFrame(this.#bytes, at, this.#seed)}; ${what}`
+    return damageError(dir, segmentPath(dir, number), at, position + 1, why)
+  }
+}

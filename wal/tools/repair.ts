@@ -1,0 +1,158 @@
+// Makes a log that starts out of a damaged one: the part from a good beginning, the first record or
+// a checkpoint, to the first gap. What follows a gap is not used: its records speak of things by
+// numbers that the lost ones gave out, so they would come to mean other things.
+//
+//   1.wal │ 1…14 │  2.wal │ 15…20 │ ruins │ 24…28 │  3.wal │ 29…42 │       a checkpoint at 30
+//
+//   from 0:  │ 1…14 │ 15…20 │           from 30:  │ 29…42 │
+//
+// R1. The beginning is taken from which the log reaches furthest; of equals the earliest.
+// R2. Nothing is changed before the caller has a copy of everything.
+// R3. Cut off at any step, it can be run again, and until then the log is refused as damaged: were
+//     it gone, a start would begin another one.
+
+import path from 'node:path'
+import type { Place } from '../checkpoint/checkpoint-files.ts'
+import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
+import { crcSeed, encodeSegmentHeader, lastNonZero, segmentHeaderBytes } from '../journal/format.ts'
+import {
+  copyRange,
+  listSegments,
+  removeLeftovers,
+  type SegmentFile,
+  segmentName,
+} from '../journal/segments.ts'
+import { encodeSeal } from '../journal/settle.ts'
+import type { CheckedCheckpoint } from './checkpoint-check.ts'
+import { chainFrom, findRuns, type Run } from './runs.ts'
+
+export interface RepairPlan {
+  storeId: string
+  /** The position of the checkpoint that the log goes on from; 0: from the first record. */
+  start: number
+  /** Where the log ends after the repair, and how far it is known to have reached. */
+  position: number
+  known: number
+  chain: Run[]
+}
+
+export interface RepairOptions {
+  disk: Disk
+  dir: string
+  /** Positions of checkpoints that are whole, and the store they are of. */
+  checkpoints: { position: number; storeId: string }[]
+  onProgress?: (done: number, total: number) => void
+}
+
+/** What a repair would do; null when nothing can be read. Reads only. */
+export function planRepair({
+  disk,
+  dir,
+  checkpoints,
+  onProgress,
+}: RepairOptions): RepairPlan | null {
+  const found = findRuns(disk, listSegments(disk, dir), onProgress)
+  const storeId = found?.storeId ?? checkpoints[0]?.storeId
+  if (storeId === undefined) return null
+  const own = checkpoints.filter((checkpoint) => checkpoint.storeId === storeId)
+  let best: RepairPlan | null = null
+  for (const start of [0, ...own.map(({ position }) => position).sort((a, b) => a - b)]) {
+    const chain = chainFrom(found?.runs ?? [], start)
+    const position = chain.at(-1)?.last ?? start
+    const known = Math.max(found?.known ?? 0, ...own.map((checkpoint) => checkpoint.position))
+    if (position > (best?.position ?? 0)) best = { storeId, start, position, known, chain }
+  }
+  return best
+}
+
+interface Output {
+  /** As it is already; null: it is written anew. */
+  kept: boolean
+  number: number
+  runs: Run[]
+}
+
+interface ApplyOptions extends Place {
+  checkpoints: readonly CheckedCheckpoint[]
+}
+
+/**
+ * Changes the directory as planned: every file of the log that it removes is in the copy. Manifests
+ * of checkpoints that the log does not reach, or that are not `whole`, are put aside.
+ */
+export function applyRepair({ disk, dir, checkpoints }: ApplyOptions, plan: RepairPlan): void {
+  for (const { name, manifest } of checkpoints) {
+    const fits = manifest?.storeId === plan.storeId && manifest.position <= plan.position
+    if (!fits) disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
+  }
+  removeLeftovers(disk, dir) // of a repair that was cut off
+  const files = listSegments(disk, dir)
+  const outputs = outputsOf(disk, files, plan)
+  for (const output of outputs) {
+    if (!output.kept) writeSegment(disk, dir, plan, output, output === outputs.at(-1))
+  }
+  for (const { number, kept } of outputs) {
+    const target = path.join(dir, segmentName(number))
+    if (!kept) disk.rename(`${target}.tmp`, target)
+  }
+  syncDirectory(disk, dir)
+  const kept = new Set(outputs.map(({ number }) => number))
+  for (const { number, path } of files) if (!kept.has(number)) disk.remove(path)
+  syncDirectory(disk, dir)
+}
+
+/** A segment for each file that has runs of the chain. */
+function outputsOf(disk: Disk, files: SegmentFile[], { chain, storeId }: RepairPlan): Output[] {
+  const byFile: Run[][] = []
+  for (const run of chain) {
+    if (byFile.at(-1)?.[0]?.name === run.name) byFile.at(-1)!.push(run)
+    else byFile.push([run])
+  }
+  const first = Number.parseInt(chain[0]?.name ?? segmentName(1), 10)
+  if (byFile.length === 0) return [{ number: first, runs: [], kept: false }]
+  return byFile.map((runs, index) => {
+    const file = files.find(({ name }) => name === runs[0]!.name)!
+    const number = first + index
+    return { number, runs, kept: file.number === number && isAsNeeded(disk, file, runs, storeId) }
+  })
+}
+
+function isAsNeeded(disk: Disk, file: SegmentFile, runs: Run[], storeId: string): boolean {
+  const { head, size, path } = file
+  const [{ from, to, first, before }] = runs as [Run]
+  if (runs.length > 1 || from !== segmentHeaderBytes || head.kind !== 'good') return false
+  const { header } = head
+  const isOwn = header.storeId === storeId && header.number === file.number
+  if (!isOwn || header.firstPosition !== first || header.link !== before) return false
+  const handle = disk.open(path, 'read')
+  const rest = Buffer.alloc(size - to)
+  readFully(disk, handle, rest, to)
+  disk.close(handle)
+  return lastNonZero(rest, 0) === 0
+}
+
+function writeSegment(
+  disk: Disk,
+  dir: string,
+  { storeId, start, position }: RepairPlan,
+  { number, runs }: Output,
+  isLast: boolean,
+): void {
+  const target = disk.open(path.join(dir, `${segmentName(number)}.tmp`), 'create')
+  const firstPosition = runs[0]?.first ?? start + 1
+  const link = runs[0]?.before ?? 0
+  const place = { storeId, number, firstPosition, watermark: firstPosition - 1, link }
+  writeAll(disk, target, encodeSegmentHeader({ ...place, settled: true }), 0)
+  let at = segmentHeaderBytes
+  for (const { name, from, to } of runs) {
+    const source = disk.open(path.join(dir, name), 'read')
+    at = copyRange(disk, source, target, { from, to, at })
+    disk.close(source)
+  }
+  disk.sync(target)
+  if (isLast) {
+    writeAll(disk, target, encodeSeal(position, runs.at(-1)?.after ?? 0, crcSeed(storeId)), at)
+    disk.sync(target)
+  }
+  disk.close(target)
+}
