@@ -51,6 +51,8 @@ export function readAddress(text: string): string | null {
   const version = isIP(address)
   if (version === 0) return null
   if (version === 4) return address
-  const short = new SocketAddress({ address, family: 'ipv6' }).address
+  // SocketAddress throws when an address with a zone is written with more than 39 characters.
+  const [unzoned] = address.split('%', 1)
+  const short = new SocketAddress({ address: unzoned, family: 'ipv6' }).address
   return mapped.exec(short)?.[1] ?? short
 }

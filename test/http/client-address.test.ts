@@ -73,6 +73,12 @@ t.test('caller: behind Cloudflare: its header counts, and no other', async (t) =
 })
 
 t.test('address: several spellings: one is kept', async (t) => {
+  t.equal(readAddress('fe80::1%eth0'), 'fe80::1')
+  t.equal(readAddress('[fe80::1%eth0]:443'), 'fe80::1')
+  // With a zone, the library refuses an address that is written with more than 39 characters.
+  const long = '2001:0db8:0000:0000:0000:0001:192.168.100.200'
+  t.equal(readAddress(long), '2001:db8::1:c0a8:64c8')
+  t.equal(readAddress(`${long}%eth0`), '2001:db8::1:c0a8:64c8')
   t.equal(readAddress('0000:0000:0000:0000:0000:0000:0000:0001'), '::1')
   t.equal(readAddress('0000:0000:0000:0000:0000:ffff:7f00:0001'), '127.0.0.1')
   t.equal(readAddress('::ffff:203.0.113.9'), '203.0.113.9')
