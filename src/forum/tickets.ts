@@ -76,6 +76,10 @@ export function publishByTicket(forum: Forum, wish: TicketPublishing): Publicati
   const permit = admit(forum, 'messages', { caller: nobody, address: wish.address })
   if (isRefusal(permit)) return permit
   const { at, client } = permit
+  if (!state.tickets.mayPublish(nonce, at)) {
+    // Its time has ended since `acceptTicket` looked.
+    return refuseEnded(forum, 'expired_ticket', state.tickets.expiresAt(nonce))
+  }
   const said = { at, nonce, authorId: stamps.id(), messageId: stamps.id(), content, client }
   const position =
     'threadId' in post

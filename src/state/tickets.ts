@@ -64,11 +64,19 @@ export class Tickets {
     return this.#byNonce.get(nonce)?.context.message ?? noMessage
   }
 
-  /** The message with this number was published with the ticket. */
+  /** When the ticket expires, while it is kept. */
+  expiresAt(nonce: string): number {
+    return this.#byNonce.get(nonce)!.context.expiresAt
+  }
+
+  /**
+   * The message with this number was published with the ticket. Earlier builds could record one
+   * that was published a moment after the ticket had expired; it counts as not used.
+   */
   use(nonce: string, message: number, at: number): void {
     const used = this.#byNonce.get(nonce)
     assert(used !== undefined, 'E2: a ticket is kept while it can be used')
-    this.#actors.tell(used, { type: 'published', message, at })
+    if (this.mayPublish(nonce, at)) this.#actors.tell(used, { type: 'published', message, at })
   }
 
   #forget(at: number): void {

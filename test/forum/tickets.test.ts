@@ -6,6 +6,7 @@ import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, type Publication } from '../../src/forum/posts.ts'
+import { encode } from '../../src/forum/records.ts'
 import { signTicket } from '../../src/forum/ticket-string.ts'
 import {
   acceptTicket,
@@ -83,6 +84,30 @@ t.test('ticket: its 120 seconds: used at the end, and a moment later: 410', asyn
   world.clock.now += 1
   t.equal(refusal(publish(world, unused)), 'expired_ticket')
   t.equal(refusal(publish(world, used)), 'expired_ticket', 'no replay after its time')
+})
+
+t.test('ticket: its time ends between its check and the record: refused', async (t) => {
+  const world = newWorld()
+  const ticket = issue(world)
+  const nonce = acceptTicket(world.forum, ticket, address) as string
+  world.clock.now += ticketLifetimeMs
+  const late = publishByTicket(world.forum, { nonce, post: hello, address })
+  t.same(late, { refused: 'expired_ticket', position: 2 })
+  t.equal(world.forum.state.messages.count, 0)
+  t.equal(replayed(world.rows).now, world.clock.now, 'the time of the refusal is on record')
+})
+
+// Earlier builds asked for the time twice, so their logs may hold such records.
+t.test('ticket: used at the end of its time by an earlier build: replayed', async (t) => {
+  const world = newWorld()
+  const nonce = acceptTicket(world.forum, issue(world), address) as string
+  const at = world.clock.now + ticketLifetimeMs
+  const [authorId, messageId, id] = ['a', 'b', 'c'].map((hex) => hex.repeat(32))
+  const post = { ...hello, client: '', authorId, messageId, id }
+  world.rows.append(encode({ type: 'ticket.used_for_thread', at, nonce, ...post }))
+  const state = replayed(world.rows)
+  t.equal(state.messages.count, 1)
+  t.equal(state.threads.actors.count, 1)
 })
 
 t.test('ticket: forgotten, long ago, by another process: still 410, not 403', async (t) => {
