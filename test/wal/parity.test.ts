@@ -1,6 +1,12 @@
 import t from 'tap'
+import { writeWhole } from '../../wal/checkpoint/checkpoint-files.ts'
+import { type FrozenStore, writePages } from '../../wal/checkpoint/checkpoint-writer.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
+import { pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
+import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
+import { pieceBytes } from '../../wal/checkpoint/parity.ts'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
+import { Sidecar } from '../../wal/checkpoint/sidecar.ts'
 import { Fold, type Folding, type Row, startFolding } from './fold.ts'
 import { dir, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -160,6 +166,32 @@ t.test('P2: sectors that cannot be read: rebuilt by a start, written by the scru
     t.same((await start(known, disk)).checkpoints.rebuilt, [], `${name} can be read again`)
   }
 })
+
+t.test('P2: a page a little shorter than a piece, behind odd bytes: rebuilt', async (t) => {
+  const disk = new SimulatedDisk(1)
+  disk.makeDirectory(dir)
+  const place = { disk, dir }
+  const file = { storeId: '00'.repeat(16), number: 1 }
+  const pages = [Buffer.alloc(100, 1), Buffer.alloc(pieceBytes - 50, 2)]
+  const frozen = new Map(pages.map((page, i) => [`${i}`, frozenPage(page)]))
+  const written = await writeWhole(place, pagesName(1), (file1) =>
+    writeWhole(place, parityName(1), (parityFile) =>
+      writePages(frozen, new Map(), { disk, file: file1, parityFile, ...file, pause: () => null }),
+    ),
+  )
+  const offset = written.tables.get('1')!.offsets[0]!
+  const name = `${dir}/${pagesName(1)}`
+  disk.overwrite(name, Buffer.from(disk.bytesOf(name)).fill(0, offset))
+  const sidecar = await Sidecar.open(place, { ...file, bytes: written.bytes })
+  const rebuilt = await sidecar!.rebuild(offset, pages[1]!.length)
+  sidecar!.close()
+  t.ok(rebuilt?.bytes.subarray(offset - rebuilt.at).equals(pages[1]!))
+})
+
+function frozenPage(page: Buffer): FrozenStore {
+  const store = { pageBytes: pieceBytes, frozen: () => page } as Partial<PagedStore> as PagedStore
+  return { store, bytes: page.length, before: undefined }
+}
 
 t.test('P1: a page file is gone, or shorter: rebuilt, its parity is a mirror', async (t) => {
   const known = await smallStore()

@@ -164,7 +164,7 @@ class Pieces {
 
   /** Resolves when a page of this length can be added: there is room for what of it overflows. */
   async makeRoom(bytes: number): Promise<void> {
-    if (bytes === pieceBytes) this.#align()
+    if (bytes > pieceBytes - blockBytes) this.#align()
     if (this.#filled + bytes >= pieceBytes) await this.#writing
   }
 

@@ -18,8 +18,8 @@
 //
 // P1. Any one block of a column is rebuilt from the others.
 // P2. A page is no longer than a piece, and one that touches a column twice does not occur: a page
-//     of a whole MiB begins with a block. So any one page of a stripe is rebuilt. (Page files of
-//     the builds before this one may have such pages: of those all blocks but the outermost.)
+//     of nearly a whole MiB begins with a block. So any one page of a stripe is rebuilt. (Earlier
+//     builds wrote such pages: of those all blocks but the outermost.)
 // P3. The manifest has the last word: what is rebuilt must have the crc that it has of the page.
 
 import { crc32 } from 'node:zlib'
