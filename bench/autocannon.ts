@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
-import type { Load, Seen } from './load.ts'
+import type { Load, Seen } from './generator.ts'
 import { type Filling, fill, headersOf, type Ring } from './ring.ts'
 
 const [loadText, ringFile, fillingText] = process.argv.slice(2)

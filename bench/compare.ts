@@ -2,7 +2,7 @@
 // machine does meets all of them. What counts is the median of the rounds, and for ratios the
 // median of each round's ratio.
 
-import { type Percentile, percentiles, type Seen } from './load.ts'
+import { type Percentile, percentiles, type Seen } from './generator.ts'
 import { cpuSeconds } from './process.ts'
 
 export interface Side {

@@ -1,35 +1,12 @@
-// Load: a ring of requests sent to one server over many connections. wrk where it is installed,
-// since it costs its core least; else autocannon, which comes with npm.
+// The load generators: wrk where it is installed, since it costs its core least; else autocannon,
+// which comes with npm. Each sends a ring of requests to one server over many connections.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Prepare, Seen, Send } from './generator.ts'
 import { has, runLoad } from './process.ts'
-import type { Filling, Ring } from './ring.ts'
+import type { Ring } from './ring.ts'
 import { prepareWrk } from './wrk.ts'
-
-export interface Load {
-  url: string
-  connections: number
-  seconds: number
-}
-
-export const percentiles = ['50', '90', '99', '99.9', '100'] as const
-export type Percentile = (typeof percentiles)[number]
-
-/** What the load generator saw. */
-export interface Seen {
-  requests: number
-  seconds: number
-  /** By percentile. */
-  latencyMs: Record<Percentile, number>
-  /** Answers that were not 2xx or 3xx, and socket errors. */
-  errors: number
-}
-
-export type Send = (load: Load, filling: Filling) => Promise<Seen>
-
-/** Writes what the generator needs to send a ring into a directory; returns what sends it. */
-export type Prepare = (dir: string, name: string, ring: Ring) => Send
 
 export const generators: Readonly<Record<'wrk' | 'autocannon', Prepare>> = {
   wrk: prepareWrk,

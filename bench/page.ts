@@ -1,6 +1,6 @@
 // The results as one self-contained HTML page: no script, nothing to load, light and dark.
 
-import { percentiles } from './load.ts'
+import { percentiles } from './generator.ts'
 import { machineLines } from './machine.ts'
 import { bars, linearAxis, lines, logAxis, type Row, rows } from './plot.ts'
 import type { Results, ScenarioResult, Stall, Sweep } from './results.ts'

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from './compare.ts'
-import type { Seen } from './load.ts'
+import type { Seen } from './generator.ts'
 import type { Stall } from './results.ts'
 import type { Forum } from './sides.ts'
 

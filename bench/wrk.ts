@@ -3,7 +3,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Seen, Send } from './load.ts'
+import type { Seen, Send } from './generator.ts'
 import { runLoad } from './process.ts'
 import { type Ring, renderRing } from './ring.ts'
 

@@ -197,6 +197,36 @@ export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
     .map(({ path }) => path)
 }
 
+/**
+ * Import cycles, type imports included: of each, the files that reach one another. Nobody can read
+ * one file of a cycle before the others.
+ */
+export function importCycles(sources: readonly Source[]): string[][] {
+  const imports = new Map<string, string[]>()
+  for (const { path, text } of sources) if (isCode(path)) imports.set(path, importsOf(path, text))
+  // Tarjan's algorithm: `lowest` is the earliest visited file that a file reaches.
+  const order = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const open: string[] = []
+  const cycles: string[][] = []
+  const visit = (path: string): void => {
+    order.set(path, order.size)
+    lowest.set(path, order.get(path)!)
+    open.push(path)
+    for (const target of imports.get(path) ?? []) {
+      if (!imports.has(target)) continue
+      if (!order.has(target)) visit(target)
+      if (!open.includes(target)) continue
+      lowest.set(path, Math.min(lowest.get(path)!, lowest.get(target)!))
+    }
+    if (lowest.get(path) !== order.get(path)) return
+    const together = open.splice(open.indexOf(path))
+    if (together.length > 1) cycles.push(together.sort())
+  }
+  for (const path of imports.keys()) if (!order.has(path)) visit(path)
+  return cycles
+}
+
 /** The room a file is in: its directory, or the one below `src`. */
 function roomOf(path: string): string {
   const [top, second, third] = path.split('/')

@@ -6,7 +6,7 @@ import t from 'tap'
 import { commonErrors, errors } from '../src/api/errors.ts'
 import type { AnyRoute } from '../src/api/route.ts'
 import { routes } from '../src/api/routes.ts'
-import { benchesWithoutQuestion, rules, type Source } from './tidy-rules.ts'
+import { benchesWithoutQuestion, importCycles, rules, type Source } from './tidy-rules.ts'
 
 const top = join(import.meta.dirname, '../..')
 const notOurs = ['node_modules', 'dist', 'data', '.git', '.tap']
@@ -41,6 +41,10 @@ t.test('tidy: every benchmark: its head states its question', async (t) => {
     [],
     'begin with Question, Compares, Fixed, Reports, Leaves out, Smoke, as bench/main.ts does',
   )
+})
+
+t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
+  t.same(importCycles(sources), [], 'move what is shared into a file that imports neither')
 })
 
 /** Codes of the edge, of the schemas and of authentication, as they stand in the code. */
@@ -186,4 +190,15 @@ t.test('rule: benchmarks: without a question, or in another order: found', async
     { path: 'src/other.ts', text: "import './bad.ts'" },
   ])
   t.same(found, ['bench/bad.ts', 'bench/turned.ts'])
+})
+
+t.test('rule: imports: in a circle of three, of types: found, and nothing else', async (t) => {
+  const found = importCycles([
+    { path: 'wal/a.ts', text: "import type { B } from './b.ts'\nimport { D } from './d.ts'" },
+    { path: 'wal/b.ts', text: "import {\n  type C,\n  c,\n} from './c.ts'" },
+    { path: 'wal/c.ts', text: "import { D } from './d.ts'\nconst a = await import('./a.ts')" },
+    { path: 'wal/d.ts', text: "import { E } from './e.ts'\nimport fs from 'node:fs'" },
+    { path: 'wal/e.ts', text: '' },
+  ])
+  t.same(found, [['wal/a.ts', 'wal/b.ts', 'wal/c.ts']])
 })

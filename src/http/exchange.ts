@@ -5,11 +5,6 @@ import type { Body } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
 
-/** A body that is larger than its route allows. */
-export const tooLarge = Symbol('too large')
-/** A body for which there is no room at present. */
-export const overloaded = Symbol('overloaded')
-
 export const jsonType = 'application/json; charset=utf-8'
 
 /** The lines of every answer, each after a CRLF. docs/interface.md, "Headers". */
@@ -24,9 +19,6 @@ export const standardHeaders =
  * answered with 414 (docs/interface.md), so it has to be read.
  */
 export const headBytesMax = 16 << 10
-
-/** How much of a body that is too large is read and dropped before the connection is given up. */
-export const dropBytesMax = 16 << 20
 
 /** The status line's text for every status that the service answers with. */
 export const reasons: Record<number, string> = {

@@ -3,10 +3,17 @@
 // B1. `done` is called at most once, and never after `drop`.
 // B2. What is kept is counted in the load, and let go at the end, whatever the end.
 
-import { dropBytesMax, overloaded, tooLarge } from './exchange.ts'
 import type { Load } from './load.ts'
 
 const nothing = Buffer.alloc(0)
+
+/** A body that is larger than its route allows. */
+export const tooLarge = Symbol('too large')
+/** A body for which there is no room at present. */
+export const overloaded = Symbol('overloaded')
+
+/** How much of a body that is too large is read and dropped before the connection is given up. */
+export const dropBytesMax = 16 << 20
 
 export type Body = Buffer | typeof tooLarge | typeof overloaded
 

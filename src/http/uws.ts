@@ -19,16 +19,9 @@
 //     after the method or inside ` HTTP/1.1` and the line end behind it. Upstream's later releases
 //     read on (uNetworking/uWebSockets, issue 1776).
 
-import {
-  type Exchange,
-  jsonType,
-  type Listen,
-  reasons,
-  standardHeaders,
-  tooLarge,
-} from './exchange.ts'
+import { type Exchange, jsonType, type Listen, reasons, standardHeaders } from './exchange.ts'
 import { isAmbiguous } from './framing.ts'
-import { type Body, IncomingBody } from './incoming-body.ts'
+import { type Body, IncomingBody, tooLarge } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
 import { findPortError } from './port-error.ts'

@@ -1,7 +1,8 @@
 // A request in memory, and what it was answered. Its body comes in when the test says so.
 
 import type { errors } from '../../src/api/errors.ts'
-import type { Exchange, tooLarge } from '../../src/http/exchange.ts'
+import type { Exchange } from '../../src/http/exchange.ts'
+import type { Body } from '../../src/http/incoming-body.ts'
 import type { RouteMeter } from '../../src/http/meter.ts'
 
 export interface Answered {
@@ -22,7 +23,7 @@ export class FakeExchange implements Exchange {
   readonly answers: Answered[] = []
   isHeld = false
   readonly #headers: Record<string, string>
-  #done: ((body: Buffer | typeof tooLarge) => void) | null = null
+  #done: ((body: Body) => void) | null = null
 
   constructor(method: string, path: string, headers: Record<string, string> = {}) {
     this.method = method
@@ -44,7 +45,7 @@ export class FakeExchange implements Exchange {
     return this.header(name)
   }
 
-  collect(_bytesMax: number, done: (body: Buffer | typeof tooLarge) => void): void {
+  collect(_bytesMax: number, done: (body: Body) => void): void {
     this.#done = done
   }
 

@@ -4,8 +4,13 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { dropBytesMax, overloaded, tooLarge } from '../../src/http/exchange.ts'
-import { type Body, IncomingBody } from '../../src/http/incoming-body.ts'
+import {
+  type Body,
+  dropBytesMax,
+  IncomingBody,
+  overloaded,
+  tooLarge,
+} from '../../src/http/incoming-body.ts'
 import { Load, unlimited } from '../../src/http/load.ts'
 
 function given(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { type ErrorCode, errors } from '../../src/api/errors.ts'
 import type { ForumRecord } from '../../src/forum/records.ts'
-import type { Exchange, tooLarge } from '../../src/http/exchange.ts'
+import type { Exchange } from '../../src/http/exchange.ts'
+import type { Body } from '../../src/http/incoming-body.ts'
 import type { RouteMeter } from '../../src/http/meter.ts'
 import type { Machine } from './machine.ts'
 
@@ -165,7 +166,7 @@ class SimulatedExchange implements Exchange {
     return this.header(name)
   }
 
-  collect(_bytesMax: number, done: (body: Buffer | typeof tooLarge) => void): void {
+  collect(_bytesMax: number, done: (body: Body) => void): void {
     done(Buffer.from(JSON.stringify(this.#request.body ?? {})))
   }
 

@@ -5,7 +5,6 @@ import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { open } from '../../src/forum/webhook-secret.ts'
 import { deriveKey } from '../../src/node/secret.ts'
 import { dayMs } from '../forum/doubles.ts'
-import type { Model } from './model.ts'
 import { type Agent, type Message, secret } from './model-types.ts'
 
 export interface Delivery {
@@ -40,15 +39,21 @@ export interface Webhook {
 const webhookKey = deriveKey(secret, 'webhook')
 const retentionMs = 7 * dayMs
 
+/** What webhooks need to know of the identities that own them. */
+interface Identities {
+  readonly agents: readonly Agent[]
+  isActive(agent: Agent, at: number): boolean
+}
+
 export class WebhookModel {
   /** Every one that was ever registered. */
   readonly all: Webhook[] = []
   /** Of the last change of what an identity sees of its webhook. */
   readonly changed = new Map<Agent, number>()
-  readonly #model: Model
+  readonly #identities: Identities
 
-  constructor(model: Model) {
-    this.#model = model
+  constructor(identities: Identities) {
+    this.#identities = identities
   }
 
   of(owner: Agent): Webhook | undefined {
@@ -81,7 +86,7 @@ export class WebhookModel {
 
   /** Whether the owner's feed shows something of what the delivery tells of. */
   hasNews({ webhook: { owner }, first, through }: Delivery, at: number): boolean {
-    if (!this.#model.isActive(owner, at)) return false
+    if (!this.#identities.isActive(owner, at)) return false
     return [...owner.follows].some(({ messages }) =>
       messages.some(({ seq, author }) => author !== owner && seq >= first && seq <= through),
     )
@@ -125,7 +130,7 @@ export class WebhookModel {
 
   #register(position: number, record: RecordOf<'webhook.registered'>): void {
     const { id, endpoint, sealed, at, key } = record
-    const owner = this.#model.agents[record.by]
+    const owner = this.#identities.agents[record.by]
     this.drop(owner, position)
     const number = this.all.length
     const about = { number, id, owner, endpoint, sealed, position, at }

@@ -1,8 +1,8 @@
 // What stands behind the last good frame: nothing but zeros, or bytes to be judged.
 
 import { lastNonZero, readFrame, sectorBytes } from './format.ts'
-import type { Place } from './scan.ts'
 import type { SegmentFile } from './segments.ts'
+import type { LogPlace } from './types.ts'
 
 export interface Rest {
   /** Other bytes than zeros, a range in each segment that has some. */
@@ -16,7 +16,7 @@ export interface Rest {
 interface ReadLog {
   files: SegmentFile[]
   /** After the last good frame. */
-  end: Place
+  end: LogPlace
   seed: number
 }
 

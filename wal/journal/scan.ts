@@ -19,15 +19,7 @@ import { lookBehind, type Rest } from './rest.ts'
 import { SegmentReader } from './segment-reader.ts'
 import { listSegments, type SegmentFile } from './segments.ts'
 import { judgeTail, type TailVerdict } from './tail-rule.ts'
-
-/** A place between two frames: the next one starts at byte `at` of segment `number`. */
-export interface Place {
-  number: number
-  at: number
-  /** Position of the last record before the place, and the crc of that record's frame. */
-  position: number
-  link: number
-}
+import type { LogPlace } from './types.ts'
 
 export interface SegmentSummary {
   number: number
@@ -41,9 +33,9 @@ export interface LogEnd {
   storeId: string
   seed: number
   /** Everything before it is known to be synced. */
-  base: Place
+  base: LogPlace
   /** After the last good frame. */
-  end: Place
+  end: LogPlace
   torn: Rest['torn']
   spares: Rest['spares']
   /** Where the good frames of each segment end. */
@@ -85,9 +77,9 @@ class LogScan {
   readonly #ends = new Map<number, number>()
   readonly #segments: SegmentSummary[] = []
   // Frames with records above the watermark, oldest first: the next bases.
-  #unsynced: Place[] = []
-  #base: Place
-  #end: Place
+  #unsynced: LogPlace[] = []
+  #base: LogPlace
+  #end: LogPlace
   #watermark: number
   #sealed = false
   #replayedBytes = 0

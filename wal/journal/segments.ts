@@ -12,8 +12,8 @@ import {
 } from '../disk.ts'
 import { storageError } from '../errors.ts'
 import { decodeSegmentHeader, type ReadHeader, segmentHeaderBytes } from './format.ts'
-import type { Notice } from './journal.ts'
 import { syncsInFlightMax } from './sync-queue.ts'
+import type { Notice } from './types.ts'
 
 // Written and synced piece by piece: a sync of 64 MiB at once would hold up those of the log.
 const pieceBytes = 1024 * 1024

@@ -25,8 +25,7 @@ import {
   storeIdBytes,
   wholeSectors,
 } from './format.ts'
-import type { Notice } from './journal.ts'
-import type { LogEnd, Place } from './scan.ts'
+import type { LogEnd } from './scan.ts'
 import {
   copyRange,
   fillWithZeros,
@@ -36,12 +35,13 @@ import {
   segmentName,
   segmentPath,
 } from './segments.ts'
+import type { LogPlace, Notice } from './types.ts'
 
 /** Where the writer goes on: an open segment that ends in a seal, and what comes after it. */
 export interface Settled {
   storeId: string
   seed: number
-  place: Place
+  place: LogPlace
   /** Its descriptors, one for each sync that may be in flight. */
   files: readonly number[]
   size: number

@@ -11,8 +11,8 @@
 import assert from 'node:assert/strict'
 import type { Disk } from '../disk.ts'
 import { isLackOfSpace, messageOf } from '../errors.ts'
-import type { Notice } from './journal.ts'
 import { makeSpare, openForSyncs, segmentName, segmentPath } from './segments.ts'
+import type { Notice } from './types.ts'
 
 const retryMs = 1000
 

@@ -22,7 +22,6 @@ import {
 } from '../journal/format.ts'
 import { checkHeads } from '../journal/heads.ts'
 import { findPromise } from '../journal/rest.ts'
-import type { Place } from '../journal/scan.ts'
 import {
   listSegments,
   readHead,
@@ -31,6 +30,7 @@ import {
   segmentPath,
 } from '../journal/segments.ts'
 import { encodeSeal } from '../journal/settle.ts'
+import type { LogPlace } from '../journal/types.ts'
 
 export interface LiveCopyOptions {
   disk: Disk
@@ -63,7 +63,7 @@ class LiveCopy {
   readonly #options: LiveCopyOptions
   readonly #files: SegmentFile[]
   readonly #seed: number
-  #end: Place
+  #end: LogPlace
   #bytes = Buffer.alloc(0)
 
   constructor(options: LiveCopyOptions, files: SegmentFile[], first: SegmentHeader) {
@@ -119,7 +119,7 @@ class LiveCopy {
     return false
   }
 
-  #follow(begin: Place, next: SegmentHeader | null): Place {
+  #follow(begin: LogPlace, next: SegmentHeader | null): LogPlace {
     const limit = next === null ? Number.POSITIVE_INFINITY : next.firstPosition - 1
     let end = { ...begin, at: segmentHeaderBytes }
     for (;;) {
