@@ -118,6 +118,12 @@ export const rules: readonly Rule[] = [
     },
   },
   {
+    name: 'no file stands alone at the top of src',
+    instead: 'put it into the room that it belongs to, or give it one',
+    covers: (path) => path.startsWith('src/'),
+    find: ({ path }) => (path.split('/').length === 2 ? [posix.basename(path)] : []),
+  },
+  {
     name: 'nothing is left open',
     instead: 'finish it or take it out; what is left to do belongs into an issue',
     covers: (path) => isCode(path) && !isOwn(path),

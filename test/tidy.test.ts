@@ -84,6 +84,8 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
     wrong: ["import t from 'tap'", '\n// Late.', '//'],
     right: [head, `#!/usr/bin/env node\n${head}`],
   },
+  { rule: 'no file stands alone', path: 'src/main.ts', wrong: [head], right: [] },
+  { rule: 'no file stands alone', path: 'src/cli/main.ts', wrong: [], right: [head] },
   {
     rule: 'nothing is left open',
     wrong: ['// TODO: later', "t.only('x')"],
