@@ -8,7 +8,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { apply } from '../src/forum/apply.ts'
-import { type Forum, isRefusal, makeForum, type Refusal } from '../src/forum/forum.ts'
+import { type Forum, isRejection, makeForum, type Rejection } from '../src/forum/forum.ts'
 import { createIdentity } from '../src/forum/identities.ts'
 import { createThread, reply } from '../src/forum/posts.ts'
 import { decode } from '../src/forum/records.ts'
@@ -218,7 +218,7 @@ export function newToken(forum: Forum, displayName: string): string {
   return demand(createIdentity(forum, { kind: 'persistent', displayName, address: '' })).token
 }
 
-export function demand<T extends object>(outcome: T | Refusal): T {
-  if (isRefusal(outcome)) throw new Error(`refused: ${outcome.refused}`)
+export function demand<T extends object>(outcome: T | Rejection): T {
+  if (isRejection(outcome)) throw new Error(`refused: ${outcome.rejected}`)
   return outcome
 }

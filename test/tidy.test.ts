@@ -53,7 +53,7 @@ function codesOfTheEdge(): Set<string> {
     if (path.startsWith('src/http/') || path === 'src/api/schema.ts') {
       return [...text.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)]
     }
-    return path === 'src/forum/forum.ts' ? [...text.matchAll(/refused: '(\w+)'/g)] : []
+    return path === 'src/forum/forum.ts' ? [...text.matchAll(/rejected: '(\w+)'/g)] : []
   })
   return new Set(named.map(([, code]) => code))
 }

@@ -1,7 +1,7 @@
 // Publishing by GET, for callers that can do nothing else: a ticket, and one message with it.
 // docs/interface.md, "Publishing by GET", which gives the order of checks.
 
-import { isRefusal, type Refusal } from '../forum/forum.ts'
+import { isRejection, type Rejection } from '../forum/forum.ts'
 import { acceptTicket, issueTicket, publishByTicket, type TicketPost } from '../forum/tickets.ts'
 import { publication, publicationAnswer } from './publication.ts'
 import { route } from './route.ts'
@@ -50,7 +50,7 @@ export const getTicket = route({
   errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
   run({ forum }, { client }) {
     const issued = issueTicket(forum, client)
-    if (isRefusal(issued)) return issued
+    if (isRejection(issued)) return issued
     const body = renderTicket({
       ticket: issued.ticket,
       expires_at: issued.expiresAt,
@@ -136,17 +136,17 @@ export const getPublish = route<unknown, PublishQuery>({
     const refusal = refusePost(query)
     if (refusal !== null) return refusal
     const published = publishByTicket(forum, { nonce, post: postOf(query), address: client })
-    return isRefusal(published) ? published : publicationAnswer(service, published)
+    return isRejection(published) ? published : publicationAnswer(service, published)
   },
 })
 
-function refusePost(query: PublishQuery): Refusal | null {
+function refusePost(query: PublishQuery): Rejection | null {
   const wrong = refuseTexts(query)
-  if (wrong !== null) return { refused: 'invalid_field', detail: wrong.detail }
+  if (wrong !== null) return { rejected: 'invalid_field', detail: wrong.detail }
   if (Buffer.byteLength(query.content) > contentBytesMax) {
-    return { refused: 'too_large', detail: `content may have ${contentBytesMax} bytes in UTF-8.` }
+    return { rejected: 'too_large', detail: `content may have ${contentBytesMax} bytes in UTF-8.` }
   }
-  return refuseTarget(query) === null ? null : { refused: 'invalid_id' }
+  return refuseTarget(query) === null ? null : { rejected: 'invalid_id' }
 }
 
 function postOf({ content, title, thread_id: threadId }: PublishQuery): TicketPost {

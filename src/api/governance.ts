@@ -87,7 +87,7 @@ export const postExecute = route({
   errors: ['not_found', code],
   run({ forum: { state } }, { id }) {
     const proposal = state.proposals.find(id)
-    if (proposal === -1) return { refused: 'not_found' }
+    if (proposal === -1) return { rejected: 'not_found' }
     const position = state.proposals.seq(proposal)
     return { status: 503, body: executionRefused, position, retryAfter }
   },

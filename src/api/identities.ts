@@ -1,6 +1,6 @@
 // POST /api/identities. docs/interface.md, "Identities".
 
-import { isRefusal } from '../forum/forum.ts'
+import { isRejection } from '../forum/forum.ts'
 import { createIdentity } from '../forum/identities.ts'
 import { followUpSchema, rendererWithFollowUp } from './follow-up.ts'
 import { countsAddresses, route } from './route.ts'
@@ -51,7 +51,7 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
       displayName: body.display_name,
       address: client,
     })
-    if (isRefusal(created)) return created
+    if (isRejection(created)) return created
     const { id, kind, displayName, token, expiresAt, position } = created
     const json = render(service, {
       id,

@@ -52,7 +52,7 @@ export function openApi(operations: readonly AnyRoute[], { publicUrl, version }:
     paths,
     components: {
       schemas,
-      responses: { Refusal: { description: 'Refused.', content: refusalContent } },
+      responses: { Rejection: { description: 'Refused.', content: refusalContent } },
       headers: { RetryAfter: retryAfter, ETag: etag },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The token of an identity.' },
@@ -85,7 +85,7 @@ const errorSchema = object('Error', {
 
 const errorReference = { $ref: '#/components/schemas/Error' }
 const refusalContent = { 'application/json': { schema: errorReference } }
-const anyRefusal = { $ref: '#/components/responses/Refusal' }
+const anyRefusal = { $ref: '#/components/responses/Rejection' }
 const etagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
 const retryAfter = {
   description: 'Seconds after which asking again makes sense.',

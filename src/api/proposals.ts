@@ -2,7 +2,7 @@
 //
 // Pages are put together from bytes rendered when the proposal or review was accepted.
 
-import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
+import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import {
   listProposals,
   type ProposalPage,
@@ -122,7 +122,7 @@ export const postProposal = route<ProposalRequest>({
   ],
   run({ forum }, { caller, client, body, key }) {
     const outcome = saveProposal(forum, { caller, address: client, request: body, key })
-    if (isRefusal(outcome)) return outcome
+    if (isRejection(outcome)) return outcome
     const { proposals, identities } = forum.state
     const id = proposals.id(outcome.proposal)
     const json = renderSaved({
@@ -177,7 +177,7 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
   },
   errors: ['invalid_cursor'],
   run({ forum }, { query: { after, before, limit } }) {
-    if (after !== undefined && before !== undefined) return { refused: 'invalid_cursor' }
+    if (after !== undefined && before !== undefined) return { rejected: 'invalid_cursor' }
     const direction = before === undefined ? 'after' : 'before'
     const from = before ?? pageStart(forum, after ?? 0)
     const list = listProposals(forum, { from, direction, limit })
@@ -221,7 +221,7 @@ export const getProposal = route<unknown, { after: number; limit: number }>({
   run({ forum }, { id, query }) {
     const read = { proposalId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readProposal(forum, read)
-    if (isRefusal(found)) return found
+    if (isRejection(found)) return found
     return { status: 200, body: writeProposal(forum, found), position: found.position }
   },
 })

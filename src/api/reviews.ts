@@ -1,7 +1,7 @@
 // POST /api/governance/proposals/{proposalId}/reviews. docs/interface.md, "Reviews".
 
 import type { Decision } from '../actors/proposal.ts'
-import { isRefusal } from '../forum/forum.ts'
+import { isRejection } from '../forum/forum.ts'
 import { saveReview } from '../forum/reviews.ts'
 import { decision } from './governance-schemas.ts'
 import { countsAddresses, route } from './route.ts'
@@ -62,7 +62,7 @@ export const postReview = route<ReviewBody>({
     const { proposal_hash: proposalHash, decision, text } = body
     const wish = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
     const outcome = saveReview(forum, wish)
-    if (isRefusal(outcome)) return outcome
+    if (isRejection(outcome)) return outcome
     const { reviews, identities } = forum.state
     // What a replay says was compared: it is what was saved.
     const json = renderSaved({

@@ -2,7 +2,7 @@
 // http/ runs it, openapi.ts describes it. No route reads a header or writes a byte by itself.
 
 import type { Challenger } from '../delivery/challenge.ts'
-import type { Forum, Refusal } from '../forum/forum.ts'
+import type { Forum, Rejection } from '../forum/forum.ts'
 import type { Action } from '../state/quotas.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
@@ -103,13 +103,13 @@ interface Operation {
 
 /** Answers at once by the rules of one operation. */
 export interface Route<Body = unknown, Query = unknown> extends Operation {
-  run(service: Service, call: Call<Body, Query>): Answer | Refusal
+  run(service: Service, call: Call<Body, Query>): Answer | Rejection
   runLater?: undefined
 }
 
 /** Answers after something outside has answered. */
 export interface AsyncRoute<Body = unknown, Query = unknown> extends Operation {
-  runLater(service: Service, call: Call<Body, Query>): Promise<Answer | Refusal>
+  runLater(service: Service, call: Call<Body, Query>): Promise<Answer | Rejection>
 }
 
 export type AnyRoute = Route | AsyncRoute

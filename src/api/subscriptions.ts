@@ -1,7 +1,7 @@
 // POST and DELETE /api/threads/{threadId}/subscribe. docs/interface.md, "Subscriptions and the
 // feed".
 
-import { isRefusal } from '../forum/forum.ts'
+import { isRejection } from '../forum/forum.ts'
 import { subscribe, unsubscribe } from '../forum/subscriptions.ts'
 import { feedPath, followUpSchema, rendererWithFollowUp } from './follow-up.ts'
 import { route } from './route.ts'
@@ -36,7 +36,7 @@ export const postSubscribe = route({
   errors: ['not_found', 'storage_full', 'storage_failed', 'overloaded'],
   run(service, { caller, id }) {
     const outcome = subscribe(service.forum, { caller, threadId: id })
-    if (isRefusal(outcome)) return outcome
+    if (isRejection(outcome)) return outcome
     const body = renderSubscribed(service, {
       thread_id: id,
       subscribed: true,
@@ -58,7 +58,7 @@ export const deleteSubscribe = route({
   errors: ['storage_full', 'storage_failed', 'overloaded'],
   run({ forum }, { caller, id }) {
     const outcome = unsubscribe(forum, { caller, threadId: id })
-    if (isRefusal(outcome)) return outcome
+    if (isRejection(outcome)) return outcome
     const body = renderUnsubscribed({ thread_id: id, subscribed: false })
     return { status: 200, body, position: outcome.position }
   },

@@ -6,7 +6,7 @@
 // real answer with its schema.
 
 import type { Visibility } from '../actors/thread.ts'
-import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
+import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { createThread, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -81,7 +81,7 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
   errors: ['invalid_cursor'],
   run({ forum }, { caller, query }) {
     const before = decodeCursor(query.cursor)
-    if (before === null) return { refused: 'invalid_cursor' }
+    if (before === null) return { rejected: 'invalid_cursor' }
     const list = listThreads(forum, { caller, before, limit: query.limit })
     const page = writeList(forum, list.threads, encodeCursor(list.nextBefore))
     return { status: 200, body: page, position: list.position }
@@ -153,7 +153,7 @@ export const postThread = route<NewThreadBody>({
       key,
       address: client,
     })
-    return isRefusal(published) ? published : publicationAnswer(service, published)
+    return isRejection(published) ? published : publicationAnswer(service, published)
   },
 })
 
@@ -180,7 +180,7 @@ export const getThread = route<unknown, { after: number; limit: number }>({
   run({ forum }, { caller, id, query }) {
     const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readThread(forum, read)
-    if (isRefusal(found)) return found
+    if (isRejection(found)) return found
     return { status: 200, ...threadPage(forum, found), position: found.position }
   },
 })
@@ -237,6 +237,6 @@ export const postReply = route<{ content: string }>({
       key,
       address: client,
     })
-    return isRefusal(published) ? published : publicationAnswer(service, published)
+    return isRejection(published) ? published : publicationAnswer(service, published)
   },
 })

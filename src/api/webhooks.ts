@@ -1,7 +1,7 @@
 // Webhooks and the receipts of their deliveries. docs/interface.md, "Webhooks".
 
 import { eventId, readDeliveries } from '../forum/deliveries.ts'
-import { type Forum, isRefusal, pageStart } from '../forum/forum.ts'
+import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import {
   beginVerification,
   finishVerification,
@@ -98,9 +98,9 @@ export const postWebhook = route<{ url: string }>({
   errors: ['invalid_webhook_url', 'idempotency_conflict', 'rate_limited', ...writeErrors],
   run({ forum, webhooks }, { caller, body: { url }, key }) {
     const detail = webhooks.refuseUrl(url)
-    if (detail !== null) return { refused: 'invalid_webhook_url', detail }
+    if (detail !== null) return { rejected: 'invalid_webhook_url', detail }
     const registered = registerWebhook(forum, { caller, endpoint: url, key })
-    if (isRefusal(registered)) return registered
+    if (isRejection(registered)) return registered
     const { replayed, secret, position } = registered
     const body = renderRegistration({
       webhook: show(forum, registered.webhook),
@@ -124,7 +124,7 @@ export const deleteWebhook = route({
   errors: writeErrors,
   run({ forum }, { caller }) {
     const removed = removeWebhook(forum, caller)
-    if (isRefusal(removed)) return removed
+    if (isRejection(removed)) return removed
     return { status: 200, body: '{"removed":true}', position: removed.position }
   },
 })
@@ -147,11 +147,11 @@ export const postVerification = asyncRoute({
   errors: ['webhook_not_registered', 'rate_limited', ...writeErrors],
   async runLater({ forum, webhooks }, { caller }) {
     const begun = beginVerification(forum, caller)
-    if (isRefusal(begun)) return begun
+    if (isRejection(begun)) return begun
     const proof = await webhooks.challenge(begun)
-    if (proof === null) return { refused: 'overloaded' }
+    if (proof === null) return { rejected: 'overloaded' }
     const finished = finishVerification(forum, begun, proof.error)
-    if (isRefusal(finished)) return finished
+    if (isRejection(finished)) return finished
     const body = renderVerification({
       verified: proof.error === null,
       webhook: show(forum, finished.webhook),

@@ -41,7 +41,7 @@ export interface Config {
   nodeLimits: NodeLimits
   /** Whether messages can be published by GET. */
   compat: boolean
-  /** Given in the environment; else the data directory has one (secret.ts). */
+  /** Set in the environment; else the data directory has one (secret.ts). */
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
   trustProxy: TrustProxy | null

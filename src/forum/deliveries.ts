@@ -9,7 +9,7 @@
 import { hash } from 'node:crypto'
 import type { Delivery } from '../state/deliveries-by-age.ts'
 import type { Webhook } from '../state/webhook.ts'
-import { type Forum, type Given, isRefusal, timeOf } from './forum.ts'
+import { type Forum, isRejection, type Positioned, timeOf } from './forum.ts'
 import { readFeed } from './reads.ts'
 import { secretOf } from './webhooks.ts'
 import { admitOwn, commit } from './write.ts'
@@ -28,7 +28,7 @@ export interface DeliveriesRead {
   limit: number
 }
 
-export interface DeliveryPage extends Given {
+export interface DeliveryPage extends Positioned {
   webhook: Webhook | null
   deliveries: Delivery[]
   nextAfter: number
@@ -59,7 +59,7 @@ export function eventId(webhook: Webhook, { context }: Delivery): string {
 }
 
 /** One attempt: what to send, once `position` is durable. */
-export interface Attempt extends Given {
+export interface Attempt extends Positioned {
   webhook: number
   first: number
   endpoint: string
@@ -94,7 +94,7 @@ export function beginAttempt(
   const delivery = webhook && state.webhooks.next(webhook)
   if (delivery === undefined) return null // replaced or removed meanwhile
   const permit = admitOwn(forum)
-  if (isRefusal(permit)) return 'later'
+  if (isRejection(permit)) return 'later'
 
   const { at } = permit
   const { first, through, createdAt, nextAttemptAt } = delivery.context
@@ -149,7 +149,7 @@ export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptRes
   const webhook = forum.state.webhooks.get(attempt.webhook)
   if (webhook === undefined) return true // replaced or removed meanwhile, its receipts with it
   const permit = admitOwn(forum)
-  if (isRefusal(permit)) return false
+  if (isRejection(permit)) return false
   const { at } = permit
   const { status, error } = result
   const of = { at, webhook: attempt.webhook, first: attempt.first, status, error: error ?? '' }

@@ -3,14 +3,14 @@
 // clock says then. One record does for all that ended before it, so callers cannot make many.
 
 import { notableMs } from './clock.ts'
-import { type Forum, isRefusal, type Refusal, type RefusalCode } from './forum.ts'
+import { type Forum, isRejection, type Rejection, type RejectionCode } from './forum.ts'
 import { admitOwn, commit } from './write.ts'
 
 /** Says no because of what ended at `expiresAt`; the answer waits until that is durable. */
-export function refuseEnded(forum: Forum, refused: RefusalCode, expiresAt: number): Refusal {
+export function refuseEnded(forum: Forum, rejected: RejectionCode, expiresAt: number): Rejection {
   const { state } = forum
   if (state.now < expiresAt) recordTime(forum)
-  return { refused, position: state.position }
+  return { rejected, position: state.position }
 }
 
 /**
@@ -25,7 +25,7 @@ export function keepTime(forum: Forum): void {
 /** No further guest has expired by this record: all that it says is its time. */
 function recordTime(forum: Forum): void {
   const permit = admitOwn(forum)
-  if (isRefusal(permit)) return
+  if (isRejection(permit)) return
   const { guestsExpired: before } = forum.state
   commit(forum, permit, { type: 'guests.expired', at: permit.at, before })
 }

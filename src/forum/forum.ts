@@ -42,11 +42,11 @@ export function makeForum(parts: ForumParts): Forum {
 
 export interface Admission {
   /** Why no caller's write is let in now, or null. */
-  refusal(): Refusal | null
+  refusal(): Rejection | null
 }
 
 /** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
-export type RefusalCode =
+export type RejectionCode =
   | 'invalid_token'
   | 'invalid_field'
   | 'invalid_id'
@@ -73,8 +73,8 @@ export type RefusalCode =
   | 'overloaded'
 
 /** A lawful no. One that tells of a record carries its position, and waits like any answer. */
-export interface Refusal {
-  refused: RefusalCode
+export interface Rejection {
+  rejected: RejectionCode
   position?: number
   /** A sentence for the caller, instead of the code's general one. */
   detail?: string
@@ -83,12 +83,12 @@ export interface Refusal {
 }
 
 /** What a command or query gives: its answer may leave when `position` is durable. */
-export interface Given {
+export interface Positioned {
   position: number
 }
 
-export function isRefusal(outcome: object): outcome is Refusal {
-  return 'refused' in outcome
+export function isRejection(outcome: object): outcome is Rejection {
+  return 'rejected' in outcome
 }
 
 /** Forum time, which is also the time of a record made now; never before the last record. */

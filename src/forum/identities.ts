@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
 import { refuseEnded } from './expiry.ts'
-import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { admit, admitOwn, commit } from './write.ts'
 
 export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
@@ -17,7 +17,7 @@ export interface NewIdentity {
   address: string
 }
 
-export interface CreatedIdentity extends Given {
+export interface CreatedIdentity extends Positioned {
   id: string
   kind: IdentityKind
   displayName: string
@@ -25,14 +25,14 @@ export interface CreatedIdentity extends Given {
   expiresAt: number | null
 }
 
-export function createIdentity(forum: Forum, wish: NewIdentity): CreatedIdentity | Refusal {
-  const permit = admit(forum, 'identities', { caller: nobody, address: wish.address })
-  if (isRefusal(permit)) return permit
+export function createIdentity(forum: Forum, command: NewIdentity): CreatedIdentity | Rejection {
+  const permit = admit(forum, 'identities', { caller: nobody, address: command.address })
+  if (isRejection(permit)) return permit
 
-  const { kind, displayName } = wish
+  const { kind, displayName } = command
   const id = forum.stamps.id()
   const token = forum.stamps.token()
-  const expiresAt = wish.kind === 'guest' ? permit.at + guestLifetimeMs : 0
+  const expiresAt = command.kind === 'guest' ? permit.at + guestLifetimeMs : 0
   const position = commit(forum, permit, {
     type: 'identity.created',
     at: permit.at,
@@ -62,7 +62,7 @@ export function tokenDigest(token: string): string {
 }
 
 /** Says no to an identity that has expired. */
-export function refuseExpired(forum: Forum, identity: number): Refusal {
+export function refuseExpired(forum: Forum, identity: number): Rejection {
   const { expiresAt } = forum.state.identities.actors.columns
   return refuseEnded(forum, 'invalid_token', expiresAt.get(identity))
 }
@@ -78,7 +78,7 @@ export function expireGuests(forum: Forum): boolean {
   const { state } = forum
   const { createdAt } = state.identities.actors.columns
   const permit = admitOwn(forum)
-  if (isRefusal(permit)) return false
+  if (isRejection(permit)) return false
   const { at } = permit
   const end = Math.min(state.identities.count, state.guestsExpired + guestsAtOnce)
   let before = state.guestsExpired

@@ -6,7 +6,7 @@
 import type { Visibility } from '../actors/thread.ts'
 import type { State } from '../state/state.ts'
 import { renderEntry } from '../state/threads.ts'
-import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
 
@@ -32,31 +32,31 @@ export interface NewReply {
 }
 
 /** What was published, by the number of its message. */
-export interface Publication extends Given {
+export interface Publication extends Positioned {
   message: number
   replayed: boolean
 }
 
-export function createThread(forum: Forum, wish: NewThread): Publication | Refusal {
+export function createThread(forum: Forum, command: NewThread): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, title, content, visibility, key } = wish
+  const { caller, title, content, visibility, key } = command
 
   // The receipt comes first: a replay is right even when a participant has expired since.
   const receipt = state.receipts.find(caller, key)
-  if (receipt !== -1) return replayOf(forum, receipt, isSameThread(forum, receipt, wish))
+  if (receipt !== -1) return replayOf(forum, receipt, isSameThread(forum, receipt, command))
 
   const at = timeOf(forum)
   const participants: number[] = []
-  for (const id of wish.participantIds) {
+  for (const id of command.participantIds) {
     const identity = state.identities.findNamed(id)
     if (identity === -1 || !state.identities.mayAct(identity, at)) {
-      return { refused: 'invalid_members' }
+      return { rejected: 'invalid_members' }
     }
     participants.push(identity)
   }
 
-  const permit = admit(forum, 'messages', wish)
-  if (isRefusal(permit)) return permit
+  const permit = admit(forum, 'messages', command)
+  if (isRejection(permit)) return permit
   const position = commit(forum, permit, {
     type: 'thread.posted',
     at: permit.at,
@@ -73,21 +73,21 @@ export function createThread(forum: Forum, wish: NewThread): Publication | Refus
   return { position, message: state.messages.count - 1, replayed: false }
 }
 
-export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
+export function reply(forum: Forum, command: NewReply): Publication | Rejection {
   const { state, stamps } = forum
-  const { caller, content, key } = wish
+  const { caller, content, key } = command
 
-  const thread = state.visibleThread(caller, wish.threadId)
+  const thread = state.visibleThread(caller, command.threadId)
   // Private and absent look the same.
-  if (thread === -1 || !state.threads.mayReply(thread)) return { refused: 'not_found' }
+  if (thread === -1 || !state.threads.mayReply(thread)) return { rejected: 'not_found' }
 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
-    return replayOf(forum, receipt, isSameReply(forum, receipt, thread, wish))
+    return replayOf(forum, receipt, isSameReply(forum, receipt, thread, command))
   }
 
-  const permit = admit(forum, 'messages', wish)
-  if (isRefusal(permit)) return permit
+  const permit = admit(forum, 'messages', command)
+  if (isRejection(permit)) return permit
   const position = commit(forum, permit, {
     type: 'reply.posted',
     at: permit.at,
@@ -101,25 +101,30 @@ export function reply(forum: Forum, wish: NewReply): Publication | Refusal {
   return { position, message: state.messages.count - 1, replayed: false }
 }
 
-function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Refusal {
+function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Rejection {
   const message = state.receipts.subject(receipt)
   const position = usedAt(state, receipt)
   return isSame
     ? { position, message, replayed: true }
-    : { refused: 'idempotency_conflict', position }
+    : { rejected: 'idempotency_conflict', position }
 }
 
 // Whether a key is used again for the same payload is asked of what was published: it never
 // changes, so nothing has to be kept or hashed for the question.
 
-function isSameReply({ state }: Forum, receipt: number, thread: number, wish: NewReply): boolean {
+function isSameReply(
+  { state }: Forum,
+  receipt: number,
+  thread: number,
+  command: NewReply,
+): boolean {
   if (state.receipts.operation(receipt) !== 'reply') return false
-  return isReply(state, state.receipts.subject(receipt), thread, wish.content)
+  return isReply(state, state.receipts.subject(receipt), thread, command.content)
 }
 
-function isSameThread({ state }: Forum, receipt: number, wish: NewThread): boolean {
+function isSameThread({ state }: Forum, receipt: number, command: NewThread): boolean {
   if (state.receipts.operation(receipt) !== 'thread') return false
-  return isThread(state, state.receipts.subject(receipt), wish)
+  return isThread(state, state.receipts.subject(receipt), command)
 }
 
 /** Whether the message is a reply to this thread, and says this. */
@@ -131,7 +136,7 @@ export function isReply(state: State, message: number, thread: number, content: 
 export function isThread(
   state: State,
   message: number,
-  wish: Pick<NewThread, 'title' | 'content' | 'visibility' | 'participantIds'>,
+  command: Pick<NewThread, 'title' | 'content' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -139,17 +144,17 @@ export function isThread(
     id: state.threads.id(thread).slice('thr_'.length),
     author: state.identities.id(author),
     nameJson: state.identities.nameJson(author),
-    title: wish.title,
-    visibility: wish.visibility,
+    title: command.title,
+    visibility: command.visibility,
     at: state.messages.createdAt(message),
   })
   return (
     state.threads.hasEntry(thread, entry) &&
     state.threads.hasParticipants(
       thread,
-      wish.participantIds.map((id) => state.identities.findNamed(id)),
+      command.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
-    hasContent(state, message, wish.content)
+    hasContent(state, message, command.content)
   )
 }
 

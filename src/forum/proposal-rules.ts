@@ -2,7 +2,7 @@
 // docs/interface.md, "Proposals".
 
 import type { ProposalFile } from '../state/proposals.ts'
-import type { RefusalCode } from './forum.ts'
+import type { RejectionCode } from './forum.ts'
 
 /** Of all texts of a proposal together, in UTF-8. */
 export const textBytesMax = 32 * 1024
@@ -14,7 +14,11 @@ export interface ProposalTexts {
 }
 
 /** The first rule that is broken, in the order in which a caller hears them, or null. */
-export function refuseTexts({ title, description, files = [] }: ProposalTexts): RefusalCode | null {
+export function refuseTexts({
+  title,
+  description,
+  files = [],
+}: ProposalTexts): RejectionCode | null {
   const paths = files.map(({ path }) => path)
   if (!paths.every(isPathAllowed)) return 'invalid_path'
   if (new Set(paths).size < paths.length) return 'duplicate_path'

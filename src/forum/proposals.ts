@@ -3,7 +3,7 @@
 
 import { partition } from '../state/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
-import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { proposalHash } from './proposal-hash.ts'
 import { refuseTexts } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
@@ -26,16 +26,16 @@ export interface NewProposal {
 }
 
 /** What was saved, by the number of the proposal. */
-export interface SavedProposal extends Given {
+export interface SavedProposal extends Positioned {
   proposal: number
   replayed: boolean
 }
 
-export function saveProposal(forum: Forum, wish: NewProposal): SavedProposal | Refusal {
+export function saveProposal(forum: Forum, command: NewProposal): SavedProposal | Rejection {
   const { state, stamps } = forum
-  const { caller, request, key } = wish
+  const { caller, request, key } = command
   const refused = refuseTexts(request)
-  if (refused !== null) return { refused }
+  if (refused !== null) return { rejected: refused }
   const text = textOf(state.identities.id(caller), request)
   const hash = proposalHash(text)
 
@@ -44,8 +44,8 @@ export function saveProposal(forum: Forum, wish: NewProposal): SavedProposal | R
 
   const objection = refuseReferences(forum, request)
   if (objection !== null) return objection
-  const permit = admit(forum, 'governance', wish)
-  if (isRefusal(permit)) return permit
+  const permit = admit(forum, 'governance', command)
+  if (isRejection(permit)) return permit
   const { at, client } = permit
   const saved = { by: caller, id: stamps.id(), hash, text, key, client }
   const position = commit(forum, permit, { type: 'proposal.saved', at, ...saved })
@@ -74,31 +74,31 @@ function byPath(a: ProposalFile, b: ProposalFile): number {
 }
 
 /** The hash covers all that a caller can say, so the same hash is the same request. */
-function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposal | Refusal {
+function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposal | Rejection {
   const position = usedAt(state, receipt)
   const proposal = state.receipts.subject(receipt)
   const isSame =
     state.receipts.operation(receipt) === 'proposal' && state.proposals.hash(proposal) === hash
   return isSame
     ? { position, proposal, replayed: true }
-    : { refused: 'idempotency_conflict', position }
+    : { rejected: 'idempotency_conflict', position }
 }
 
 /** Why what the request refers to will not do, or null. */
-function refuseReferences(forum: Forum, request: ProposalRequest): Refusal | null {
+function refuseReferences(forum: Forum, request: ProposalRequest): Rejection | null {
   const { state } = forum
   if (request.supersedes !== undefined) {
     const earlier = state.proposals.find(request.supersedes)
-    if (earlier === -1) return { refused: 'not_found' }
+    if (earlier === -1) return { rejected: 'not_found' }
     if (state.proposals.kind(earlier) !== request.kind) {
-      return { refused: 'invalid_supersedes', position: state.proposals.seq(earlier) }
+      return { rejected: 'invalid_supersedes', position: state.proposals.seq(earlier) }
     }
   }
   if (request.kind !== 'maintainer') return null
   const candidate = state.identities.findNamed(request.candidate_id)
   const nominated = { type: 'nominated', at: timeOf(forum) } as const
   const mayServe = candidate !== -1 && state.identities.actors.may(candidate, nominated)
-  return mayServe ? null : { refused: 'invalid_candidate' }
+  return mayServe ? null : { rejected: 'invalid_candidate' }
 }
 
 export interface ProposalListRead {
@@ -108,7 +108,7 @@ export interface ProposalListRead {
   limit: number
 }
 
-export interface ProposalList extends Given {
+export interface ProposalList extends Positioned {
   /** In the order asked for. */
   proposals: number[]
   /** Where the next page goes on. */
@@ -146,7 +146,7 @@ export interface ProposalRead {
   limit: number
 }
 
-export interface ProposalPage extends Given {
+export interface ProposalPage extends Positioned {
   proposal: number
   /** Numbers of reviews, oldest first. */
   reviews: number[]
@@ -154,10 +154,10 @@ export interface ProposalPage extends Given {
   hasMore: boolean
 }
 
-export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage | Refusal {
+export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage | Rejection {
   const { after, limit } = read
   const proposal = state.proposals.find(read.proposalId)
-  if (proposal === -1) return { refused: 'not_found' }
+  if (proposal === -1) return { rejected: 'not_found' }
 
   const { reviewCount, newestPosition } = state.proposals.actors.columns
   const count = reviewCount.get(proposal)

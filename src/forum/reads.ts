@@ -10,7 +10,7 @@
 
 import { partition } from '../state/partition.ts'
 import type { State } from '../state/state.ts'
-import type { Forum, Given, Refusal } from './forum.ts'
+import type { Forum, Positioned, Rejection } from './forum.ts'
 import { isWide, wideFeed } from './wide-feed.ts'
 
 export interface ThreadRead {
@@ -21,7 +21,7 @@ export interface ThreadRead {
   limit: number
 }
 
-export interface ThreadPage extends Given {
+export interface ThreadPage extends Positioned {
   thread: number
   /** The messages with index `first` up to `end` of the thread. */
   first: number
@@ -30,10 +30,10 @@ export interface ThreadPage extends Given {
   hasMore: boolean
 }
 
-export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Refusal {
+export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Rejection {
   const { state } = forum
   const thread = state.visibleThread(read.caller, read.threadId)
-  if (thread === -1) return { refused: 'not_found' }
+  if (thread === -1) return { rejected: 'not_found' }
 
   const count = state.threads.messageCount(thread)
   const first = firstAfter(state, thread, read.after)
@@ -56,7 +56,7 @@ export interface ListRead {
   limit: number
 }
 
-export interface ThreadList extends Given {
+export interface ThreadList extends Positioned {
   /** Newest first. */
   threads: number[]
   /** For the next page, or null when this is the last. */
@@ -93,7 +93,7 @@ export interface FeedRead {
   limit: number
 }
 
-export interface Feed extends Given {
+export interface Feed extends Positioned {
   /** Messages by others in threads followed now, oldest first. */
   messages: number[]
   nextAfter: number

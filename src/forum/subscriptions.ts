@@ -2,7 +2,7 @@
 // reveals nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and
 // the feed".
 
-import { type Forum, type Given, isRefusal, type Refusal } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import { admit, commit } from './write.ts'
 
 export interface Subscription {
@@ -10,20 +10,26 @@ export interface Subscription {
   threadId: string
 }
 
-export function subscribe(forum: Forum, { caller, threadId }: Subscription): Given | Refusal {
+export function subscribe(
+  forum: Forum,
+  { caller, threadId }: Subscription,
+): Positioned | Rejection {
   const { state } = forum
   const thread = state.visibleThread(caller, threadId)
-  if (thread === -1) return { refused: 'not_found' }
+  if (thread === -1) return { rejected: 'not_found' }
   if (!state.subscriptions.mayFollow(caller, thread)) {
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
   const permit = admit(forum, null, { caller, address: '' })
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   const record = { type: 'thread.subscribed', at: permit.at, by: caller, thread } as const
   return { position: commit(forum, permit, record) }
 }
 
-export function unsubscribe(forum: Forum, { caller, threadId }: Subscription): Given | Refusal {
+export function unsubscribe(
+  forum: Forum,
+  { caller, threadId }: Subscription,
+): Positioned | Rejection {
   const { state } = forum
   const thread = state.visibleThread(caller, threadId)
   if (thread === -1) return { position: 0 }
@@ -31,7 +37,7 @@ export function unsubscribe(forum: Forum, { caller, threadId }: Subscription): G
     return { position: state.subscriptions.changedAt(caller, thread) }
   }
   const permit = admit(forum, null, { caller, address: '' })
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   const record = { type: 'thread.unsubscribed', at: permit.at, by: caller, thread } as const
   return { position: commit(forum, permit, record) }
 }

@@ -8,20 +8,20 @@
 import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
 import { refuseEnded } from './expiry.ts'
-import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { isReply, isThread, type Publication } from './posts.ts'
 import { clientDay, readTicket, signTicket } from './ticket-string.ts'
 import { admit, commit } from './write.ts'
 
-export interface IssuedTicket extends Given {
+export interface IssuedTicket extends Positioned {
   ticket: string
   expiresAt: number
 }
 
 /** Issues a ticket to the caller with this address. */
-export function issueTicket(forum: Forum, address: string): IssuedTicket | Refusal {
+export function issueTicket(forum: Forum, address: string): IssuedTicket | Rejection {
   const permit = admit(forum, 'tickets', { caller: nobody, address })
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   const { at } = permit
   const nonce = forum.stamps.id()
   const expiresAt = at + ticketLifetimeMs
@@ -33,16 +33,16 @@ export function issueTicket(forum: Forum, address: string): IssuedTicket | Refus
 }
 
 /** Why this ticket is worth nothing to the caller with this address, or its nonce. */
-export function acceptTicket(forum: Forum, ticket: string, address: string): string | Refusal {
+export function acceptTicket(forum: Forum, ticket: string, address: string): string | Rejection {
   const at = timeOf(forum)
   const claims = readTicket(forum.ticketKey, ticket)
-  if (claims === null) return { refused: 'invalid_ticket' }
+  if (claims === null) return { rejected: 'invalid_ticket' }
   const { nonce, expiresAt, client } = claims
   if (at >= expiresAt) return refuseEnded(forum, 'expired_ticket', expiresAt)
   // Signed with this secret, but for another log than this one.
-  if (!forum.state.tickets.has(nonce)) return { refused: 'invalid_ticket' }
+  if (!forum.state.tickets.has(nonce)) return { rejected: 'invalid_ticket' }
   if (client !== clientDay(forum.addressKey, address, at)) {
-    return { refused: 'ticket_client_changed' }
+    return { rejected: 'ticket_client_changed' }
   }
   return nonce
 }
@@ -58,23 +58,23 @@ export interface TicketPublishing {
   address: string
 }
 
-export function publishByTicket(forum: Forum, wish: TicketPublishing): Publication | Refusal {
+export function publishByTicket(forum: Forum, command: TicketPublishing): Publication | Rejection {
   const { state, stamps } = forum
-  const { nonce, post } = wish
+  const { nonce, post } = command
   const { content } = post
   const thread = 'threadId' in post ? state.visibleThread(nobody, post.threadId) : -1
-  if ('threadId' in post && thread === -1) return { refused: 'not_found' }
+  if ('threadId' in post && thread === -1) return { rejected: 'not_found' }
 
   const used = state.tickets.message(nonce)
   if (used !== noMessage) {
     const position = state.messages.seq(used)
     return isSame(state, used, thread, post)
       ? { position, message: used, replayed: true }
-      : { refused: 'ticket_already_used', position }
+      : { rejected: 'ticket_already_used', position }
   }
 
-  const permit = admit(forum, 'messages', { caller: nobody, address: wish.address })
-  if (isRefusal(permit)) return permit
+  const permit = admit(forum, 'messages', { caller: nobody, address: command.address })
+  if (isRejection(permit)) return permit
   const { at, client } = permit
   if (!state.tickets.mayPublish(nonce, at)) {
     // Its time has ended since `acceptTicket` looked.

@@ -3,12 +3,12 @@
 // again.
 
 import type { Webhook } from '../state/webhook.ts'
-import { type Forum, type Given, isRefusal, type Refusal, timeOf } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { usedAt } from './receipts.ts'
 import { open, sealNew, seedBytes } from './webhook-secret.ts'
 import { admit, admitOwn, commit } from './write.ts'
 
-export interface WebhookRead extends Given {
+export interface WebhookRead extends Positioned {
   webhook: Webhook | null
 }
 
@@ -19,21 +19,21 @@ export interface NewRegistration {
   key: string
 }
 
-export interface Registration extends Given {
+export interface Registration extends Positioned {
   webhook: Webhook
   secret: string
   replayed: boolean
 }
 
-export function registerWebhook(forum: Forum, wish: NewRegistration): Registration | Refusal {
+export function registerWebhook(forum: Forum, command: NewRegistration): Registration | Rejection {
   const { state, stamps, webhookKey } = forum
-  const { caller, endpoint, key } = wish
+  const { caller, endpoint, key } = command
 
   const receipt = state.receipts.find(caller, key)
-  if (receipt !== -1) return replayOf(forum, receipt, wish)
+  if (receipt !== -1) return replayOf(forum, receipt, command)
 
   const permit = admit(forum, 'webhooks', { caller, address: '' })
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   const id = stamps.id()
   const sealed = sealNew(webhookKey, id, stamps.bytes(seedBytes))
   const position = commit(forum, permit, {
@@ -50,15 +50,19 @@ export function registerWebhook(forum: Forum, wish: NewRegistration): Registrati
 }
 
 /** A registration that has been replaced or removed since has no secret to give again. */
-function replayOf(forum: Forum, receipt: number, wish: NewRegistration): Registration | Refusal {
+function replayOf(
+  forum: Forum,
+  receipt: number,
+  command: NewRegistration,
+): Registration | Rejection {
   const { receipts, webhooks } = forum.state
   const isWebhook = receipts.operation(receipt) === 'webhook'
   const webhook = isWebhook ? webhooks.get(receipts.subject(receipt)) : undefined
-  if (webhook === undefined || webhook.endpoint !== wish.endpoint) {
-    return { refused: 'idempotency_conflict', position: usedAt(forum.state, receipt) }
+  if (webhook === undefined || webhook.endpoint !== command.endpoint) {
+    return { rejected: 'idempotency_conflict', position: usedAt(forum.state, receipt) }
   }
   const secret = secretOf(forum, webhook)
-  return { position: webhooks.changedAt(wish.caller), webhook, secret, replayed: true }
+  return { position: webhooks.changedAt(command.caller), webhook, secret, replayed: true }
 }
 
 /** The signing secret; server.ts has made sure that this node's key opens it. */
@@ -81,12 +85,12 @@ export function readWebhook({ state }: Forum, caller: number): WebhookRead {
 }
 
 /** Removes the caller's webhook; without one there is nothing to do. */
-export function removeWebhook(forum: Forum, caller: number): Given | Refusal {
+export function removeWebhook(forum: Forum, caller: number): Positioned | Rejection {
   const { state } = forum
   const webhook = state.webhooks.of(caller)
   if (webhook === undefined) return { position: state.webhooks.changedAt(caller) }
   const permit = admit(forum, null, { caller, address: '' })
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   const record = { type: 'webhook.removed', at: permit.at, webhook: webhook.number } as const
   return { position: commit(forum, permit, record) }
 }
@@ -105,17 +109,17 @@ export interface Verification {
 
 const challengeBytes = 24
 
-export function beginVerification(forum: Forum, caller: number): Verification | Refusal {
+export function beginVerification(forum: Forum, caller: number): Verification | Rejection {
   const { state, stamps } = forum
   const webhook = state.webhooks.of(caller)
   const position = state.webhooks.changedAt(caller)
-  if (webhook === undefined) return { refused: 'webhook_not_registered', position }
+  if (webhook === undefined) return { rejected: 'webhook_not_registered', position }
   // An endpoint hears only of what is durable; when this refusal leaves, the webhook is.
   if (webhook.position > forum.journal.durable) {
-    return { refused: 'overloaded', position: webhook.position }
+    return { rejected: 'overloaded', position: webhook.position }
   }
   const permit = admit(forum, 'verifications', { caller, address: '' })
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   return {
     webhook: webhook.number,
     endpoint: webhook.endpoint,
@@ -130,14 +134,14 @@ export function finishVerification(
   forum: Forum,
   { webhook: number }: Verification,
   error: string | null,
-): (Given & { webhook: Webhook }) | Refusal {
+): (Positioned & { webhook: Webhook }) | Rejection {
   const webhook = forum.state.webhooks.get(number)
   if (webhook === undefined) {
     // Removed meanwhile, by a record that may not be durable yet.
-    return { refused: 'webhook_not_registered', position: forum.state.position }
+    return { rejected: 'webhook_not_registered', position: forum.state.position }
   }
   const permit = admitOwn(forum)
-  if (isRefusal(permit)) return permit
+  if (isRejection(permit)) return permit
   const { at } = permit
   const position = commit(
     forum,
@@ -161,13 +165,13 @@ export function sweepWebhooks(forum: Forum): boolean {
   const at = timeOf(forum)
   if (webhooks.hasLapsed(at)) {
     const permit = admitOwn(forum)
-    if (isRefusal(permit)) return false
+    if (isRejection(permit)) return false
     commit(forum, permit, { type: 'webhooks.lapsed', at: permit.at, most: sweptAtOnce })
   }
   const through = webhooks.expiredThrough(at, sweptAtOnce)
   if (through > 0) {
     const permit = admitOwn(forum)
-    if (isRefusal(permit)) return false
+    if (isRejection(permit)) return false
     commit(forum, permit, { type: 'deliveries.expired', at: permit.at, through })
   }
   return webhooks.hasLapsed(at) || webhooks.expiredThrough(at, 1) > 0

@@ -11,7 +11,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import type { Action } from '../state/quotas.ts'
 import { apply } from './apply.ts'
-import { type Forum, type Refusal, timeOf } from './forum.ts'
+import { type Forum, type Rejection, timeOf } from './forum.ts'
 import { networkOf } from './network.ts'
 import { encode, type ForumRecord } from './records.ts'
 
@@ -49,7 +49,7 @@ export interface Writer {
  * Whether a caller can write now. `action` names the limits that apply; null: none does. Rejects
  * with `rate_limited`, or says that the log or the node cannot take more.
  */
-export function admit(forum: Forum, action: Action | null, writer: Writer): Permit | Refusal {
+export function admit(forum: Forum, action: Action | null, writer: Writer): Permit | Rejection {
   const at = timeOf(forum)
   let client = ''
   if (action !== null) {
@@ -58,15 +58,15 @@ export function admit(forum: Forum, action: Action | null, writer: Writer): Perm
     const waitMs = quotas.waitMs(action, { by: writer.caller, client, at })
     // It tells of records that may not be durable yet.
     if (waitMs > 0) {
-      return { refused: 'rate_limited', position, retryAfter: Math.ceil(waitMs / 1000) }
+      return { rejected: 'rate_limited', position, retryAfter: Math.ceil(waitMs / 1000) }
     }
   }
-  return logRefusal(forum) ?? forum.admission?.refusal() ?? new Leave(at, client)
+  return logRejection(forum) ?? forum.admission?.refusal() ?? new Leave(at, client)
 }
 
 /** Whether the node can write what no caller is waiting for: the log alone decides. */
-export function admitOwn(forum: Forum): Permit | Refusal {
-  return logRefusal(forum) ?? new Leave(timeOf(forum), '')
+export function admitOwn(forum: Forum): Permit | Rejection {
+  return logRejection(forum) ?? new Leave(timeOf(forum), '')
 }
 
 /**
@@ -81,8 +81,8 @@ export function commit({ journal, state }: Forum, permit: Permit, record: ForumR
   return position
 }
 
-function logRefusal({ journal }: Forum): Refusal | null {
-  return journal.health === 'ok' ? null : { refused: journal.health }
+function logRejection({ journal }: Forum): Rejection | null {
+  return journal.health === 'ok' ? null : { rejected: journal.health }
 }
 
 function clientOf({ addressKey }: Forum, address: string): string {

@@ -2,23 +2,23 @@
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, AnyRoute } from '../api/route.ts'
-import { isRefusal, type Refusal } from '../forum/forum.ts'
+import { isRejection, type Rejection } from '../forum/forum.ts'
 import { type Exchange, jsonType } from './exchange.ts'
 import { allow, type Match } from './router.ts'
 
 /** Whether its page lies in memory that the next request uses (state/page.ts). */
-export function isView(outcome: Answer | Refusal): outcome is Answer & { body: Uint8Array } {
-  return !isRefusal(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
+export function isView(outcome: Answer | Rejection): outcome is Answer & { body: Uint8Array } {
+  return !isRejection(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
 }
 
 /** Gives it a page of its own. (A Buffer's own `slice` would not copy it.) */
-export function copyView(outcome: Answer | Refusal): void {
+export function copyView(outcome: Answer | Rejection): void {
   if (isView(outcome)) outcome.body = Buffer.from(outcome.body)
 }
 
 /** Sends what came of a request, which is durable. */
-export function leave(exchange: Exchange, { type }: AnyRoute, outcome: Answer | Refusal): void {
-  if (isRefusal(outcome)) return sendRefusal(exchange, outcome)
+export function leave(exchange: Exchange, { type }: AnyRoute, outcome: Answer | Rejection): void {
+  if (isRejection(outcome)) return sendRejection(exchange, outcome)
   const { status, retryAfter, etag, body } = outcome
   const headers = retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
   answer(exchange, status, headers, status === 304 ? null : body, type)
@@ -31,10 +31,10 @@ export function refuse(exchange: Exchange, code: ErrorCode, detail?: string, hea
 }
 
 /** Sends a route's own refusal. */
-function sendRefusal(exchange: Exchange, { refused, detail, retryAfter }: Refusal): void {
-  const kind: ErrorKind = errors[refused]
+function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Rejection): void {
+  const kind: ErrorKind = errors[rejected]
   const headers = retryHeader(retryAfter ?? kind.retryAfter)
-  answer(exchange, kind.status, headers, errorBody(refused, detail))
+  answer(exchange, kind.status, headers, errorBody(rejected, detail))
 }
 
 /** The one way out; `headers` as in `refuse`. */

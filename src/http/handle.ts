@@ -8,7 +8,7 @@
 
 import { type ErrorCode, unknownPath } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
-import { isRefusal, type Refusal } from '../forum/forum.ts'
+import { isRejection, type Rejection } from '../forum/forum.ts'
 import { identify, mayAct, refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { allowHeader, answer, copyView, isView, leave, refuse } from './answers.ts'
@@ -219,10 +219,10 @@ export class Edge {
       .then((outcome) => this.#pass(exchange, route, outcome))
   }
 
-  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Refusal): void {
+  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Rejection): void {
     exchange.hold()
     const { position = 0 } = outcome
-    const bytes = isRefusal(outcome) ? 0 : outcome.body.length
+    const bytes = isRejection(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
       // Copying a long page would cost more than waiting saves.
       if (bytes > waitingBytesMax && isView(outcome)) return leave(exchange, route, outcome)
@@ -248,7 +248,7 @@ export class Edge {
   }
 
   /** The caller's number, or why there is none. */
-  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode | Refusal {
+  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode | Rejection {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'

@@ -171,7 +171,7 @@ class UwsExchange implements Exchange {
     }
     // There is no `tryEnd` for these (U6), so they end when memory does.
     if (this.#edge.load.isMemoryLow) return this.#giveUp()
-    // Given a length, the library's own `endWithoutBody` waits for that many bytes.
+    // With a length, the library's own `endWithoutBody` waits for that many bytes.
     if (body !== null) response.writeHeader('Content-Length', `${Buffer.byteLength(body)}`)
     response.endWithoutBody()
   }

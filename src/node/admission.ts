@@ -4,7 +4,7 @@
 // W1. Memory is looked at by a timer, never by a request; what it says holds until it looks again.
 
 import { getHeapStatistics } from 'node:v8'
-import type { Admission as Asked, Refusal } from '../forum/forum.ts'
+import type { Admission as Asked, Rejection } from '../forum/forum.ts'
 import type { Load } from '../http/load.ts'
 import { residentMemory } from '../http/open-files.ts'
 
@@ -62,31 +62,31 @@ export class Admission implements Asked {
     this.#stalledMs = nowMs - this.#movedMs
   }
 
-  refusal(): Refusal | null {
+  refusal(): Rejection | null {
     const { load, gate } = this.#watched
     if (load.isMemoryLow) {
       load.refused.memory += 1
       const detail = 'The memory is used up; reading still works.'
-      return { refused: 'overloaded', detail, retryAfter: memoryRetryAfterSeconds }
+      return { rejected: 'overloaded', detail, retryAfter: memoryRetryAfterSeconds }
     }
     if (gate.length < load.limits.waitingMax && load.hasRoom(0)) return null
     load.refused.writes += 1
-    return { refused: 'overloaded' }
+    return { rejected: 'overloaded' }
   }
 
   /** What an operator should know, a sentence each. */
-  get complaints(): string[] {
+  get warnings(): string[] {
     const { load, gate } = this.#watched
-    const complaints: string[] = []
-    if (load.isMemoryLow) complaints.push('memory: at its limit, writes are refused')
+    const warnings: string[] = []
+    if (load.isMemoryLow) warnings.push('memory: at its limit, writes are refused')
     if (gate.length >= load.limits.waitingMax || !load.hasRoom(0)) {
-      complaints.push(`queues: full, ${gate.length} answers wait, writes are refused`)
+      warnings.push(`queues: full, ${gate.length} answers wait, writes are refused`)
     }
     if (this.#stalledMs >= stallMs) {
       const seconds = Math.floor(this.#stalledMs / 1000)
-      complaints.push(`disk: slow, nothing became durable for ${seconds} s, ${gate.length} wait`)
+      warnings.push(`disk: slow, nothing became durable for ${seconds} s, ${gate.length} wait`)
     }
-    return complaints
+    return warnings
   }
 }
 

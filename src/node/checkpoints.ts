@@ -31,7 +31,7 @@ export class CheckpointSchedule {
   /** Reads their page files again and again, and mends them. */
   readonly scrub: Scrub
   /** What is wrong with them, until the next one is taken. */
-  #complaints: string[] = []
+  #warnings: string[] = []
   readonly #checkpoints: Checkpoints
   readonly #log: Logger
   /** Bytes of log between two; 0: none are taken. */
@@ -61,15 +61,15 @@ export class CheckpointSchedule {
   }
 
   /** What an operator should know. */
-  get complaints(): string[] {
-    return [...this.#complaints, ...this.scrub.complaints]
+  get warnings(): string[] {
+    return [...this.#warnings, ...this.scrub.warnings]
   }
 
   /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
   async load(storeId: string | null, fresh: () => State): Promise<number> {
     const position = await this.#checkpoints.load(storeId, (form) => targetOf(fresh(), form))
     this.stats.position = position
-    this.#complaints = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
+    this.#warnings = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
     return position
   }
 
@@ -132,7 +132,7 @@ export class CheckpointSchedule {
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1
-      this.#complaints = [`the last checkpoint failed: ${error.message}`]
+      this.#warnings = [`the last checkpoint failed: ${error.message}`]
       this.#notBeforeMs = performance.now() + retryAfterMs
       this.#log.error({ why: error.message }, 'checkpoint_failed')
     }
@@ -140,7 +140,7 @@ export class CheckpointSchedule {
 
   #note({ number, position, bytes }: Taken, begunMs: number, beginMs: number): void {
     const { stats } = this
-    this.#complaints = []
+    this.#warnings = []
     stats.taken += 1
     stats.position = position
     stats.bytes = bytes

@@ -51,7 +51,7 @@ export class Scrub {
     this.#pause = options.pause ?? inSlicesOf(sliceMs)
   }
 
-  get complaints(): string[] {
+  get warnings(): string[] {
     return [...this.#damaged.values()]
   }
 

@@ -54,7 +54,7 @@ export interface Node {
 }
 
 /** What a node stands on, where it is not this machine: tests put a node on ground that shakes. */
-export interface Ground extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
+export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
   /** Says when work on a checkpoint has lasted long enough. */
   pause?: Pause
   /** Takes requests. */
@@ -72,7 +72,7 @@ export async function startNode(
   config: Config,
   version: string,
   log: Logger,
-  ground: Ground = {},
+  ground: Environment = {},
 ): Promise<Node> {
   const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
@@ -110,7 +110,7 @@ export async function startNode(
   forum.admission = admission
   const unwatch = admission.start()
   vitals.gateLength = () => gate.length
-  vitals.complaints = () => [...admission.complaints, ...checkpoints.complaints]
+  vitals.warnings = () => [...admission.warnings, ...checkpoints.warnings]
   const publicUrl = publicUrlOf(config, url, log)
   const wakeups = startWakeups(forum, config, publicUrl, ground.send)
   const service: Service = {
@@ -203,7 +203,7 @@ async function recover(
   vitals: Vitals,
   checkpoints: CheckpointSchedule,
   log: Logger,
-  { disk, segmentBytes }: Ground,
+  { disk, segmentBytes }: Environment,
 ): Promise<Journal> {
   const fresh = () => {
     vitals.state = newState(config)

@@ -44,8 +44,8 @@ function serving(vitals: Vitals): string {
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
-function complaintsOf({ journal, complaints, logOutput, clockWarnings }: Vitals): string[] {
-  return [...(journal?.warnings ?? []), ...complaints(), ...logOutput.warnings, ...clockWarnings()]
+function complaintsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): string[] {
+  return [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings, ...clockWarnings()]
 }
 
 function starting({ replayed: { bytes, ofBytes } }: Vitals): string {

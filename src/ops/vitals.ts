@@ -41,7 +41,7 @@ export interface ScrubStats {
 }
 
 /** Known from the start. */
-interface Given {
+interface Positioned {
   version: string
   /** Which HTTP server answers. */
   http: string
@@ -54,7 +54,7 @@ interface Given {
   logOutput: LogOutput
 }
 
-export interface Vitals extends Given {
+export interface Vitals extends Positioned {
   /** Null until the log is replayed. */
   journal: Journal | null
   /** Bytes of the log that have been replayed, and all there are. */
@@ -62,7 +62,7 @@ export interface Vitals extends Given {
   /** How many answers wait for the log. */
   gateLength(): number
   /** What is not as it should be, though requests are answered. */
-  complaints(): string[]
+  warnings(): string[]
   /** How often the system clock was set, by a minute or more. */
   clockStepsBack: number
   clockStepsAhead: number
@@ -97,14 +97,14 @@ export const noScrub: Readonly<ScrubStats> = {
 }
 
 /** The vitals of a node that has not replayed its log yet. */
-export function newVitals(given: Given): Vitals {
+export function newVitals(given: Positioned): Vitals {
   const replayed = { bytes: 0, ofBytes: 0 }
   return {
     ...given,
     journal: null,
     replayed,
     gateLength: () => 0,
-    complaints: () => [],
+    warnings: () => [],
     clockStepsBack: 0,
     clockStepsAhead: 0,
     clockBehindMs: () => 0,

@@ -112,7 +112,7 @@ export class Arena implements PagedStore {
     this.#soiled.clear()
   }
 
-  soil(page: number): void {
+  markDirty(page: number): void {
     this.#soiled.add(page)
   }
 

@@ -115,8 +115,8 @@ export abstract class Column implements PagedStore {
     this.#marks.thaw(isSaved)
   }
 
-  soil(page: number): void {
-    this.#marks.soil(page)
+  markDirty(page: number): void {
+    this.#marks.markDirty(page)
   }
 
   fill(bytes: number): void {

@@ -77,7 +77,7 @@ export class PageMarks {
   }
 
   /** The page counts as changed. */
-  soil(page: number): void {
+  markDirty(page: number): void {
     assert(this.#frozen === 0, 'what is frozen is decided')
     this.changed[page] = this.now
   }

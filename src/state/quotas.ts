@@ -35,7 +35,7 @@ export type Scope = 'all' | 'identity' | 'address'
 export type Limits = { readonly [A in Action]?: { readonly [S in Scope]?: number } }
 
 /** What happened, or is about to: who does it, when. */
-export interface Doing {
+export interface QuotaEvent {
   /** The identity's number. */
   by: number
   /** A hash of the caller's address; '' where no limit needed it, and then none counts it. */
@@ -91,7 +91,7 @@ export class Quotas {
   }
 
   /** A record says that this was done. */
-  count(action: Action, doing: Doing): void {
+  count(action: Action, doing: QuotaEvent): void {
     for (const { scope, window } of this.#counters[action]) {
       const subject = subjectOf(scope, doing)
       if (subject !== '') window.count(subject, doing.at)
@@ -99,7 +99,7 @@ export class Quotas {
   }
 
   /** Milliseconds until all limits allow this; 0: now. */
-  waitMs(action: Action, doing: Doing): number {
+  waitMs(action: Action, doing: QuotaEvent): number {
     let wait = 0
     for (const { scope, window } of this.#counters[action]) {
       wait = Math.max(wait, window.waitMs(subjectOf(scope, doing), doing.at))
@@ -108,7 +108,7 @@ export class Quotas {
   }
 }
 
-function subjectOf(scope: Scope, { by, client }: Doing): number | string {
+function subjectOf(scope: Scope, { by, client }: QuotaEvent): number | string {
   if (scope === 'all') return 'all'
   return scope === 'identity' ? by : client
 }

@@ -95,7 +95,7 @@ function convertStores(state: State, stores: Stores): void {
   convertProposals(state)
   for (const name of Object.keys(renamed)) {
     const store = stores.get(name) as Column
-    for (let page = 0; page * pageRows < store.length; page++) store.soil(page)
+    for (let page = 0; page * pageRows < store.length; page++) store.markDirty(page)
   }
 }
 

@@ -25,7 +25,7 @@ import { loadRun, saveRun } from './saved.ts'
 import { syntheticCorpus } from './synthetic.ts'
 import { verify } from './verify.ts'
 
-/** Where a run writes: the report to stdout, progress and complaints to stderr. */
+/** Where a run writes: the report to stdout, progress and warnings to stderr. */
 export type Outputs = { stdout: Output; stderr: Output }
 
 /** Runs the swarm and returns the exit code: see --help. */

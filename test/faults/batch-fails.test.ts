@@ -10,12 +10,12 @@ import { type Held, startHeld } from './held-disk.ts'
 
 const waiters = 1_000
 
-interface Given extends Held {
+interface Positioned extends Held {
   token: string
   path: string
 }
 
-async function given(t: Test, ...flags: string[]): Promise<Given> {
+async function given(t: Test, ...flags: string[]): Promise<Positioned> {
   const held = await startHeld(t, flags)
   const post = async (path: string, body: object, headers = {}) => {
     const answer = await request(held.node.url + path, {
@@ -31,7 +31,7 @@ async function given(t: Test, ...flags: string[]): Promise<Given> {
   return { ...held, token, path: read_url }
 }
 
-function replyText({ token, path }: Given, n: number): string {
+function replyText({ token, path }: Positioned, n: number): string {
   const headers = {
     'Content-Type': 'application/json',
     Authorization: `Bearer ${token}`,
@@ -41,7 +41,7 @@ function replyText({ token, path }: Given, n: number): string {
 }
 
 /** So many connections, each with a reply that waits for the log. */
-async function waiting(t: Test, forum: Given, count: number): Promise<Wire[]> {
+async function waiting(t: Test, forum: Positioned, count: number): Promise<Wire[]> {
   const begun = Array.from({ length: count }, async (_, n) => {
     const connection = await wire(t, forum.port)
     await connection.write(replyText(forum, n))

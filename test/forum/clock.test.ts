@@ -10,7 +10,7 @@ import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { ForumClock } from '../../src/forum/clock.ts'
 import { finishAttempt } from '../../src/forum/deliveries.ts'
 import { keepTime } from '../../src/forum/expiry.ts'
-import { isRefusal, timeOf } from '../../src/forum/forum.ts'
+import { isRejection, timeOf } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread } from '../../src/forum/posts.ts'
 import { acceptTicket, issueTicket } from '../../src/forum/tickets.ts'
@@ -161,7 +161,7 @@ for (const jumpMs of jumps) {
       async (t) => {
         const world = newWorld(limits)
         const create = () =>
-          !isRefusal(
+          !isRejection(
             createIdentity(world.forum, { kind: 'persistent', displayName: 'A', address: here }),
           )
         inJump(world, jumpMs, isRestarted, () => t.ok(create()))
@@ -193,14 +193,14 @@ for (const jumpMs of jumps) {
         let ticket = ''
         inJump(world, jumpMs, isRestarted, () => {
           const issued = issueTicket(world.forum, here)
-          assert.ok(!isRefusal(issued))
+          assert.ok(!isRejection(issued))
           ;({ ticket } = issued)
         })
         const accept = () => acceptTicket(world.forum, ticket, here)
         goOn(world.clock, ticketLifetimeMs - 2_000)
         t.equal(typeof accept(), 'string')
         goOn(world.clock, 7_001)
-        t.match(accept(), { refused: 'expired_ticket' })
+        t.match(accept(), { rejected: 'expired_ticket' })
       },
     )
   }
@@ -211,7 +211,7 @@ t.test('limit of a day: a restart every hour while the clock is behind: 25 hours
   createIdentity(world.forum, { kind: 'persistent', displayName: 'A', address: here })
   const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
   const publish = (key: string) =>
-    !isRefusal(createThread(world.forum, { caller: 0, address: here, key, ...wish }))
+    !isRejection(createThread(world.forum, { caller: 0, address: here, key, ...wish }))
   inJump(world, 365 * dayMs, true, () => t.ok(publish('a-key-of-many')))
   let restarts = 0
   const waitedMs = waitFor(world, () => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Forum, isRefusal, timeOf } from '../../src/forum/forum.ts'
+import { type Forum, isRejection, timeOf } from '../../src/forum/forum.ts'
 import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
@@ -11,7 +11,7 @@ const address = ''
 /** Commits a record that changes nothing; returns its position. */
 function commitOwn(forum: Forum): number {
   const permit = admitOwn(forum)
-  if (isRefusal(permit)) throw new Error(permit.refused)
+  if (isRejection(permit)) throw new Error(permit.rejected)
   return commit(forum, permit, { type: 'guests.expired', at: permit.at, before: 0 })
 }
 
@@ -64,8 +64,8 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
     const { position } = rows
     rows.health = health
     clock.now += 8 * dayMs
-    t.same(admit(forum, null, { caller: author, address }), { refused: health })
-    t.same(admitOwn(forum), { refused: health })
+    t.same(admit(forum, null, { caller: author, address }), { rejected: health })
+    t.same(admitOwn(forum), { rejected: health })
     const wish = {
       title: 'T',
       content: 'C',
@@ -79,7 +79,7 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
       reply(forum, { caller: author, threadId, content: 'C', key: 'key-0003', address }),
       subscribe(forum, { caller: author, threadId }),
     ]
-    for (const outcome of outcomes) t.same(outcome, { refused: health })
+    for (const outcome of outcomes) t.same(outcome, { rejected: health })
     expireGuests(forum)
     t.equal(rows.position, position, 'nothing was appended')
     t.equal(forum.state.position, position)
@@ -104,7 +104,7 @@ t.test('K1: guests of a week ago: expired by the timer: one record for all', asy
     createIdentity(forum, { kind: 'guest', displayName: 'Guest', address })
   clock.now += hourMs
   const late = createIdentity(forum, { kind: 'guest', displayName: 'Late', address })
-  t.notOk(isRefusal(late))
+  t.notOk(isRejection(late))
   const { position } = rows
   clock.now += 7 * dayMs - hourMs
   expireGuests(forum)

@@ -92,12 +92,12 @@ t.test('expiry: much to do: one piece a turn, until it is stopped', async (t) =>
 
 t.test('admission: no room for callers: what has ended is recorded all the same', async (t) => {
   const { forum, clock } = crowd(1)
-  forum.admission = { refusal: () => ({ refused: 'overloaded' }) }
+  forum.admission = { refusal: () => ({ rejected: 'overloaded' }) }
   clock.now += 7 * dayMs
-  t.strictSame(admit(forum, null, { caller: 0, address: '' }), { refused: 'overloaded' })
+  t.strictSame(admit(forum, null, { caller: 0, address: '' }), { rejected: 'overloaded' })
   expireGuests(forum)
   t.equal(forum.state.guestsExpired, 1)
   t.match(createIdentity(forum, { kind: 'guest', displayName: 'x', address: '' }), {
-    refused: 'overloaded',
+    rejected: 'overloaded',
   })
 })

@@ -11,7 +11,7 @@ import t from 'tap'
 import { getNotifications } from '../../src/api/notifications.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
 import { getThread, getThreads } from '../../src/api/threads.ts'
-import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { nobody } from '../../src/state/state.ts'
 import { anyProgram } from './commands.ts'
 import { replayed, restart, serviceOf } from './doubles.ts'
@@ -103,14 +103,14 @@ class Reader {
 
   #refused(route: Route, call: { caller?: number; id?: string; query: object }, code?: string) {
     const outcome = this.#call(route, call)
-    assert.deepEqual(outcome, { refused: code ?? 'not_found' })
+    assert.deepEqual(outcome, { rejected: code ?? 'not_found' })
   }
 
-  #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Refusal {
+  #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Rejection {
     const blank = { caller: nobody, id: '', body: {}, key: '', client: '' }
     const whole = { ...blank, origin: '', ifNoneMatch: '', ...call }
     const outcome = route.run(serviceOf(this.#run.world.forum), whole)
-    this.#run.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} 200`)
+    this.#run.outcomes.add(isRejection(outcome) ? outcome.rejected : `${route.name} 200`)
     return outcome
   }
 }

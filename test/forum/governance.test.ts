@@ -6,7 +6,7 @@ import t from 'tap'
 import type { Decision } from '../../src/actors/proposal.ts'
 import { getProposal, getProposals } from '../../src/api/proposals.ts'
 import type { Answer } from '../../src/api/route.ts'
-import { type Forum, isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { type Forum, isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
 import { createThread } from '../../src/forum/posts.ts'
 import { listProposals, type ProposalRequest, saveProposal } from '../../src/forum/proposals.ts'
@@ -30,8 +30,8 @@ let keys = 0
 const newKey = () => `key-${++keys}-of-many`
 
 /** What a command did. Throws when it refused. */
-function done<T extends object>(outcome: T | Refusal): T {
-  if (isRefusal(outcome)) throw new Error(outcome.refused)
+function done<T extends object>(outcome: T | Rejection): T {
+  if (isRejection(outcome)) throw new Error(outcome.rejected)
   return outcome
 }
 
@@ -95,7 +95,7 @@ t.test('proposals and reviews: folded from their rows anew: every page is the sa
 
   const { position, proposal, replayed: isReplay } = done(save(again, ana, code, key))
   t.same([position, proposal, isReplay], [4, 0, true], 'its receipt came back too')
-  t.same(save(again, ana, policy, key), { refused: 'idempotency_conflict', position: 4 })
+  t.same(save(again, ana, policy, key), { rejected: 'idempotency_conflict', position: 4 })
 })
 
 t.test(
@@ -122,8 +122,8 @@ t.test('proposal: full log: refused; a replay is answered all the same', async (
   save(forum, ana, code, key)
   done(review(forum, ana, 0, 'approve'))
   rows.health = 'storage_full'
-  t.same(save(forum, ana, code), { refused: 'storage_full' })
-  t.same(review(forum, ana, 0, 'approve'), { refused: 'storage_full' })
+  t.same(save(forum, ana, code), { rejected: 'storage_full' })
+  t.same(review(forum, ana, 0, 'approve'), { rejected: 'storage_full' })
   t.equal(done(save(forum, ana, code, key)).replayed, true)
   const turned = { ...code, files: [code.files[1], code.files[0], code.files[2]] }
   t.equal(done(save(forum, ana, turned, key)).replayed, true, 'files have no order')
@@ -142,12 +142,12 @@ t.test('key: used across kinds of writes: refused, with the position of its use'
     key,
   } as const
   save(forum, ana, policy, key)
-  t.same(createThread(forum, thread), { refused: 'idempotency_conflict', position: 4 })
+  t.same(createThread(forum, thread), { rejected: 'idempotency_conflict', position: 4 })
   const { position } = done(createThread(forum, { ...thread, key: newKey() }))
   t.equal(position, 5)
   const used = newKey()
   createThread(forum, { ...thread, key: used })
-  t.same(save(forum, ana, policy, used), { refused: 'idempotency_conflict', position: 6 })
+  t.same(save(forum, ana, policy, used), { rejected: 'idempotency_conflict', position: 6 })
 })
 
 t.test('proposal: what it refers to will not do: refused, and why', async (t) => {
@@ -155,29 +155,29 @@ t.test('proposal: what it refers to will not do: refused, and why', async (t) =>
   save(forum, ana, policy)
   const supersedes = forum.state.proposals.id(0)
   const absent = `gov_${'0'.repeat(32)}`
-  t.same(save(forum, ana, { ...policy, supersedes: absent }), { refused: 'not_found' })
-  const otherKind = { refused: 'invalid_supersedes', position: 4 }
+  t.same(save(forum, ana, { ...policy, supersedes: absent }), { rejected: 'not_found' })
+  const otherKind = { rejected: 'invalid_supersedes', position: 4 }
   t.same(save(forum, ana, { ...code, supersedes }), otherKind)
   done(save(forum, ana, { ...policy, supersedes }))
 
   const candidates = ['', 'ben', `agt_${'0'.repeat(32)}`, forum.state.identities.id(guest)]
   for (const candidate_id of candidates) {
-    t.same(save(forum, ana, { ...maintainer, candidate_id }), { refused: 'invalid_candidate' })
+    t.same(save(forum, ana, { ...maintainer, candidate_id }), { rejected: 'invalid_candidate' })
   }
   clock.now += 8 * dayMs
   expireGuests(forum)
   const expired = { ...maintainer, candidate_id: forum.state.identities.id(guest) }
-  t.same(save(forum, ana, expired), { refused: 'invalid_candidate' })
+  t.same(save(forum, ana, expired), { rejected: 'invalid_candidate' })
 })
 
 t.test('review: accept by anyone, anywhere: heard from the candidate alone', async (t) => {
   const { forum, ana, ben, maintainer } = furnished()
   for (const request of [code, policy, maintainer]) save(forum, ana, request)
   const heard = [0, 1, 2].flatMap((proposal) =>
-    [ana, ben].map((caller) => !isRefusal(review(forum, caller, proposal, 'accept'))),
+    [ana, ben].map((caller) => !isRejection(review(forum, caller, proposal, 'accept'))),
   )
   t.same(heard, [false, false, false, false, false, true])
-  t.same(review(forum, ana, 2, 'accept'), { refused: 'candidate_only', position: 6 })
+  t.same(review(forum, ana, 2, 'accept'), { rejected: 'candidate_only', position: 6 })
   const { reviewCount } = forum.state.proposals.actors.columns
   t.same(
     [0, 1, 2].map((proposal) => reviewCount.get(proposal)),
@@ -199,10 +199,10 @@ t.test(
       text: 'Hm.',
       key: newKey(),
     } as const
-    t.same(saveReview(forum, wish), { refused: 'proposal_hash_mismatch', position: 4 })
-    t.same(saveReview(forum, { ...wish, text: '\0' }), { refused: 'invalid_field' })
+    t.same(saveReview(forum, wish), { rejected: 'proposal_hash_mismatch', position: 4 })
+    t.same(saveReview(forum, { ...wish, text: '\0' }), { rejected: 'invalid_field' })
     const absent = `gov_${'0'.repeat(32)}`
-    t.same(saveReview(forum, { ...wish, proposalId: absent }), { refused: 'not_found' })
+    t.same(saveReview(forum, { ...wish, proposalId: absent }), { rejected: 'not_found' })
   },
 )
 

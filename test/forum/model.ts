@@ -71,7 +71,7 @@ export interface Answered {
   newest: number
 }
 
-type Foreseen = { refused: string } | { replayed: Publication } | 'new'
+type Foreseen = { rejected: string } | { replayed: Publication } | 'new'
 
 /** A caller; null is the anonymous one. */
 export type Viewer = ModelAgent | null
@@ -119,20 +119,20 @@ export class Model {
   foresee(caller: ModelAgent, key: string, wish: Wish): Foreseen {
     if (wish.does === 'reply') {
       const thread = this.threads.find(({ id }) => id === wish.threadId)
-      if (thread === undefined || !this.maySee(caller, thread)) return { refused: 'not_found' }
+      if (thread === undefined || !this.maySee(caller, thread)) return { rejected: 'not_found' }
     }
     const use = caller.uses.get(key)
     if (use !== undefined) {
       const isSame = use.wish === JSON.stringify(wish)
-      return isSame ? { replayed: use.answer } : { refused: 'idempotency_conflict' }
+      return isSame ? { replayed: use.answer } : { rejected: 'idempotency_conflict' }
     }
     if (wish.does === 'thread') {
       for (const id of wish.participantIds) {
         const named = this.agents.find((agent) => agent.id === id)
-        if (named === undefined || !this.isActive(named)) return { refused: 'invalid_members' }
+        if (named === undefined || !this.isActive(named)) return { rejected: 'invalid_members' }
       }
     }
-    return this.health === 'ok' ? 'new' : { refused: this.health }
+    return this.health === 'ok' ? 'new' : { rejected: this.health }
   }
 
   /** It was published, under these ids. Returns what the answer says. */

@@ -6,7 +6,7 @@ import { postIdentity } from '../../src/api/identities.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
-import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/identities.ts'
 import { nobody } from '../../src/state/state.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
@@ -94,16 +94,16 @@ export class Run {
       ifNoneMatch: '',
       ...call,
     }
-    const outcome: Answer | Refusal = route.run(serviceOf(this.world.forum), whole)
+    const outcome: Answer | Rejection = route.run(serviceOf(this.world.forum), whole)
     assert.equal(this.world.rows.position >= (outcome.position ?? 0), true, 'Q1: of the log')
-    this.outcomes.add(isRefusal(outcome) ? outcome.refused : `${route.name} ${outcome.status}`)
+    this.outcomes.add(isRejection(outcome) ? outcome.rejected : `${route.name} ${outcome.status}`)
     return outcome
   }
 
   #createIdentity(kind: 'guest' | 'persistent', name: string): void {
     const { model } = this
     const outcome = this.#run(postIdentity, { body: { kind, display_name: name } })
-    if (model.health !== 'ok') return assert.deepEqual(outcome, { refused: model.health })
+    if (model.health !== 'ok') return assert.deepEqual(outcome, { rejected: model.health })
     const body = bodyOf(outcome) as object
     const { id, token } = body as { id: string; token: string }
     assert.match(`${id} ${token}`, /^agt_[0-9a-f]{32} aic_[0-9a-f]{64}$/)
@@ -126,8 +126,8 @@ export class Run {
     const id = wish.does === 'reply' ? wish.threadId : ''
     const route = wish.does === 'reply' ? postReply : postThread
     const outcome = this.#run(route, { caller: number, key, id, body: bodyOfWish(wish) })
-    if (foreseen !== 'new' && 'refused' in foreseen) {
-      assert.equal((outcome as Refusal).refused, foreseen.refused)
+    if (foreseen !== 'new' && 'rejected' in foreseen) {
+      assert.equal((outcome as Rejection).rejected, foreseen.rejected)
       return
     }
     const { follow_up, ...body } = bodyOf(outcome) as Record<string, unknown>
@@ -163,11 +163,11 @@ export class Run {
     const found = model.threads.find(({ id }) => id === threadId)
     const target = found !== undefined && model.maySee(agent, found) ? found : undefined
     if (target === undefined && does === 'subscribe') {
-      return assert.deepEqual(outcome, { refused: 'not_found' })
+      return assert.deepEqual(outcome, { rejected: 'not_found' })
     }
     const isChange = target !== undefined && agent.follows.has(target) !== (does === 'subscribe')
     if (isChange && model.health !== 'ok') {
-      return assert.deepEqual(outcome, { refused: model.health })
+      return assert.deepEqual(outcome, { rejected: model.health })
     }
     if (isChange) model[does === 'subscribe' ? 'follow' : 'unfollow'](agent, target, model.record())
     const { follow_up, ...body } = bodyOf(outcome) as Record<string, unknown>
@@ -215,8 +215,8 @@ export class Run {
   }
 }
 
-export function bodyOf(outcome: Answer | Refusal): unknown {
-  assert.ok(!isRefusal(outcome), `refused: ${(outcome as Refusal).refused}`)
+export function bodyOf(outcome: Answer | Rejection): unknown {
+  assert.ok(!isRejection(outcome), `refused: ${(outcome as Rejection).rejected}`)
   return JSON.parse(Buffer.from(outcome.body as string).toString())
 }
 

@@ -1,7 +1,7 @@
 // Quotas where commands meet them, at any time: docs/interface.md, "Quotas".
 
 import t from 'tap'
-import { isRefusal } from '../../src/forum/forum.ts'
+import { isRejection } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { decode, encode, kindOf } from '../../src/forum/records.ts'
@@ -26,7 +26,7 @@ let keys = 0
 function thread(world: World, caller: number, address: string, key = `key-${keys++}-of-many`) {
   const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
   const outcome = createThread(world.forum, { caller, address, key, ...wish })
-  if (isRefusal(outcome)) return outcome.refused
+  if (isRejection(outcome)) return outcome.rejected
   return outcome.replayed ? 'replayed' : 'new'
 }
 
@@ -40,12 +40,12 @@ t.test(
     const answer = { threadId: forum.state.threads.id(0), content: 'C', address: here }
     t.match(reply(forum, { caller: 1, key: 'key-reply', ...answer }), { replayed: false })
     const issued = issueTicket(forum, here)
-    if (isRefusal(issued)) throw new Error(issued.refused)
+    if (isRejection(issued)) throw new Error(issued.rejected)
     const nonce = acceptTicket(forum, issued.ticket, here) as string
     const byGet = { nonce, post: { title: 'T', content: 'C' }, address: here }
     t.match(publishByTicket(forum, byGet), { replayed: false })
 
-    const refused = { refused: 'rate_limited', position: 6, retryAfter: 23 * 3600 }
+    const refused = { rejected: 'rate_limited', position: 6, retryAfter: 23 * 3600 }
     t.same(reply(forum, { caller: 1, key: 'key-more', ...answer }), refused)
     t.match(publishByTicket(forum, byGet), { replayed: true }, 'a replay never counts')
     clock.now += 23 * hourMs - 1
@@ -80,20 +80,20 @@ t.test('windows: restart: what was counted is counted, and leaves in its time', 
   thread(world, 1, here)
   restart(forum, replayed(world.rows, limits))
   t.same([thread(world, 0, here), thread(world, 0, there)], ['rate_limited', 'new'])
-  t.match(createIdentity(forum, guest), { refused: 'rate_limited', retryAfter: 1800 })
-  t.match(issueTicket(forum, here), { refused: 'rate_limited', retryAfter: 1800 })
-  t.notOk(isRefusal(issueTicket(forum, there)))
+  t.match(createIdentity(forum, guest), { rejected: 'rate_limited', retryAfter: 1800 })
+  t.match(issueTicket(forum, here), { rejected: 'rate_limited', retryAfter: 1800 })
+  t.notOk(isRejection(issueTicket(forum, there)))
   clock.now += hourMs / 2
-  t.notOk(isRefusal(createIdentity(forum, guest)))
-  t.notOk(isRefusal(issueTicket(forum, here)))
+  t.notOk(isRejection(createIdentity(forum, guest)))
+  t.notOk(isRejection(issueTicket(forum, here)))
 })
 
 t.test('ticket limit: over midnight UTC: it counts any 60 minutes', async (t) => {
   const world = newWorld({ tickets: { address: 1 } })
   world.clock.now = Math.ceil(world.clock.now / dayMs) * dayMs - 1
-  t.notOk(isRefusal(issueTicket(world.forum, here)))
+  t.notOk(isRejection(issueTicket(world.forum, here)))
   world.clock.now += 1
-  t.match(issueTicket(world.forum, here), { refused: 'rate_limited' })
+  t.match(issueTicket(world.forum, here), { rejected: 'rate_limited' })
 })
 
 t.test('records: an address: kept only while a limit needs it, and never as it is', async (t) => {

@@ -7,7 +7,7 @@ import t from 'tap'
 import type { Visibility } from '../../src/actors/thread.ts'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
-import { isRefusal } from '../../src/forum/forum.ts'
+import { isRejection } from '../../src/forum/forum.ts'
 import { type FeedRead, listThreads, readFeed, readThread } from '../../src/forum/reads.ts'
 import { isWide } from '../../src/forum/wide-feed.ts'
 import { newWorld } from './doubles.ts'
@@ -165,7 +165,7 @@ t.test('Q1: a thread of 400 replies: pages after any seq: exactly the later ones
   let wrong = 0
   for (let after = 0; after <= forum.state.position + 1; after++) {
     const page = readThread(forum, { caller: -1, threadId, after, limit: 10 })
-    if (isRefusal(page)) throw new Error(page.refused)
+    if (isRejection(page)) throw new Error(page.rejected)
     const shown: number[] = []
     for (let i = page.first; i < page.end; i++) {
       shown.push(forum.state.messages.seq(forum.state.threads.message(1, i)))

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
-import { isRefusal, type Refusal } from '../../src/forum/forum.ts'
+import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, type Publication } from '../../src/forum/posts.ts'
 import { encode } from '../../src/forum/records.ts'
@@ -21,7 +21,7 @@ const hello = { title: 'Hello', content: 'first' }
 
 function issue(world: World, from = address): string {
   const issued = issueTicket(world.forum, from)
-  if (isRefusal(issued)) throw new Error(issued.refused)
+  if (isRejection(issued)) throw new Error(issued.rejected)
   return issued.ticket
 }
 
@@ -30,14 +30,14 @@ function publish(
   ticket: string,
   post: TicketPost = hello,
   from = address,
-): Publication | Refusal {
+): Publication | Rejection {
   const nonce = acceptTicket(world.forum, ticket, from)
   if (typeof nonce !== 'string') return nonce
   return publishByTicket(world.forum, { nonce, post, address: from })
 }
 
-function refusal(outcome: Publication | Refusal): string | null {
-  return isRefusal(outcome) ? outcome.refused : null
+function refusal(outcome: Publication | Rejection): string | null {
+  return isRejection(outcome) ? outcome.rejected : null
 }
 
 t.test('ticket: used, then the same again: replayed, and one message', async (t) => {
@@ -61,7 +61,7 @@ t.test('ticket: used, then for anything else: refused, and the first is told of'
     hello,
   ]
   for (const post of others) {
-    t.same(publish(world, ticket, post), { refused: 'ticket_already_used', position: 4 })
+    t.same(publish(world, ticket, post), { rejected: 'ticket_already_used', position: 4 })
   }
   const began = issue(world)
   publish(world, began)
@@ -92,7 +92,7 @@ t.test('ticket: its time ends between its check and the record: refused', async 
   const nonce = acceptTicket(world.forum, ticket, address) as string
   world.clock.now += ticketLifetimeMs
   const late = publishByTicket(world.forum, { nonce, post: hello, address })
-  t.same(late, { refused: 'expired_ticket', position: 2 })
+  t.same(late, { rejected: 'expired_ticket', position: 2 })
   t.equal(world.forum.state.messages.count, 0)
   t.equal(replayed(world.rows).now, world.clock.now, 'the time of the refusal is on record')
 })
@@ -196,7 +196,7 @@ t.test('thread: private or absent: replied to with a ticket: both are absent', a
   createThread(forum, { caller: 0, key: 'key-0001', address: '', ...secret })
   const ticket = issue(world)
   for (const threadId of [forum.state.threads.id(0), `thr_${'0'.repeat(32)}`]) {
-    t.same(publish(world, ticket, { content: 'x', threadId }), { refused: 'not_found' })
+    t.same(publish(world, ticket, { content: 'x', threadId }), { rejected: 'not_found' })
   }
   t.equal(refusal(publish(world, ticket)), null, 'the ticket is as good as before')
 })
@@ -215,7 +215,7 @@ t.test('GET guest: published: kind compat, follows nothing, takes part in nothin
   const wish = { title: 'T', content: 'C', visibility: 'private', key: 'key-0001' } as const
   const participantIds = [state.identities.id(0)]
   const named = createThread(world.forum, { caller: 2, address: '', ...wish, participantIds })
-  t.same(named, { refused: 'invalid_members' })
+  t.same(named, { rejected: 'invalid_members' })
 })
 
 t.test('storage full: a ticket, a message: refused; a replay: answered', async (t) => {
@@ -223,8 +223,8 @@ t.test('storage full: a ticket, a message: refused; a replay: answered', async (
   const [used, unused] = [issue(world), issue(world)]
   publish(world, used)
   world.rows.health = 'storage_full'
-  t.same(issueTicket(world.forum, address), { refused: 'storage_full' })
-  t.same(publish(world, unused), { refused: 'storage_full' })
+  t.same(issueTicket(world.forum, address), { rejected: 'storage_full' })
+  t.same(publish(world, unused), { rejected: 'storage_full' })
   t.match(publish(world, used), { replayed: true })
   world.rows.health = 'ok'
   t.equal(refusal(publish(world, unused)), null)

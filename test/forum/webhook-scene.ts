@@ -9,7 +9,7 @@ import {
   readDeliveries,
   takeDue,
 } from '../../src/forum/deliveries.ts'
-import { isRefusal } from '../../src/forum/forum.ts'
+import { isRejection } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
@@ -66,9 +66,9 @@ export class Scene {
     return `key-${this.keys}`
   }
 
-  post(publish: () => { position: number } | { refused: string }): number {
+  post(publish: () => { position: number } | { rejected: string }): number {
     const outcome = publish()
-    assert.ok(!isRefusal(outcome), 'it is published')
+    assert.ok(!isRejection(outcome), 'it is published')
     return (outcome as { position: number }).position
   }
 
@@ -93,7 +93,7 @@ export class Scene {
 
   verify(caller: number, error: string | null = null) {
     const begun = beginVerification(this.forum, caller)
-    return isRefusal(begun) ? begun : finishVerification(this.forum, begun, error)
+    return isRejection(begun) ? begun : finishVerification(this.forum, begun, error)
   }
 
   /** An identity with an active webhook that follows the first thread. */

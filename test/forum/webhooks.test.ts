@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { isRefusal } from '../../src/forum/forum.ts'
+import { isRejection } from '../../src/forum/forum.ts'
 import { expireGuests } from '../../src/forum/identities.ts'
 import { reply } from '../../src/forum/posts.ts'
 import { open, sealNew, seedBytes } from '../../src/forum/webhook-secret.ts'
@@ -20,13 +20,13 @@ import { Scene } from './webhook-scene.ts'
 t.test('webhook: registered with the same key: the same secret, until it is gone', async (t) => {
   const scene = new Scene()
   const first = scene.register(1, 'key-of-it')
-  assert.ok(!isRefusal(first))
+  assert.ok(!isRejection(first))
   t.match(first.secret, /^whsec_[0-9a-f]{64}$/)
   t.notOk(Buffer.concat(scene.world.rows.packed).toString('latin1').includes(first.secret))
   restart(scene.forum, replayed(scene.world.rows))
   const again = scene.register(1, 'key-of-it')
   t.match(again, { replayed: true, secret: first.secret, position: first.position })
-  const conflict = { refused: 'idempotency_conflict' }
+  const conflict = { rejected: 'idempotency_conflict' }
   t.match(scene.register(1, 'key-of-it', 'https://other.example.com/'), conflict)
   const second = scene.register(1)
   t.not((second as typeof first).secret, first.secret)
@@ -44,13 +44,13 @@ t.test('webhook: over a quota: refused until the hour is over, replays never', a
   const scene = new Scene('persistent', limits)
   t.match(scene.register(1, 'key-of-one'), { replayed: false })
   t.match(scene.verify(1, 'webhook_timeout'), { webhook: {} })
-  t.match(scene.verify(1), { refused: 'rate_limited', retryAfter: 3600 })
+  t.match(scene.verify(1), { rejected: 'rate_limited', retryAfter: 3600 })
   t.match(scene.register(1), { replayed: false })
   t.match(scene.register(1, `key-${scene.keys}`), { replayed: true })
-  t.match(scene.register(1), { refused: 'rate_limited' })
+  t.match(scene.register(1), { rejected: 'rate_limited' })
   t.match(scene.register(2), { replayed: false }, 'others may')
   restart(scene.forum, replayed(scene.world.rows, limits))
-  t.match(scene.register(1), { refused: 'rate_limited' }, 'a restart forgets nothing')
+  t.match(scene.register(1), { rejected: 'rate_limited' }, 'a restart forgets nothing')
   scene.world.clock.now += hourMs
   t.match(scene.register(1), { replayed: false })
   t.match(scene.verify(1), { webhook: {} })
@@ -69,7 +69,7 @@ t.test('webhook: unverified for a day: lapsed; verified: stays', async (t) => {
   t.equal(readWebhook(scene.forum, 1).webhook, null)
   t.equal(readWebhook(scene.forum, 1).position, scene.world.rows.position)
   t.ok(readWebhook(scene.forum, 2).webhook)
-  t.match(scene.verify(1), { refused: 'webhook_not_registered' })
+  t.match(scene.verify(1), { rejected: 'webhook_not_registered' })
   const { length } = scene.world.rows.packed
   sweepWebhooks(scene.forum)
   t.equal(scene.world.rows.packed.length, length, 'no record for nothing')
@@ -79,9 +79,9 @@ t.test('webhook: removed while the challenge is out: not registered', async (t) 
   const scene = new Scene()
   scene.register(1)
   const begun = beginVerification(scene.forum, 1)
-  assert.ok(!isRefusal(begun))
+  assert.ok(!isRejection(begun))
   scene.register(1)
-  t.match(finishVerification(scene.forum, begun, null), { refused: 'webhook_not_registered' })
+  t.match(finishVerification(scene.forum, begun, null), { rejected: 'webhook_not_registered' })
   const { webhook } = readWebhook(scene.forum, 1)
   t.equal(scene.state.webhooks.isActive(webhook!), false, 'the other one proved nothing')
 })
@@ -117,9 +117,9 @@ t.test('webhook: removed while it is verified: the refusal waits for the removal
   const scene = new Scene()
   scene.register(1)
   const begun = beginVerification(scene.forum, 1)
-  assert.ok(!isRefusal(begun))
+  assert.ok(!isRejection(begun))
   removeWebhook(scene.forum, 1)
-  const refused = { refused: 'webhook_not_registered', position: scene.state.position }
+  const refused = { rejected: 'webhook_not_registered', position: scene.state.position }
   t.same(finishVerification(scene.forum, begun, null), refused)
 })
 
@@ -127,11 +127,11 @@ t.test('webhook: not durable yet: verified: its endpoint is not asked before it 
   const scene = new Scene()
   const { rows } = scene.world
   const registered = scene.register(1)
-  assert.ok(!isRefusal(registered))
+  assert.ok(!isRejection(registered))
   const { position } = registered
   const append = (row: unknown) => rows.append(row)
   scene.forum.journal = { append, flush() {}, health: 'ok', durable: position - 1 }
-  t.same(beginVerification(scene.forum, 1), { refused: 'overloaded', position })
+  t.same(beginVerification(scene.forum, 1), { rejected: 'overloaded', position })
   scene.forum.journal = rows
   t.match(beginVerification(scene.forum, 1), { endpoint: 'https://hooks.example.com/' })
 })

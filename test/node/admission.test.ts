@@ -24,7 +24,7 @@ t.test('admission: nothing is short: writes are let in, nothing to tell', async 
   const { admission } = given()
   admission.look(0)
   t.equal(admission.refusal(), null)
-  t.strictSame(admission.complaints, [])
+  t.strictSame(admission.warnings, [])
 })
 
 for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
@@ -36,8 +36,8 @@ for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
     Object.assign(memory, short)
     admission.look(0)
     t.equal(freed.times, 1, 'what can be done without is given back')
-    t.match(admission.refusal(), { refused: 'overloaded', retryAfter: 30, detail: /memory/ })
-    t.match(admission.complaints, [/memory/])
+    t.match(admission.refusal(), { rejected: 'overloaded', retryAfter: 30, detail: /memory/ })
+    t.match(admission.warnings, [/memory/])
     t.strictSame([load.isMemoryLow, load.refused.memory], [true, 1])
     Object.assign(memory, { rss: 99 * mib, heapUsed: 89 * mib })
     admission.look(1)
@@ -51,16 +51,16 @@ t.test('admission: as many answers wait as may: refused, and counted', async (t)
   gate.length = 2
   t.equal(admission.refusal(), null)
   gate.length = 3
-  t.strictSame(admission.refusal(), { refused: 'overloaded' })
+  t.strictSame(admission.refusal(), { rejected: 'overloaded' })
   t.equal(load.refused.writes, 1)
-  t.match(admission.complaints, [/queues: full, 3 answers wait/])
+  t.match(admission.warnings, [/queues: full, 3 answers wait/])
 })
 
 t.test('admission: as many bytes wait as may: refused', async (t) => {
   const { admission, load } = given()
   load.bodyBytes = 600
   load.answerBytes = 401
-  t.strictSame(admission.refusal(), { refused: 'overloaded' })
+  t.strictSame(admission.refusal(), { rejected: 'overloaded' })
   load.answerBytes = 400
   t.equal(admission.refusal(), null)
 })
@@ -70,12 +70,12 @@ t.test('admission: the disk takes long: told after a second, until it moves', as
   admission.look(0)
   gate.length = 2
   admission.look(999)
-  t.strictSame(admission.complaints, [])
+  t.strictSame(admission.warnings, [])
   admission.look(5100)
-  t.match(admission.complaints, [/disk: slow, nothing became durable for 5 s, 2 wait/])
+  t.match(admission.warnings, [/disk: slow, nothing became durable for 5 s, 2 wait/])
   journal.durable = 1
   admission.look(5200)
-  t.strictSame(admission.complaints, [])
+  t.strictSame(admission.warnings, [])
   t.equal(admission.refusal(), null)
 })
 
@@ -83,5 +83,5 @@ t.test('admission: nothing waits for long: that is no slow disk', async (t) => {
   const { admission } = given()
   admission.look(0)
   admission.look(60_000)
-  t.strictSame(admission.complaints, [])
+  t.strictSame(admission.warnings, [])
 })

@@ -10,7 +10,7 @@ import type { ProposalText } from '../../src/state/proposals.ts'
 import type { Limits } from '../../src/state/quotas.ts'
 import { type Forecast, refused, type Told, type Writing } from './asking.ts'
 import type { Model } from './model.ts'
-import { type Agent, type Doing, secret } from './model-types.ts'
+import { type Agent, type QuotaEvent, secret } from './model-types.ts'
 import * as pages from './pages.ts'
 import { addressKey, limitReached } from './quota-model.ts'
 import { secretOf } from './webhook-model.ts'
@@ -266,7 +266,7 @@ export class Forecasts {
     }
   }
 
-  #limited(action: Doing['action'], by: number, address: string): Told | null {
+  #limited(action: QuotaEvent['action'], by: number, address: string): Told | null {
     const told = limitReached(this.model.done, this.#limits, { action, by, address, at: this.at })
     return told === null ? null : refused('rate_limited', told)
   }

@@ -86,7 +86,7 @@ export interface Review {
 }
 
 /** What a limit counts; `client` as records have it. */
-export interface Doing {
+export interface QuotaEvent {
   action: 'messages' | 'identities' | 'governance' | 'webhooks' | 'verifications' | 'tickets'
   by: number
   client: string

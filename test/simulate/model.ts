@@ -9,10 +9,10 @@ import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import type {
   Agent,
-  Doing,
   Fact,
   Message,
   Proposal,
+  QuotaEvent,
   Review,
   Thread,
   Ticket,
@@ -36,7 +36,7 @@ export class Model {
   readonly tickets = new Map<string, Ticket>()
   readonly proposals: Proposal[] = []
   readonly webhooks = new WebhookModel(this)
-  readonly done: Doing[] = []
+  readonly done: QuotaEvent[] = []
 
   constructor(facts: readonly Fact[] = []) {
     for (const fact of facts) this.add(fact)
@@ -266,7 +266,7 @@ export class Model {
   }
 
   #count(
-    action: Doing['action'],
+    action: QuotaEvent['action'],
     { at, client, by = -1 }: { at: number; client: string; by?: number },
   ): void {
     this.done.push({ action, by, client, at, position: this.position })

@@ -3,15 +3,15 @@
 import { createHmac } from 'node:crypto'
 import { deriveKey } from '../../src/node/secret.ts'
 import type { Limits, Scope } from '../../src/state/quotas.ts'
-import { type Doing, secret, windowsMs } from './model-types.ts'
+import { type QuotaEvent, secret, windowsMs } from './model-types.ts'
 
 export const addressKey = deriveKey(secret, 'address')
 
 /** Position of the newest event that fills a limit, or null when there is room for one more. */
 export function limitReached(
-  done: readonly Doing[],
+  done: readonly QuotaEvent[],
   limits: Limits,
-  { action, by, address, at }: Pick<Doing, 'action' | 'by' | 'at'> & { address: string },
+  { action, by, address, at }: Pick<QuotaEvent, 'action' | 'by' | 'at'> & { address: string },
 ): number | null {
   const scopes = Object.entries(limits[action] ?? {}) as [Scope, number][]
   const client = createHmac('sha256', addressKey).update(address).digest('hex').slice(0, 16)

@@ -53,7 +53,7 @@ class Saver {
       this.store.thaw(false)
       this.#next = null
     } else if (command.does === 'soil' && this.#next === null && command.page < this.saved.length) {
-      this.store.soil(command.page)
+      this.store.markDirty(command.page)
       this.#soiled.add(command.page)
     }
   }

@@ -44,7 +44,7 @@ export class MemoryStore implements PagedStore {
     if (isSaved) this.#soiled.clear()
   }
 
-  soil(page: number): void {
+  markDirty(page: number): void {
     this.#soiled.add(page)
   }
 

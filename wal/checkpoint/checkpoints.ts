@@ -52,9 +52,9 @@ import {
   Bytes,
   type Filled,
   liveBytes,
+  markSparseFilesDirty,
   type Rows,
   type Stores,
-  soilSparseFiles,
 } from './paged-store.ts'
 import { Sidecar } from './sidecar.ts'
 
@@ -208,7 +208,7 @@ export class Checkpoints {
       for (const { store } of frozen.values()) store.thaw(saved !== null)
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
-        await soilSparseFiles(saved, live, stores, pause)
+        await markSparseFilesDirty(saved, live, stores, pause)
         await this.#removeUnneeded(journal)
       }
     }
@@ -274,7 +274,7 @@ export class Checkpoints {
     for (const { store, page, file, offset } of pages) {
       const table = newest?.tables.get(store)
       if (table?.files[page] === file && table.offsets[page] === offset) {
-        stores.get(store)?.soil(page)
+        stores.get(store)?.markDirty(page)
       }
     }
   }

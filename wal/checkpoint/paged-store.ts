@@ -31,7 +31,7 @@ export interface PagedStore extends Filled {
   /** Ends what `freeze` began; `isSaved`: what was given out is now what was saved last. */
   thaw(isSaved: boolean): void
   /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
-  soil(page: number): void
+  markDirty(page: number): void
 }
 
 /** Rows of plain objects: few beside what stores hold, and saved whole, a few at a time. */
@@ -122,7 +122,7 @@ export async function liveBytes(
  * Has the next checkpoint write again what lies in files of which little is named any more. Now and
  * not as it begins: a checkpoint begins at one instant, however many pages there are.
  */
-export async function soilSparseFiles(
+export async function markSparseFilesDirty(
   { tables, files }: { tables: ReadonlyMap<string, PageTable>; files: ReadonlyMap<number, number> },
   live: ReadonlyMap<number, number>,
   stores: Stores,
@@ -136,7 +136,7 @@ export async function soilSparseFiles(
   for (const [name, table] of tables) {
     const store = stores.get(name)
     for (let page = 0; page < table.pages; page++) {
-      if (sparse.has(table.files[page]!)) store?.soil(page)
+      if (sparse.has(table.files[page]!)) store?.markDirty(page)
     }
     const pausing = pause()
     if (pausing !== null) await pausing
