@@ -1,11 +1,14 @@
 // agent-forum wal repair: makes a data directory start again that is damaged, after a full copy of
 // it. wal/tools/repair.ts has what is kept.
 //
+// Pages damaged beyond parity are left out where no whole checkpoint is left (node/salvage.ts).
+//
 // R1. Nothing is changed before the copy is synced and compared.
 // R2. What is lost is said by its positions, and begins a new epoch.
 
 import { mkdirSync, readdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { lockDirectory } from '../../wal/journal/lock.ts'
@@ -15,6 +18,8 @@ import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../config/arguments.ts'
 import { beginEpochAt } from '../node/epoch.ts'
+import { describeLosses, listLosses, salvage, writeSalvage } from '../node/salvage.ts'
+import { writeWhole } from '../node/secret.ts'
 import { progressBar } from './progress-bar.ts'
 
 const disk = realDisk
@@ -41,21 +46,39 @@ export async function repairLog(data: string, copyTo: string | undefined): Promi
 async function repair(dir: string, to: string, error: JournalError): Promise<number> {
   const checked = await checkCheckpoints({ disk, dir })
   const checkpoints = checked.flatMap(({ manifest }) => (manifest === null ? [] : [manifest]))
-  const plan = await withBar('plan', async (onProgress) =>
-    planRepair({ disk, dir, checkpoints, onProgress }),
-  )
+  const planFrom = (checkpoints: { position: number; storeId: string }[]) =>
+    withBar('plan', async (onProgress) => planRepair({ disk, dir, checkpoints, onProgress }))
+  let plan = await planFrom(checkpoints)
+  const salvaged = plan === null ? await salvage(dir, checked) : null
+  if (salvaged !== null) plan = await planFrom([salvaged.manifest])
   if (plan === null) {
     throw new JournalError(77, `${error.finding}; nothing can be saved of it, restore a backup`)
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
   // First: cut off after it, the repair is run again; without it, positions would be given twice.
-  if (plan.known > plan.position) beginEpochAt(dir, plan.position)
-  applyRepair({ disk, dir, checkpoints: checked }, plan)
+  if (plan.known > plan.position || salvaged !== null) beginEpochAt(dir, plan.position)
+  if (salvaged !== null) {
+    writeWhole(to, join(to, 'lost.txt'), listLosses(salvaged.losses))
+    await writeSalvage(dir, salvaged)
+  }
+  applyRepair({ disk, dir, checkpoints: await checkCheckpoints({ disk, dir }) }, plan)
+  await mendPages(dir)
   say(
     `${to} holds ${dir} as it was; ${dir} ends at position ${plan.position} now and can be started`,
   )
-  return say(describeLoss(plan))
+  for (const line of salvaged === null ? [] : describeLosses(salvaged.losses)) say(line)
+  return salvaged === null || plan.known > plan.position ? say(describeLoss(plan)) : 0
+}
+
+/** Mends what parity can rebuild, which a start and a scrub would do as well. */
+async function mendPages(dir: string): Promise<void> {
+  const unpaced = { pause: () => null, pace: async () => {} }
+  for (const { manifest } of await checkCheckpoints({ disk, dir })) {
+    for (const file of manifest?.files.keys() ?? []) {
+      await scrubFile({ disk, dir }, [manifest!], file, unpaced)
+    }
+  }
 }
 
 function describeLoss({ position, known, start, chain }: RepairPlan): string {

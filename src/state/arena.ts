@@ -72,6 +72,11 @@ export class Arena implements PagedStore {
     return (address & offsetMask) * unitBytes
   }
 
+  /** Where the entry begins among the bytes that a checkpoint saves. */
+  savedAt(address: number): number {
+    return (address >>> chunkShift) * entriesBytes + this.offset(address) - pageBytes
+  }
+
   /** The entry's text from byte `from` to byte `to`. */
   text(address: number, from: number, to: number): string {
     const start = this.offset(address)

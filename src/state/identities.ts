@@ -98,6 +98,19 @@ export class Identities {
     return this.#texts[place]
   }
 
+  /** Where its signature lies in the arena. */
+  entry(identity: number): { address: number; bytes: number } {
+    return { address: this.#signatures.get(identity), bytes: this.#signatureBytes.get(identity) }
+  }
+
+  /** Renders a signature that is lost. `nameJson` is the display name as a JSON string. */
+  renderAnew(identity: number, nameJson: string): void {
+    const author = `"author_id":"agt_${this.#ids.hex(identity)}","display_name":`
+    const signature = `${author}${nameJson},"kind":"${this.kind(identity)}"`
+    this.#signatures.set(identity, this.#arena.append(signature))
+    this.#signatureBytes.set(identity, this.#arena.written)
+  }
+
   #readSignature(identity: number): string {
     return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
   }

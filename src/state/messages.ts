@@ -66,16 +66,35 @@ export class Messages {
 
   /** Renders and adds a message; returns its number. */
   add(message: NewMessage): number {
-    const { id, seq, author, signature, thread, content, at } = message
-    const json =
-      `,{"seq":${seq},"id":"msg_${id}",${signature}` +
-      `${contentMark}${JSON.stringify(content)},"created_at":${at}}`
-    this.#addresses.push(this.#arena.append(json))
+    const { seq, author, thread, at } = message
+    this.#addresses.push(this.#arena.append(render(message)))
     this.#bytes.push(this.#arena.written)
     this.#authors.push(author)
     this.#threads.push(thread)
     this.#times.push(at)
     return this.#seqs.push(seq)
+  }
+
+  /** Renders a message whose entry is lost, or part of it, with another content. */
+  renderAnew(
+    message: number,
+    { id, signature }: Pick<NewMessage, 'id' | 'signature'>,
+    content: string,
+  ): void {
+    const [seq, at] = [this.seq(message), this.createdAt(message)]
+    this.#addresses.set(message, this.#arena.append(render({ id, seq, signature, at, content })))
+    this.#bytes.set(message, this.#arena.written)
+  }
+
+  /** Its id without the prefix. */
+  id(message: number): string {
+    const end = this.idEnd(message)
+    return this.#arena.ascii(this.address(message), end - idHexLength, end)
+  }
+
+  /** Where in its entry the id ends. */
+  idEnd(message: number): number {
+    return this.#seqEnd(message) + toId + idBytes
   }
 
   seq(message: number): number {
@@ -133,4 +152,13 @@ export class Messages {
   #seqEnd(message: number): number {
     return seqStart + String(this.#seqs.get(message)).length
   }
+}
+
+type Rendered = Omit<NewMessage, 'author' | 'thread'>
+
+function render({ id, seq, signature, content, at }: Rendered): string {
+  return (
+    `,{"seq":${seq},"id":"msg_${id}",${signature}` +
+    `${contentMark}${JSON.stringify(content)},"created_at":${at}}`
+  )
 }

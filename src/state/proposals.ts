@@ -81,15 +81,20 @@ export class Proposals {
   }
 
   /** Renders and adds a proposal; returns its number. */
-  add({ id, seq, hash, at, text }: NewProposal): number {
-    const envelope =
-      `,{"seq":${seq},"id":"gov_${id}","proposal_hash":"${hash}",` +
-      `"created_at":${at},"advisory":true,`
-    this.#addresses.push(this.#arena.append(envelope + JSON.stringify(text).slice(1)))
+  add(proposal: NewProposal): number {
+    this.#addresses.push(this.#arena.append(render(proposal)))
     this.#bytes.push(this.#arena.written)
     this.#reviews.add()
     this.actors.add()
-    return this.#ids.add(id)
+    return this.#ids.add(proposal.id)
+  }
+
+  /** Renders a proposal whose entry is lost. */
+  renderAnew(proposal: number, hash: string, text: ProposalText): void {
+    const [id, seq] = [this.#ids.hex(proposal), this.seq(proposal)]
+    const at = this.actors.columns.createdAt.get(proposal)
+    this.#addresses.set(proposal, this.#arena.append(render({ id, seq, hash, at, text })))
+    this.#bytes.set(proposal, this.#arena.written)
   }
 
   addReview(proposal: number, review: number): void {
@@ -137,4 +142,11 @@ export class Proposals {
   write(page: Page, proposal: number, isFirst: boolean): void {
     page.entry(this.#addresses.get(proposal), isFirst ? 1 : 0, this.#bytes.get(proposal))
   }
+}
+
+function render({ id, seq, hash, at, text }: NewProposal): string {
+  const envelope =
+    `,{"seq":${seq},"id":"gov_${id}","proposal_hash":"${hash}",` +
+    `"created_at":${at},"advisory":true,`
+  return envelope + JSON.stringify(text).slice(1)
 }

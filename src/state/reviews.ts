@@ -62,6 +62,13 @@ export class Reviews {
     return this.#ids.add(review.id)
   }
 
+  /** Renders a review whose entry is lost. */
+  renderAnew(review: number, text: ReviewText): void {
+    const [id, seq, at] = [this.#ids.hex(review), this.seq(review), this.createdAt(review)]
+    this.#addresses.set(review, this.#arena.append(render({ id, seq, at, text })))
+    this.#bytes.set(review, this.#arena.written)
+  }
+
   id(review: number): string {
     return `rev_${this.#ids.hex(review)}`
   }

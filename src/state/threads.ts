@@ -77,6 +77,22 @@ export class Threads {
     return this.#ids.find(id, from)
   }
 
+  /** Where its entry lies in the arena. */
+  entry(thread: number): { address: number; bytes: number } {
+    return { address: this.#entries.get(thread), bytes: this.#entryBytes.get(thread) }
+  }
+
+  /** Its id without the prefix, by the index: also when the entry is lost. */
+  hex(thread: number): string {
+    return this.#ids.hex(thread)
+  }
+
+  /** Gives it another entry: the one before is lost. */
+  renderAnew(thread: number, entry: string): void {
+    this.#entries.set(thread, this.#arena.append(entry))
+    this.#entryBytes.set(thread, this.#arena.written)
+  }
+
   id(thread: number): string {
     return this.#arena.ascii(this.#entries.get(thread), idStart, idEnd)
   }

@@ -102,7 +102,8 @@ export class Checkpoints {
   readonly #place: Place
   /** Newest first. */
   #kept: Manifest[] = []
-  #next = 1
+  /** 0: not known yet. */
+  #next = 0
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
@@ -182,6 +183,7 @@ export class Checkpoints {
   async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
     const { position, storeId } = journal
     const { form } = this.#options
+    if (this.#next === 0) this.#next = nextNumber(this.#place)
     const number = this.#next++
     const frozen = freezeAll(stores, this.#kept[0]?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()

@@ -56,6 +56,18 @@ export class Sidecars {
     return crc32(page) === crc ? { ...rebuilt, page } : null
   }
 
+  /**
+   * What can be had of a page that cannot be rebuilt: zeros stand for what is lost, which begins at
+   * `lost` of the page file, in blocks of 4 KiB. Null when nothing is known to be good.
+   */
+  async salvage(wanted: Wanted): Promise<{ page: Buffer; lost: number[] } | null> {
+    const { file, offset, bytes } = wanted
+    const found = await (await this.#sidecar(file))?.salvage(offset, bytes)
+    if (!found || found.lost.length === 0) return null // if nothing is wrong, the crcs are
+    const page = found.bytes.subarray(offset - found.at).subarray(0, bytes)
+    return { page, lost: found.lost }
+  }
+
   /** Whether a page file has parity, and that is not as it was written. */
   async isDamaged(file: number): Promise<boolean> {
     const sidecar = await this.#sidecar(file)
@@ -125,16 +137,29 @@ export class Sidecar {
    * rebuilt. Null when that cannot be.
    */
   async rebuild(from: number, length: number): Promise<Rebuilt | null> {
+    const { lost, ...rebuilt } = await this.salvage(from, length, 1)
+    return lost.length === 0 ? rebuilt : null
+  }
+
+  /** The same, with zeros for blocks that are lost, and where they begin; at most `lostMax`. */
+  async salvage(
+    from: number,
+    length: number,
+    lostMax = Number.POSITIVE_INFINITY,
+  ): Promise<Rebuilt & { lost: number[] }> {
     const first = Math.floor(from / blockBytes)
     const end = blocksOf(from + length)
     const at = first * blockBytes
     const bytes = Buffer.alloc(Math.min(end * blockBytes, this.#file.bytes) - at)
-    for (let block = first; block < end; block++) {
+    const lost: number[] = []
+    for (let block = first; block < end && lost.length < lostMax; block++) {
       const into = bytes.subarray((block - first) * blockBytes).subarray(0, blockBytes)
       if (await this.#readData(block, into)) continue
-      if (!(await this.#rebuildBlock(block, into))) return null
+      if (await this.#rebuildBlock(block, into)) continue
+      into.fill(0)
+      lost.push(block * blockBytes)
     }
-    return { at, bytes }
+    return { at, bytes, lost }
   }
 
   /** Whether the parity is as it was written. */

@@ -25,6 +25,8 @@ export interface CheckedCheckpoint {
   why: string
   /** Pages that are damaged, and that a start would rebuild from parity. */
   rebuilt: BadPage[]
+  /** Its manifest, when that is good and pages are damaged beyond what parity can rebuild. */
+  damaged: Manifest | null
   /** Names of parity files that are damaged, which costs nothing yet. */
   badParity: string[]
 }
@@ -45,7 +47,7 @@ export async function checkCheckpoint(place: Place, number: number): Promise<Che
   if (read.kind === 'newer') throw newerError(name, read.version, checkpointVersion)
   const rebuilt: BadPage[] = []
   const badParity: string[] = []
-  const found = { name, rebuilt, badParity }
+  const found = { name, rebuilt, badParity, damaged: null }
   const bad = (why: string): CheckedCheckpoint => ({ ...found, manifest: null, why })
   if (read.kind === 'bad') return bad(read.why)
   const { manifest } = read
@@ -65,5 +67,6 @@ export async function checkCheckpoint(place: Place, number: number): Promise<Che
   } finally {
     await sidecars.close()
   }
-  return lost.length === 0 ? { ...found, manifest, why: '' } : bad(beyondParity(lost))
+  if (lost.length === 0) return { ...found, manifest, why: '' }
+  return { ...bad(beyondParity(lost)), damaged: manifest }
 }

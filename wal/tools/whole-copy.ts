@@ -1,10 +1,12 @@
-// Copies a directory that no process has open, as it is, and compares the copy.
+// Copies a directory that no process has open, as it is, and compares the copy. Zeros stand for
+// what cannot be read.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Place } from '../checkpoint/checkpoint-files.ts'
-import { readFully, syncDirectory, writeAll } from '../disk.ts'
-import { JournalError } from '../errors.ts'
+import { blockBytes } from '../checkpoint/parity.ts'
+import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
+import { isUnreadable, JournalError } from '../errors.ts'
 
 const pieceBytes = 1024 * 1024
 // Whose they are says nothing about the copy; a reserve is made where it is needed.
@@ -52,7 +54,12 @@ function eachPiece(
     const size = disk.size(file)
     const buffer = Buffer.alloc(Math.min(pieceBytes, size))
     for (let at = 0; at < Math.min(size, limit); ) {
-      const count = readFully(disk, file, buffer, at)
+      const count = readWithZeros(
+        disk,
+        file,
+        buffer.subarray(0, Math.min(buffer.length, size - at)),
+        at,
+      )
       if (count === 0) break
       visit(buffer.subarray(0, count), at)
       at += count
@@ -61,4 +68,23 @@ function eachPiece(
   } finally {
     disk.close(file)
   }
+}
+
+/** Reads block by block where a sector is bad. */
+function readWithZeros(disk: Disk, file: number, into: Buffer, at: number): number {
+  try {
+    return readFully(disk, file, into, at)
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+  }
+  for (let from = 0; from < into.length; from += blockBytes) {
+    const block = into.subarray(from, from + blockBytes)
+    try {
+      readFully(disk, file, block, at + from)
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      block.fill(0)
+    }
+  }
+  return into.length
 }

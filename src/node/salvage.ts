@@ -1,0 +1,89 @@
+// What `wal repair` saves when pages are damaged beyond parity and the log before them is gone: the
+// newest checkpoint without what they held, healed (state/salvage.ts), and the log behind it.
+
+import { type Manifest, unpackFacts } from '../../wal/checkpoint/manifest.ts'
+import { fillDamaged, replaceCheckpoint } from '../../wal/checkpoint/salvage.ts'
+import { realDisk } from '../../wal/disk.ts'
+import { JournalError } from '../../wal/errors.ts'
+import type { CheckedCheckpoint } from '../../wal/tools/checkpoint-check.ts'
+import {
+  BeyondHealing,
+  factsWithoutLost,
+  healEntries,
+  type Losses,
+  refuseBeyondHealing,
+} from '../state/salvage.ts'
+import { formVersion, whatIsFilled, whatIsSaved } from '../state/saved.ts'
+import { State } from '../state/state.ts'
+
+const disk = realDisk
+
+export interface Salvage {
+  /** The damaged checkpoint. */
+  manifest: Manifest
+  state: State
+  facts: Record<string, unknown>
+  losses: Losses
+}
+
+/**
+ * Reads the newest checkpoint of which something can be saved, and heals it in memory. Null: there
+ * is none. Throws JournalError 77 when what is damaged cannot be healed.
+ */
+export async function salvage(
+  dir: string,
+  checked: readonly CheckedCheckpoint[],
+): Promise<Salvage | null> {
+  const manifest = checked.find(({ damaged }) => damaged !== null)?.damaged
+  if (manifest?.form !== formVersion) return null // older forms are converted by a start alone
+  const state = new State({ retentionMs: 0, seed: 0 })
+  const target = whatIsFilled(state)
+  const lost = await fillDamaged({ disk, dir }, manifest, target)
+  try {
+    refuseBeyondHealing(lost)
+  } catch (error) {
+    if (!(error instanceof BeyondHealing)) throw error
+    const { message } = error
+    throw new JournalError(77, `${dir} cannot be repaired: ${message}; start from a backup`)
+  }
+  const saved = unpackFacts(manifest.facts) as Record<string, unknown>
+  const { facts, keys } = factsWithoutLost(saved, lost)
+  target.restore(facts)
+  return { manifest, state, facts, losses: { ...healEntries(state, lost), keys } }
+}
+
+/** Replaces all checkpoints of the directory with the healed one. */
+export async function writeSalvage(dir: string, { manifest, state, facts }: Salvage) {
+  const { stores, rows } = whatIsSaved(state)
+  // The facts as they were: quotas and tickets are not this program's to know.
+  await replaceCheckpoint({ disk, dir }, manifest, { stores, rows, facts, form: formVersion })
+}
+
+/** Sentences that say what is lost, of which `lost.txt` in the copy names each. */
+export function describeLosses({ keys, ...lost }: Losses): string[] {
+  const what: Record<keyof typeof lost, string> = {
+    messages: 'the text of messages',
+    threads: 'the title of threads',
+    names: 'the display name of identities',
+    proposals: 'the text of proposals',
+    reviews: 'the text of reviews',
+  }
+  const lines = Object.entries(lost).flatMap(([kind, ids]) =>
+    ids.length === 0 ? [] : [`lost: ${what[kind as keyof typeof lost]}: ${shown(ids)}`],
+  )
+  if (keys > 0)
+    lines.push(`lost: ${keys} idempotency keys: a retry of what they stand for publishes`)
+  return lines.length === 0 ? ['lost: nothing'] : lines
+}
+
+/** All ids, one a line. */
+export function listLosses({ keys: _, ...lost }: Losses): string {
+  return `${Object.values(lost).flat().join('\n')}\n`
+}
+
+const shownMax = 5
+
+function shown(ids: readonly string[]): string {
+  const more = ids.length - shownMax
+  return ids.slice(0, shownMax).join(', ') + (more > 0 ? ` and ${more} more, see lost.txt` : '')
+}

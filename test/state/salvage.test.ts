@@ -1,0 +1,133 @@
+// Goal:   whatever part of the arena is lost, the state is healed: what was not lost reads as it
+//         did, and what was keeps its number, position, author and time. H1 of state/salvage.ts.
+// Method: a small state with one of each kind. Each window of its bytes is lost, one at a time.
+
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { healEntries, refuseBeyondHealing } from '../../src/state/salvage.ts'
+import { State } from '../../src/state/state.ts'
+import { renderEntry } from '../../src/state/threads.ts'
+
+const id = (n: number) => n.toString(16).padStart(32, '0')
+const hash = 'ab'.repeat(32)
+
+function aState(): State {
+  const state = new State({ retentionMs: 0, seed: 1 })
+  const { identities, threads, messages, proposals, reviews } = state
+  for (const [n, kind] of (['guest', 'persistent'] as const).entries()) {
+    identities.add(id(n + 1), id(n + 100), kind, `agent "${n}" é`)
+    identities.actors.tell(n, { type: 'created', kind, at: n, expiresAt: 0 })
+  }
+  for (const [n, visibility] of (['public', 'private'] as const).entries()) {
+    const [author, nameJson] = [identities.id(n), identities.nameJson(n)]
+    const entry = { id: id(n + 200), author, nameJson, title: `Title ${n}`, visibility, at: 20 + n }
+    threads.add(entry.id, renderEntry(entry), visibility, [])
+    threads.actors.tell(n, { type: 'created', visibility, author: n, position: 3 + n })
+  }
+  for (let n = 0; n < 12; n++) {
+    const signature = identities.signature(n % 2)
+    const message = { id: id(n + 300), seq: 10 + n, author: n % 2, signature, thread: n % 2 }
+    threads.addMessage(n % 2, messages.add({ ...message, content: `text ${n} "é"`, at: 20 + n }))
+  }
+  const text = { title: 'A title', description: 'Why', supersedes: null }
+  const author_id = identities.id(0)
+  const policy = { author_id, kind: 'policy' as const, ...text }
+  proposals.add({ id: id(400), seq: 40, hash, at: 41, text: policy })
+  const saved = { type: 'saved', kind: 'policy', candidate: -1, at: 41, position: 40 } as const
+  proposals.actors.tell(0, saved)
+  const review = { proposal_id: proposals.id(0), author_id, proposal_hash: hash }
+  const said = { ...review, decision: 'approve' as const, text: 'Yes' }
+  proposals.addReview(0, reviews.add({ id: id(500), seq: 42, at: 43, text: said }))
+  proposals.actors.tell(0, { type: 'reviewed', by: 0, decision: 'approve', position: 42 })
+  return state
+}
+
+interface Entry {
+  address: number
+  bytes: number
+  /** Its JSON. */
+  text: string
+}
+
+/** All entries, as a reader gets them. */
+function entriesOf(state: State): Map<string, Entry> {
+  const { identities, threads, messages, proposals, reviews, arena } = state
+  const entries = new Map<string, Entry>()
+  const add = (name: string, address: number, bytes: number, around: [string, string]) => {
+    const text = arena.text(address, 0, bytes)
+    entries.set(name, { address, bytes, text: around[0] + text + around[1] })
+  }
+  for (let n = 0; n < identities.count; n++) {
+    const { address, bytes } = identities.entry(n)
+    add(`name ${n}`, address, bytes, ['{', '}'])
+  }
+  for (let n = 0; n < threads.count; n++) {
+    const { address, bytes } = threads.entry(n)
+    add(`thread ${n}`, address, bytes, ['', '0}'])
+  }
+  const listed: ['', ''] = ['', '']
+  for (let n = 0; n < messages.count; n++) {
+    add(`message ${n}`, messages.address(n), messages.bytes(n), listed)
+  }
+  add('proposal', proposals.address(0), proposals.bytes(0), listed)
+  add('review', reviews.address(0), reviews.bytes(0), listed)
+  return entries
+}
+
+const parsed = ({ text }: Entry) => JSON.parse(text.replace(/^,/, ''))
+
+function loseAndHeal(from: number, to: number): number {
+  const state = aState()
+  const before = entriesOf(state)
+  state.arena.room(0).fill(0, from, to)
+  const losses = healEntries(state, [{ store: 'arena.entries', from, to }])
+  const after = entriesOf(state)
+  let healed = 0
+  for (const [name, entry] of before) {
+    const begin = state.arena.savedAt(entry.address)
+    const [was, is] = [parsed(entry), parsed(after.get(name)!)]
+    if (begin + entry.bytes <= from || begin >= to) {
+      assert.deepEqual(is, was, `${name} was not lost`)
+      continue
+    }
+    healed++
+    assert.deepEqual(Object.keys(is).sort(), Object.keys(was).sort(), name)
+    for (const field of ['seq', 'created_at', 'kind', 'visibility', 'proposal_id']) {
+      if (name !== 'review' || field !== 'kind') assert.deepEqual(is[field], was[field], name)
+    }
+    if (!/proposal|review/.test(name)) assert.equal(is.author_id, was.author_id, name)
+    if (!/message/.test(name)) assert.equal(is.id, was.id, name)
+    // The name is known from the messages of the same author.
+    if (/name|message/.test(name)) assert.equal(is.display_name, was.display_name, name)
+  }
+  const { messages, threads, names, proposals, reviews } = losses
+  assert.deepEqual(names, [])
+  const told = messages.length + threads.length + proposals.length + reviews.length
+  assert.ok(healed >= told, 'each loss is told once')
+  return healed
+}
+
+t.test('H1: any 64 bytes of the arena lost: the rest reads as it did', async (t) => {
+  const { arena } = aState()
+  const bytes = arena.freeze()
+  let healed = 0
+  for (let from = 0; from < bytes; from += 40) healed += loseAndHeal(from, from + 64)
+  t.ok(healed > 100, `${healed} entries healed, in ${bytes} bytes`)
+})
+
+t.test('H1: everything is lost: everything is there, without its text', async (t) => {
+  const state = aState()
+  const bytes = state.arena.freeze()
+  state.arena.room(0).fill(0, 0, bytes)
+  const losses = healEntries(state, [{ store: 'arena.entries', from: 0, to: bytes }])
+  t.match(losses, { messages: { length: 12 }, threads: { length: 2 }, names: { length: 2 } })
+  for (const entry of entriesOf(state).values()) t.type(parsed(entry), 'object')
+  t.equal(state.messages.ids(3).slice(0, 8), 'id":"msg')
+  t.match(state.threads.id(1), `thr_${id(201)}`)
+})
+
+t.test('H3: a column is lost: refused, by its name', async (t) => {
+  const lost = { store: 'messages.seqs', from: 0, to: 4096 }
+  t.throws(() => refuseBeyondHealing([lost]), { message: /messages\.seqs/ })
+  refuseBeyondHealing([{ ...lost, store: 'receipts.times' }])
+})
