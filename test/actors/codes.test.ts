@@ -6,6 +6,7 @@ import { identityKinds } from '../../src/actors/identity.ts'
 import { actorKinds } from '../../src/actors/kinds.ts'
 import { proposalKinds } from '../../src/actors/proposal.ts'
 import { visibilities } from '../../src/actors/thread.ts'
+import { kindOf } from '../../src/forum/records.ts'
 import { operations } from '../../src/state/receipts.ts'
 
 t.test('K1: codes of states: as they are on disk', async (t) => {
@@ -26,6 +27,30 @@ t.test('K1: choices that are kept as their index: in the order on disk', async (
   t.strictSame(visibilities, ['public', 'private'])
   t.strictSame(proposalKinds, ['code', 'policy', 'maintainer'])
   t.strictSame(operations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
+})
+
+t.test('K1: codes of records: as they are in the log', async (t) => {
+  t.strictSame(Object.fromEntries(Object.entries(kindOf).map(([type, { code }]) => [code, type])), {
+    1: 'identity.created',
+    2: 'guests.expired',
+    3: 'thread.posted',
+    4: 'reply.posted',
+    5: 'thread.subscribed',
+    6: 'thread.unsubscribed',
+    10: 'ticket.issued',
+    11: 'ticket.used_for_thread',
+    12: 'ticket.used_for_reply',
+    20: 'webhook.registered',
+    21: 'webhook.verified',
+    22: 'webhook.verify_failed',
+    23: 'webhook.removed',
+    24: 'webhooks.lapsed',
+    25: 'delivery.started',
+    26: 'delivery.finished',
+    27: 'deliveries.expired',
+    30: 'proposal.saved',
+    31: 'proposal.reviewed',
+  })
 })
 
 t.test('K1: fields of actors that are saved as rows: in the order on disk', async (t) => {

@@ -2,6 +2,7 @@
 
 import type { AnyActorKind } from '../../src/actors/actor.ts'
 import { actorKinds } from '../../src/actors/kinds.ts'
+import { kindOf } from '../../src/forum/records.ts'
 import { table } from './generated.ts'
 
 /** Every kind of actor: its states with their codes on disk, its context, its events. */
@@ -15,4 +16,15 @@ export function actorTable(): string {
     Object.keys(kind.events).join(', '),
   ])
   return table(['actor', 'states, with their codes on disk', 'context', 'events'], rows)
+}
+
+/** Every kind of record: its code and version in the log, and its fields after the time. */
+export function recordTable(): string {
+  const rows = Object.entries(kindOf).map(([type, { code, version, fields }]) => [
+    String(code),
+    `\`${type}\``,
+    String(version),
+    fields.join(', '),
+  ])
+  return table(['code', 'record', 'version', 'fields'], rows)
 }
