@@ -1,4 +1,4 @@
-// How outcomes of requests leave: status, headers, body, and the count of them.
+// Turns the outcome of a request into an answer (status, headers, body), and counts it.
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, AnyRoute } from '../api/route.ts'
@@ -6,38 +6,42 @@ import { isRejection, type Rejection } from '../forum/forum.ts'
 import { type Exchange, jsonType } from './exchange.ts'
 import { allow, type Match } from './router.ts'
 
-/** Whether its page lies in memory that the next request uses (state/page.ts). */
+/** Whether the body lies in the page buffer, which the next request overwrites (state/page.ts). */
 export function isView(outcome: Answer | Rejection): outcome is Answer & { body: Uint8Array } {
   return !isRejection(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
 }
 
-/** Gives it a page of its own. (A Buffer's own `slice` would not copy it.) */
+/** Replaces a body in the page buffer by a copy. (`Buffer.prototype.slice` would not copy it.) */
 export function copyView(outcome: Answer | Rejection): void {
   if (isView(outcome)) outcome.body = Buffer.from(outcome.body)
 }
 
-/** Sends what came of a request, which is durable. */
-export function leave(exchange: Exchange, { type }: AnyRoute, outcome: Answer | Rejection): void {
+/** Sends the outcome of a request. Everything that it shows must be durable. */
+export function sendOutcome(
+  exchange: Exchange,
+  { type }: AnyRoute,
+  outcome: Answer | Rejection,
+): void {
   if (isRejection(outcome)) return sendRejection(exchange, outcome)
   const { status, retryAfter, etag, body } = outcome
   const headers = retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
   answer(exchange, status, headers, status === 304 ? null : body, type)
 }
 
-/** Refuses a request; `headers` are further header lines, each after a CRLF. */
+/** Answers with an error of api/errors.ts; `headers` are additional lines, each after a CRLF. */
 export function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
   const { status, retryAfter }: ErrorKind = errors[code]
   answer(exchange, status, headers + retryHeader(retryAfter), errorBody(code, detail))
 }
 
-/** Sends a route's own refusal. */
+/** Sends the refusal that a route returned. */
 function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Rejection): void {
   const kind: ErrorKind = errors[rejected]
   const headers = retryHeader(retryAfter ?? kind.retryAfter)
   answer(exchange, kind.status, headers, errorBody(rejected, detail))
 }
 
-/** The one way out; `headers` as in `refuse`. */
+/** Sends and counts an answer. Every answer passes through here; `headers` as in `refuse`. */
 export function answer(
   exchange: Exchange,
   status: number,
@@ -49,7 +53,7 @@ export function answer(
   exchange.meter!.count(status, exchange.startedMs)
 }
 
-/** The header line Allow, after a CRLF. */
+/** The Allow header line, after a CRLF. */
 export function allowHeader({ methods }: Match<unknown>): string {
   return `\r\nAllow: ${allow(methods)}`
 }

@@ -1,24 +1,24 @@
-// Who is calling: the address that limits count and tickets are bound to.
-// docs/interface.md, \"Client addresses\".
+// The caller's address, to which rate limits and tickets are bound. docs/interface.md, "Client
+// addresses".
 //
 //   X-Forwarded-For: <what the caller sent>, caller, outer proxy      socket: the inner proxy
 //                    └──── may be forged ────┘└─ written by proxies ─┘
 //
-// C1. Without --trust-proxy forwarding headers are never believed.
-// C2. With it exactly one header counts, and of X-Forwarded-For only what trusted proxies wrote:
+// C1. Without --trust-proxy, forwarding headers are ignored.
+// C2. With it, exactly one header is read, and of X-Forwarded-For only what trusted proxies wrote:
 //     they append, so entries are counted from the right.
-// C3. Where that entry is missing or no address, the socket's address counts.
-// C4. One caller has one spelling: IPv6 in its short form, IPv4 inside IPv6 as IPv4.
+// C3. If that entry is missing or is not an address, the socket's address is used.
+// C4. An address has one spelling: IPv6 in its short form, IPv4-mapped IPv6 as IPv4.
 
 import { type BlockList, isIP, SocketAddress } from 'node:net'
 import type { Exchange } from './exchange.ts'
 
-/** How proxies in front tell who is calling. */
+/** How the proxies in front name the caller. */
 export type TrustProxy =
   | { header: 'cf-connecting-ip' }
-  /** The caller is the entry that the outermost of so many proxies wrote. */
+  /** The caller is the entry that the outermost of `hops` proxies wrote. */
   | { header: 'x-forwarded-for'; hops: number }
-  /** The caller is the right-most entry that is none of the proxies. */
+  /** The caller is the right-most entry that is not the address of a proxy. */
   | { header: 'x-forwarded-for'; proxies: BlockList }
 
 /** The caller's address, or '' when the socket has none. Call before the handler returns. */
@@ -28,7 +28,7 @@ export function clientAddress(exchange: Exchange, trustProxy: TrustProxy | null)
 }
 
 function forwardedEntry(exchange: Exchange, trustProxy: TrustProxy): string {
-  // A proxy may add a line of its own instead of extending the one it was sent.
+  // A proxy may add a line of its own instead of extending the one that it received.
   const value = exchange.allOf(trustProxy.header)
   if (trustProxy.header === 'cf-connecting-ip') return value.trim()
   const entries = value.split(',').map((entry) => entry.trim())
@@ -44,7 +44,7 @@ function isAmong(proxies: BlockList, entry: string): boolean {
 const withPort = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
 
-/** The address in its one spelling, without port and zone; null when it is none. */
+/** The address in its one spelling (C4), without port and zone; null if `text` is not one. */
 export function readAddress(text: string): string | null {
   const port = withPort.exec(text)
   const address = port === null ? text : (port[1] ?? port[2])

@@ -8,7 +8,7 @@ export type CorsOrigins = '*' | readonly string[]
 
 const exposed = '\r\nAccess-Control-Expose-Headers: ETag, Retry-After'
 const requestHeaders = 'Authorization, Content-Type, Idempotency-Key, If-None-Match'
-/** How long a browser may keep the answer to a preflight; Chrome keeps it at most so long. */
+/** How long a browser may cache the answer to a preflight: Chrome's maximum. */
 const preflightSeconds = 7200
 
 export class Cors {
@@ -31,7 +31,7 @@ export class Cors {
     return `${varies}\r\nAccess-Control-Allow-Origin: ${origin}${exposed}`
   }
 
-  /** Further header lines, when this is a preflight; `methods` as the header Allow has them. */
+  /** The further header lines of a preflight's answer, or ''. `methods`: the value of Allow. */
   preflight(exchange: Exchange, methods: string): string {
     const isPreflight = exchange.header('access-control-request-method') !== ''
     if (!isPreflight || !this.allows(exchange.header('origin'))) return ''

@@ -1,5 +1,5 @@
-// Which pages of the web may have a browser write here. Tokens guard what identities may do; these
-// rules keep a page that somebody happens to visit from acting with the visitor's address.
+// Which web pages may cause a browser to write here. Tokens guard what identities may do; these
+// rules prevent a page that somebody happens to visit from acting with the visitor's address.
 
 import type { ErrorCode } from '../api/errors.ts'
 import type { Cors } from './cors.ts'
@@ -9,12 +9,12 @@ const prefetch = /prefetch|prerender/i
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 const wildcards = ['0.0.0.0', '[::]']
 
-/** Whether the URL is that of a node that listens on every address, which is no address itself. */
+/** Whether the URL's host is a wildcard, which a node can listen on but nobody can call. */
 export function isWildcard(url: string): boolean {
   return wildcards.includes(new URL(url).hostname)
 }
 
-/** The origins that are the service's own: where it is on loopback, under each name of that. */
+/** The service's own origins. On the loopback interface, each name of that has one. */
 export function ownOrigins(publicUrl: string): ReadonlySet<string> {
   const { protocol, hostname, port } = new URL(publicUrl)
   const own = [publicUrl]
@@ -24,7 +24,7 @@ export function ownOrigins(publicUrl: string): ReadonlySet<string> {
   return new Set(own)
 }
 
-/** Why a write may not come from there, or null. docs/interface.md, "Cross-site requests". */
+/** Why this write must be refused, or null. docs/interface.md, "Cross-site requests". */
 export function crossSite(
   exchange: Exchange,
   own: ReadonlySet<string>,
@@ -40,7 +40,7 @@ export function crossSite(
 
 const host = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** The origin that a caller reached the service by, from its Host header; null: it names none. */
+/** The origin that the caller's Host header names, or null if the header is not valid. */
 export function hostOrigin(exchange: Exchange): string | null {
   const value = exchange.header('host')
   const url = `http://${value}`

@@ -1,20 +1,21 @@
-// Whether a proxy in front may have seen the request end elsewhere than the library under us does.
-// uWebSockets.js takes the first of two lengths and does not look at codings that it does not know;
-// for Node an empty coding is none. What follows would then be taken for a request of its own:
-// somebody else's, by the proxy.
+// Detects requests whose end a proxy in front may have found elsewhere than this server does
+// (request smuggling). uWebSockets.js uses the first of two lengths and ignores transfer codings
+// that it does not know; Node ignores an empty one. The bytes behind the end would be parsed as
+// another request, and the proxy would give its answer to another client.
 
 interface Head {
-  forEach(each: (name: string, value: string) => void): void
+  forEach(visit: (name: string, value: string) => void): void
 }
 
+/** Whether the request has several framing headers, or one that servers read differently. */
 export function isAmbiguous(request: Head): boolean {
   let lengths = 0
-  let isOdd = false
+  let isUnusual = false
   request.forEach((name, value) => {
     if (name === 'content-length' || name === 'transfer-encoding') {
       lengths += 1
-      isOdd ||= name === 'content-length' ? value === '' : value.toLowerCase() !== 'chunked'
+      isUnusual ||= name === 'content-length' ? value === '' : value.toLowerCase() !== 'chunked'
     }
   })
-  return lengths > 1 || isOdd
+  return lengths > 1 || isUnusual
 }

@@ -1,17 +1,17 @@
-// The way of a request through the edge, in the order in which a caller hears a no:
+// The path of a request through the edge. The first check that fails decides the answer:
 //
 //   state of the service → path → method → cross-site → length of the URL → token → id in the path
-//   → query → key in the header → content type → body size → UTF-8 → end of the turn (turn.ts)
+//   → query → key in the header → content type → body size → UTF-8 → end of the tick (tick.ts)
 //   → JSON → key in the body → schema → the route's own refusals → gate
 //
-// The routes declare, this runs. No route is named here.
+// Routes are declarations (api/); this file executes them, and names none.
 
 import { type ErrorCode, unknownPath } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
 import { identify, mayAct, refuseExpired, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { allowHeader, answer, copyView, isView, leave, refuse } from './answers.ts'
+import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors, type CorsOrigins } from './cors.ts'
 import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
@@ -34,33 +34,33 @@ import {
 } from './parse.ts'
 import { isWrite, type Prepared, prepare } from './prepared-route.ts'
 import { allow, type Match, Router } from './router.ts'
-import { Turn } from './turn.ts'
+import { Tick } from './tick.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 export const bodyBytesMax = 256 * 1024
 
-/** Longer pages that would have to be copied leave at once, before other work of their turn. */
+/** A longer page that would have to be copied is sent at once, not at the end of the tick. */
 const waitingBytesMax = 4096
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
 
-/** What the edge answers with while it is not ready: a code, or null once it is. */
+/** The error code of every answer while the node does not serve requests; null while it does. */
 export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
 export interface EdgeOptions {
-  /** Which forwarding header is believed; null: none. */
+  /** Which forwarding header is trusted; null: none. */
   trustProxy?: TrustProxy | null
-  /** Called once when a forwarding header arrives that is not believed. */
+  /** Called once, when a forwarding header arrives although none is trusted. */
   onForwarded?: (header: string) => void
-  /** Pages of which other origins may use the API; null: of none. */
+  /** The other origins whose pages may use the API; null: none. */
   cors?: CorsOrigins | null
-  /** No origin was configured: guides name the one that the caller's Host header does. */
+  /** Whether guides name the origin of the caller's Host header, as none is configured. */
   showsHost?: boolean
-  /** Calls what it is given when a turn of the event loop ends; else that is `setImmediate`. */
-  atTurnEnd?: ((end: () => void) => void) | undefined
+  /** Calls a function when an event-loop iteration ends; by default `setImmediate`. */
+  atTickEnd?: ((end: () => void) => void) | undefined
 }
 
 export class Edge {
@@ -73,7 +73,7 @@ export class Edge {
   readonly #showsHost: boolean
   readonly #tokens = new KnownTokens()
   readonly #load: Load
-  readonly #turn: Turn
+  readonly #tick: Tick
   #service: Service | null = null
   #ownOrigins: ReadonlySet<string> = new Set()
   #gate: Gate | null = null
@@ -81,11 +81,11 @@ export class Edge {
   constructor(
     routes: readonly AnyRoute[],
     availability: Availability,
-    { trustProxy = null, onForwarded, cors = null, showsHost = false, atTurnEnd }: EdgeOptions = {},
+    { trustProxy = null, onForwarded, cors = null, showsHost = false, atTickEnd }: EdgeOptions = {},
     load = new Load(),
   ) {
     this.#load = load
-    this.#turn = new Turn(() => this.#service?.forum.journal.flush(), atTurnEnd)
+    this.#tick = new Tick(() => this.#service?.forum.journal.flush(), atTickEnd)
     this.#availability = availability
     this.#trustProxy = trustProxy
     const isWatched = trustProxy === null && onForwarded !== undefined
@@ -95,7 +95,7 @@ export class Edge {
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
-  /** From now on requests reach the routes. */
+  /** Lets requests reach the routes from now on. */
   open(service: Service, gate: Gate): void {
     this.#service = service
     this.#ownOrigins = ownOrigins(service.publicUrl)
@@ -106,7 +106,7 @@ export class Edge {
   handle(exchange: Exchange): void {
     exchange.startedMs = this.meter.start()
     exchange.meter = this.meter.none
-    this.#forwarding?.look(exchange)
+    this.#forwarding?.inspect(exchange)
     if (this.#cors !== null) exchange.moreHeaders = this.#cors.headers(exchange)
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const { path } = exchange
@@ -144,7 +144,7 @@ export class Edge {
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
 
     if (prepared.isStrict) {
-      // Published for good, it had better be what was meant.
+      // What is published cannot be withdrawn, so a query that may be a mistake is refused.
       if (!isWellEncoded(exchange.query)) return refuse(exchange, 'invalid_query', badEncoding)
       if (hasStray(exchange.query, prepared.parameters)) return refuse(exchange, 'invalid_query')
     }
@@ -170,16 +170,16 @@ export class Edge {
     }
     if (route.body === undefined) {
       exchange.hold()
-      return this.#turn.addWork(() => this.#run(exchange, route, call), 0)
+      return this.#tick.addWork(() => this.#run(exchange, route, call), 0)
     }
 
     if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
     exchange.collect(bodyBytesMax, (bytes) => {
       if (bytes === tooLarge) return refuse(exchange, 'too_large')
       if (bytes === overloaded) return refuse(exchange, 'overloaded')
-      const text = bodyText(bytes) // now, since the bytes may be the library's
+      const text = bodyText(bytes) // now: the bytes may belong to the library
       if (text === null) return refuse(exchange, 'invalid_json')
-      this.#turn.addWork(() => this.#readBody(exchange, prepared, call, text), bytes.length)
+      this.#tick.addWork(() => this.#readBody(exchange, prepared, call, text), bytes.length)
     })
   }
 
@@ -193,7 +193,7 @@ export class Edge {
     if (body === null) return refuse(exchange, 'invalid_json')
     if (route.idempotent) {
       const { idempotency_key: property } = body
-      // The key is no part of what is asked for, so schemas do not have to know it.
+      // The key is not part of the command, so that schemas need not declare it.
       if (property !== undefined) delete body.idempotency_key
       if (call.key === '' && typeof property === 'string') call.key = property
       if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
@@ -205,7 +205,7 @@ export class Edge {
   }
 
   #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
-    // The service may have begun to stop meanwhile, the caller to have expired.
+    // Meanwhile the service may have begun to stop, or the caller may have expired.
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const { forum } = this.#service!
     const { caller } = call
@@ -219,17 +219,18 @@ export class Edge {
       .then((outcome) => this.#pass(exchange, route, outcome))
   }
 
+  /** Sends the outcome when everything that it shows is durable. */
   #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Rejection): void {
     exchange.hold()
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
       // Copying a long page would cost more than waiting saves.
-      if (bytes > waitingBytesMax && isView(outcome)) return leave(exchange, route, outcome)
+      if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(exchange, route, outcome)
       copyView(outcome)
-      return this.#turn.addAnswer(() => leave(exchange, route, outcome))
+      return this.#tick.addAnswer(() => sendOutcome(exchange, route, outcome))
     }
-    // What a write did must be told.
+    // The outcome of a write must be reported, so only reads are refused here.
     if (!isWrite(route) && !this.#load.hasRoom(bytes)) {
       this.#load.refused.answers += 1
       return refuse(exchange, 'overloaded')
@@ -238,7 +239,7 @@ export class Edge {
     this.#load.answerBytes += bytes
     this.#gate!.keep(position, (isDurable) => {
       this.#load.answerBytes -= bytes
-      if (isDurable) leave(exchange, route, outcome)
+      if (isDurable) sendOutcome(exchange, route, outcome)
       else refuse(exchange, 'storage_failed')
     })
   }
@@ -247,7 +248,7 @@ export class Edge {
     return (this.#showsHost ? hostOrigin(exchange) : null) ?? this.#service!.publicUrl
   }
 
-  /** The caller's number, or why there is none. */
+  /** The caller's number (`nobody` for an anonymous one), or why the caller is refused. */
   #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode | Rejection {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')

@@ -1,7 +1,7 @@
-// A body that comes in, chunk by chunk: what both HTTP servers do with it.
+// Collects the body of a request, chunk by chunk, for both HTTP servers.
 //
 // B1. `done` is called at most once, and never after `drop`.
-// B2. What is kept is counted in the load, and let go at the end, whatever the end.
+// B2. Kept bytes are counted in the load until the body ends, however it ends.
 
 import type { Load } from './load.ts'
 
@@ -9,10 +9,10 @@ const nothing = Buffer.alloc(0)
 
 /** A body that is larger than its route allows. */
 export const tooLarge = Symbol('too large')
-/** A body for which there is no room at present. */
+/** A body for which the queues have no room at present. */
 export const overloaded = Symbol('overloaded')
 
-/** How much of a body that is too large is read and dropped before the connection is given up. */
+/** How much of a body that is too large is read before the connection is closed. */
 export const dropBytesMax = 16 << 20
 
 export type Body = Buffer | typeof tooLarge | typeof overloaded
@@ -21,12 +21,12 @@ export class IncomingBody {
   readonly #load: Load
   readonly #bytesMax: number
   readonly #done: (body: Body) => void
-  /** What is kept, and room for more: a body may come byte by byte. */
+  /** The kept bytes, and spare capacity: a body may arrive byte by byte. */
   #room: Buffer = nothing
   #kept = 0
   #bytes = 0
   #isDone = false
-  /** Why it is read to its end without being kept. */
+  /** Why the rest is read without being kept, if it is. */
   #refusal: typeof tooLarge | typeof overloaded | null = null
 
   constructor(load: Load, bytesMax: number, done: (body: Body) => void) {
@@ -35,12 +35,12 @@ export class IncomingBody {
     this.#done = done
   }
 
-  /** Whether so much was sent that is of no use that the connection is not worth keeping. */
+  /** Whether so much was discarded that the connection is not worth keeping. */
   get isHopeless(): boolean {
     return this.#bytes > dropBytesMax
   }
 
-  /** Takes a chunk, which may be used otherwise afterwards. */
+  /** Copies a chunk, whose memory the caller may reuse afterwards. */
   add(chunk: Buffer): void {
     if (this.#isDone) return
     this.#bytes += chunk.byteLength
@@ -52,10 +52,10 @@ export class IncomingBody {
     if (!this.#isDone) this.#finish(this.#refusal ?? this.#room.subarray(0, this.#kept))
   }
 
-  /** Nothing more will come. */
+  /** Discards the body: nothing more will arrive. */
   drop(): void {
     this.#isDone = true
-    this.#letGo()
+    this.#release()
   }
 
   #keep(chunk: Buffer): void {
@@ -80,7 +80,7 @@ export class IncomingBody {
 
   #refuse(why: typeof tooLarge | typeof overloaded): void {
     this.#refusal = why
-    this.#letGo()
+    this.#release()
   }
 
   #finish(body: Body): void {
@@ -89,7 +89,7 @@ export class IncomingBody {
     this.#done(body)
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#load.bodyBytes -= this.#kept
     this.#kept = 0
     this.#room = nothing

@@ -1,14 +1,14 @@
-// The identities behind the tokens seen lately, so that most requests cost no SHA-256.
+// Caches the identities that recent Authorization headers name: most requests need no SHA-256.
 //
 //   header ──its first hex digits──▶ pair p ──▶ headers[p], headers[p + 1]      the newer first
 //
-// T1. Only tokens that somebody holds are kept, and a token names the same identity for ever:
-//     nothing here has to be forgotten. Whether the identity may still act is asked each time.
-// T2. A header is kept only at its usual length; with spaces put in it could be of any.
-// T3. At most `places` headers are kept, two in a pair. For a third the oldest is given up: tokens
-//     are random, so that is rare before there are too many.
+// T1. Only valid tokens are kept, and a token names the same identity for ever, so no entry becomes
+//     stale. Whether the identity may still act is checked for each request.
+// T2. Only headers of the usual length are kept: spaces could make one arbitrarily long.
+// T3. At most `places` headers are kept, two in a pair. A third evicts the older one. Tokens are
+//     random, so that is rare until the table is nearly full.
 //
-// A Map would hash all of a header that was never seen as this string before: twice the time.
+// A Map would hash the whole header whenever it arrives as a new string: twice the time.
 
 import { nobody } from '../state/state.ts'
 
@@ -16,7 +16,7 @@ const places = 65_536
 const placeShift = 32 - Math.log2(places)
 const usualStart = 'Bearer aic_'.length
 const usualCharacters = usualStart + 64
-/** How many of a token's digits make its pair. */
+/** How many of a token's digits choose its pair. */
 const pairDigits = 8
 
 export class KnownTokens {

@@ -1,23 +1,23 @@
-// What callers make the node hold at this moment, how much of it there may be, and what was refused
-// because of that. The HTTP servers, the gate and the edge share one.
+// What the node holds for callers at this moment, the limits on that, and how often something was
+// refused because of a limit. The HTTP servers, the gate and the edge share one.
 //
-// L1. Bytes are counted from the moment they are kept until they are let go, whatever the end.
-// L2. What goes through at once (an answer the kernel takes), or in one turn (turn.ts, T3), is not
-//     counted.
+// L1. Bytes are counted from the moment they are kept until they are released, however that ends.
+// L2. What is passed on at once (an answer that the kernel accepts), or within one tick (tick.ts,
+//     T3), is not counted.
 
 export interface LoadLimits {
   connectionsMax: number
   /** How many answers may wait for the log before writes are refused. */
   waitingMax: number
-  /** Bodies that come in and answers that wait, together. */
+  /** Bodies being received and answers waiting, together. */
   queueBytesMax: number
-  /** In what time a body has to be there. */
+  /** Within what time a body has to arrive. */
   bodySeconds: number
-  /** How long a connection may say nothing; uWebSockets.js has a time of its own (uws.ts, U5). */
+  /** How long a connection may be silent; uWebSockets.js has its own timeout (uws.ts, U5). */
   idleSeconds: number
 }
 
-/** No limits but time: for tests, and where nothing is held. */
+/** No limits except timeouts: for tests, and for servers that hold nothing. */
 export const unlimited: LoadLimits = {
   connectionsMax: Number.POSITIVE_INFINITY,
   waitingMax: Number.POSITIVE_INFINITY,
@@ -28,13 +28,13 @@ export const unlimited: LoadLimits = {
 
 export class Load {
   readonly limits: LoadLimits
-  /** Of bodies that have come in partly. */
+  /** Bytes of bodies that have arrived in part. */
   bodyBytes = 0
-  /** Of answers that wait for the log, or for a reader that is slow. */
+  /** Bytes of answers that wait for the log, or for a slow reader. */
   answerBytes = 0
   /** Whether the process holds as much as it may (admission.ts). */
   isMemoryLow = false
-  /** How often something was refused or cut, by what there was too much of. */
+  /** Numbers of refused requests and closed connections, by what there was too much of. */
   readonly refused = {
     connections: 0,
     framing: 0,
@@ -44,14 +44,14 @@ export class Load {
     writes: 0,
     memory: 0,
   }
-  /** Open connections; the HTTP server says how to count them. */
+  /** The number of open connections; the HTTP server sets this function. */
   connections: () => number = () => 0
 
   constructor(limits: LoadLimits = unlimited) {
     this.limits = limits
   }
 
-  /** Whether so many bytes more may be held. */
+  /** Whether `bytes` more may be held. */
   hasRoom(bytes: number): boolean {
     return this.bodyBytes + this.answerBytes + bytes <= this.limits.queueBytesMax
   }

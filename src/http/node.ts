@@ -1,5 +1,5 @@
-// Node's own HTTP server, for every Node that uWebSockets.js has no native binding for. It is held
-// to behave as uws.ts does, where a caller can see it: the API tests run on both.
+// Node's own HTTP server, for versions of Node without a native binding of uWebSockets.js. Callers
+// see no difference from uws.ts: the API tests run on both.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -19,7 +19,7 @@ import type { RouteMeter } from './meter.ts'
 import { portError } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
-/** Smaller answers are not counted: the kernel takes them. */
+/** Smaller answers are not counted: the kernel accepts them. */
 const countBytesMin = 4096
 
 class NodeExchange implements Exchange {
@@ -33,7 +33,7 @@ class NodeExchange implements Exchange {
   readonly #response: ServerResponse
   readonly #load: Load
   readonly #slow: SlowBodies<NodeExchange>
-  /** The rest of the body is not worth reading: close after the answer. */
+  /** Whether to close after the answer, as the rest of the body is not worth reading. */
   #closes = false
 
   constructor(
@@ -64,7 +64,7 @@ class NodeExchange implements Exchange {
     return this.#request.socket.remoteAddress ?? ''
   }
 
-  hold(): void {} // Node keeps the request, and drops what is written to a client that hung up.
+  hold(): void {} // Node keeps the request, and discards what is written to a closed connection.
 
   collect(bytesMax: number, done: (body: Body) => void): void {
     const body = new IncomingBody(this.#load, bytesMax, (whole) => {
@@ -83,8 +83,8 @@ class NodeExchange implements Exchange {
     })
   }
 
-  /** Gives up on a body that takes too long. */
-  cut(): void {
+  /** Closes the connection of a body that takes too long. */
+  abort(): void {
     this.#load.refused.slow_bodies += 1
     this.#request.destroy()
   }
@@ -94,21 +94,21 @@ class NodeExchange implements Exchange {
     const { socket } = this.#request
     if (response.destroyed || socket.destroyed) return
     this.#waitForReader(body?.length ?? 0)
-    // Given up. What its client had sent ahead is still read: it must not be answered, and kept.
+    // Requests that the client sent ahead are still read; their answers must not be kept.
     if (socket.destroyed) return
     const lines = `Content-Type: ${type}${headers}${standardHeaders}`.split('\r\n')
     if (body !== null) lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
     if (this.#closes) lines.push('Connection: close')
     response.writeHead(status, reasons[status], lines.flatMap(nameAndValue))
-    // A page lies in memory that the next request uses, and the socket may keep what it is given.
+    // The next request overwrites the page buffer, and the socket may keep the bytes.
     response.end(typeof body === 'string' || body === null ? body : Buffer.from(body))
   }
 
-  /** Counts the answer until its reader has taken it; one who takes nothing for too long is cut. */
+  /** Counts the answer until its reader has it; a reader that stalls too long is disconnected. */
   #waitForReader(bytes: number): void {
     const response = this.#response
     const { socket } = this.#request
-    // Node sets its own time again when the answer is out.
+    // Node restores its own timeout when the answer has been sent.
     socket.setTimeout(this.#load.limits.idleSeconds * 1000)
     if (bytes < countBytesMin) return
     if (!this.#load.hasRoom(bytes)) {
@@ -128,12 +128,12 @@ function nameAndValue(line: string): [name: string, value: string] {
   return [line.slice(0, colon), line.slice(colon + 2)]
 }
 
-/** The headers as they came, each of them. */
+/** All headers in the order of their arrival, names in lower case. */
 function headOf({ rawHeaders }: IncomingMessage) {
   return {
-    forEach(each: (name: string, value: string) => void) {
+    forEach(visit: (name: string, value: string) => void) {
       for (let i = 0; i < rawHeaders.length; i += 2) {
-        each(rawHeaders[i].toLowerCase(), rawHeaders[i + 1])
+        visit(rawHeaders[i].toLowerCase(), rawHeaders[i + 1])
       }
     },
   }
@@ -151,7 +151,7 @@ function refusalOf(request: IncomingMessage, behindProxy: boolean) {
   return request.headers.host === undefined ? 400 : null
 }
 
-/** Answers what is not HTTP/1.1 as this server speaks it, and closes the connection. */
+/** Answers a request that is not valid HTTP/1.1, and closes the connection. */
 function refuseHead(response: ServerResponse, status: keyof typeof refusedHeads): void {
   const [reason, text] = refusedHeads[status]
   response.writeHead(status, reason, {
@@ -162,7 +162,7 @@ function refuseHead(response: ServerResponse, status: keyof typeof refusedHeads)
   response.end(text)
 }
 
-/** `Listen` of exchange.ts. */
+/** Serves with Node's own server: `Listen` of exchange.ts. */
 export function listenNode(
   host: string,
   port: number,
@@ -172,17 +172,17 @@ export function listenNode(
   const { connectionsMax, bodySeconds, idleSeconds } = load.limits
   const server = createServer({
     maxHeaderSize: headBytesMax,
-    // Node would answer, and then emit the next request of the same packet: `refusalOf` looks.
+    // Node would answer, and then emit the next request of the packet: `refusalOf` checks instead.
     requireHostHeader: false,
     headersTimeout: idleSeconds * 1000,
-    // Of requests whose body nobody waits for; for the others there is `slow`.
+    // For requests whose body is not collected; `slow` limits the others.
     requestTimeout: (bodySeconds + idleSeconds) * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: idleSeconds * 1000,
   })
   const slow = new SlowBodies<NodeExchange>(bodySeconds * 1000)
-  // Connections of which no further request is read: Node parses a packet to its end, and emits
-  // the requests in it even after their socket was destroyed.
+  // Connections whose further requests are ignored: Node parses a packet to its end, and emits the
+  // requests in it even after their socket was destroyed.
   const finished = new WeakSet<Socket>()
   server.maxConnections = connectionsMax
   let connections = 0
@@ -206,7 +206,7 @@ export function listenNode(
     } else if (refusal !== 'ignored') refuseHead(response, refusal)
   }
   server.on('request', onRequest)
-  // Expectations other than 100-continue mean nothing here; Node would answer 417 by itself.
+  // Expectations other than 100-continue are ignored; Node would answer 417 by itself.
   server.on('checkExpectation', onRequest)
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(portError(host, port, error)))

@@ -1,12 +1,11 @@
-// How many files and connections this process has open, how many it may have, and how much memory
-// it holds. Where the system does not show them: NaN. It shows them as files, so it cannot when no
-// descriptor is left.
+// The number of files and connections that this process has open, the maximum, and its memory. They
+// are NaN where the system has no /proc, and when no descriptor is left to read it.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 
 export function openFiles(): number {
   try {
-    // Linux 6.2 and later count them; listing them takes milliseconds when there are thousands.
+    // Since Linux 6.2 the size is their number; listing thousands takes milliseconds.
     return statSync('/proc/self/fd').size || readdirSync('/proc/self/fd').length
   } catch {
     return Number.NaN

@@ -1,12 +1,12 @@
-// From bytes to values: queries, bodies, headers. What they may be is said by schemas (api/).
+// Parses queries, bodies and headers. Schemas (api/) say which values are valid.
 
 import { isAscii, isUtf8 } from 'node:buffer'
 
 const digits = /^\d+$/
-/** Numbers of more digits may not be exact. */
+/** Numbers with more digits may not be exact. */
 const exactDigitsMax = 15
 
-/** The path of a request target that also names its host, as in requests to a proxy. */
+/** The path of a request target in absolute form, as proxies receive it (RFC 9112, 3.2.2). */
 export function originForm(target: string): string {
   return target.replace(/^https?:\/\/[^/]*/i, '') || '/'
 }
@@ -18,9 +18,9 @@ export interface Parameter {
 }
 
 /**
- * The known parameters; others are ignored, as is a name's second value. A number that is not all
- * digits stays text, which its schema refuses. `blank` has every name, undefined: all queries of a
- * route have one shape.
+ * The values of the known parameters. Others are ignored, and so is a repetition. A number that
+ * does not consist of digits stays a string, which its schema rejects. `blank` has every known name
+ * with the value undefined, so that all queries of a route have one shape.
  */
 export function parseQuery(
   query: string,
@@ -40,7 +40,7 @@ export function parseQuery(
   return values
 }
 
-/** Which parameter begins at `from`. Mostly its name stands there as it is. */
+/** Which known parameter begins at `from`. Usually its name is not encoded. */
 function parameterAt(
   query: string,
   from: number,
@@ -67,7 +67,7 @@ function valueAt(
   return isNumber && digits.test(value) ? Number(value) : value
 }
 
-/** The number whose digits stand there and nothing else, if it is short; otherwise -1. */
+/** The number that the text between `start` and `end` spells, or -1 if it is long or not one. */
 function numberAt(text: string, start: number, end: number): number {
   if (start >= end || end - start > exactDigitsMax) return -1
   let number = 0
@@ -79,13 +79,13 @@ function numberAt(text: string, start: number, end: number): number {
   return number
 }
 
-/** Where `mark` stands first between `from` and `end`, or `end`. */
+/** The first index of `mark` between `from` and `end`, or `end`. */
 function indexOr(text: string, mark: string, from: number, end: number): number {
   const index = text.indexOf(mark, from)
   return index === -1 || index > end ? end : index
 }
 
-/** Whether a parameter is not known, or comes twice. */
+/** Whether a parameter is unknown or repeated. */
 export function hasStray(query: string, known: readonly Parameter[]): boolean {
   const seen = new Set<string>()
   for (const pair of query.split('&')) {
@@ -107,7 +107,7 @@ export function isWellEncoded(query: string): boolean {
   }
 }
 
-/** A form-encoded text; one that is encoded wrongly stays as it is. */
+/** Decodes a form-encoded text; a malformed one is returned unchanged. */
 function decode(text: string): string {
   if (!text.includes('%') && !text.includes('+')) return text
   try {
@@ -119,12 +119,12 @@ function decode(text: string): string {
 
 /** The body's text, or null when it is not UTF-8. */
 export function bodyText(bytes: Buffer): string | null {
-  const isPlain = isAscii(bytes)
-  if (!isPlain && !isUtf8(bytes)) return null
-  return bytes.toString(isPlain ? 'latin1' : 'utf8') // for ASCII they are the same
+  const isAsciiOnly = isAscii(bytes)
+  if (!isAsciiOnly && !isUtf8(bytes)) return null
+  return bytes.toString(isAsciiOnly ? 'latin1' : 'utf8') // for ASCII they are the same
 }
 
-/** The body's JSON object, or null. Unpaired surrogates in its texts become U+FFFD. */
+/** The body's JSON object, or null. Unpaired surrogates in its strings become U+FFFD. */
 export function parseBody(text: string): Record<string, unknown> | null {
   let value: unknown
   try {
@@ -133,28 +133,28 @@ export function parseBody(text: string): Record<string, unknown> | null {
     return null
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  if (text.includes('\\u') && surrogate.test(text)) mendTexts(value)
+  if (text.includes('\\u') && surrogate.test(text)) repairStrings(value)
   return value as Record<string, unknown>
 }
 
-/** Only such an escape brings half a character into a text that is UTF-8. */
+/** Only such an escape can put an unpaired surrogate into a text that is valid UTF-8. */
 const surrogate = /\\u[dD][89a-fA-F]/
 
-/** Mends the texts of a JSON value in place. Callers choose how deep it is, so no recursion. */
-function mendTexts(root: object): void {
+/** Makes all strings of a JSON value well-formed, in place; no recursion, as it may be deep. */
+function repairStrings(root: object): void {
   const waiting: object[] = [root]
   for (let holder = waiting.pop(); holder !== undefined; holder = waiting.pop()) {
     if (Array.isArray(holder)) {
-      for (let i = 0; i < holder.length; i++) holder[i] = mended(holder[i], waiting)
+      for (let i = 0; i < holder.length; i++) holder[i] = wellFormed(holder[i], waiting)
     } else {
       const fields = holder as Record<string, unknown>
-      for (const name in fields) fields[name] = mended(fields[name], waiting)
+      for (const name in fields) fields[name] = wellFormed(fields[name], waiting)
     }
   }
 }
 
-/** The value, mended if it is a text; what holds other values has to wait. */
-function mended(value: unknown, waiting: object[]): unknown {
+/** The value, well-formed if it is a string. An object or array is added to `waiting`. */
+function wellFormed(value: unknown, waiting: object[]): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value === 'object' && value !== null) waiting.push(value)
   return value

@@ -1,8 +1,8 @@
-// Why an address and port could not be listened on, as a sentence for the operator.
+// Explains to the operator why the node cannot listen on an address and port.
 
 import { createServer } from 'node:net'
 
-/** Explains an error of the `listen` of Node's own servers. */
+/** Explains an error of `listen` of one of Node's own servers. */
 export function portError(host: string, port: number, error: NodeJS.ErrnoException): Error {
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   switch (error.code) {
@@ -23,8 +23,8 @@ export function portError(host: string, port: number, error: NodeJS.ErrnoExcepti
 }
 
 /**
- * The same for a server that says only that it failed: a socket of Node's own tries in its place.
- * When that succeeds, whoever had the port has just given it back.
+ * The same for a server that reports only that it failed: one of Node's own servers tries in its
+ * place. If that succeeds, another process has just released the port.
  */
 export function findPortError(host: string, port: number): Promise<Error> {
   return new Promise((resolve) => {

@@ -1,11 +1,11 @@
-// Routes made ready for their requests: schemas compiled, names looked up, once at the start.
+// Prepares the routes at startup: compiles their schemas and looks up their parameters.
 
 import type { AnyRoute } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Meter, RouteMeter } from './meter.ts'
 import type { Parameter } from './parse.ts'
 
-/** One object, like `earlyQueries`: the validator of a schema is found again by it. */
+/** One object, since validators are cached by schema object; hence `earlyQueries` as well. */
 const anything: Schema = {}
 
 /** A route with its schemas compiled. */
@@ -14,14 +14,15 @@ export interface Prepared {
   meter: RouteMeter
   idPattern: RegExp | null
   parameters: Parameter[]
-  /** A query of nothing. */
+  /** A query with all parameters undefined. */
   blankQuery: Record<string, undefined>
-  /** Whether parameters that are unknown or come twice are refused. */
+  /** Whether unknown and repeated parameters are refused. */
   isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
   checkBody: (body: Record<string, unknown>) => Violation | null
 }
 
+/** Compiles a route and adds its counters to the meter. */
 export function prepare(route: AnyRoute, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
@@ -36,17 +37,17 @@ export function prepare(route: AnyRoute, meter: Meter): Prepared {
   }
 }
 
-/** The early schema of each query that has one. */
+/** Results of `earlyQuery`, by schema. */
 const earlyQueries = new WeakMap<Schema, Schema>()
 
-/** The schema of the query without what the route checks itself, later. */
+/** The query's schema without the checks that the route itself makes later. */
 function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {
   if (checkedLate.length === 0) return query
   const known = earlyQueries.get(query)
   if (known !== undefined) return known
   const properties = { ...query.properties }
   for (const name of checkedLate) {
-    // What is left says how the lack of it is answered.
+    // What remains is the error code for a missing parameter.
     const { 'x-error': code = 'invalid_field' } = properties[name]
     properties[name] = { 'x-error': code }
   }
@@ -55,7 +56,7 @@ function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {
   return early
 }
 
-/** Whether it changes something, or is guarded as if it did. */
+/** Whether the route changes state, or is guarded as if it did. */
 export function isWrite({ method, guarded }: AnyRoute): boolean {
   return method !== 'get' || guarded === true
 }

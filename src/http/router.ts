@@ -1,8 +1,8 @@
-// Finds the route of a path: exact paths by a map, paths with one parameter by the text around it.
+// Finds the routes of a path: by a map, or by the text around the path's one parameter.
 
 import type { AnyRoute } from '../api/route.ts'
 
-/** What answers at a path, by method in lower case. */
+/** The targets at one path, by method in lower case. */
 export type ByMethod<T> = Map<string, T>
 
 export interface Match<T> {
@@ -21,7 +21,7 @@ export class Router<T> {
   readonly #exact = new Map<string, ByMethod<T>>()
   readonly #patterns: Pattern<T>[] = []
 
-  /** A GET answers HEAD too, unless it is guarded. */
+  /** Adds a route. One for GET also answers HEAD, unless it is guarded. */
   add({ method, path, guarded }: Pick<AnyRoute, 'method' | 'path' | 'guarded'>, target: T): void {
     const methods = this.#methodsOf(path)
     methods.set(method, target)
@@ -45,7 +45,7 @@ export class Router<T> {
     return pattern.methods
   }
 
-  /** What answers at this path, or null. */
+  /** The targets at this path and its parameter, or null. */
   find(path: string): Match<T> | null {
     const methods = this.#exact.get(path)
     if (methods !== undefined) return { methods, id: '' }

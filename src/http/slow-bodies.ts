@@ -1,37 +1,37 @@
-// Bodies that are coming in, for an HTTP server that does not limit how long that takes.
+// Limits how long bodies may take to arrive, for HTTP servers without such a limit.
 
-const lookMs = 1000
+const checkMs = 1000
 
-/** Something that is waited for, and can be given up. */
-export interface Cuttable {
-  cut(): void
+/** A request whose body is being received. */
+export interface Abortable {
+  abort(): void
 }
 
-export class SlowBodies<T extends Cuttable> {
-  /** When each has to be there, the first one first: all have the same time. */
+export class SlowBodies<T extends Abortable> {
+  /** The deadlines, earliest first, since all bodies have the same time; as performance.now(). */
   readonly #due = new Map<T, number>()
-  readonly #patienceMs: number
+  readonly #timeoutMs: number
   readonly #timer: NodeJS.Timeout
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs
-    this.#timer = setInterval(() => this.cutDue(performance.now()), lookMs).unref()
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs
+    this.#timer = setInterval(() => this.abortDue(performance.now()), checkMs).unref()
   }
 
   add(body: T): void {
-    this.#due.set(body, performance.now() + this.#patienceMs)
+    this.#due.set(body, performance.now() + this.#timeoutMs)
   }
 
   delete(body: T): void {
     this.#due.delete(body)
   }
 
-  /** Gives up those that should have been there at this time. */
-  cutDue(nowMs: number): void {
+  /** Aborts the requests whose deadline has passed at `nowMs`. */
+  abortDue(nowMs: number): void {
     for (const [body, dueMs] of this.#due) {
       if (dueMs > nowMs) return
       this.#due.delete(body)
-      body.cut()
+      body.abort()
     }
   }
 

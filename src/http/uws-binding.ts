@@ -5,8 +5,8 @@
 //     only if the operator installed it: upstream's own build, from where upstream publishes it.
 // B2. Otherwise `uws-pack` serves, a repacking of upstream's binaries on the npm registry, which is
 //     pinned by its integrity in the lock file (SECURITY.md).
-// B3. The size limit of request heads is read from the environment while the binding loads, and
-//     never again, so it is set here before.
+// B3. The binding reads the size limit of request heads from the environment while it loads, and
+//     never again, so it is set here first.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -49,7 +49,7 @@ export function loadBinding(onUnusable: OnUnusable = () => {}): Binding | null {
 type Loaded = Omit<Binding, 'name'>
 type Manifest = { name: string; version: string }
 
-/** Releases differ in where the binding lies, so upstream's main module is asked to load it. */
+/** Releases differ in where the binding lies, so upstream's main module loads it. */
 function loadUpstream(name: string): Loaded {
   const { name: realName, version } = require(`${name}/package.json`) as Manifest
   // Two bindings in one process would share variables: what cannot be used must not be loaded.
@@ -68,7 +68,7 @@ function isRecent(version: string): boolean {
   return major > upstreamMin[0] || (major === upstreamMin[0] && minor >= upstreamMin[1])
 }
 
-/** Its main module is an ES module, which cannot be loaded synchronously, so it is passed by. */
+/** Its main module is an ES module, which cannot be loaded synchronously: this loads the file. */
 function loadPacked(name: string): Loaded {
   const { platform, arch, versions } = process
   const main = import.meta.resolve(name)

@@ -2,22 +2,22 @@
 //
 // U1. A request object is valid only until its handler returns: `header` after that throws.
 // U2. A response that leaves later must be corked, or each of its parts is a system call.
-// U3. A request line and headers of up to 16 KiB are read however they arrive; over that size, or
-//     with more than 100 headers, the library answers 431 and closes the connection.
+// U3. A request line and headers of up to 16 KiB are read in however many packets they arrive; over
+//     that size, or with more than 100 headers, the library answers 431 and closes the connection.
 // U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
-// U5. A connection that says nothing between requests, that sends a head for longer than that, or
-//     does not read its answer, is closed by the library after 8 to 12 seconds; so is one that
-//     sends a body with less than 16 KiB a second. It cannot be told other times.
-// U6. The library keeps what a reader does not take, without end, and goes on with the next request
-//     of the connection. So what may meet a reader like that is sent by `tryEnd`: while it waits, a
-//     further request closes the connection.
-// U7. A request that comes before the answer to the one before it closes the connection: what is
-//     answered after its handler returned cannot be pipelined. U6 meets the others: refusals.
+// U5. The library closes a connection that is silent between requests, takes longer to send a head,
+//     or does not read its answer, after 8 to 12 seconds, and one that sends a body at less than
+//     16 KiB a second. These times cannot be configured.
+// U6. The library buffers what a reader does not take, without a limit, and processes the next
+//     request of the connection. So an answer that such a reader may get is sent by `tryEnd`: while
+//     it waits, a further request closes the connection.
+// U7. A request that arrives before the previous one is answered closes the connection, so answers
+//     that are sent after their handler has returned cannot be pipelined. U6 covers refusals.
 // U8. A filter is called for every connection when it opens and when it closes, however that
-//     happens. One that is closed in the filter is gone before a request of it is read.
+//     happens. If the filter closes a connection, none of its requests is read.
 // U9. The build in `uws-pack` answers 505 when the first packets of a request end behind the space
 //     after the method or inside ` HTTP/1.1` and the line end behind it. Upstream's later releases
-//     read on (uNetworking/uWebSockets, issue 1776).
+//     continue to read (uNetworking/uWebSockets, issue 1776).
 
 import { type Exchange, jsonType, type Listen, reasons, standardHeaders } from './exchange.ts'
 import { isAmbiguous } from './framing.ts'
@@ -45,16 +45,16 @@ type ListenExclusively = (
   done: (socket: us_listen_socket | false) => void,
 ) => void
 
-/** What nearly every answer begins with, by status; bytes, since a text would be read twice. */
+/** The heads of most answers, by status; bytes, since a string would be traversed twice. */
 const usualHeads = Object.fromEntries(
   Object.keys(reasons).map((status) => [status, Buffer.from(headOf(Number(status), jsonType, ''))]),
 )
-/** Answers from this size on may always meet a reader who does not take them. */
+/** Answers from this size on are always sent by `tryEnd` (U6). */
 const tryBytesMin = 4096
 /**
- * Smaller ones do so too when they follow each other, so one in so many is sent by `tryEnd`, chosen
- * at random. Not all: by `tryEnd` an answer costs 2,500 instructions more than with this draw,
- * which is 11 % of an empty poll (22,000).
+ * Many smaller ones can fill the library's buffer, too, so one in this many, chosen at random, is
+ * sent by `tryEnd`. Not all of them: by `tryEnd` an answer costs 2,500 instructions more than with
+ * this choice, which is 11 % of an empty poll (22,000).
  */
 const tryOneIn = 8
 
@@ -70,10 +70,10 @@ class UwsExchange implements Exchange {
   readonly #edge: UwsEdge
   #isHeld = false
   #isGone = false
-  /** The rest of the body is not worth reading: close after the answer. */
+  /** Whether to close after the answer, as the rest of the body is not worth reading. */
   #closes = false
   #body: IncomingBody | null = null
-  /** Of an answer that waits for its reader. */
+  /** The size of an answer that waits for its reader. */
   #waitingBytes = 0
 
   constructor(method: string, response: HttpResponse, request: HttpRequest, edge: UwsEdge) {
@@ -110,7 +110,7 @@ class UwsExchange implements Exchange {
     this.#isHeld = true
     this.#response.onAborted(() => {
       this.#isGone = true
-      this.#letGo()
+      this.#release()
     })
   }
 
@@ -137,13 +137,13 @@ class UwsExchange implements Exchange {
     if (isLast) body.end()
   }
 
-  /** Gives up on a body that takes too long. */
-  cut(): void {
+  /** Closes the connection of a body that takes too long. */
+  abort(): void {
     this.#edge.load.refused.slow_bodies += 1
     this.#response.close()
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#edge.slow.delete(this)
     this.#body?.drop()
     this.#edge.load.answerBytes -= this.#waitingBytes
@@ -160,7 +160,7 @@ class UwsExchange implements Exchange {
 
   #write(head: string | Uint8Array, body: string | Uint8Array | null): void {
     const response = this.#response
-    // One call for all: the library copies what it is given as it stands, line ends included.
+    // One call for the whole head: the library copies the bytes as they are, line ends included.
     response.writeStatus(head)
     if (body !== null && this.method !== 'head') {
       const { load, draw } = this.#edge
@@ -169,14 +169,14 @@ class UwsExchange implements Exchange {
       else this.#tryEnd(body)
       return
     }
-    // There is no `tryEnd` for these (U6), so they end when memory does.
+    // These cannot be sent by `tryEnd` (U6), so they are refused when memory is low.
     if (this.#edge.load.isMemoryLow) return this.#giveUp()
-    // With a length, the library's own `endWithoutBody` waits for that many bytes.
+    // Given a length, the library's own `endWithoutBody` would wait for that many bytes.
     if (body !== null) response.writeHeader('Content-Length', `${Buffer.byteLength(body)}`)
     response.endWithoutBody()
   }
 
-  /** Closes the connection: there is no room for its answer. Not at once, as it may be corked. */
+  /** Closes the connection, whose answer has no room; not at once, as it may be corked. */
   #giveUp(): void {
     this.hold()
     this.#edge.load.refused.answers += 1
@@ -185,7 +185,7 @@ class UwsExchange implements Exchange {
     })
   }
 
-  /** Ends the answer when its reader has taken it. */
+  /** Sends the answer; what its reader does not take at once waits, counted in the load. */
   #tryEnd(body: string | Uint8Array): void {
     const response = this.#response
     const bytes = Buffer.byteLength(body)
@@ -199,7 +199,7 @@ class UwsExchange implements Exchange {
     load.answerBytes += bytes
     response.onWritable((offset) => {
       const [ok, isDone] = response.tryEnd(rest.subarray(offset), bytes)
-      if (isDone) this.#letGo()
+      if (isDone) this.#release()
       return ok
     })
   }
@@ -214,15 +214,15 @@ function headOf(status: number, type: string, headers: string): string {
 interface UwsEdge {
   load: Load
   slow: SlowBodies<UwsExchange>
-  /** True one time in so many, which callers cannot tell beforehand. */
+  /** True for about one in `oneIn` calls, which callers cannot predict. */
   draw(oneIn: number): boolean
 }
 
-/** `Listen` of exchange.ts, on this binding. */
+/** Serves with uWebSockets.js: `Listen` of exchange.ts on this binding. */
 export function listenUws({ uws }: Binding): Listen {
   return (host, port, handler, { load, behindProxy }) => {
     const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
-    const edge = { load, slow, draw: lottery() }
+    const edge = { load, slow, draw: randomChoice() }
     const app = uws.App()
     const serve = (method: string | null) => (response: HttpResponse, request: HttpRequest) => {
       if (behindProxy && isAmbiguous(request)) {
@@ -230,7 +230,7 @@ export function listenUws({ uws }: Binding): Listen {
         response.close()
       } else handler(new UwsExchange(method ?? request.getMethod(), response, request, edge))
     }
-    // The library knows the usual methods; to ask it for one makes another string.
+    // For the usual methods the library has routes; reading the method would create a string.
     app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
     app.any('/*', serve(null))
     limitConnections(app, load)
@@ -266,7 +266,7 @@ function openPort(
 ): us_listen_socket | false {
   const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as PortOptions
   let bound: us_listen_socket | false = false
-  // It calls back before it returns.
+  // `listen` calls back before it returns.
   const listening = (socket: us_listen_socket | false) => {
     bound = socket
   }
@@ -274,8 +274,8 @@ function openPort(
   return bound
 }
 
-/** Draws that cost nothing and follow no pattern of requests. */
-function lottery(): (oneIn: number) => boolean {
+/** A xorshift generator: nearly free, and independent of the pattern of requests. */
+function randomChoice(): (oneIn: number) => boolean {
   let seed = Math.trunc(performance.now() * 1e6) | 1
   return (oneIn) => {
     seed ^= seed << 13

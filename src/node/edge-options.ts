@@ -10,11 +10,11 @@ import { inboxUrl } from './wakeups.ts'
 export function edgeOptions(
   { trustProxy, cors, publicUrl }: Config,
   log: Logger,
-  { atTurnEnd }: Pick<EdgeOptions, 'atTurnEnd'>,
+  { atTickEnd }: Pick<EdgeOptions, 'atTickEnd'>,
 ): EdgeOptions {
   const hint = 'a proxy seems to stand in front: limits count its address, see --trust-proxy'
   const onForwarded = (header: string) => log.warn({ header, hint }, 'forwarding_header_ignored')
-  return { trustProxy, cors, showsHost: publicUrl === null, onForwarded, atTurnEnd }
+  return { trustProxy, cors, showsHost: publicUrl === null, onForwarded, atTickEnd }
 }
 
 /** The service's own origin; warns when it is one that no caller can use. */

@@ -60,7 +60,7 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   /** Takes requests. */
   listen?: Listen
   /** Says when what came in is worked off (http/turn.ts). */
-  atTurnEnd?: (end: () => void) => void
+  atTickEnd?: (end: () => void) => void
   /** Posts to webhooks. */
   send?: Send
   /** Where the lines of the log go, which may have to drop some. */

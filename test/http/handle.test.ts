@@ -38,9 +38,9 @@ class Node {
   readonly gate = new Gate()
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(routes, this.availability, {
-    atTurnEnd: (end) => this.#atTurnEnd(end),
+    atTickEnd: (end) => this.#atTickEnd(end),
   })
-  /** While there is a list, turns do not end; else every request is a turn of its own. */
+  /** While there is a list, ticks do not end; otherwise every request is a tick of its own. */
   #ends: (() => void)[] | null = null
   token = ''
 
@@ -78,8 +78,8 @@ class Node {
     return JSON.parse(answers[0].text!).read_url
   }
 
-  /** Does something in one turn. */
-  turn<T>(does: () => T): T {
+  /** Does something in one tick. */
+  inOneTick<T>(does: () => T): T {
     this.#ends = []
     const done = does()
     const ends = this.#ends
@@ -88,7 +88,7 @@ class Node {
     return done
   }
 
-  #atTurnEnd(end: () => void): void {
+  #atTickEnd(end: () => void): void {
     if (this.#ends === null) end()
     else this.#ends.push(end)
   }
@@ -167,7 +167,7 @@ t.test('edge: a page that waits: its bytes stay, whatever is read meanwhile', as
   t.match(messages, [{ content: 'first' }, { content: 'the one that is waited for' }])
 })
 
-t.test('edge: pages of any length in one turn: each has its own bytes, in order', async (t) => {
+t.test('edge: pages of any length in one tick: each has its own bytes, in order', async (t) => {
   const node = new Node()
   const contents = ['short', 'x'.repeat(5000), 'another', 'y'.repeat(5000), 'last']
   const paths = contents.map((content) => {
@@ -176,7 +176,7 @@ t.test('edge: pages of any length in one turn: each has its own bytes, in order'
     return JSON.parse(answers[0].text!).read_url as string
   })
   for (let i = 0; i < 3; i++) {
-    const reads = node.turn(() => {
+    const reads = node.inOneTick(() => {
       const reads = paths.map((path) => node.get(path))
       for (const { answers, isHeld } of reads) t.strictSame([answers.length, isHeld], [0, true])
       return reads
@@ -186,22 +186,22 @@ t.test('edge: pages of any length in one turn: each has its own bytes, in order'
   }
 })
 
-t.test('edge: writes of one turn: written by the log together, before answers leave', async (t) => {
+t.test('edge: writes of one tick: written by the log together, before answers leave', async (t) => {
   const node = new Node()
   const path = node.thread()
   const { position, flushed } = node.journal
   const before = flushed.length
-  const writes = node.turn(() => [1, 2, 3].map(() => node.post(`${path}/replies`, reply)))
+  const writes = node.inOneTick(() => [1, 2, 3].map(() => node.post(`${path}/replies`, reply)))
   t.strictSame(flushed.slice(before), [position + 3])
   node.sync()
   for (const { code } of writes) t.equal(code, 201)
 })
 
-t.test('edge: stops before the turn ends: 503, and nothing is written', async (t) => {
+t.test('edge: stops before the tick ends: 503, and nothing is written', async (t) => {
   const node = new Node()
   const path = node.thread()
   const { position } = node.journal
-  const asked = node.turn(() => {
+  const asked = node.inOneTick(() => {
     const asked = [node.get(path), node.post(`${path}/replies`, reply)]
     node.availability.refusal = 'shutting_down'
     return asked
@@ -210,10 +210,10 @@ t.test('edge: stops before the turn ends: 503, and nothing is written', async (t
   t.equal(node.journal.position, position)
 })
 
-t.test('edge: a guest expires before the turn ends: refused, nothing is written', async (t) => {
+t.test('edge: a guest expires before the tick ends: refused, nothing is written', async (t) => {
   const node = new Node()
   const path = node.thread()
-  const write = node.turn(() => {
+  const write = node.inOneTick(() => {
     const write = node.post(`${path}/replies`, reply)
     node.clock.now += 8 * dayMs
     return write

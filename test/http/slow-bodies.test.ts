@@ -5,7 +5,7 @@ import { SlowBodies } from '../../src/http/slow-bodies.ts'
 
 class Body {
   cuts = 0
-  cut(): void {
+  abort(): void {
     this.cuts += 1
   }
 }
@@ -18,9 +18,9 @@ t.test('slow bodies: past their time: cut once; others are left alone', async (t
   slow.add(late)
   slow.add(ended)
   slow.delete(ended)
-  slow.cutDue(begunMs + 9_999)
+  slow.abortDue(begunMs + 9_999)
   t.equal(late.cuts, 0)
-  slow.cutDue(performance.now() + 10_000)
-  slow.cutDue(performance.now() + 20_000)
+  slow.abortDue(performance.now() + 10_000)
+  slow.abortDue(performance.now() + 20_000)
   t.strictSame([late.cuts, ended.cuts], [1, 0])
 })

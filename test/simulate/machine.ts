@@ -152,7 +152,7 @@ export class Machine {
         return { port: 1, stop: () => {} }
       },
       // What comes of a request is compared at once.
-      atTurnEnd: (end: () => void) => {
+      atTickEnd: (end: () => void) => {
         isRequest = true
         try {
           end()

@@ -1,18 +1,18 @@
-// What comes in during one turn of the event loop is worked off at its end: first everything that
-// is asked for, then the answers. A system call leaves the processor's caches to the kernel; work
-// that follows other work of its kind finds its code there (a replayed reply: 44 to 32 us).
+// Requests that arrive during one iteration of the event loop (a tick) are processed at its end:
+// first all of the work, then the answers. A system call evicts our code from the processor's
+// caches; work that follows similar work finds it there (a replayed reply: 44 to 32 us).
 //
-// T1. Work is done in the order in which it was added, each once; so are answers.
-// T2. Of up to `roundMax` requests all work is done before `afterWork` is called, and that before
-//     their answers leave.
-// T3. Bodies of at most `bytesMax` together, as they came in, and `workMax` requests wait. Before
-//     it is more, the turn ends.
+// T1. Work is done in the order in which it was added, each item once; so are answers.
+// T2. The work of up to `roundMax` requests is done before `afterWork` is called, and their answers
+//     are sent after that.
+// T3. At most `workMax` requests wait, with at most `bytesMax` of bodies as they arrived. Before a
+//     request exceeds this, the work that waits is processed.
 
 const bytesMax = 4 << 20
 const workMax = 16_384
 const roundMax = 256
 
-export class Turn {
+export class Tick {
   readonly #afterWork: () => void
   readonly #atEnd: (end: () => void) => void
   #work: (() => void)[] = []
@@ -20,13 +20,13 @@ export class Turn {
   #bytes = 0
   #isPlanned = false
 
-  /** `atEnd` calls what it is given when the turn ends. */
+  /** `atEnd` calls the function that it is given when the tick ends. */
   constructor(afterWork: () => void, atEnd: (end: () => void) => void = setImmediate) {
     this.#afterWork = afterWork
     this.#atEnd = atEnd
   }
 
-  /** Adds work that holds so many bytes. */
+  /** Adds work that holds a body of `bytes`. */
   addWork(task: () => void, bytes: number): void {
     if (this.#bytes + bytes > bytesMax || this.#work.length === workMax) this.#end()
     this.#bytes += bytes
@@ -34,7 +34,7 @@ export class Turn {
     this.#plan()
   }
 
-  /** Adds an answer, which leaves when the work is done. */
+  /** Adds an answer, which is sent when the work is done. */
   addAnswer(task: () => void): void {
     this.#answers.push(task)
     this.#plan()
@@ -50,7 +50,7 @@ export class Turn {
     const work = this.#work
     this.#work = []
     this.#bytes = 0
-    // Once for answers alone.
+    // Runs once if there are only answers.
     for (let from = 0; from === 0 || from < work.length; from += roundMax) {
       const to = Math.min(from + roundMax, work.length)
       for (let i = from; i < to; i++) work[i]()
@@ -60,6 +60,6 @@ export class Turn {
       for (const task of answers) task()
     }
     this.#isPlanned = false
-    if (this.#work.length + this.#answers.length > 0) this.#plan() // what these have added
+    if (this.#work.length + this.#answers.length > 0) this.#plan() // added by these
   }
 }

@@ -1,0 +1,90 @@
+// A tick: T1 everything once and in order, T2 all work before the answers, T3 only so much is held.
+
+import { setImmediate as nextTick } from 'node:timers/promises'
+import t from 'tap'
+import { Tick } from '../../src/http/tick.ts'
+
+const mb = 1 << 20
+
+/** What was done, in order. */
+function newTick(): { tick: Tick; done: string[] } {
+  const done: string[] = []
+  const tick = new Tick(() => done.push('afterWork'))
+  return { tick, done }
+}
+
+t.test('T2: work and answers of one tick: all work, what comes after, answers', async (t) => {
+  const { tick, done } = newTick()
+  for (const name of ['a', 'b', 'c']) {
+    tick.addWork(() => {
+      done.push(name)
+      tick.addAnswer(() => done.push(name.toUpperCase()))
+    }, 1)
+  }
+  t.strictSame(done, [])
+  await nextTick()
+  t.strictSame(done, ['a', 'b', 'c', 'afterWork', 'A', 'B', 'C'])
+  await nextTick()
+  t.equal(done.length, 7)
+})
+
+t.test('T1: added by work, by answers and between ticks: done once', async (t) => {
+  const { tick, done } = newTick()
+  tick.addWork(() => tick.addWork(() => done.push('work of work'), 0), 0)
+  await nextTick()
+  await nextTick()
+  t.strictSame(done, ['afterWork', 'work of work', 'afterWork'])
+  tick.addAnswer(() => {
+    tick.addAnswer(() => done.push('answer of an answer'))
+    tick.addWork(() => done.push('work of an answer'), 0)
+  })
+  await nextTick()
+  await nextTick()
+  t.strictSame(done.slice(3), [
+    'afterWork',
+    'work of an answer',
+    'afterWork',
+    'answer of an answer',
+  ])
+})
+
+t.test(
+  'T2: more than 256 in one tick: the first are answered before the last are done',
+  async (t) => {
+    const { tick, done } = newTick()
+    for (let i = 1; i <= 600; i++) {
+      tick.addWork(() => tick.addAnswer(() => done.push(`${i}`)), 0)
+    }
+    await nextTick()
+    const rounds = [done.indexOf('afterWork', 1), done.lastIndexOf('afterWork'), done.length]
+    t.strictSame(rounds, [257, 514, 603])
+    t.strictSame(
+      done.filter((what) => what !== 'afterWork'),
+      Array.from({ length: 600 }, (_, i) => `${i + 1}`),
+    )
+  },
+)
+
+for (const [what, count, bytes] of [
+  ['4 MiB of bodies', 4, mb],
+  ['16,384 requests', 16_384, 0],
+] as const) {
+  t.test(`T3: more than ${what}: the tick ends before, and all is done in order`, async (t) => {
+    const { tick, done } = newTick()
+    const add = (name: string) => {
+      tick.addWork(() => {
+        done.push(name)
+        tick.addAnswer(() => done.push(`${name} answered`))
+      }, bytes)
+    }
+    for (let i = 1; i <= count; i++) add(`${i}`)
+    t.strictSame(done, [])
+    add('one more')
+    t.equal(done.filter((name) => name.endsWith('answered')).length, count)
+    t.notOk(done.includes('one more'))
+    await nextTick()
+    const all = done.filter((name) => name !== 'afterWork')
+    t.strictSame(all.slice(-2), ['one more', 'one more answered'])
+    t.equal(new Set(all).size, all.length)
+  })
+}
