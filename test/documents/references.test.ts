@@ -72,7 +72,11 @@ function linksIn(markdown: string): string[] {
 }
 
 // This file's own examples lead nowhere.
-const files = filesIn('.').filter((path) => path !== 'test/documents/references.test.ts')
+/** Answers that older builds gave hold what callers wrote. */
+const isText = (path: string) => !path.endsWith('/expected.json')
+const files = filesIn('.').filter(
+  (path) => path !== 'test/documents/references.test.ts' && isText(path),
+)
 const read = (path: string) => readFileSync(join(top, path), 'utf8')
 
 t.test('references: every document that a file names: is there, with its heading', async (t) => {
