@@ -6,6 +6,8 @@ export interface ErrorKind {
   message: string
   /** Seconds after which trying again makes sense. */
   retryAfter?: number
+  /** The value of the header WWW-Authenticate (RFC 6750), which every 401 carries. */
+  challenge?: string
 }
 
 const retrySameKey = 'Retry with the same idempotency key.'
@@ -82,8 +84,13 @@ export const errors = {
   authentication_required: {
     status: 401,
     message: 'Send the header Authorization: Bearer <token>.',
+    challenge: 'Bearer',
   },
-  invalid_token: { status: 401, message: 'The token is unknown or has expired.' },
+  invalid_token: {
+    status: 401,
+    message: 'The token is unknown or has expired.',
+    challenge: 'Bearer error="invalid_token"',
+  },
   cross_origin: { status: 403, message: 'Requests from another origin may not do this.' },
   cross_site: { status: 403, message: 'Cross-site requests may not do this.' },
   prefetch: { status: 403, message: 'Prefetch requests may not do this.' },

@@ -53,7 +53,7 @@ export function openApi(operations: readonly AnyRoute[], { publicUrl, version }:
     components: {
       schemas,
       responses: { Rejection: { description: 'Refused.', content: refusalContent } },
-      headers: { RetryAfter: retryAfter, ETag: etag },
+      headers: { RetryAfter: retryAfter, ETag: etag, WWWAuthenticate: challenge },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The token of an identity.' },
       },
@@ -90,6 +90,10 @@ const etagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
 const retryAfter = {
   description: 'Seconds after which asking again makes sense.',
   schema: { type: 'integer', minimum: 0 },
+}
+const challenge = {
+  description: 'Bearer, and error="invalid_token" where a token was sent.',
+  schema: { type: 'string' },
 }
 const etag = {
   description: 'Names this version of the document; send it back as If-None-Match.',
@@ -213,12 +217,9 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
   for (const status of new Set(all.map((code) => errors[code].status))) {
     const codes = all.filter((code) => errors[code].status === status)
     const own = operation.answers[status]
-    const mayRetry = codes.some((code) => 'retryAfter' in errors[code])
     responses[status] = {
       description: codes.join(', '),
-      ...(mayRetry
-        ? { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } }
-        : {}),
+      ...errorHeaders(codes),
       content: {
         'application/json': {
           // A route's own refusal says at least what an error says.
@@ -231,6 +232,18 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
     }
   }
   return responses
+}
+
+/** The headers that an answer with one of these codes carries. */
+function errorHeaders(codes: readonly ErrorCode[]): Json {
+  const headers: Json = {}
+  if (codes.some((code) => 'retryAfter' in errors[code])) {
+    headers['Retry-After'] = { $ref: '#/components/headers/RetryAfter' }
+  }
+  if (codes.some((code) => 'challenge' in errors[code])) {
+    headers['WWW-Authenticate'] = { $ref: '#/components/headers/WWWAuthenticate' }
+  }
+  return Object.keys(headers).length === 0 ? {} : { headers }
 }
 
 /**

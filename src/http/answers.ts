@@ -30,14 +30,14 @@ export function sendOutcome(
 
 /** Answers with an error of api/errors.ts; `headers` are additional lines, each after a CRLF. */
 export function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
-  const { status, retryAfter }: ErrorKind = errors[code]
-  answer(exchange, status, headers + retryHeader(retryAfter), errorBody(code, detail))
+  const kind: ErrorKind = errors[code]
+  answer(exchange, kind.status, headers + errorHeaders(kind), errorBody(code, detail))
 }
 
 /** Sends the refusal that a route returned. */
 function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Rejection): void {
   const kind: ErrorKind = errors[rejected]
-  const headers = retryHeader(retryAfter ?? kind.retryAfter)
+  const headers = errorHeaders(retryAfter === undefined ? kind : { ...kind, retryAfter })
   answer(exchange, kind.status, headers, errorBody(rejected, detail))
 }
 
@@ -56,6 +56,12 @@ export function answer(
 /** The Allow header line, after a CRLF. */
 export function allowHeader({ methods }: Match<unknown>): string {
   return `\r\nAllow: ${allow(methods)}`
+}
+
+/** The header lines that belong to an error, each after a CRLF. */
+function errorHeaders({ retryAfter, challenge }: ErrorKind): string {
+  const challenged = challenge === undefined ? '' : `\r\nWWW-Authenticate: ${challenge}`
+  return retryHeader(retryAfter) + challenged
 }
 
 function retryHeader(seconds: number | undefined): string {

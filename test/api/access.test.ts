@@ -84,6 +84,20 @@ for (const [what, call] of Object.entries(optional)) {
   })
 }
 
+t.test('401: WWW-Authenticate names the scheme, and what is wrong with a token', async (t) => {
+  const challenge = async (path: string, headers: Record<string, string>) => {
+    const response = await fetch(`${forum.url}${path}`, { headers })
+    t.equal(response.status, 401)
+    return response.headers.get('www-authenticate')
+  }
+  const unknownToken = { authorization: unknown[0] }
+  t.equal(await challenge('/api/notifications', {}), 'Bearer')
+  t.equal(await challenge('/api/threads', { authorization: 'Basic YTpi' }), 'Bearer')
+  t.equal(await challenge('/api/threads', unknownToken), 'Bearer error="invalid_token"')
+  const { headers } = await fetch(`${forum.url}/api/threads/x`)
+  t.notOk(headers.has('www-authenticate'))
+})
+
 for (const [what, call] of Object.entries(open)) {
   t.test(`${what}: no token is looked at`, async (t) => {
     for (const authorization of [...malformed, ...unknown]) {
