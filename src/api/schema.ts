@@ -144,11 +144,14 @@ function violation(error: ErrorObject): Violation {
     const name: string = error.params.additionalProperty
     return { code, detail: unknownField(name, Object.keys(properties), path) }
   }
-  const complaint =
-    error.keyword === 'pattern' && error.params.pattern === notBlank
-      ? 'must be more than white space'
-      : error.message
-  return { code, detail: `${field === '' ? 'The request' : field} ${complaint}.` }
+  return { code, detail: `${field === '' ? 'The request' : field} ${requirement(error)}.` }
+}
+
+/** What the value would have to be; the library's own words name neither of these two. */
+function requirement({ keyword, params, message }: ErrorObject): string | undefined {
+  if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
+  if (keyword === 'pattern' && params.pattern === notBlank) return 'must be more than white space'
+  return message
 }
 
 function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {

@@ -2,7 +2,7 @@
 // docs/interface.md, "Proposals".
 
 import type { ProposalFile } from '../state/proposals.ts'
-import type { RejectionCode } from './forum.ts'
+import type { Rejection } from './forum.ts'
 
 /** Of all texts of a proposal together, in UTF-8. */
 export const textBytesMax = 32 * 1024
@@ -14,24 +14,22 @@ export interface ProposalTexts {
 }
 
 /** The first rule that is broken, in the order in which a caller hears them, or null. */
-export function refuseTexts({
-  title,
-  description,
-  files = [],
-}: ProposalTexts): RejectionCode | null {
+export function refuseTexts({ title, description, files = [] }: ProposalTexts): Rejection | null {
   const paths = files.map(({ path }) => path)
-  if (!paths.every(isPathAllowed)) return 'invalid_path'
-  if (new Set(paths).size < paths.length) return 'duplicate_path'
+  if (!paths.every(isPathAllowed)) return { rejected: 'invalid_path' }
+  if (new Set(paths).size < paths.length) return { rejected: 'duplicate_path' }
 
   const texts = [title, description, ...files.flatMap(textsOf)]
-  if (texts.some(hasNul)) return 'invalid_field'
+  const objection = refuseNul(texts)
+  if (objection !== null) return objection
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-  return bytes > textBytesMax ? 'too_large' : null
+  return bytes > textBytesMax ? { rejected: 'too_large' } : null
 }
 
-/** A text with a NUL is cut short by too many programs to be a text. */
-export function hasNul(text: string): boolean {
-  return text.includes('\0')
+/** Too many programs end a text at its first NUL. */
+export function refuseNul(texts: readonly string[]): Rejection | null {
+  if (!texts.some((text) => text.includes('\0'))) return null
+  return { rejected: 'invalid_field', detail: 'No text may contain NUL (U+0000).' }
 }
 
 function textsOf(file: ProposalFile): string[] {

@@ -35,7 +35,7 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   const { state, stamps } = forum
   const { caller, request, key } = command
   const refused = refuseTexts(request)
-  if (refused !== null) return { rejected: refused }
+  if (refused !== null) return refused
   const text = textOf(state.identities.id(caller), request)
   const hash = proposalHash(text)
 

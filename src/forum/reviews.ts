@@ -4,7 +4,7 @@
 import type { Decision } from '../actors/proposal.ts'
 import type { ReviewText } from '../state/reviews.ts'
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
-import { hasNul } from './proposal-rules.ts'
+import { refuseNul } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
 
@@ -30,7 +30,8 @@ export interface SavedReview extends Positioned {
 export function saveReview(forum: Forum, command: NewReview): SavedReview | Rejection {
   const { state, stamps } = forum
   const { caller, proposalHash, decision, key } = command
-  if (hasNul(command.text)) return { rejected: 'invalid_field' }
+  const refused = refuseNul([command.text])
+  if (refused !== null) return refused
   const text = {
     proposal_id: command.proposalId,
     author_id: state.identities.id(caller),

@@ -67,6 +67,8 @@ t.test('review: against a rule: refused', async (t) => {
   ] as const) {
     t.equal(g.outcome(await g.review(ana, made, body)), expected, JSON.stringify(body))
   }
+  const { body } = await g.review(ana, made, { text: '\0' })
+  t.equal(body.message, 'No text may contain NUL (U+0000).')
   t.equal((await g.review(ana, made, { text: '🙂'.repeat(4000) })).status, 201)
   t.equal((await g.review(ana, made, { text: '' })).status, 201)
   t.equal(g.outcome(await g.review(ana, { ...made, proposal_id: g.absent })), '404 not_found')

@@ -110,6 +110,11 @@ t.test('thread: visibility that is neither public nor private: invalid_visibilit
   }
 })
 
+t.test('thread: visibility with another value: the message names the values', async (t) => {
+  const { body } = await ana.thread({ visibility: 'secret' })
+  t.equal(body.message, 'visibility must be one of public, private.')
+})
+
 t.test('participants: ten, the author among them: published', async (t) => {
   const others = await Promise.all(Array.from({ length: 9 }, () => forum.identity()))
   const participant_ids = [ana.id, ...others.map(({ id }) => id)]
