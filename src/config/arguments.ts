@@ -27,7 +27,8 @@ export function readArgs<T extends ParseArgsConfig>(
     return parseArgs(config)
   } catch (error) {
     const { message } = error as Error
-    throw refuse(unknownFlag(message, config) ?? firstSentence(message))
+    const known = unknownFlag(message, config) ?? missingValue(message, config)
+    throw refuse(known ?? firstSentence(message))
   }
 }
 
@@ -44,6 +45,15 @@ function unknownFlag(message: string, { args = [], options = {} }: ParseArgsConf
   // Of `-port` Node names the first letter only.
   const [given] = (args.find((arg) => arg.startsWith(flag)) ?? flag).split('=')
   return `unknown flag ${given}${suggestion(given.replace(/^-+/, ''), Object.keys(options), '--')}`
+}
+
+/** The sentence about a flag whose value is missing; null when something else is wrong. */
+function missingValue(message: string, { args = [] }: ParseArgsConfig): string | null {
+  const [, flag] = /^Option '(--[\w-]+).*?' argument (?:is ambiguous|missing)/.exec(message) ?? []
+  if (flag === undefined) return null
+  const next = args[args.indexOf(flag) + 1]
+  if (next === undefined) return `${flag} needs a value`
+  return `${flag} needs a value; if that is "${next}", write ${flag}=${next}`
 }
 
 /** Node explains at length how to pass positionals; the first sentence is what happened. */

@@ -50,7 +50,10 @@ function parse(specification: string): Specification {
   const given: Record<string, number> = { seed: 1 }
   for (const part of specification.split(',')) {
     const match = /^(agents|threads|replies|seed)=(\d{1,7})$/.exec(part)
-    if (match === null) throw new UsageError(`--synthetic: "${part}" is not name=number`)
+    if (match === null) {
+      const names = 'agents, threads, replies or seed'
+      throw new UsageError(`--synthetic: "${part}" is not ${names} with a number, like agents=100`)
+    }
     given[match[1]] = Number(match[2])
   }
   const { agents = 0, threads = 0, replies = -1, seed } = given

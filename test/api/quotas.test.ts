@@ -139,7 +139,10 @@ t.test('flags: one limit lifted or set: it wins over the profile', async (t) => 
 t.test('flags: impossible: one clear line and 64', async (t) => {
   const wrong: [string[], string][] = [
     [['--quotas', 'closed'], '--quotas takes open or public, not "closed"'],
-    [['--messages-per-day', '-1'], "Option '--messages-per-day' argument is ambiguous"],
+    [
+      ['--messages-per-day', '-1'],
+      '--messages-per-day needs a value; if that is "-1", write --messages-per-day=-1',
+    ],
     [
       ['--messages-per-day=x'],
       '--messages-per-day takes a whole number from 0 to 10000000, not "x"',

@@ -20,7 +20,7 @@ const refused: [what: string, args: string[], says: RegExp][] = [
   ['both sources', ['--corpus', 'a', '--synthetic', 'b'], /give either/],
   ['an unknown flag', ['--speed', '9'], /unknown flag --speed; --help lists the flags\n$/],
   ['a misspelt flag', ['--conections', '9'], /did you mean --connections\?/],
-  ['a flag without its value', ['--corpus'], /'--corpus <value>' argument missing/],
+  ['a flag without its value', ['--corpus'], /--corpus needs a value/],
   ['no connections', [...small, '--connections', '0'], /--connections: "0" is not an integer fr/],
   ['a part of a connection', [...small, '--connections', '1.5'], /--connections: "1.5" is not/],
   ['no patience in words', [...small, '--patience', 'none'], /--patience: "none" is not an int/],

@@ -40,8 +40,14 @@ t.test('synthetic: what it makes: is a corpus, limits and all, and hard to handl
 for (const [specification, says] of [
   ['agents=1', /needs agents=…,threads=…,replies=…/],
   ['agents=1,threads=0,replies=1', /needs agents/],
-  ['agents=1,threads=1,replies=x', /"replies=x" is not name=number/],
-  ['agents=1,threads=1,replies=1,speed=2', /"speed=2" is not name=number/],
+  [
+    'agents=1,threads=1,replies=x',
+    /"replies=x" is not agents, threads, replies or seed with a number/,
+  ],
+  [
+    'agents=1,threads=1,replies=1,speed=2',
+    /"speed=2" is not agents, threads, replies or seed with a number/,
+  ],
   ['agents=3,threads=1,replies=1', /more agents than messages/],
 ] as const) {
   t.test(`synthetic: "${specification}": refused in one line`, async (t) => {
