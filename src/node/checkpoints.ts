@@ -7,7 +7,12 @@
 
 import type { Logger } from 'pino'
 import type { BadPage } from '../../wal/checkpoint/checkpoint-reader.ts'
-import { Checkpoints, type Taken, type Target } from '../../wal/checkpoint/checkpoints.ts'
+import {
+  Checkpoints,
+  keptCount,
+  type Taken,
+  type Target,
+} from '../../wal/checkpoint/checkpoints.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
@@ -103,13 +108,19 @@ export class CheckpointSchedule {
     return this.#taking
   }
 
-  /** Takes one that writes these pages anew, which memory has. Resolves to whether it is taken. */
+  /**
+   * Takes one that writes these pages anew, which memory has, and then as many as are kept, so that
+   * none of those needs the pages where they lie. Resolves to whether they are taken.
+   */
   async #renew(pages: readonly BadPage[]): Promise<boolean> {
     await this.#taking
     this.#checkpoints.renew(pages, storesOf(this.#state!))
-    const { taken } = this.stats
-    await this.take()
-    return this.stats.taken > taken
+    for (let n = 0; n < keptCount; n++) {
+      const { taken } = this.stats
+      await this.take()
+      if (this.stats.taken === taken) return false
+    }
+    return true
   }
 
   #bytesSince(): number {

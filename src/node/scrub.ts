@@ -3,7 +3,8 @@
 //
 // S1. One pass at a time, slowly: it takes some MiB a second from the disk, or what half of the
 //     hours between two passes allow.
-// S2. What parity cannot mend is written anew from memory, by a checkpoint that is taken for it.
+// S2. What parity cannot mend is written anew from memory, by checkpoints that are taken for it: so
+//     many that none of those that are kept needs the damaged pages.
 
 import type { Logger } from 'pino'
 import { type BadPage, placesOf } from '../../wal/checkpoint/checkpoint-reader.ts'
@@ -28,7 +29,7 @@ export interface ScrubOptions {
   pause: Pause | undefined
   /** The manifests of the checkpoints that are kept, newest first. */
   kept: () => readonly Manifest[]
-  /** Takes a checkpoint that writes these pages anew. Resolves to whether it is taken. */
+  /** Takes checkpoints that write these pages anew. Resolves to whether they are taken. */
   renew: (pages: readonly BadPage[]) => Promise<boolean>
 }
 

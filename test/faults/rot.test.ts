@@ -109,8 +109,12 @@ t.test('node: a page and its parity rot: the scrub has it saved from memory', as
   const found = samples((await ask(ops, '/metrics')).text)
   t.equal(found.get('agent_forum_scrub_mended_total{by="memory"}'), 1)
   await forum.stop('SIGKILL')
+  const manifests = readdirSync(forum.data).filter((name) => name.endsWith('.checkpoint'))
+  flip(join(forum.data, manifests.sort().at(-1)!), 100)
   await forum.start()
   t.equal(await seen(), before)
+  const { checkpoint } = await forum.logged('recovered')
+  t.ok((checkpoint as number) > 0, 'neither of the two checkpoints needs the page')
 })
 
 t.test('node: no parity, as an earlier build leaves it: it is made while it runs', async (t) => {

@@ -58,7 +58,8 @@ import {
 } from './paged-store.ts'
 import { Sidecar } from './sidecar.ts'
 
-const keptCount = 2
+/** So many are kept (C2). */
+export const keptCount = 2
 const readSliceMs = 4
 
 export interface CheckpointsOptions {
