@@ -1,4 +1,4 @@
-// Publishing by GET, for callers that can do nothing else: a ticket, and one message with it.
+// Publishing by GET, for callers that can send nothing else: one ticket for one message.
 // docs/interface.md, "Publishing by GET", which gives the order of checks.
 
 import { isRejection, type Rejection } from '../forum/forum.ts'
@@ -79,14 +79,14 @@ const texts = {
   title,
 }
 const target = { thread_id: { ...is.threadId, 'x-error': 'invalid_id' as const } }
-const refuseTexts = is.validator({ type: 'object', properties: texts })
-const refuseTarget = is.validator({ type: 'object', properties: target })
+const checkTexts = is.validator({ type: 'object', properties: texts })
+const checkTarget = is.validator({ type: 'object', properties: target })
 
 export const getPublish = route<unknown, PublishQuery>({
   name: 'publishByTicket',
   summary:
-    'A write, although it is a GET: publishes one public message with a ticket, a thread (title) ' +
-    'or a reply (thread_id).',
+    'A write, although it is a GET: publishes one public message with a ticket, as a thread ' +
+    '(title) or a reply (thread_id).',
   method: 'get',
   path: publishPath,
   auth: 'none',
@@ -111,7 +111,7 @@ export const getPublish = route<unknown, PublishQuery>({
     additionalProperties: false,
     'x-error': 'invalid_query',
   },
-  // A forged or an old ticket is told before anything is said about the message.
+  // A forged or expired ticket is reported before any error of the message.
   checkedLate: ['content', 'title', 'thread_id'],
   answers: { 201: publication, 200: publication },
   errors: [
@@ -133,20 +133,20 @@ export const getPublish = route<unknown, PublishQuery>({
     const { forum } = service
     const nonce = acceptTicket(forum, query.ticket, client)
     if (typeof nonce !== 'string') return nonce
-    const refusal = refusePost(query)
+    const refusal = checkPost(query)
     if (refusal !== null) return refusal
     const published = publishByTicket(forum, { nonce, post: postOf(query), address: client })
     return isRejection(published) ? published : publicationAnswer(service, published)
   },
 })
 
-function refusePost(query: PublishQuery): Rejection | null {
-  const wrong = refuseTexts(query)
-  if (wrong !== null) return { rejected: 'invalid_field', detail: wrong.detail }
+function checkPost(query: PublishQuery): Rejection | null {
+  const violation = checkTexts(query)
+  if (violation !== null) return { rejected: 'invalid_field', detail: violation.detail }
   if (Buffer.byteLength(query.content) > contentBytesMax) {
     return { rejected: 'too_large', detail: `content may have ${contentBytesMax} bytes in UTF-8.` }
   }
-  return refuseTarget(query) === null ? null : { rejected: 'invalid_id' }
+  return checkTarget(query) === null ? null : { rejected: 'invalid_id' }
 }
 
 function postOf({ content, title, thread_id: threadId }: PublishQuery): TicketPost {

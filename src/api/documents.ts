@@ -1,4 +1,4 @@
-// What is served beside the interface: guides for agents, and where to find what.
+// What is served beside the interface: guides for agents, and links to everything else.
 // docs/interface.md, "Status and documents".
 
 import { publishPath, ticketPath } from './compat.ts'
@@ -16,7 +16,7 @@ interface Guide {
   name: string
   path: string
   summary: string
-  /** How it begins, for the document. */
+  /** Its first words, as the example in the OpenAPI document. */
   begins: string
   write(service: Service): string
 }
@@ -41,7 +41,7 @@ function guide({ name, path, summary, begins, write }: Guide): Route {
 const root = guide({
   name: 'welcome',
   path: '/',
-  summary: 'Where the guides are, as text.',
+  summary: 'Links to the guides, as text.',
   begins: 'Agent Forum:',
   write: ({ publicUrl }) => welcome(publicUrl),
 })
@@ -70,7 +70,7 @@ const llms = guide({
   write: llmsGuide,
 })
 
-/** Guides may be read by whoever comes; what the forum holds, and what publishes, may not. */
+/** Crawlers may read the guides, but not the forum's contents or URLs that publish. */
 const robots = guide({
   name: 'robots',
   path: '/robots.txt',
@@ -115,7 +115,7 @@ const renderLinks = is.renderer(links)
 
 const wellKnown = route({
   name: 'discover',
-  summary: 'Where to find what, as JSON.',
+  summary: 'Links to the guides and the interface, as JSON.',
   method: 'get',
   path: '/.well-known/agent-forum.json',
   auth: 'none',

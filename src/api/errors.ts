@@ -4,7 +4,7 @@
 export interface ErrorKind {
   status: number
   message: string
-  /** Seconds after which trying again makes sense. */
+  /** Seconds after which a retry makes sense. */
   retryAfter?: number
   /** The value of the header WWW-Authenticate (RFC 6750), which every 401 carries. */
   challenge?: string
@@ -154,21 +154,21 @@ export const errors = {
   },
 } as const satisfies Record<string, ErrorKind>
 
-/** The sentence of `not_found` for a path that nothing is ever served at. */
+/** The message of `not_found` for a path at which nothing is ever served. */
 export const unknownPath =
   'Nothing is served at this path. Start with /llms.txt; every operation is in /openapi.json, ' +
   'and /notifications.txt and /governance.txt are guides.'
 
 export type ErrorCode = keyof typeof errors
 
-/** Codes that any route may answer; routes list only what is theirs. */
+/** Codes with which any route may answer; routes list only their own. */
 export const commonErrors = [
   'starting',
   'shutting_down',
   'overloaded',
 ] as const satisfies readonly ErrorCode[]
 
-/** The JSON of an error. `detail` replaces the general sentence. */
+/** The JSON of an error. `detail` replaces the general message. */
 export function errorBody(code: ErrorCode, detail?: string): string {
   return JSON.stringify({ error: code, message: detail ?? errors[code].message })
 }

@@ -1,5 +1,5 @@
-// Examples for the OpenAPI document, made from the schemas: what a schema says of itself comes
-// first (examples, const, default), then what fields of that name usually hold.
+// Examples for the OpenAPI document, made from the schemas: from a schema's own examples, const or
+// default, otherwise from what fields of that name usually hold.
 //
 // E1. An example fits its schema; a test validates every one.
 // E2. A text field without an example of its own and without a line in `usual` gets `unknown`,
@@ -7,13 +7,13 @@
 
 import type { Schema } from './schema.ts'
 
-/** What a text gets for which nothing better is known. */
+/** The example of a text for which there is no better one. */
 export const unknown = '…'
 
 const id = '4b7d1f0c2a9e48d6b3f5a1c7e9d20486'
 const threadPath = `/api/threads/thr_${id}`
 
-/** What fields of these names usually hold. */
+/** The usual value of a field, by its name. */
 const usual: Record<string, unknown> = {
   acknowledgement: 'A 2xx answer means that the wakeup was received, not read or acted on.',
   authorization: 'Publish only with explicit permission to publish.',
@@ -84,7 +84,7 @@ const usual: Record<string, unknown> = {
   webhook_verification: '/api/notifications/webhook/verify',
 }
 
-/** A value of the schema. `all`: with the properties that may be left out. */
+/** A value of the schema. `all`: with the optional properties. */
 export function exampleOf(schema: Schema, all = false, name = ''): unknown {
   const { properties, items, oneOf, pattern } = schema
   if (schema.examples !== undefined) return schema.examples[0]
@@ -105,7 +105,7 @@ export function exampleOf(schema: Schema, all = false, name = ''): unknown {
 }
 
 function exampleObject({ properties, required, oneOf }: Schema, all: boolean): unknown {
-  // Where alternatives demand different properties, the first one's are shown.
+  // Of alternatives that require different properties, the first is shown.
   const others = new Set(oneOf?.slice(1).flatMap((alternative) => alternative.required ?? []))
   const first = oneOf?.[0].required ?? []
   const shown = Object.entries(properties!).filter(

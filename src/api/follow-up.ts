@@ -1,5 +1,5 @@
-// What a caller is told to do next: docs/interface.md, "FollowUp". It is the last property of every
-// answer that has it, and the same in all of them, so it is rendered once.
+// Advice on what to do next: docs/interface.md, "FollowUp". It is the last property of every answer
+// that has it, and the same in all of them, so it is rendered once.
 
 import type { Service } from './route.ts'
 import { count, object, renderer, type Schema } from './schema.ts'
@@ -23,7 +23,7 @@ export const feedPath = '/api/notifications?after=0'
 const render = renderer(followUpSchema)
 const rendered = new Map<number, { text: string; bytes: Buffer }>()
 
-/** The JSON of the last property, and the brace that closes the answer: ASCII. */
+/** The JSON of the last property, and the brace that closes the answer; all ASCII. */
 export function followUpEnd({ pollAfterSeconds }: Service): { text: string; bytes: Buffer } {
   const known = rendered.get(pollAfterSeconds)
   if (known !== undefined) return known
@@ -45,7 +45,7 @@ export function followUpEnd({ pollAfterSeconds }: Service): { text: string; byte
   return end
 }
 
-/** A renderer of a schema whose last property is `follow_up`; the value has all the others. */
+/** A renderer for a schema whose last property is `follow_up`; the value has all the others. */
 export function rendererWithFollowUp<T>(schema: Schema): (service: Service, value: T) => string {
   const { follow_up: _, ...properties } = schema.properties!
   const required = schema.required!.filter((name) => name !== 'follow_up')

@@ -1,5 +1,5 @@
-// Shapes that requests and answers of governance share. docs/interface.md, "Proposal"
-// and "Review".
+// Schemas that requests and answers of governance share. docs/interface.md, "Proposal" and
+// "Review".
 
 import { decisions } from '../actors/proposal.ts'
 import * as is from './schema.ts'

@@ -77,7 +77,7 @@ export const postExecute = route({
   auth: 'bearer',
   unreadBody: { description: 'Anything or nothing: it is not read.', examples: [{}] },
   answers: {
-    // Without the fields of the status while the service is starting or stopping.
+    // While the service is starting or stopping, the fields of the status are absent.
     503: is.object(
       'ExecutionRefused',
       { error: text, message: text, ...statusFields },

@@ -1,12 +1,12 @@
-// Which field a misspelled one was meant to be. Requests may carry fields that the service does not
-// know; but {"visibilty": "private"} must not publish what should be private, so a near miss of a
-// known field is refused.
+// Finds misspelled fields. Requests may carry fields that the service does not know; but
+// {"visibilty": "private"} must not publish what should be private, so a near miss of a known field
+// is refused.
 //
 // M1. A name is a near miss of a known one when at most two edits lie between their letters and
 //     digits, whatever their case and separators: `participantIds`, `Display-Name`, `visibilty`.
 //     An edit adds, drops or replaces a letter, or swaps two neighbours.
-// M2. One edit, where the known name has at most five letters. Two would take most of it: `id`
-//     would be a near miss of `kind`, and `time` and `file` of `title`.
+// M2. Where the known name has at most five letters, one edit counts. Two would change most of it:
+//     `id` would be a near miss of `kind`, and `time` and `file` of `title`.
 // M3. A list of ids is also known by its plain plural: `participants` is `participant_ids`.
 
 /** A spelling of a known name, and how many edits away from it a near miss may be. */
@@ -16,10 +16,10 @@ interface Spelling {
   edits: number
 }
 
-/** A body with more unknown fields than this was not typed; the others are ignored unseen. */
+/** A body with more unknown fields was not typed by hand; the others are not checked. */
 const fieldsMax = 100
 
-/** Names that are longer are near misses of nothing. */
+/** Longer names are not near misses of any. */
 const lengthMax = 40
 
 const shortLength = 5
@@ -43,7 +43,7 @@ export function misspelledFields(
   }
 }
 
-/** The sentence about a field that is unknown, and that may be a near miss of a known one. */
+/** The message about an unknown field, which may be a near miss of a known one. */
 export function unknownField(name: string, known: readonly string[], path = ''): string {
   const shown = JSON.stringify(path + name.slice(0, lengthMax))
   const meant = nearMiss(name, known)
@@ -80,7 +80,7 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
-/** Whether so many edits make one text of the other. */
+/** Whether at most `edits` edits turn one text into the other. */
 function isWithin(edits: number, one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > edits) return false
   let same = 0

@@ -5,12 +5,12 @@ import { hash } from 'node:crypto'
 import { openApi } from './openapi.ts'
 import { type AnyRoute, type Route, route, type Service } from './route.ts'
 
-/** Stands for the service's origin until somebody asks. */
+/** Stands for the service's origin in the rendered document. */
 const anyOrigin = 'https://origin.invalid'
 
 /** The route that serves the document of these operations and of itself. */
 export function openApiRoute(operations: readonly AnyRoute[]): Route {
-  /** The document before and behind the origin. */
+  /** The document, split at the origin. */
   let parts: string[] | null = null
   let latest = { origin: '', body: '', etag: '' }
   const render = (service: Service, origin: string): typeof latest => {

@@ -10,7 +10,7 @@ import { object, type Schema } from './schema.ts'
 
 type Json = Record<string, unknown>
 
-/** Every code that a route can answer: those it declares, and those that follow from the rest. */
+/** Every code with which a route can answer: declared, or following from its other fields. */
 export function errorsOf(declared: AnyRoute): ErrorCode[] {
   const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
@@ -28,7 +28,7 @@ export function errorsOf(declared: AnyRoute): ErrorCode[] {
   return [...new Set(codes)]
 }
 
-/** The whole document. */
+/** The whole document, as a JSON value. */
 export function openApi(operations: readonly AnyRoute[], { publicUrl, version }: Service): Json {
   const schemas: Record<string, Json> = { Error: errorSchema as Json }
   const paths: Record<string, Json> = {}
@@ -75,7 +75,7 @@ const tags = [
       'permission to publish, and never to get around read-only tooling.',
   },
   { prefix: '/api/governance', name: 'governance', description: 'Proposals, advisory reviews.' },
-  { prefix: '/', name: 'guides', description: 'Texts for agents, and where to find what.' },
+  { prefix: '/', name: 'guides', description: 'Texts for agents, and links to them.' },
 ]
 
 const errorSchema = object('Error', {
@@ -88,7 +88,7 @@ const refusalContent = { 'application/json': { schema: errorReference } }
 const anyRefusal = { $ref: '#/components/responses/Rejection' }
 const etagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
 const retryAfter = {
-  description: 'Seconds after which asking again makes sense.',
+  description: 'Seconds after which a retry makes sense.',
   schema: { type: 'integer', minimum: 0 },
 }
 const challenge = {
@@ -148,21 +148,23 @@ function descriptionOf({ auth, method, idempotent, consequential }: AnyRoute): s
   ]
   if (method !== 'get' || consequential) sentences.push('A write is answered when it is durable.')
   if (idempotent) {
-    sentences.push('The same request with the same key again is done once and answered with 200.')
+    sentences.push(
+      'The same request with the same key is executed once; repeats are answered with 200.',
+    )
   }
   return sentences.join(' ')
 }
 
 function answerDescription({ idempotent }: AnyRoute, status: string): string {
   if (status === '201') return 'Done, and durable.'
-  return idempotent ? 'A replay: the fields of the first answer.' : 'As asked.'
+  return idempotent ? 'A replay: the fields of the first answer.' : 'Success.'
 }
 
 function answerExample({ answers, idempotent }: AnyRoute, status: string): unknown {
   const example = exampleOf(answers[Number(status)])
   const isReplay = status === '200' && idempotent === true
-  const says = typeof example === 'object' && example !== null && 'replayed' in example
-  return says ? { ...example, replayed: isReplay } : example
+  const hasReplayed = typeof example === 'object' && example !== null && 'replayed' in example
+  return hasReplayed ? { ...example, replayed: isReplay } : example
 }
 
 function parameters({ id, path, query, idempotent, hasEtag }: AnyRoute): Json[] {
@@ -210,7 +212,7 @@ function requestSchema(
   return reference(withKey(body), schemas)
 }
 
-/** The route's error answers, by status: which codes, and what the body looks like. */
+/** The route's error answers by status: the codes, and the schema of the body. */
 function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
   const all = errorsOf(operation)
   const responses: Json = {}
@@ -222,7 +224,7 @@ function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
       ...errorHeaders(codes),
       content: {
         'application/json': {
-          // A route's own refusal says at least what an error says.
+          // A route's own refusal has at least the fields of an error.
           schema: own === undefined ? errorReference : reference(own, schemas),
           examples: Object.fromEntries(
             codes.map((code) => [code, { value: JSON.parse(errorBody(code)) }]),
@@ -251,7 +253,7 @@ function errorHeaders(codes: readonly ErrorCode[]): Json {
  * a sentence: generators of typed clients make a property that has a `default` a required one.
  */
 function reference(schema: Schema, schemas: Record<string, Json>): Json {
-  // By a discriminator the validator complains of the right alternative; readers see the consts.
+  // The discriminator lets the validator report the right alternative; readers see the consts.
   const { title, discriminator: _, default: preset, ...rest } = schema
   const whole: Json = { ...rest }
   if (preset !== undefined) {
@@ -264,7 +266,7 @@ function reference(schema: Schema, schemas: Record<string, Json>): Json {
       Object.entries(schema.properties).map(([name, part]) => {
         const description = meaningOf(title ?? '', name, part)
         if (description === undefined) return [name, reference(part, schemas)]
-        // What has a title of its own becomes a reference, which the description stands beside.
+        // A schema with a title becomes a reference, beside which the description is placed.
         return part.title === undefined
           ? [name, reference({ ...part, description }, schemas)]
           : [name, { ...reference(part, schemas), description }]

@@ -1,6 +1,6 @@
 // Proposals: save, list, read with a page of reviews. docs/interface.md, "Proposals".
 //
-// Pages are put together from bytes rendered when the proposal or review was accepted.
+// Pages are assembled from bytes that were rendered when the proposal or review was accepted.
 
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import {
@@ -154,7 +154,7 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
   query: {
     type: 'object',
     properties: {
-      after: { ...position, description: 'Proposals with a greater seq; 0 when not given.' },
+      after: { ...position, description: 'Proposals with a greater seq; 0 when absent.' },
       before: {
         ...position,
         description: 'Instead of `after`: proposals with a lesser seq. Start at 9007199254740991.',
@@ -197,7 +197,7 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
   },
 })
 
-/** Bytes of a page beside its items. */
+/** The maximum size of a page without its items. */
 const frameBytesMax = 256
 
 export const getProposal = route<unknown, { after: number; limit: number }>({

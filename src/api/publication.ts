@@ -1,4 +1,4 @@
-// What every way of publishing answers with: what was published, and what to do next.
+// The answer of every way of publishing: what was published, and what to do next.
 
 import type { Publication } from '../forum/posts.ts'
 import { followUpEnd, followUpSchema } from './follow-up.ts'
@@ -24,8 +24,8 @@ export const publication = is.object(
 )
 
 /**
- * Nothing in it needs escaping, and all of it is ASCII. It is made of bytes, since most of them are
- * the same in all answers: as a text of a kilobyte it would be read three times on its way out.
+ * Renders the answer, which is ASCII that needs no escaping. It is assembled from bytes, most of
+ * which are the same in all answers: a string of a kilobyte would be traversed three times.
  */
 export function publicationAnswer(service: Service, published: Publication): Answer {
   const { threads, messages, identities } = service.forum.state

@@ -60,11 +60,11 @@ export const postReview = route<ReviewBody>({
   ],
   run({ forum }, { caller, client, id, body, key }) {
     const { proposal_hash: proposalHash, decision, text } = body
-    const wish = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
-    const outcome = saveReview(forum, wish)
+    const command = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
+    const outcome = saveReview(forum, command)
     if (isRejection(outcome)) return outcome
     const { reviews, identities } = forum.state
-    // What a replay says was compared: it is what was saved.
+    // The body of a replay equals the saved review: they were compared.
     const json = renderSaved({
       review_id: reviews.id(outcome.review),
       proposal_id: id,

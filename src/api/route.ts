@@ -1,5 +1,5 @@
-// A route is a declaration: what it is called, who may call it, what goes in and what comes out.
-// http/ runs it, openapi.ts describes it. No route reads a header or writes a byte by itself.
+// A route is a declaration: its name, who may call it, its input and its output. http/ executes it,
+// openapi.ts describes it. No route reads a header or writes a byte itself.
 
 import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Rejection } from '../forum/forum.ts'
@@ -16,15 +16,15 @@ export interface Service {
   webhooks: {
     /** Why a webhook may not be at this URL, as a sentence, or null. */
     refuseUrl(url: string): string | null
-    /** Has an endpoint prove that it listens. */
+    /** Challenges an endpoint to prove that its owner controls it. */
     challenge: Challenger['ask']
   }
   /** Whether messages can be published by GET. */
   compat: boolean
-  /** The durability mode, for people. */
+  /** The name of the durability mode. */
   durability: string
   version: string
-  /** Which history of the log this is (epoch.ts). */
+  /** The id of the log's present history (node/epoch.ts). */
   epoch: string
   /** Seconds since the process began to serve. */
   uptimeSeconds(): number
@@ -42,7 +42,7 @@ export interface Call<Body, Query> {
   client: string
   /** The idempotency key, or an empty string where the route needs none. */
   key: string
-  /** The service's origin, as the caller may know it, where the route `namesOrigin`; else ''. */
+  /** The service's origin as the caller knows it, where the route `namesOrigin`; otherwise ''. */
   origin: string
   /** The header If-None-Match where the route `hasEtag`; otherwise an empty string. */
   ifNoneMatch: string
@@ -50,15 +50,15 @@ export interface Call<Body, Query> {
 
 export interface Answer {
   status: number
-  /** A text, mostly JSON, or bytes: unless `isOwn` a page, until the next one (state/page.ts). */
+  /** A text, usually JSON, or bytes: a view of the page buffer (state/page.ts) unless `isOwn`. */
   body: string | Uint8Array
-  /** Its bytes are no view that the next page overwrites: they stay as they are. */
+  /** Whether the bytes belong to the answer; otherwise the next page overwrites them. */
   isOwn?: boolean
   /** The answer leaves when this position is durable. */
   position: number
   /** The entity tag, with its quotes; with status 304 the body is not sent. */
   etag?: string
-  /** Seconds after which asking again makes sense, of a refusal that says more than an error. */
+  /** The seconds of Retry-After, for a refusal that has a body of its own. */
   retryAfter?: number
 }
 
@@ -75,39 +75,39 @@ interface Operation {
   auth: 'none' | 'optional' | 'bearer'
   /** Whether an idempotency key is required. */
   idempotent?: boolean
-  /** Whether `run` wants to know the caller's address; asked at each request. */
+  /** Whether `run` needs the caller's address; evaluated for each request. */
   needsClient?(service: Service): boolean
-  /** A GET to be guarded like a write: no HEAD, no prefetch, nothing from other sites. */
+  /** Whether a GET is guarded like a write: no HEAD, no prefetch, no cross-site requests. */
   guarded?: boolean
-  /** The most characters of the URL, with the service's origin. */
+  /** The maximum length of the URL, including the service's origin. */
   urlCharactersMax?: number
-  /** Where it allows no other properties, an unknown or repeated parameter is refused. */
+  /** If it allows no additional properties, an unknown or repeated parameter is refused. */
   query?: Schema
-  /** Parameters whose values `run` checks itself: something else must be refused first. */
+  /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema
-  /** What is documented of a body that the operation accepts without reading it. */
+  /** The documentation of a body that the operation accepts without reading it. */
   unreadBody?: Schema
-  /** Its answers carry an ETag, and a caller who has the current one is answered 304. */
+  /** Whether answers carry an ETag, and a caller that has the current one gets 304. */
   hasEtag?: boolean
-  /** Its answer has URLs of the service; without a public URL, of the host in the request. */
+  /** Whether answers contain URLs of the service. */
   namesOrigin?: boolean
-  /** The media type of its answers; refusals are JSON whatever it is. Default: JSON. */
+  /** The media type of its answers; JSON by default. Refusals are always JSON. */
   type?: string
-  /** Acts, though it is a GET: tool-calling clients are told to ask before they call it. */
+  /** Whether a GET has an effect: the document asks tool-calling clients to confirm the call. */
   consequential?: boolean
-  /** What each status answers with. */
+  /** The schemas of the answers, by status. */
   answers: Record<number, Schema>
   errors: readonly ErrorCode[]
 }
 
-/** Answers at once by the rules of one operation. */
+/** An operation that answers synchronously. */
 export interface Route<Body = unknown, Query = unknown> extends Operation {
   run(service: Service, call: Call<Body, Query>): Answer | Rejection
   runLater?: undefined
 }
 
-/** Answers after something outside has answered. */
+/** An operation that answers after another system has answered. */
 export interface AsyncRoute<Body = unknown, Query = unknown> extends Operation {
   runLater(service: Service, call: Call<Body, Query>): Promise<Answer | Rejection>
 }
@@ -119,14 +119,14 @@ export function route<Body = unknown, Query = unknown>(declared: Route<Body, Que
   return declared as Route
 }
 
-/** Declares a route that has to wait for something outside. */
+/** Declares a route that waits for another system. */
 export function asyncRoute<Body = unknown, Query = unknown>(
   declared: AsyncRoute<Body, Query>,
 ): AsyncRoute {
   return declared as AsyncRoute
 }
 
-/** For `needsClient`: whether a limit of this action counts by the caller's address. */
+/** For `needsClient`: whether a limit on this action counts by the caller's address. */
 export function countsAddresses(action: Action): (service: Service) => boolean {
   return ({ forum }) => forum.state.quotas.needsClient(action)
 }

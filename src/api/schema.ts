@@ -30,7 +30,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: readonly string[]
   oneOf?: readonly Schema[]
-  /** Which property says which of `oneOf` applies; the alternatives give it as a `const`. */
+  /** The property that selects one of `oneOf`; each alternative has it as a `const`. */
   discriminator?: { propertyName: string }
   additionalProperties?: boolean
   'x-error'?: ErrorCode
@@ -56,12 +56,12 @@ countFast(
   (text, least) => text.length >= 2 * least || codePoints(text) >= least,
 )
 countFast('maxLength', 'more', (text, most) => text.length <= most || codePoints(text) <= most)
-// Formats document; what they promise is checked by whoever uses the value.
+// Formats are documentation: the code that uses a value checks it.
 ajv.addFormat('uri', true)
 
 /**
- * A length in code points, as JSON Schema has it. The library's own keyword looks at every
- * character; a text of n UTF-16 units has n / 2 to n of them, which mostly says enough.
+ * Checks a length in code points, as JSON Schema defines it. The library's own keyword visits every
+ * character; a text of n UTF-16 units has n / 2 to n code points, which usually decides it.
  */
 function countFast(
   keyword: 'minLength' | 'maxLength',
@@ -80,17 +80,17 @@ function countFast(
   })
 }
 
-/** Code points of a text. */
+/** The number of code points of a text. */
 function codePoints(text: string): number {
   let points = 0
   for (const _ of text) points += 1
   return points
 }
 
-/** Returns a function that fills in defaults and says what is wrong with a value, or null. */
+/** Returns a function that fills in defaults, and returns a violation or null. */
 export function validator(schema: Schema): (value: unknown) => Violation | null {
   const validate = ajv.compile(schema)
-  // Of an alternative, its own complaint comes after those of its parts.
+  // The error of an alternative itself comes after the errors of its parts.
   return (value) => (validate(value) ? null : violation(validate.errors!.at(-1)!))
 }
 
@@ -128,7 +128,7 @@ function countFields(body: object): number {
 
 /** Returns a function that renders a value of the schema's shape as JSON. */
 export function renderer<T>(schema: Schema): (value: T) => string {
-  // Its own keywords (`x-error`, `examples`) mean nothing to the renderer.
+  // The renderer does not know our own keywords (`x-error`).
   return fastJson(schema as Parameters<typeof fastJson>[0], { ajv: { strict: false } })
 }
 
@@ -147,7 +147,7 @@ function violation(error: ErrorObject): Violation {
   return { code, detail: `${field === '' ? 'The request' : field} ${requirement(error)}.` }
 }
 
-/** What the value would have to be; the library's own words name neither of these two. */
+/** What the value must be; for these two keywords the library's message does not say it. */
 function requirement({ keyword, params, message }: ErrorObject): string | undefined {
   if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
   if (keyword === 'pattern' && params.pattern === notBlank) return 'must be more than white space'
@@ -164,7 +164,7 @@ function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {
 /** A text with at least one character that is not white space. */
 export const notBlank = '\\S'
 
-// The forms of docs/interface.md, "Identifiers".
+// The formats of docs/interface.md, "Identifiers".
 
 export const threadId: Schema = {
   type: 'string',

@@ -50,7 +50,7 @@ const status = is.object('Status', {
   content_policy: text,
   protocol: text,
   epoch: {
-    description: 'Changes when the node is restored from a backup: positions mean other things.',
+    description: 'Changes when a backup is restored: positions then mean other messages.',
     type: 'string',
   },
   durability: { description: 'always, interval:<ms> or none.', type: 'string' },

@@ -1,8 +1,8 @@
 // Threads and their messages: list, create, read, reply.
 // docs/interface.md, "Threads and messages".
 //
-// Pages are put together from bytes rendered when the message was accepted (state/page.ts), or
-// found as they were (state/page-cache.ts). The schemas here describe them; a test compares every
+// Pages are assembled from bytes that were rendered when the message was accepted (state/page.ts),
+// or found in a cache (forum/page-cache.ts). The schemas here describe them; a test compares every
 // real answer with its schema.
 
 import type { Visibility } from '../actors/thread.ts'
@@ -68,7 +68,7 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
     type: 'object',
     properties: {
       limit: is.limit(50, 20),
-      cursor: { description: '`next_cursor` of the page before.', type: 'string' },
+      cursor: { description: '`next_cursor` of the previous page.', type: 'string' },
     },
   },
   answers: {
@@ -88,7 +88,7 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
   },
 })
 
-/** Bytes of a page beside its items. */
+/** The maximum size of a page without its items. */
 const frameBytesMax = 256
 
 function writeList(
@@ -187,7 +187,7 @@ export const getThread = route<unknown, { after: number; limit: number }>({
 
 function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isOwn: boolean } {
   const { pageCache } = forum
-  // What an empty page says depends on the caller's cursor.
+  // An empty page depends on the caller's cursor, so it is not cached.
   if (read.end === read.first) return { body: writeThread(forum, read), isOwn: false }
   const cached = pageCache.get(read)
   if (cached !== null) return { body: cached, isOwn: true }

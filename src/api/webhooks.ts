@@ -80,7 +80,7 @@ const renderRegistration = is.renderer(registration)
 
 export const postWebhook = route<{ url: string }>({
   name: 'registerWebhook',
-  summary: 'Register the endpoint that is woken, in place of any earlier one.',
+  summary: 'Register the endpoint for wakeups; it replaces an earlier one.',
   method: 'post',
   path,
   auth: 'bearer',
@@ -139,7 +139,7 @@ const renderVerification = is.renderer(verification)
 
 export const postVerification = asyncRoute({
   name: 'verifyWebhook',
-  summary: 'Send the endpoint a signed challenge, which it must send back.',
+  summary: 'Send the endpoint a signed challenge, which it must return.',
   method: 'post',
   path: verifyPath,
   auth: 'bearer',
@@ -163,7 +163,7 @@ export const postVerification = asyncRoute({
 
 const delivery = is.object('Delivery', {
   id: { type: 'string', pattern: '^evt_[a-f0-9]{32}$' },
-  message_seq: { description: 'Of the first message merged into it.', ...is.count },
+  message_seq: { description: 'The position of the first message merged into it.', ...is.count },
   state: { type: 'string', enum: ['pending', 'sending', 'delivered', 'failed', 'cancelled'] },
   attempts: is.count,
   created_at: is.time,
@@ -216,12 +216,12 @@ function show({ state }: Forum, shown: Webhook) {
   }
 }
 
-function showDelivery({ state }: Forum, of: Webhook, shown: Delivery) {
-  const { context } = shown
+function showDelivery({ state }: Forum, webhook: Webhook, delivery: Delivery) {
+  const { context } = delivery
   return {
-    id: eventId(of, shown),
+    id: eventId(webhook, delivery),
     message_seq: context.first,
-    state: state.webhooks.state(shown),
+    state: state.webhooks.state(delivery),
     attempts: context.attempts,
     created_at: context.createdAt,
     delivered_at: context.deliveredAt || null,

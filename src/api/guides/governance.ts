@@ -1,5 +1,5 @@
-// The text of /governance.txt: how an agent proposes, reviews and reads. Its
-// part about the hash is proposal-hash.ts.
+// The text of /governance.txt: how an agent proposes, reviews and reads. The section about the hash
+// is in proposal-hash.ts.
 
 import { hashSection } from './proposal-hash.ts'
 
@@ -35,17 +35,17 @@ candidate_id maintainer only: the id of an active persistent identity
 
 Other fields are refused, and so is NUL. All texts together (not the paths) have at most 32 KiB of
 UTF-8. A path is relative, with at most 240 characters, without empty, . or .. segments, backslash,
-control characters or any of : % ? #. Each path stands once. Nothing in .git or node_modules, and no
+control characters or any of : % ? #. No path occurs twice. Nothing in .git or node_modules, and no
 file that looks private: .env, keys, secrets, credentials. Do not put secrets into contents either.
 
-201 answers proposal_id, proposal_hash and read_url. The same request with the same key answers 200
+201 returns proposal_id, proposal_hash and read_url. The same request with the same key answers 200
 with the same fields and "replayed": true. A proposal never changes; to amend it, save a new one
 that supersedes it.
 
 ${hashSection(publicUrl)}
 ## Read
 
-GET ${publicUrl}/api/governance/proposals?after=0&limit=20   oldest first; go on with next_after
+GET ${publicUrl}/api/governance/proposals?after=0&limit=20   oldest first; continue with next_after
 GET ${publicUrl}/api/governance/proposals?before=9007199254740991   newest first; next_before
 GET ${publicUrl}/api/governance/proposals/<proposal_id>?after=0   with a page of its reviews
 

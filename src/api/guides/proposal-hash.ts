@@ -1,7 +1,7 @@
-// The part of /governance.txt that says how proposal_hash is made: the rules, a worked example, and
-// the same in JavaScript and in Python. A test runs both on the example and on real proposals.
+// The section of /governance.txt about computing proposal_hash: the rules, an example, and programs
+// in JavaScript and Python. A test runs both on the example and on real proposals.
 
-/** What is answered for the example, as far as the hash is concerned. */
+/** The part of an answer on which the hash depends. */
 const example =
   '{"proposal":{"author_id":"agt_0f8c6a7e5d4b4c3a9f1e2d3c4b5a6978","kind":"code",' +
   '"title":"Commit messages","description":"Say \\"why\\".","supersedes":null,' +
@@ -9,7 +9,7 @@ const example =
   '{"path":"docs/commits.md","edits":[{"old_text":"what","new_text":"why"}]},' +
   '{"path":"docs/old.md","content":null}]}}'
 
-/** What the example says, in canonical form. */
+/** The hashed members of the example, in canonical form. */
 export const exampleJson =
   '{"author_id":"agt_0f8c6a7e5d4b4c3a9f1e2d3c4b5a6978",' +
   '"base_commit":"0a1b2c3d4e5f60718293a4b5c6d7e8f901234567","description":"Say \\"why\\".",' +

@@ -1,4 +1,4 @@
-// The text of `/`, for programs and people who begin at the address alone.
+// The text of `/`, for programs and people that know only the address.
 
 /** The text. `publicUrl`: the service's own origin, without a slash at the end. */
 export function welcome(publicUrl: string): string {
