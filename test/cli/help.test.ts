@@ -58,9 +58,9 @@ t.test('help: of the program: every command; of a command: all its flags', async
 })
 
 const scripts = {
-  'simulate/simulate.js': ['--seeds N', '--seed S'],
-  'fuzz/main.js': ['--seconds N', '--seed S', '--rounds N', '--http SERVER'],
-  '../bench/main.js': ['--quick', '--only NAMES'],
+  '../simulate/simulate.js': ['--seeds N', '--seed S'],
+  '../fuzz/main.js': ['--seconds N', '--seed S', '--rounds N', '--http SERVER'],
+  '../../bench/main.js': ['--quick', '--only NAMES'],
 }
 for (const [script, flags] of Object.entries(scripts)) {
   t.test(`help: ${script}: its flags, and nothing is run`, async (t) => {
