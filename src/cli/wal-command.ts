@@ -1,10 +1,11 @@
 // agent-forum wal verify | inspect | export | repair: tools for a log that no process has open. All
 // but repair only read.
 
-import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
+import { describeReport } from '../../wal/tools/inspect.ts'
 import { ConfigError, dataOf, helpFlag, readArgs, suggestion } from '../config/arguments.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
+import { readLog } from './read-log.ts'
 import { exportLog } from './wal-export.ts'
 import { repairLog } from './wal-repair.ts'
 
@@ -60,14 +61,13 @@ export async function runWal(args: string[]): Promise<number> {
 async function check(data: string, counting: boolean): Promise<number> {
   const counts = new Map<string, number>()
   const bar = progressBar('read')
-  const report = await inspectLog(data, {
+  const report = await readLog(data, {
     onRecord(_, row) {
       const { type } = decode(row)
       counts.set(type, (counts.get(type) ?? 0) + 1)
     },
     onProgress: bar.at,
-  })
-  bar.stop()
+  }).finally(bar.stop)
   const { error } = report
   if (error !== null && error.exitCode !== 77) throw error
   const lines = describeReport(report)

@@ -5,13 +5,13 @@
 // What was encrypted stays encrypted; bytes are shown in base64. A file is only made, never written
 // over, and is its owner's alone, for private threads are in it.
 
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { counted } from '../../wal/counted.ts'
 import { codeOf, storageError } from '../../wal/errors.ts'
-import { inspectLog } from '../../wal/tools/inspect.ts'
 import { ConfigError } from '../config/arguments.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
+import { readLog } from './read-log.ts'
 
 const pieceBytes = 256 * 1024
 
@@ -21,7 +21,7 @@ export async function exportLog(data: string, out: string | undefined): Promise<
   const lines = new Lines(output)
   const bar = progressBar('export')
   try {
-    const { error } = await inspectLog(data, {
+    const { error } = await readLog(data, {
       onRecord: (position, row) => lines.add({ position, ...decode(row) }),
       onProgress: bar.at,
     })
@@ -34,7 +34,11 @@ export async function exportLog(data: string, out: string | undefined): Promise<
     else if (out !== undefined) process.stdout.write(`${out}: ${said}\n`)
     return error?.exitCode ?? 0
   } catch (error) {
-    if (!(error instanceof OutputError)) throw error
+    if (!(error instanceof OutputError)) {
+      // A file without a record would stand in the way of the next attempt.
+      if (out !== undefined && lines.count === 0) rmSync(out)
+      throw error
+    }
     // Who reads has seen enough, like `head`.
     if (codeOf(error.cause) === 'EPIPE') return 0
     throw storageError(`write ${out ?? 'to stdout'}`, error.cause)

@@ -13,7 +13,6 @@ import { realDisk } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { lockDirectory } from '../../wal/journal/lock.ts'
 import { checkCheckpoints } from '../../wal/tools/checkpoint-check.ts'
-import { inspectLog } from '../../wal/tools/inspect.ts'
 import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair.ts'
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../config/arguments.ts'
@@ -21,6 +20,7 @@ import { beginEpochAt } from '../node/epoch.ts'
 import { describeLosses, listLosses, salvage, writeSalvage } from '../node/salvage.ts'
 import { writeWhole } from '../node/secret.ts'
 import { progressBar } from './progress-bar.ts'
+import { readLog } from './read-log.ts'
 
 const disk = realDisk
 
@@ -29,7 +29,7 @@ export async function repairLog(data: string, copyTo: string | undefined): Promi
   if (copyTo === undefined) throw new ConfigError('wal repair needs --copy-to DIR2')
   const to = resolve(copyTo)
   if (to === resolve(data)) throw new ConfigError('--copy-to takes another directory than --data')
-  const { error } = await withBar('read', (at) => inspectLog(data, { onProgress: at }))
+  const { error } = await withBar('read', (at) => readLog(data, { onProgress: at }))
   if (error === null)
     return say(`${data} is whole: there is nothing to repair, and nothing was done`)
   if (error.exitCode !== 77) throw error

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -40,6 +41,25 @@ async function runOnce(): Promise<string> {
 
 const contentsOf = (data: string) =>
   Object.fromEntries(readdirSync(data).map((name) => [name, readFileSync(join(data, name), 'hex')]))
+
+t.test('wal: a directory without a log: 64, and nothing is made', async (t) => {
+  const data = dataDirectory(t)
+  mkdirSync(data, { recursive: true })
+  const made = `${data}-made`
+  for (const args of [
+    ['verify'],
+    ['inspect'],
+    ['export'],
+    ['export', '--out', made],
+    ['repair', '--copy-to', made],
+  ]) {
+    const { code, stdout, stderr } = await run(['wal', ...args, '--data', data])
+    t.strictSame([code, stdout], [64, ''], args.join(' '))
+    t.equal(stderr, `agent-forum: there is no log in ${data}\n`)
+  }
+  t.notOk(existsSync(made))
+  t.strictSame(readdirSync(data), [])
+})
 
 t.test('wal export: a whole log: every record by its names, and 0', async (t) => {
   const data = await stoppedNode(t)

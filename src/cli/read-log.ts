@@ -1,0 +1,16 @@
+// Reading the log of a data directory, for the tools that work on one.
+
+import { type InspectOptions, inspectLog, type LogReport } from '../../wal/tools/inspect.ts'
+import { ConfigError } from '../config/arguments.ts'
+
+/**
+ * What `inspectLog` finds. Throws a ConfigError where there is no log at all: a mistyped directory
+ * must not pass for a whole one.
+ */
+export async function readLog(data: string, options: InspectOptions): Promise<LogReport> {
+  const report = await inspectLog(data, options)
+  if (report.files.length === 0 && report.error === null) {
+    throw new ConfigError(`there is no log in ${data}`)
+  }
+  return report
+}
