@@ -1,5 +1,5 @@
-// What a record does to the state. The one way in which it changes: live traffic and the replay of
-// the log go through here.
+// Applies a record to the state. This is the only way in which the state changes: live traffic and
+// the replay of the log both go through here.
 
 import type { State } from '../state/state.ts'
 import { type ForumRecord, kindOf } from './records.ts'

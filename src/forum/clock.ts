@@ -6,17 +6,17 @@
 //
 //   forum time                          ╱  the system clock's again
 //                 jump back ▶ ╷  __----╱
-//                           ╱ ╵--     ╱    it goes on from the last record, more slowly
+//                           ╱ ╵--     ╱    it continues from the last record, more slowly
 //                jump ahead ▲        ╱
 //                      ────╱─ ─ ─ ─ ╱      what the system clock would have said
 //
 // T1. It is never before the last record, in this process or after a restart.
 // T2. Where the system clock is behind, forum time is the last record's time plus 24/25 of the time
-//     elapsed since that record was made: it never stands still, and the system clock catches up.
+//     elapsed since that record was made. It never stands still, and the system clock catches up.
 // T3. A jump during which no record was made leaves no trace.
 //
-// At 24/25 of the speed a window or delay of a day takes an hour longer at most. At a lower speed
-// the system clock would catch up sooner, and callers would wait longer.
+// At 24/25 of the speed, a window or delay of a day takes at most an hour longer. At a lower speed
+// the system clock would catch up sooner, but callers would wait longer.
 
 export interface TimeSources {
   /** The system clock: milliseconds since the epoch. It may be set. */
@@ -25,7 +25,7 @@ export interface TimeSources {
   elapsed(): number
 }
 
-/** Jumps, and differences from the system clock, from which on operators are notified. */
+/** Operators are notified of a jump, or of a lag of the system clock, of at least this much. */
 export const notableMs = 60_000
 
 const slowedSpeed = 24 / 25
@@ -35,18 +35,18 @@ export class ForumClock {
   readonly #onStep: (ms: number) => void
   /** The newest record whose time came from the system clock, and when it was made. */
   #anchor = { time: 0, elapsed: 0 }
-  /** The time of the newest record that was seen. */
+  /** The time of the newest record seen so far. */
   #recorded = 0
-  /** What the last call found. */
+  /** The result of the last call of `now`, and the readings behind it. */
   #last = { time: 0, wall: 0, elapsed: 0 }
 
-  /** `onStep`: by how many milliseconds the system clock was set; back if negative. */
+  /** `onStep` receives the milliseconds by which the system clock was set; negative means back. */
   constructor(sources: TimeSources, onStep: (ms: number) => void = () => {}) {
     this.#sources = sources
     this.#onStep = onStep
   }
 
-  /** The system clock's own time, for what others compare with theirs. */
+  /** The system clock's own time, for values that others compare with their clocks. */
   wall(): number {
     return this.#sources.wall()
   }
@@ -60,7 +60,7 @@ export class ForumClock {
     if (Math.abs(step) >= notableMs && last.wall > 0) this.#onStep(Math.round(step))
     if (recorded !== this.#recorded) {
       this.#recorded = recorded
-      // A record is made at the time that was asked for last; a restart's last one was made before.
+      // A new record has the time that `now` returned last; one from before a restart has not.
       const madeAt = recorded === last.time ? last.elapsed : elapsed
       if (recorded > this.#slowed(madeAt)) this.#anchor = { time: recorded, elapsed: madeAt }
     }
@@ -75,7 +75,7 @@ export class ForumClock {
     return this.now(recorded) - this.#last.wall
   }
 
-  /** What an operator has to be told of the system clock, as sentences. */
+  /** Warnings about the system clock for operators, one sentence each. */
   warnings(recorded: number): string[] {
     const behindMs = this.behindMs(recorded)
     if (behindMs < notableMs) return []
@@ -83,7 +83,7 @@ export class ForumClock {
     return [`clock: ${seconds} s behind the forum's time, which slows down until it has caught up`]
   }
 
-  /** Kept with its fraction: many records may be made in a millisecond. */
+  /** Slowed time, with its fraction: many records may be made within one millisecond. */
   #slowed(elapsed: number): number {
     return this.#anchor.time + (elapsed - this.#anchor.elapsed) * slowedSpeed
   }

@@ -1,10 +1,10 @@
 // Deliveries: reading their receipts, and making attempts. docs/interface.md, "Wakeups" and
-// "Deliveries". delivery/ sends; what it may do to the forum is begin and finish an attempt.
+// "Deliveries". delivery/ sends; it changes the forum only by beginning and finishing attempts.
 //
-// D1. An attempt leaves when the record of its start is durable; that record is newer than every
-//     message it tells of, so a wakeup never tells of what a crash could take back.
-// D2. An attempt that a crash cuts off is made again with the same event id.
-// D3. Access is asked again at each attempt: nobody is woken for what their feed would not show.
+// D1. An attempt is sent only once the record of its start is durable. That record is newer than
+//     every message it announces, so a wakeup never announces a message that a crash could undo.
+// D2. An attempt that a crash interrupts is repeated with the same event id.
+// D3. Access is checked again at each attempt: nobody is woken for what their feed would not show.
 
 import { hash } from 'node:crypto'
 import type { Delivery } from '../state/deliveries-by-age.ts'
@@ -15,15 +15,15 @@ import { secretOf } from './webhooks.ts'
 import { admitOwn, commit } from './write.ts'
 
 const minuteMs = 60_000
-/** After the first attempt, the second … the last one is the sixth. */
+/** The delays after the first attempt, the second and so on; the sixth attempt is the last. */
 export const retryDelaysMs = [1, 5, 15, 60, 360].map((minutes) => minutes * minuteMs)
-/** A delay is up to this much longer, so that what failed together is not tried together. */
+/** A delay is longer by up to this fraction, so that attempts that failed together spread out. */
 const jitterMax = 0.2
 const giveUpAfterMs = 2 * 24 * 60 * minuteMs
 
 export interface DeliveriesRead {
   caller: number
-  /** Deliveries whose first message has a greater seq. */
+  /** Returns deliveries whose first message has a greater seq. */
   after: number
   limit: number
 }
@@ -50,15 +50,15 @@ export function readDeliveries({ state }: Forum, read: DeliveriesRead): Delivery
 }
 
 /**
- * A delivery's id, `evt_…`. It names what the delivery tells of: the same attempt made again has
- * the same id, and a receiver that drops repeated ids does not drop what was merged in since.
+ * A delivery's id, `evt_…`, derived from the messages it announces: a repeated attempt has the same
+ * id, and merging a message changes it, so that receivers which drop repeated ids do not miss it.
  */
 export function eventId(webhook: Webhook, { context }: Delivery): string {
   const subject = `${webhook.id}:${context.first}:${context.through}`
   return `evt_${hash('sha256', subject, 'hex').slice(0, 32)}`
 }
 
-/** One attempt: what to send, once `position` is durable. */
+/** One attempt, which may be sent once `position` is durable. */
 export interface Attempt extends Positioned {
   webhook: number
   first: number
@@ -69,20 +69,20 @@ export interface Attempt extends Positioned {
   body: string
 }
 
-/** A webhook that is due to be tried now, or undefined; `begin` it next. */
+/** Takes a webhook that is due now, for `beginAttempt`; undefined when none is. */
 export function takeDue(forum: Forum): { webhook: number; endpoint: string } | undefined {
   const webhook = forum.dueWebhooks.take(timeOf(forum))
   return webhook && { webhook: webhook.number, endpoint: webhook.endpoint }
 }
 
-/** When the next webhook is due. */
+/** When the next webhook is due, in milliseconds since the epoch; Infinity when none is. */
 export function nextDueAt({ dueWebhooks }: Forum): number {
   return dueWebhooks.nextAt
 }
 
 /**
- * Begins an attempt for a webhook that was due. Null: there is nothing to send any more. `later`:
- * nothing can be written now; ask again.
+ * Begins an attempt for a webhook that was due. Returns null when there is nothing left to send,
+ * and `later` when the log accepts no records now: call it again.
  */
 export function beginAttempt(
   forum: Forum,
@@ -102,13 +102,13 @@ export function beginAttempt(
     forum.dueWebhooks.plan(webhook!) // it was tried since it was found due
     return null
   }
-  const of = { at, webhook: number, first }
+  const attempt = { at, webhook: number, first }
   if (!hasNews(forum, webhook!.owner, delivery, at)) {
     const cancelled = { outcome: 'cancelled', status: 0, error: '', nextAttemptAt: 0 } as const
-    commit(forum, permit, { type: 'delivery.finished', ...of, ...cancelled })
+    commit(forum, permit, { type: 'delivery.finished', ...attempt, ...cancelled })
     return null
   }
-  const position = commit(forum, permit, { type: 'delivery.started', ...of })
+  const position = commit(forum, permit, { type: 'delivery.started', ...attempt })
   const id = eventId(webhook!, delivery)
   const body = JSON.stringify({
     type: 'notifications.available',
@@ -131,20 +131,20 @@ export function beginAttempt(
   }
 }
 
-/** Whether the identity would find something in its feed of what the delivery tells of. */
+/** Whether the owner's feed would show a message that the delivery announces. */
 function hasNews(forum: Forum, owner: number, { context }: Delivery, at: number): boolean {
   if (!forum.state.identities.mayAct(owner, at)) return false
   const { messages } = readFeed(forum, { caller: owner, after: context.first - 1, limit: 1 })
   return messages.length > 0 && forum.state.messages.seq(messages[0]) <= context.through
 }
 
-/** How an attempt went: the status of the receiver's answer or 0, and an error code or null. */
+/** The outcome of an attempt: the HTTP status of the response or 0, and an error code or null. */
 export interface AttemptResult {
   status: number
   error: string | null
 }
 
-/** Records how an attempt went. False: nothing can be written now; ask again. */
+/** Records an attempt's outcome. False when the log accepts no records now: call it again. */
 export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptResult): boolean {
   const webhook = forum.state.webhooks.get(attempt.webhook)
   if (webhook === undefined) return true // replaced or removed meanwhile, its receipts with it
@@ -152,9 +152,9 @@ export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptRes
   if (isRejection(permit)) return false
   const { at } = permit
   const { status, error } = result
-  const of = { at, webhook: attempt.webhook, first: attempt.first, status, error: error ?? '' }
+  const fields = { at, webhook: attempt.webhook, first: attempt.first, status, error: error ?? '' }
   if (error === null) {
-    const delivered = { ...of, outcome: 'delivered', nextAttemptAt: 0 } as const
+    const delivered = { ...fields, outcome: 'delivered', nextAttemptAt: 0 } as const
     commit(forum, permit, { type: 'delivery.finished', ...delivered })
     return true
   }
@@ -164,13 +164,13 @@ export function finishAttempt(forum: Forum, attempt: Attempt, result: AttemptRes
     forum,
     permit,
     nextAttemptAt <= createdAt + giveUpAfterMs
-      ? { type: 'delivery.finished', ...of, outcome: 'retried', nextAttemptAt }
-      : { type: 'delivery.finished', ...of, outcome: 'failed', nextAttemptAt: 0 },
+      ? { type: 'delivery.finished', ...fields, outcome: 'retried', nextAttemptAt }
+      : { type: 'delivery.finished', ...fields, outcome: 'failed', nextAttemptAt: 0 },
   )
   return true
 }
 
-/** Milliseconds until the next attempt after `attempts` of them; Infinity after the last one. */
+/** Milliseconds until the next attempt, after `attempts` attempts; Infinity after the last. */
 function retryDelayMs({ stamps }: Forum, attempts: number): number {
   if (attempts > retryDelaysMs.length) return Number.POSITIVE_INFINITY
   const chance = stamps.bytes(4).readUInt32LE() / 2 ** 32

@@ -1,10 +1,10 @@
-// Who is due when: a binary heap of items by time that knows where each item stands, so an item is
-// in it at most once and leaves from any place.
+// A priority queue of items by due time: a binary heap that knows the index of each item, so that
+// an item is in it at most once and can be removed from any place.
 //
-//   #items   [ earliest, …, … ]        the children of i are 2i + 1 and 2i + 2
-//   #places  item ──▶ its index
+//   #entries  [ earliest, …, … ]       the children of i are 2i + 1 and 2i + 2
+//   #places   item ──▶ its index
 //
-// Q1. No item is due before the first one.
+// Q1. No item is due earlier than the first one.
 
 interface Entry<T> {
   item: T
@@ -24,7 +24,7 @@ export class DueQueue<T> {
     return this.#entries.length === 0 ? Number.POSITIVE_INFINITY : this.#entries[0].at
   }
 
-  /** Puts an item in, or moves it to another time. */
+  /** Adds an item, or moves it to another time. */
   set(item: T, at: number): void {
     const place = this.#places.get(item) ?? this.#entries.length
     this.#rise(place, { item, at })
@@ -41,7 +41,7 @@ export class DueQueue<T> {
     this.#sink(this.#places.get(last.item)!, last)
   }
 
-  /** Takes out the first item that is due at this time, or returns undefined. */
+  /** Removes and returns the first item if it is due at this time; otherwise undefined. */
   take(at: number): T | undefined {
     if (this.nextAt > at) return undefined
     const { item } = this.#entries[0]

@@ -1,9 +1,9 @@
-// Which webhooks are to be sent to, and when. Not state: it follows from the deliveries, and is
-// made again at each start.
+// Which webhooks have a delivery to attempt, and when. This is not state: it is derived from the
+// deliveries, and rebuilt at each start.
 //
-// D1. A webhook is here while one of its deliveries waits and none is being sent, until the
-//     scheduler takes it out to try.
-// D2. An attempt that a crash cut off is due at once.
+// D1. A webhook is queued while one of its deliveries is pending and none is being sent, until the
+//     scheduler takes it for an attempt.
+// D2. An attempt that a crash interrupted is due at once.
 
 import type { Webhook } from '../state/webhook.ts'
 import type { Webhooks } from '../state/webhooks.ts'
@@ -13,7 +13,7 @@ export class DueWebhooks {
   readonly #webhooks: Webhooks
   readonly #queue = new DueQueue<Webhook>()
 
-  /** Follows these webhooks from now on. */
+  /** Tracks these webhooks from now on. */
   constructor(webhooks: Webhooks) {
     this.#webhooks = webhooks
     webhooks.onDeliveries = (webhook) => this.plan(webhook)
@@ -27,17 +27,17 @@ export class DueWebhooks {
     return this.#queue.size
   }
 
-  /** When the first one is due; Infinity: none is. */
+  /** When the first webhook is due; Infinity when none is. */
   get nextAt(): number {
     return this.#queue.nextAt
   }
 
-  /** Takes out the first one that is due at this time, or returns undefined. */
+  /** Removes and returns the first webhook if it is due at this time; otherwise undefined. */
   take(at: number): Webhook | undefined {
     return this.#queue.take(at)
   }
 
-  /** Puts the webhook where it belongs. One that is gone, or being sent to, is not here. */
+  /** Queues the webhook by its next delivery, or removes it where D1 does not hold. */
   plan(webhook: Webhook): void {
     const isThere = this.#webhooks.get(webhook.number) === webhook
     const next = isThere ? this.#webhooks.next(webhook) : undefined

@@ -1,5 +1,5 @@
-// The forum: the state, the log it is a fold of, and where its time and ids come from. Commands and
-// queries are functions of it, a file per resource.
+// The forum: the state, the log that the state is a fold of, and the sources of time and ids.
+// Commands and queries are functions that take a forum; each resource has a file.
 
 import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
@@ -8,32 +8,32 @@ import { DueWebhooks } from './due-webhooks.ts'
 import { PageCache } from './page-cache.ts'
 import type { Stamps } from './stamp.ts'
 
-/** What a forum is made of. */
+/** The parts that a forum is assembled from. */
 export interface ForumParts {
   state: State
   journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable'>
   stamps: Stamps
-  /** Seals the signing secrets of webhooks. */
+  /** Encrypts the signing secrets of webhooks. */
   webhookKey: Buffer
   /** Signs publishing tickets. */
   ticketKey: Buffer
   /** Hashes callers' addresses. */
   addressKey: Buffer
-  /** The last position that the node was restored with; nothing: it never was (epoch.ts). */
+  /** The last position that the node was restored with (epoch.ts); null: it never was restored. */
   epochBegin?: number | null
-  /** What the log does not know of: whether there is room for more. */
+  /** Rejects writes for reasons that the log does not know, such as a lack of memory. */
   admission?: Admission
 }
 
-/** A forum, with what follows from its state and is never saved. */
+/** A forum, with everything that is derived from its state and never saved. */
 export interface Forum extends ForumParts {
-  /** Where answers are put together. */
+  /** Where answers are assembled. */
   page: Page
   pageCache: PageCache
   dueWebhooks: DueWebhooks
 }
 
-/** The forum on a state that has been recovered. */
+/** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
   const { arena, webhooks } = parts.state
   const dueWebhooks = new DueWebhooks(webhooks)
@@ -41,11 +41,11 @@ export function makeForum(parts: ForumParts): Forum {
 }
 
 export interface Admission {
-  /** Why no caller's write is let in now, or null. */
+  /** Why no caller's write is admitted now, or null. */
   refusal(): Rejection | null
 }
 
-/** Everything a command or query can refuse with; api/errors.ts has the status and the sentence. */
+/** The codes of all rejections; api/errors.ts has the HTTP status and the sentence of each. */
 export type RejectionCode =
   | 'invalid_token'
   | 'invalid_field'
@@ -72,17 +72,17 @@ export type RejectionCode =
   | 'storage_failed'
   | 'overloaded'
 
-/** A lawful no. One that tells of a record carries its position, and waits like any answer. */
+/** Rejects a command or query. If it reveals a record, its answer waits for `position`, as any. */
 export interface Rejection {
   rejected: RejectionCode
   position?: number
   /** A sentence for the caller, instead of the code's general one. */
   detail?: string
-  /** Seconds after which asking again makes sense. */
+  /** Seconds after which a retry can succeed. */
   retryAfter?: number
 }
 
-/** What a command or query gives: its answer may leave when `position` is durable. */
+/** The result of a command or query; its answer may be sent once `position` is durable. */
 export interface Positioned {
   position: number
 }
@@ -91,14 +91,14 @@ export function isRejection(outcome: object): outcome is Rejection {
   return 'rejected' in outcome
 }
 
-/** Forum time, which is also the time of a record made now; never before the last record. */
+/** Forum time, in milliseconds since the epoch: that of a record made now (clock.ts). */
 export function timeOf({ state, stamps }: Forum): number {
   return stamps.clock.now(state.now)
 }
 
 /**
- * Where a page after this cursor begins. A cursor from beyond the end is of what a restore left
- * out: its reader has seen nothing that came after the restore.
+ * Where a page after this cursor begins. A cursor beyond the end of the log dates from before a
+ * restore that lost its position: its reader has seen nothing that was written after the restore.
  */
 export function pageStart({ state, epochBegin = null }: Forum, after: number): number {
   return epochBegin !== null && after > state.position ? epochBegin : after

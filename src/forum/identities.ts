@@ -1,10 +1,10 @@
-// Identities: anyone may create one, and proves it with a token that is shown once.
+// Identities: anyone may create one, and authenticates with a token that is shown only once.
 // docs/interface.md, "Identities".
 
 import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
-import { refuseEnded } from './expiry.ts'
+import { rejectExpired } from './expiry.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { admit, admitOwn, commit } from './write.ts'
 
@@ -51,28 +51,28 @@ export function identify({ state }: Forum, tokenDigest: string): number {
   return state.identities.findByToken(tokenDigest)
 }
 
-/** Whether it is somebody, who has not expired. */
+/** Whether this is an identity, not `nobody`, and can act now. */
 export function mayAct(forum: Forum, identity: number): boolean {
   return identity !== nobody && forum.state.identities.mayAct(identity, timeOf(forum))
 }
 
-/** The SHA-256 of a token, in hex: the only form in which it is kept. */
+/** The SHA-256 of a token, in hex: the only form in which a token is kept. */
 export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
-/** Says no to an identity that has expired. */
-export function refuseExpired(forum: Forum, identity: number): Rejection {
+/** Rejects the token of an identity that has expired. */
+export function rejectExpiredToken(forum: Forum, identity: number): Rejection {
   const { expiresAt } = forum.state.identities.actors.columns
-  return refuseEnded(forum, 'invalid_token', expiresAt.get(identity))
+  return rejectExpired(forum, 'invalid_token', expiresAt.get(identity))
 }
 
-/** So many identities are looked at in one turn. */
+/** How many identities `expireGuests` examines per event-loop iteration. */
 export const guestsAtOnce = 2_000
 
 /**
- * Records which guests have expired; a timer calls it. Guests live equally long, so they expire in
- * the order of their creation, and one record does for many. True: there are more.
+ * Records which guests have expired; a timer calls it. All guests have the same lifetime, so they
+ * expire in the order of their creation, and one record covers many. True when there may be more.
  */
 export function expireGuests(forum: Forum): boolean {
   const { state } = forum

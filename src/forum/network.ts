@@ -1,11 +1,11 @@
-// Whose events a rate limit per address counts together.
+// Which callers' addresses a rate limit per address counts as one.
 
 const prefixGroups = 4
 
 /**
- * The network that a caller's address counts as: an IPv4 address itself, or the /64 of an IPv6
- * address, because one customer of a provider usually has all of it. The address is in its short
- * form.
+ * The network that a caller's address counts as: an IPv4 address itself, or the /64 prefix of an
+ * IPv6 address, because a provider usually assigns a whole /64 to one customer. `address` is in its
+ * shortened form (RFC 5952).
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address

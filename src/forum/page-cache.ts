@@ -1,20 +1,20 @@
-// Pages of threads that many callers read while nothing is added: put together once. A page of 50
-// messages costs more to assemble, from 50 places in memory, than all else that answering it takes.
+// Caches pages of threads that many callers read while nothing is added to them. To assemble a page
+// of 50 messages, from 50 places in memory, costs more than the rest of answering the request.
 //
-// P1. The key says all that the bytes depend on: messages never change, and whatever else a page
-//     shows of its thread changes with the thread's position. Nothing has to be forgotten. An empty
-//     page also shows its caller's cursor, so it is never added.
-// P2. A page is cached when it is asked for again, so what is read once costs no memory.
-// P3. Two generations, each of at most `bytesMax`: what was read lately stays.
+// P1. The key contains everything that the bytes depend on: messages never change, and whatever
+//     else a page shows of its thread changes with the thread's position. So no entry is ever
+//     invalidated. An empty page also shows its caller's cursor, so it is never cached.
+// P2. A page is cached on its second request, so a page that is read only once costs no memory.
+// P3. There are two generations of at most `bytesMax` each: recently read pages stay.
 
 import assert from 'node:assert/strict'
 
 export interface PageKey {
   thread: number
-  /** The messages with index `first` up to `end` of the thread. */
+  /** The thread's messages from index `first` up to, but not including, `end`. */
   first: number
   end: number
-  /** The thread's. */
+  /** The position of the thread's last change. */
   position: number
 }
 
@@ -23,26 +23,26 @@ interface Cached extends PageKey {
 }
 
 const bytesMaxDefault = 32 << 20
-/** What a cached page holds beside its bytes, about. */
+/** Approximate memory of a cached page beside its bytes. */
 const overheadBytes = 256
-/** How many pages are remembered as asked for once; a power of two. */
-const askedCount = 8192
+/** How many pages are remembered as requested once; a power of two. */
+const requestedCount = 8192
 const messagesPerThread = 2 ** 26
 
 export class PageCache {
   readonly #bytesMax: number
   #current = new Map<number, Cached>()
   #before = new Map<number, Cached>()
-  /** Of `#current`. */
+  /** The cost of all pages in `#current`. */
   #bytes = 0
-  /** By a hash of its name, where a page ended and its position when it was asked for last. */
-  readonly #asked = new Float64Array(askedCount)
+  /** By a hash of a page's name: its `position` and `end` at the last request. */
+  readonly #requested = new Float64Array(requestedCount)
 
   constructor(bytesMax = bytesMaxDefault) {
     this.#bytesMax = bytesMax
   }
 
-  /** The page's bytes, which stay as they are, or null. */
+  /** The page's bytes, which never change, or null. */
   get(key: PageKey): Uint8Array | null {
     const name = nameOf(key)
     const current = this.#current.get(name)
@@ -53,22 +53,22 @@ export class PageCache {
     return before.bytes
   }
 
-  /** Caches a copy of a page that `get` did not find, if it is added again; the copy, or null. */
+  /** Caches a page that `get` did not find, if it is added the second time; the copy, or null. */
   add(key: PageKey, page: Uint8Array): Uint8Array | null {
     const { thread, first, end, position } = key
     assert(end > first, 'P1: an empty page is not cached')
-    const slot = (Math.imul(thread, 0x9e3779b1) ^ first) & (askedCount - 1)
+    const slot = (Math.imul(thread, 0x9e3779b1) ^ first) & (requestedCount - 1)
     const mark = position * 2 ** 8 + (end & 0xff)
-    if (this.#asked[slot] !== mark) {
-      this.#asked[slot] = mark
+    if (this.#requested[slot] !== mark) {
+      this.#requested[slot] = mark
       return null
     }
-    const bytes = new Uint8Array(page) // a copy by Buffer would hold the pool that it lies in
+    const bytes = new Uint8Array(page) // a Buffer would keep the whole pool that it lies in alive
     this.#put(nameOf(key), { thread, first, end, position, bytes })
     return bytes
   }
 
-  /** Forgets all pages. */
+  /** Removes all pages. */
   clear(): void {
     this.#before = this.#current = new Map()
     this.#bytes = 0
@@ -91,7 +91,7 @@ function costOf({ bytes }: Cached): number {
   return bytes.length + overheadBytes
 }
 
-/** Pages that share a name displace each other, and are told apart by `isSame`. */
+/** Pages that share a name displace each other, and are distinguished by `isSame`. */
 function nameOf({ thread, first }: PageKey): number {
   return thread * messagesPerThread + first
 }

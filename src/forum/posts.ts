@@ -31,7 +31,7 @@ export interface NewReply {
   address: string
 }
 
-/** What was published, by the number of its message. */
+/** The result of publishing: the number of the message. */
 export interface Publication extends Positioned {
   message: number
   replayed: boolean
@@ -41,7 +41,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
   const { state, stamps } = forum
   const { caller, title, content, visibility, key } = command
 
-  // The receipt comes first: a replay is right even when a participant has expired since.
+  // The receipt is checked first: a replay succeeds even if a participant has expired since.
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) return replayOf(forum, receipt, isSameThread(forum, receipt, command))
 
@@ -109,8 +109,8 @@ function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publicati
     : { rejected: 'idempotency_conflict', position }
 }
 
-// Whether a key is used again for the same payload is asked of what was published: it never
-// changes, so nothing has to be kept or hashed for the question.
+// Whether a key is reused with the same payload is decided by comparing it with what was published:
+// that never changes, so no copy or hash of the payload has to be kept.
 
 function isSameReply(
   { state }: Forum,
@@ -127,12 +127,12 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
   return isThread(state, state.receipts.subject(receipt), command)
 }
 
-/** Whether the message is a reply to this thread, and says this. */
+/** Whether the message is in this thread and has this content. */
 export function isReply(state: State, message: number, thread: number, content: string): boolean {
   return state.messages.thread(message) === thread && hasContent(state, message, content)
 }
 
-/** Whether the message began a thread like this. */
+/** Whether the message, and the thread it began, are as this command would create them. */
 export function isThread(
   state: State,
   message: number,

@@ -1,10 +1,10 @@
-// The hash that names one version of a proposal: reviews are bound to it.
+// The hash that identifies one version of a proposal. Each review names the hash it is about.
 
 import { hash } from 'node:crypto'
 import { canonicalize } from 'json-canonicalize'
 import type { ProposalText } from '../state/proposals.ts'
 
-/** SHA-256, in hex, of the canonical JSON (RFC 8785) of what the proposal says. */
+/** The SHA-256, in hex, of the proposal's text as canonical JSON (RFC 8785). */
 export function proposalHash(text: ProposalText): string {
   return hash('sha256', canonicalize(text), 'hex')
 }

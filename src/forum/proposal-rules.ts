@@ -1,10 +1,10 @@
-// What the texts and paths of a proposal may be, beyond their shape: a schema has checked that.
+// Rules for the texts and paths of a proposal that a schema cannot express.
 // docs/interface.md, "Proposals".
 
 import type { ProposalFile } from '../state/proposals.ts'
 import type { Rejection } from './forum.ts'
 
-/** Of all texts of a proposal together, in UTF-8. */
+/** The most bytes of all texts of a proposal together, in UTF-8. */
 export const textBytesMax = 32 * 1024
 
 export interface ProposalTexts {
@@ -13,21 +13,21 @@ export interface ProposalTexts {
   files?: readonly ProposalFile[]
 }
 
-/** The first rule that is broken, in the order in which a caller hears them, or null. */
-export function refuseTexts({ title, description, files = [] }: ProposalTexts): Rejection | null {
+/** The rejection for the first rule that is violated, or null; the interface fixes their order. */
+export function rejectTexts({ title, description, files = [] }: ProposalTexts): Rejection | null {
   const paths = files.map(({ path }) => path)
   if (!paths.every(isPathAllowed)) return { rejected: 'invalid_path' }
   if (new Set(paths).size < paths.length) return { rejected: 'duplicate_path' }
 
   const texts = [title, description, ...files.flatMap(textsOf)]
-  const objection = refuseNul(texts)
-  if (objection !== null) return objection
+  const rejection = rejectNul(texts)
+  if (rejection !== null) return rejection
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   return bytes > textBytesMax ? { rejected: 'too_large' } : null
 }
 
-/** Too many programs end a text at its first NUL. */
-export function refuseNul(texts: readonly string[]): Rejection | null {
+/** Rejects texts with a NUL, at which many programs would truncate them; null: there is none. */
+export function rejectNul(texts: readonly string[]): Rejection | null {
   if (!texts.some((text) => text.includes('\0'))) return null
   return { rejected: 'invalid_field', detail: 'No text may contain NUL (U+0000).' }
 }
@@ -37,7 +37,7 @@ function textsOf(file: ProposalFile): string[] {
   return file.content === null ? [] : [file.content]
 }
 
-/** Whether a path names a file of the project, on any system, and none that must stay private. */
+/** Whether a path names a file inside the project, on any system, and no private one. */
 export function isPathAllowed(path: string): boolean {
   return !forbidden.test(path) && path.split('/').every(isSegmentAllowed)
 }
@@ -46,12 +46,12 @@ const forbidden = /[\\\p{Cc}:%?#]/u
 
 function isSegmentAllowed(segment: string): boolean {
   if (segment === '' || segment === '.' || segment === '..') return false
-  // Some systems know no upper case, and drop what ends a name here.
+  // Some file systems ignore case, and strip trailing dots and spaces from a name.
   const name = segment.toLowerCase().replace(/[. ]+$/, '')
   return !isPrivate.some((pattern) => pattern.test(name))
 }
 
-/** Names of files and directories, in lower case. */
+/** Names of private files and directories, in lower case. */
 const isPrivate = [
   /^(?:\.git|node_modules)$/,
   /^\.env(?:rc)?(?:\..*)?$/,

@@ -1,15 +1,15 @@
-// Proposals: saved once, listed and read by anyone. docs/interface.md, "Proposals".
-// Nothing here executes one.
+// Proposals: saved once, then listed and read by anyone, never executed.
+// docs/interface.md, "Proposals".
 
 import { partition } from '../state/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { proposalHash } from './proposal-hash.ts'
-import { refuseTexts } from './proposal-rules.ts'
+import { rejectTexts } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
 
-/** What a caller asks to save: the fields of its kind and no others. */
+/** The proposal that a caller submits: the fields of its kind and no others. */
 export type ProposalRequest = KindFields & {
   title: string
   description: string
@@ -25,7 +25,7 @@ export interface NewProposal {
   key: string
 }
 
-/** What was saved, by the number of the proposal. */
+/** The result of saving: the number of the proposal. */
 export interface SavedProposal extends Positioned {
   proposal: number
   replayed: boolean
@@ -34,7 +34,7 @@ export interface SavedProposal extends Positioned {
 export function saveProposal(forum: Forum, command: NewProposal): SavedProposal | Rejection {
   const { state, stamps } = forum
   const { caller, request, key } = command
-  const refused = refuseTexts(request)
+  const refused = rejectTexts(request)
   if (refused !== null) return refused
   const text = textOf(state.identities.id(caller), request)
   const hash = proposalHash(text)
@@ -42,8 +42,8 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) return replayOf(forum, receipt, hash)
 
-  const objection = refuseReferences(forum, request)
-  if (objection !== null) return objection
+  const rejection = rejectReferences(forum, request)
+  if (rejection !== null) return rejection
   const permit = admit(forum, 'governance', command)
   if (isRejection(permit)) return permit
   const { at, client } = permit
@@ -52,28 +52,28 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   return { position, proposal: state.proposals.count - 1, replayed: false }
 }
 
-/** The request as it is saved and hashed: whole, files in order, by whom. */
+/** The request in the form that is saved and hashed: with its author, and its files sorted. */
 function textOf(author: string, request: ProposalRequest): ProposalText {
   const { title, description, supersedes = null } = request
-  const said = { author_id: author, title, description, supersedes }
+  const common = { author_id: author, title, description, supersedes }
   switch (request.kind) {
     case 'code': {
       const { kind, base_commit, files } = request
-      return { ...said, kind, base_commit, files: files.toSorted(byPath) }
+      return { ...common, kind, base_commit, files: files.toSorted(byPath) }
     }
     case 'policy':
-      return { ...said, kind: request.kind }
+      return { ...common, kind: request.kind }
     case 'maintainer':
-      return { ...said, kind: request.kind, candidate_id: request.candidate_id }
+      return { ...common, kind: request.kind, candidate_id: request.candidate_id }
   }
 }
 
-/** By UTF-16 code units; no two paths are equal. */
+/** Orders by UTF-16 code units; no two paths are equal. */
 function byPath(a: ProposalFile, b: ProposalFile): number {
   return a.path < b.path ? -1 : 1
 }
 
-/** The hash covers all that a caller can say, so the same hash is the same request. */
+/** The hash covers the whole request, so equal hashes mean the same request. */
 function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposal | Rejection {
   const position = usedAt(state, receipt)
   const proposal = state.receipts.subject(receipt)
@@ -84,8 +84,8 @@ function replayOf({ state }: Forum, receipt: number, hash: string): SavedProposa
     : { rejected: 'idempotency_conflict', position }
 }
 
-/** Why what the request refers to will not do, or null. */
-function refuseReferences(forum: Forum, request: ProposalRequest): Rejection | null {
+/** Rejects references to proposals or identities that are missing or unsuitable; null: none. */
+function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | null {
   const { state } = forum
   if (request.supersedes !== undefined) {
     const earlier = state.proposals.find(request.supersedes)
@@ -102,16 +102,16 @@ function refuseReferences(forum: Forum, request: ProposalRequest): Rejection | n
 }
 
 export interface ProposalListRead {
-  /** Where to go on: after this seq, oldest first, or before it, newest first. */
+  /** The cursor: proposals after this seq, oldest first, or before it, newest first. */
   from: number
   direction: 'after' | 'before'
   limit: number
 }
 
 export interface ProposalList extends Positioned {
-  /** In the order asked for. */
+  /** In the requested order. */
   proposals: number[]
-  /** Where the next page goes on. */
+  /** The cursor of the next page. */
   next: number
   hasMore: boolean
 }
@@ -129,7 +129,7 @@ export function listProposals({ state }: Forum, read: ProposalListRead): Proposa
   const proposals = Array.from({ length: end - first }, (_, i) => first + i)
   if (!isUp) proposals.reverse()
   const last = proposals.at(-1)
-  // `hasMore` tells of one proposal more than is shown.
+  // `hasMore` reveals one more proposal than is shown.
   const newest = isUp && end < count ? end : end - 1
   return {
     position: newest >= first ? state.proposals.seq(newest) : 0,
@@ -141,7 +141,7 @@ export function listProposals({ state }: Forum, read: ProposalListRead): Proposa
 
 export interface ProposalRead {
   proposalId: string
-  /** Reviews with a greater seq. */
+  /** Returns reviews with a greater seq. */
   after: number
   limit: number
 }

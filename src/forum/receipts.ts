@@ -1,4 +1,4 @@
-// What the receipt of an idempotency key tells about the record that the key was used for.
+// Finds the record that an idempotency key was used for by its receipt.
 
 import type { Operation } from '../state/receipts.ts'
 import type { State } from '../state/state.ts'
@@ -6,7 +6,7 @@ import type { State } from '../state/state.ts'
 const positionOf: Record<Operation, (state: State, subject: number) => number> = {
   thread: ({ messages }, message) => messages.seq(message),
   reply: ({ messages }, message) => messages.seq(message),
-  // A webhook may be gone; its registration is not newer than the newest record.
+  // The webhook may have been removed; no registration is newer than the newest record.
   webhook: ({ position }) => position,
   proposal: ({ proposals }, proposal) => proposals.seq(proposal),
   review: ({ reviews }, review) => reviews.seq(review),

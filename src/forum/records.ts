@@ -1,4 +1,4 @@
-// All kinds of records, and their form in the log: a msgpack array [code, version, at, ...fields].
+// All kinds of records, and their format in the log: the array [code, version, at, ...fields].
 //
 // `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
 // creates, counted from 0.
@@ -28,16 +28,16 @@ export type RecordType = keyof Kinds
 export type RecordOf<T extends RecordType> = Kinds[T] extends RecordKind<infer R> ? R : never
 export type ForumRecord = { [T in RecordType]: RecordOf<T> }[RecordType]
 
-// A look-up by a record's own type gives the kind of that very record.
+// TypeScript cannot express that a record's own type selects the kind of that very record.
 export const kindOf = kinds as unknown as Record<RecordType, RecordKind<ForumRecord>>
 
-/** Code, version and time stand before a record's fields. */
+/** A record's fields follow its code, version and time. */
 const headLength = 3
 
 const typeByCode = new Map<number, RecordType>()
 for (const type of Object.keys(kinds) as RecordType[]) typeByCode.set(kindOf[type].code, type)
 
-/** The record as it goes into the log. */
+/** Encodes a record for the log. */
 export function encode(record: ForumRecord): unknown[] {
   const { code, version, fields } = kindOf[record.type]
   const row: unknown[] = [code, version, record.at]
@@ -52,7 +52,7 @@ export class NewerRecord extends JournalError {
   }
 }
 
-/** The record that `encode` made into `row`. */
+/** Decodes a row that this version or an older one encoded. Throws `NewerRecord`. */
 export function decode(row: unknown): ForumRecord {
   const values = row as unknown[]
   const [code, version, at] = values as [number, number, number]

@@ -1,10 +1,10 @@
-// Reviews: what anyone says about one exact version of a proposal. They advise, and do nothing.
+// Reviews: anyone's opinion on one exact version of a proposal. They are advisory only.
 // docs/interface.md, "Reviews".
 
 import type { Decision } from '../actors/proposal.ts'
 import type { ReviewText } from '../state/reviews.ts'
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
-import { refuseNul } from './proposal-rules.ts'
+import { rejectNul } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
 
@@ -14,14 +14,14 @@ export interface NewReview {
   address: string
   /** `gov_…` */
   proposalId: string
-  /** Of the version that was reviewed. */
+  /** The hash of the version that was reviewed. */
   proposalHash: string
   decision: Decision
   text: string
   key: string
 }
 
-/** What was saved, by the number of the review. */
+/** The result of saving: the number of the review. */
 export interface SavedReview extends Positioned {
   review: number
   replayed: boolean
@@ -30,7 +30,7 @@ export interface SavedReview extends Positioned {
 export function saveReview(forum: Forum, command: NewReview): SavedReview | Rejection {
   const { state, stamps } = forum
   const { caller, proposalHash, decision, key } = command
-  const refused = refuseNul([command.text])
+  const refused = rejectNul([command.text])
   if (refused !== null) return refused
   const text = {
     proposal_id: command.proposalId,
@@ -44,13 +44,13 @@ export function saveReview(forum: Forum, command: NewReview): SavedReview | Reje
 
   const proposal = state.proposals.find(command.proposalId)
   if (proposal === -1) return { rejected: 'not_found' }
-  const told = state.proposals.seq(proposal)
+  const proposalPosition = state.proposals.seq(proposal)
   const reviewed = { type: 'reviewed', by: caller, decision, position: 0 } as const
   if (!state.proposals.actors.may(proposal, reviewed)) {
-    return { rejected: 'candidate_only', position: told }
+    return { rejected: 'candidate_only', position: proposalPosition }
   }
   if (state.proposals.hash(proposal) !== proposalHash) {
-    return { rejected: 'proposal_hash_mismatch', position: told }
+    return { rejected: 'proposal_hash_mismatch', position: proposalPosition }
   }
   const permit = admit(forum, 'governance', command)
   if (isRejection(permit)) return permit
@@ -63,7 +63,8 @@ export function saveReview(forum: Forum, command: NewReview): SavedReview | Reje
 function replayOf({ state }: Forum, receipt: number, text: ReviewText): SavedReview | Rejection {
   const position = usedAt(state, receipt)
   const review = state.receipts.subject(receipt)
-  const isSame = state.receipts.operation(receipt) === 'review' && state.reviews.says(review, text)
+  const isSame =
+    state.receipts.operation(receipt) === 'review' && state.reviews.hasText(review, text)
   return isSame
     ? { position, review, replayed: true }
     : { rejected: 'idempotency_conflict', position }

@@ -1,17 +1,17 @@
-// Time and chance enter here and nowhere else. What a record needs of them is in the record, so a
-// replay of the log needs neither.
+// Time and randomness enter the forum here and nowhere else. A record contains every time and
+// random value that its effect depends on, so a replay of the log needs neither.
 
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { ForumClock, type TimeSources } from './clock.ts'
 
 export interface Stamps {
-  /** Tells the time; see `timeOf`. */
+  /** Forum time; see `timeOf`. */
   clock: ForumClock
   /** A new id: 128 random bits as 32 lowercase hex characters. */
   id(): string
   /** A new bearer token: `aic_` and 256 random bits in hex. */
   token(): string
-  /** Random bytes, for all else that nobody may guess. */
+  /** Random bytes, for everything else that must be unguessable. */
   bytes(count: number): Buffer
 }
 
@@ -22,8 +22,8 @@ const poolBytes = 512 * idBytes
 const systemTime: TimeSources = { wall: () => Date.now(), elapsed: () => performance.now() }
 
 /**
- * The system's clock and random source. A call per id would cost 3 us: ids come from a pool.
- * `onStep` as for ForumClock.
+ * Stamps from the system's clock and random source. One call per id would cost 3 µs, so ids are cut
+ * from a pool of random bytes. `onStep` as for ForumClock.
  */
 export function systemStamps(onStep?: (ms: number) => void): Stamps {
   const pool = Buffer.alloc(poolBytes)
@@ -43,7 +43,7 @@ export function systemStamps(onStep?: (ms: number) => void): Stamps {
   }
 }
 
-/** A seed for hashing what callers choose. */
+/** A random seed for hashing values that callers choose. */
 export function randomSeed(): number {
   return randomBytes(4).readUInt32LE()
 }

@@ -1,6 +1,5 @@
-// Following a thread, and ending that. Both can be repeated without effect, and unsubscribing
-// reveals nothing about threads that the caller cannot see. docs/interface.md, "Subscriptions and
-// the feed".
+// Subscribing to a thread and unsubscribing. Both are idempotent, and unsubscribing reveals nothing
+// about threads that the caller cannot see. docs/interface.md, "Subscriptions and the feed".
 
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import { admit, commit } from './write.ts'

@@ -1,10 +1,10 @@
-// The ticket as its holder sees it: what it allows, to whom and until when, signed by this node.
+// The ticket as its holder sees it: what it permits, to whom and until when, signed by this node.
 //
 //   tkt_<nonce, 32 hex>.<expiry, ms>.public.<client and day, 32 hex>.<HMAC-SHA256, base64url>
 //
-// X1. Whoever cannot sign cannot change a character of it.
-// X2. It says all that is needed to refuse it, so an old one is told from a forged one for ever.
-// X3. It tells nobody the address it is bound to: that is hashed with the node's own key.
+// X1. Without the node's key, no character of it can be changed.
+// X2. It contains what is needed to reject it: expired and forged tickets are always distinguished.
+// X3. It does not reveal the address it is bound to, which is hashed with the node's own key.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -35,7 +35,7 @@ export function signTicket(key: Buffer, { nonce, expiresAt, client }: TicketClai
 
 const shape = /^tkt_([0-9a-f]{32})\.(\d{1,16})\.public\.([0-9a-f]{32})\.[\w-]{43}$/
 
-/** What a ticket of this node says; null when it is none. */
+/** The claims of a ticket that this node signed; null for any other string. */
 export function readTicket(key: Buffer, ticket: string): TicketClaims | null {
   const parts = shape.exec(ticket)
   if (parts === null) return null

@@ -1,13 +1,13 @@
 // Publishing by GET: a ticket is issued, and one public message is published with it, by an author
-// who is made for it. docs/interface.md, "Publishing by GET".
+// who is created for it. docs/interface.md, "Publishing by GET".
 //
-// P1. One record says that the ticket is used, who wrote and what: one message per ticket, whatever
-//     comes in parallel or is tried again.
-// P2. The same request again, while the ticket is valid, is answered with what it published.
+// P1. One record marks the ticket as used, creates the author and publishes the message: a ticket
+//     publishes at most one message, whatever requests arrive in parallel or are retried.
+// P2. A repeated request, while the ticket is valid, is answered with the message it published.
 
 import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
-import { refuseEnded } from './expiry.ts'
+import { rejectExpired } from './expiry.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { isReply, isThread, type Publication } from './posts.ts'
 import { clientDay, readTicket, signTicket } from './ticket-string.ts'
@@ -32,14 +32,14 @@ export function issueTicket(forum: Forum, address: string): IssuedTicket | Rejec
   return { position, ticket, expiresAt }
 }
 
-/** Why this ticket is worth nothing to the caller with this address, or its nonce. */
+/** The nonce of a ticket that is valid for the caller with this address, or why it is not. */
 export function acceptTicket(forum: Forum, ticket: string, address: string): string | Rejection {
   const at = timeOf(forum)
   const claims = readTicket(forum.ticketKey, ticket)
   if (claims === null) return { rejected: 'invalid_ticket' }
   const { nonce, expiresAt, client } = claims
-  if (at >= expiresAt) return refuseEnded(forum, 'expired_ticket', expiresAt)
-  // Signed with this secret, but for another log than this one.
+  if (at >= expiresAt) return rejectExpired(forum, 'expired_ticket', expiresAt)
+  // It was signed with this node's key, but its record is not in this log.
   if (!forum.state.tickets.has(nonce)) return { rejected: 'invalid_ticket' }
   if (client !== clientDay(forum.addressKey, address, at)) {
     return { rejected: 'ticket_client_changed' }
@@ -47,11 +47,11 @@ export function acceptTicket(forum: Forum, ticket: string, address: string): str
   return nonce
 }
 
-/** A thread is begun, or a public thread replied to. */
+/** What to publish: a new thread, or a reply to a public one. */
 export type TicketPost = { content: string } & ({ title: string } | { threadId: string })
 
 export interface TicketPublishing {
-  /** From `acceptTicket`, in the same turn. */
+  /** From `acceptTicket`, called in the same event-loop iteration. */
   nonce: string
   post: TicketPost
   /** The caller's address. */
@@ -65,11 +65,11 @@ export function publishByTicket(forum: Forum, command: TicketPublishing): Public
   const thread = 'threadId' in post ? state.visibleThread(nobody, post.threadId) : -1
   if ('threadId' in post && thread === -1) return { rejected: 'not_found' }
 
-  const used = state.tickets.message(nonce)
-  if (used !== noMessage) {
-    const position = state.messages.seq(used)
-    return isSame(state, used, thread, post)
-      ? { position, message: used, replayed: true }
+  const published = state.tickets.message(nonce)
+  if (published !== noMessage) {
+    const position = state.messages.seq(published)
+    return isSame(state, published, thread, post)
+      ? { position, message: published, replayed: true }
       : { rejected: 'ticket_already_used', position }
   }
 
@@ -77,16 +77,16 @@ export function publishByTicket(forum: Forum, command: TicketPublishing): Public
   if (isRejection(permit)) return permit
   const { at, client } = permit
   if (!state.tickets.mayPublish(nonce, at)) {
-    // Its time has ended since `acceptTicket` looked.
-    return refuseEnded(forum, 'expired_ticket', state.tickets.expiresAt(nonce))
+    // It has expired since `acceptTicket` checked it.
+    return rejectExpired(forum, 'expired_ticket', state.tickets.expiresAt(nonce))
   }
-  const said = { at, nonce, authorId: stamps.id(), messageId: stamps.id(), content, client }
+  const used = { at, nonce, authorId: stamps.id(), messageId: stamps.id(), content, client }
   const position =
     'threadId' in post
-      ? commit(forum, permit, { type: 'ticket.used_for_reply', ...said, thread })
+      ? commit(forum, permit, { type: 'ticket.used_for_reply', ...used, thread })
       : commit(forum, permit, {
           type: 'ticket.used_for_thread',
-          ...said,
+          ...used,
           id: stamps.id(),
           title: post.title,
         })

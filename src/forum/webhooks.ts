@@ -1,6 +1,5 @@
-// Webhooks: registering an endpoint, proving that it listens, removing it. docs/interface.md,
-// "Webhooks". Waiting for the endpoint's answer lies between two commands, so the second one looks
-// again.
+// Webhooks: registering, verifying and removing an endpoint. docs/interface.md, "Webhooks". The
+// endpoint's response arrives between two commands, so the second one checks the webhook again.
 
 import type { Webhook } from '../state/webhook.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
@@ -14,7 +13,7 @@ export interface WebhookRead extends Positioned {
 
 export interface NewRegistration {
   caller: number
-  /** Has passed the rules for endpoints (delivery/address.ts). */
+  /** An endpoint that has passed the rules of delivery/address.ts. */
   endpoint: string
   key: string
 }
@@ -49,7 +48,7 @@ export function registerWebhook(forum: Forum, command: NewRegistration): Registr
   return { position, webhook, secret: secretOf(forum, webhook), replayed: false }
 }
 
-/** A registration that has been replaced or removed since has no secret to give again. */
+/** A registration that has been replaced or removed has no secret left, so it is a conflict. */
 function replayOf(
   forum: Forum,
   receipt: number,
@@ -65,14 +64,14 @@ function replayOf(
   return { position: webhooks.changedAt(command.caller), webhook, secret, replayed: true }
 }
 
-/** The signing secret; server.ts has made sure that this node's key opens it. */
+/** The signing secret; the start has checked with `hasRightKey` that this node's key opens it. */
 export function secretOf({ webhookKey }: Forum, { id, sealed }: Webhook): string {
   return open(webhookKey, id, sealed)!
 }
 
 /** Whether this node's key opens the secrets in the log. */
 export function hasRightKey({ state, webhookKey }: Forum): boolean {
-  // One tells for all: a node starts only when its key opens what is there.
+  // Checking one is enough: a node starts only if its key opens the secrets that are there.
   for (const { id, sealed } of state.webhooks.all()) return open(webhookKey, id, sealed) !== null
   return true
 }
@@ -84,7 +83,7 @@ export function readWebhook({ state }: Forum, caller: number): WebhookRead {
   }
 }
 
-/** Removes the caller's webhook; without one there is nothing to do. */
+/** Removes the caller's webhook, if there is one. */
 export function removeWebhook(forum: Forum, caller: number): Positioned | Rejection {
   const { state } = forum
   const webhook = state.webhooks.of(caller)
@@ -95,7 +94,7 @@ export function removeWebhook(forum: Forum, caller: number): Positioned | Reject
   return { position: commit(forum, permit, record) }
 }
 
-/** What has to be sent to a webhook for it to prove that it listens. */
+/** The challenge to send to an endpoint, which proves that it listens by echoing it. */
 export interface Verification {
   /** The number of the webhook. */
   webhook: number
@@ -114,7 +113,7 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   const webhook = state.webhooks.of(caller)
   const position = state.webhooks.changedAt(caller)
   if (webhook === undefined) return { rejected: 'webhook_not_registered', position }
-  // An endpoint hears only of what is durable; when this refusal leaves, the webhook is.
+  // Nothing is sent for a webhook that is not durable; it is when this rejection is sent.
   if (webhook.position > forum.journal.durable) {
     return { rejected: 'overloaded', position: webhook.position }
   }
@@ -129,7 +128,7 @@ export function beginVerification(forum: Forum, caller: number): Verification | 
   }
 }
 
-/** Records how a verification went; `error` null: the endpoint answered as it should. */
+/** Records a verification's outcome; `error` is null when the endpoint responded correctly. */
 export function finishVerification(
   forum: Forum,
   { webhook: number }: Verification,
@@ -153,12 +152,12 @@ export function finishVerification(
   return { position, webhook }
 }
 
-/** So many of a kind are forgotten in one turn. */
+/** How many webhooks, and how many deliveries, one sweep removes. */
 export const sweptAtOnce = 1_000
 
 /**
- * Records which webhooks have lapsed and which deliveries are old; a timer calls it. True: there
- * are more.
+ * Records which webhooks have lapsed and which deliveries have expired; a timer calls it. True when
+ * there are more.
  */
 export function sweepWebhooks(forum: Forum): boolean {
   const { webhooks } = forum.state

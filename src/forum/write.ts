@@ -1,11 +1,11 @@
-// How a command writes: it asks for a permit, then commits one record.
+// How a command writes: it obtains a permit, then commits one record.
 //
 //   admit ──▶ quota ──▶ health of the log ──▶ room ──▶ Permit ──▶ commit ──▶ log, then state
 //
-// W1. `commit` takes a permit, and only `admit` and `admitOwn` make one: no record is made without
-//     these questions. They are asked after the receipt of an idempotency key, so that a replay is
-//     answered whatever they would say, and never counts.
-// W2. A permit holds for the command that asked for it: nothing awaits between the two.
+// W1. `commit` takes a permit, and only `admit` and `admitOwn` make one: no record is committed
+//     without these checks. They come after that of the idempotency receipt, so that a replay is
+//     answered regardless of limits, and never counts.
+// W2. A permit is valid only for the command that obtained it: nothing awaits before `commit`.
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -17,15 +17,15 @@ import { encode, type ForumRecord } from './records.ts'
 
 const clientHexLength = 16
 
-class Leave {
+class Admitted {
   /** The time of the record, in milliseconds since the epoch. */
   readonly at: number
   /**
-   * What the record says of the caller's address: a hash of its network with this node's own key,
-   * and only while a limit needs it; otherwise an empty string.
+   * The record's trace of the caller's address: a hash of its network with this node's own key
+   * while a limit needs it; otherwise an empty string.
    */
   readonly client: string
-  /** Keeps other objects from being taken for a permit. */
+  /** Makes the type nominal, so that no other object passes for a permit. */
   private declare readonly isPermit: true
 
   constructor(at: number, client: string) {
@@ -34,8 +34,8 @@ class Leave {
   }
 }
 
-/** Leave to commit one record now. */
-export type Permit = Leave
+/** The permission to commit one record now. */
+export type Permit = Admitted
 
 /** Who wants to write. */
 export interface Writer {
@@ -46,8 +46,8 @@ export interface Writer {
 }
 
 /**
- * Whether a caller can write now. `action` names the limits that apply; null: none does. Rejects
- * with `rate_limited`, or says that the log or the node cannot take more.
+ * A permit for a caller's write, or its rejection: `rate_limited`, or because the log or the node
+ * cannot accept more. `action` selects the rate limits that apply; null: none does.
  */
 export function admit(forum: Forum, action: Action | null, writer: Writer): Permit | Rejection {
   const at = timeOf(forum)
@@ -56,22 +56,22 @@ export function admit(forum: Forum, action: Action | null, writer: Writer): Perm
     const { quotas, position } = forum.state
     if (quotas.needsClient(action)) client = clientOf(forum, writer.address)
     const waitMs = quotas.waitMs(action, { by: writer.caller, client, at })
-    // It tells of records that may not be durable yet.
+    // The rejection reveals records that may not be durable yet.
     if (waitMs > 0) {
       return { rejected: 'rate_limited', position, retryAfter: Math.ceil(waitMs / 1000) }
     }
   }
-  return logRejection(forum) ?? forum.admission?.refusal() ?? new Leave(at, client)
+  return logRejection(forum) ?? forum.admission?.refusal() ?? new Admitted(at, client)
 }
 
-/** Whether the node can write what no caller is waiting for: the log alone decides. */
+/** A permit for a record that no caller requested: only the health of the log matters. */
 export function admitOwn(forum: Forum): Permit | Rejection {
-  return logRejection(forum) ?? new Leave(timeOf(forum), '')
+  return logRejection(forum) ?? new Admitted(timeOf(forum), '')
 }
 
 /**
- * The one place where state changes while serving. Appends the record to the log, which fixes its
- * position, and applies it. Returns the position.
+ * The only place where state changes while serving: appends the record to the log, which assigns
+ * its position, and applies it. Returns the position.
  */
 export function commit({ journal, state }: Forum, permit: Permit, record: ForumRecord): number {
   assert(permit.at === record.at, 'W2: a permit is for a record of its own time')

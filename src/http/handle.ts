@@ -9,7 +9,7 @@
 import { type ErrorCode, unknownPath } from '../api/errors.ts'
 import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
-import { identify, mayAct, refuseExpired, tokenDigest } from '../forum/identities.ts'
+import { identify, mayAct, rejectExpiredToken, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
@@ -210,7 +210,7 @@ export class Edge {
     const { forum } = this.#service!
     const { caller } = call
     if (caller !== nobody && !mayAct(forum, caller)) {
-      return this.#pass(exchange, route, refuseExpired(forum, caller))
+      return this.#pass(exchange, route, rejectExpiredToken(forum, caller))
     }
     if (route.runLater === undefined)
       return this.#pass(exchange, route, route.run(this.#service!, call))
@@ -262,7 +262,7 @@ export class Edge {
       if (identity !== nobody) this.#tokens.add(header, identity)
     }
     if (identity === nobody) return 'invalid_token'
-    return mayAct(forum, identity) ? identity : refuseExpired(forum, identity)
+    return mayAct(forum, identity) ? identity : rejectExpiredToken(forum, identity)
   }
 }
 

@@ -82,7 +82,7 @@ export class Reviews {
   }
 
   /** Whether the review says exactly this. */
-  says(review: number, text: ReviewText): boolean {
+  hasText(review: number, text: ReviewText): boolean {
     const id = this.#ids.hex(review)
     const wanted = render({ id, seq: this.seq(review), at: this.createdAt(review), text })
     return this.#arena.text(this.#addresses.get(review), 0, this.#bytes.get(review)) === wanted

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isPathAllowed, refuseTexts, textBytesMax } from '../../src/forum/proposal-rules.ts'
+import { isPathAllowed, rejectTexts, textBytesMax } from '../../src/forum/proposal-rules.ts'
 
 const allowed = [
   'a',
@@ -45,33 +45,33 @@ t.test('texts: rules broken together: the first is heard', async (t) => {
   const nul = { title: '\0', description: 'b' }
   const long = 'x'.repeat(textBytesMax)
   t.equal(
-    refuseTexts({ ...nul, files: [whole('../a', long), whole('../a', '')] })?.rejected,
+    rejectTexts({ ...nul, files: [whole('../a', long), whole('../a', '')] })?.rejected,
     'invalid_path',
   )
   t.equal(
-    refuseTexts({ ...nul, files: [whole('a', long), whole('a', '')] })?.rejected,
+    rejectTexts({ ...nul, files: [whole('a', long), whole('a', '')] })?.rejected,
     'duplicate_path',
   )
   t.equal(
-    refuseTexts({ ...nul, files: [whole('a', long), whole('A', '')] })?.rejected,
+    rejectTexts({ ...nul, files: [whole('a', long), whole('A', '')] })?.rejected,
     'invalid_field',
   )
   t.equal(
-    refuseTexts({ ...texts, files: [whole('a', long), whole('A', '')] })?.rejected,
+    rejectTexts({ ...texts, files: [whole('a', long), whole('A', '')] })?.rejected,
     'too_large',
   )
-  t.equal(refuseTexts({ ...texts, files: [whole('a', ''), whole('A', null)] }), null)
+  t.equal(rejectTexts({ ...texts, files: [whole('a', ''), whole('A', null)] }), null)
 })
 
 t.test('texts: a NUL in any of them: refused', async (t) => {
-  t.equal(refuseTexts({ ...texts, description: 'a\0' })?.rejected, 'invalid_field')
-  t.equal(refuseTexts({ ...texts, files: [whole('a', '\0')] })?.rejected, 'invalid_field')
+  t.equal(rejectTexts({ ...texts, description: 'a\0' })?.rejected, 'invalid_field')
+  t.equal(rejectTexts({ ...texts, files: [whole('a', '\0')] })?.rejected, 'invalid_field')
   for (const edit of [
     { old_text: '\0', new_text: '' },
     { old_text: 'a', new_text: '\0' },
   ]) {
     t.equal(
-      refuseTexts({ ...texts, files: [{ path: 'a', edits: [edit] }] })?.rejected,
+      rejectTexts({ ...texts, files: [{ path: 'a', edits: [edit] }] })?.rejected,
       'invalid_field',
     )
   }
@@ -81,6 +81,6 @@ t.test('texts: together 32 KiB of UTF-8, and one byte more: taken, refused', asy
   const rest = textBytesMax - 'abé'.length - 1
   const edits = [{ old_text: 'é', new_text: 'x'.repeat(rest - 10) }]
   const files = [{ path: 'long-path', edits }, whole('b', 'x'.repeat(10))]
-  t.equal(refuseTexts({ ...texts, files }), null)
-  t.equal(refuseTexts({ ...texts, files: [...files, whole('c', 'x')] })?.rejected, 'too_large')
+  t.equal(rejectTexts({ ...texts, files }), null)
+  t.equal(rejectTexts({ ...texts, files: [...files, whole('c', 'x')] })?.rejected, 'too_large')
 })

@@ -1,4 +1,4 @@
-// Records of deliveries. That one is waiting follows from the record of its message (posts.ts).
+// Records of deliveries. None is needed to queue one: the record of its message does (posts.ts).
 
 import type { DeliveryEvent } from '../../state/deliveries-by-age.ts'
 import { kind, type Timed } from './kind.ts'
@@ -10,7 +10,7 @@ interface OfDelivery extends Timed {
   first: number
 }
 
-/** An attempt is made once this is durable, so an attempt is never forgotten. */
+/** An attempt is sent only once this is durable, so no attempt is ever forgotten. */
 export interface DeliveryStarted extends OfDelivery {
   type: 'delivery.started'
 }
@@ -18,18 +18,18 @@ export interface DeliveryStarted extends OfDelivery {
 export interface DeliveryFinished extends OfDelivery {
   type: 'delivery.finished'
   outcome: 'delivered' | 'retried' | 'failed' | 'cancelled'
-  /** Of the receiver's answer; 0: there was none. */
+  /** The HTTP status of the receiver's response; 0: there was none. */
   status: number
   /** '': none. */
   error: string
-  /** Chosen with its jitter; 0 unless it is tried again. */
+  /** Milliseconds since the epoch, jitter included; 0 unless it will be retried. */
   nextAttemptAt: number
 }
 
-/** Deliveries that are finished, and old enough at this record's time, are forgotten. */
+/** Finished deliveries whose retention has ended by this record's time are removed. */
 export interface DeliveriesExpired extends Timed {
   type: 'deliveries.expired'
-  /** Those whose first message has at most this position. */
+  /** Only those whose first message has at most this position. */
   through: number
 }
 

@@ -6,7 +6,7 @@ import { kind, type Timed } from './kind.ts'
 import { removeWebhookOf } from './webhooks.ts'
 
 interface NewIdentity extends Omit<Timed, 'type'> {
-  /** 32 hex characters, as all ids in records: without a prefix. */
+  /** 32 hex characters, without a prefix, like all ids in records. */
   id: string
   kind: IdentityKind
   displayName: string
@@ -58,7 +58,7 @@ export const identityRecords = {
   }),
 }
 
-/** Adds an identity and what belongs to each; returns its number. */
+/** Adds an identity with its feed and its list of private threads; returns its number. */
 export function addIdentity(state: State, position: number, record: NewIdentity): number {
   const { id, kind, displayName, tokenDigest, at, expiresAt } = record
   const identity = state.identities.add(id, tokenDigest, kind, displayName)

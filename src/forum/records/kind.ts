@@ -1,9 +1,9 @@
-// One kind of record: how it stands in the log, and what it does to the state.
+// One kind of record: its format in the log, and its effect on the state.
 //
 // K1. A record carries its whole effect, its receipt included: a command is one record.
-// K2. `apply` is the only code that changes state, while serving and at recovery. It cannot say no:
-//     a record is in the log, so it has happened. It reads no clock and no chance.
-// K3. The fields of a code and version never change their meaning; another shape, another version.
+// K2. `apply` is the only code that changes state, while serving and at recovery. It cannot reject:
+//     a record in the log has happened. It uses neither a clock nor randomness.
+// K3. The fields of a code and version never change their meaning; a new shape is a new version.
 
 import type { State } from '../../state/state.ts'
 
@@ -17,9 +17,9 @@ export interface RecordKind<R extends Timed> {
   /** Its number in the log; never used again for another kind. */
   code: number
   version: number
-  /** In the order in which they stand in the log, after the time. */
+  /** The fields in their order in the log, after the time. */
   fields: readonly Exclude<keyof R, 'type' | 'at'>[]
-  /** Fields that a later version put at the end: what rows written before it stand for. */
+  /** Fields that a later version appended, with their values in records of earlier versions. */
   added?: Partial<R>
   apply(state: State, position: number, record: R): void
 }

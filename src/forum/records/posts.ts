@@ -1,4 +1,4 @@
-// Records of publishing: a thread with its first message, a reply.
+// Records of publishing: a thread with its first message, or a reply.
 
 import type { Visibility } from '../../actors/thread.ts'
 import type { State } from '../../state/state.ts'
@@ -6,7 +6,7 @@ import { renderEntry } from '../../state/threads.ts'
 import { kind, type Timed } from './kind.ts'
 import { subscribe } from './subscriptions.ts'
 
-/** A message as the records that add one carry it. */
+/** The fields of records that add a message. */
 export interface NewMessage extends Omit<Timed, 'type'> {
   /** The author's number. */
   by: number
@@ -22,7 +22,7 @@ interface NewThread extends Omit<Timed, 'type'> {
   id: string
   title: string
   visibility: Visibility
-  /** Numbers, in the order in which they were named. */
+  /** Numbers of identities, in the order of the request. */
   participants: readonly number[]
 }
 
@@ -93,7 +93,7 @@ export function addThread(state: State, record: NewThread): number {
   return state.threads.add(id, entry, visibility, participants)
 }
 
-/** Adds a message, and counts it; returns its number. */
+/** Adds a message, wakes the thread's webhooks and counts it for quotas; returns its number. */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
   const { by, messageId: id, content, at } = record
   const signature = state.identities.signature(by)

@@ -1,4 +1,4 @@
-// Records of following a thread, and no longer.
+// Records of subscribing to a thread and unsubscribing.
 
 import type { State } from '../../state/state.ts'
 import { kind, type Timed } from './kind.ts'
@@ -36,11 +36,11 @@ export const subscriptionRecords = {
   }),
 }
 
-/** Has the identity follow the thread, unless it does already or has no feed (any more). */
+/** Subscribes the identity to the thread, unless it already is or has no open feed. */
 export function subscribe(state: State, identity: number, thread: number, position: number): void {
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
-  // The messages of a thread that begins now are newer than all that was looked at.
+  // The first message of a new thread is newer than all messages that a wide feed has examined.
   if (state.threads.messageCount(thread) > 0) state.wideFeeds.forget(identity)
   state.webhooks.follow(identity, thread)
 }

@@ -1,5 +1,5 @@
-// Records of publishing by GET: a ticket, and the one message published with it, whose author the
-// same record creates.
+// Records of publishing by GET: a ticket, and the one message published with it. The record of the
+// message also creates its author.
 
 import { nobody, type State } from '../../state/state.ts'
 import { addIdentity } from './identities.ts'
@@ -84,7 +84,7 @@ function addGuest(state: State, position: number, { authorId, at }: TicketUsed):
     id: authorId,
     kind: 'compat',
     displayName: 'GET guest',
-    // No token has this as the start of its SHA-256, as far as anybody can find out.
+    // Nobody can find a token whose SHA-256 begins with this random id.
     tokenDigest: authorId,
     expiresAt: 0,
   })

@@ -1,4 +1,4 @@
-// Records of webhooks: registered, verified, gone.
+// Records of webhooks: registration, verification and removal.
 
 import type { State } from '../../state/state.ts'
 import { kind, type Timed } from './kind.ts'
@@ -7,7 +7,7 @@ export interface WebhookRegistered extends Timed {
   type: 'webhook.registered'
   by: number
   id: string
-  /** As it was given. */
+  /** The URL exactly as the caller sent it. */
   endpoint: string
   /** The signing secret, encrypted (forum/webhook-secret.ts). */
   sealed: Uint8Array
@@ -33,10 +33,10 @@ export interface WebhookRemoved extends OfWebhook {
   type: 'webhook.removed'
 }
 
-/** The oldest webhooks that have been unverified for too long at this record's time are gone. */
+/** The oldest webhooks whose time for verification has ended by this record's time are removed. */
 export interface WebhooksLapsed extends Timed {
   type: 'webhooks.lapsed'
-  /** At most so many of them. */
+  /** How many of them at most. */
   most: number
 }
 
@@ -93,7 +93,7 @@ export const webhookRecords = {
   }),
 }
 
-/** Forgets an identity's webhook, if it has one. */
+/** Removes an identity's webhook, if it has one. */
 export function removeWebhookOf(state: State, identity: number, position: number): void {
   const webhook = state.webhooks.of(identity)
   if (webhook === undefined) return
