@@ -1,5 +1,6 @@
 // Whether the node answers requests, and if not, how far it is.
 
+import { counted } from '../../wal/counted.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface Readiness {
@@ -29,7 +30,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
 function pageFiles({ scrub: { ageSeconds, found } }: Vitals): string {
   const age = ageSeconds()
   if (Number.isNaN(age)) return `${mark(true)} page files: not scrubbed yet`
-  const what = found === 0 ? 'all good' : `${found} damaged pages found, see the log`
+  const what = found === 0 ? 'all good' : `${counted(found, 'damaged page')} found, see the log`
   return `${mark(found === 0)} page files: scrubbed ${Math.floor(age)} s ago, ${what}`
 }
 

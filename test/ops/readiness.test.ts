@@ -46,9 +46,14 @@ t.test('operator: serving: asks for readiness: yes', async (t) => {
   t.equal(readiness(vitals, true).text, `${checked}[+] page files: not scrubbed yet\n`)
   vitals.scrub.ageSeconds = () => 61.5
   t.equal(readiness(vitals, true).text, `${checked}[+] page files: scrubbed 61 s ago, all good\n`)
-  vitals.scrub.found = 2
-  const found = '[-] page files: scrubbed 61 s ago, 2 damaged pages found, see the log\n'
-  t.equal(readiness(vitals, true).text, checked + found)
+  for (const [found, pages] of [
+    [1, '1 damaged page'],
+    [2, '2 damaged pages'],
+  ] as const) {
+    vitals.scrub.found = found
+    const line = `[-] page files: scrubbed 61 s ago, ${pages} found, see the log\n`
+    t.equal(readiness(vitals, true).text, checked + line)
+  }
 })
 
 t.test('operator: the disk is full: asks for readiness: yes, since reading goes on', async (t) => {
