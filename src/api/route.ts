@@ -17,7 +17,7 @@ export interface Service {
     /** Why a webhook may not be at this URL, as a sentence, or null. */
     refuseUrl(url: string): string | null
     /** Challenges an endpoint to prove that its owner controls it. */
-    challenge: Challenger['ask']
+    challenge: Challenger['verify']
   }
   /** Whether messages can be published by GET. */
   compat: boolean

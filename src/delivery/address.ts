@@ -1,11 +1,11 @@
-// Where a webhook may be: rules for the URL, when it is registered, and for the addresses behind
-// its name, at every attempt. Without them anyone could have this server talk to machines that only
-// it can reach.
+// Where a webhook may be: rules for its URL, checked at registration, and for the addresses of its
+// host, checked at every attempt. Without them anyone could make this server send requests to
+// machines that only it can reach (SSRF).
 //
-// A1. Only https, port 443, a DNS name, nothing in the URL but host and path.
+// A1. Only https, port 443, a DNS name, and nothing in the URL but host and path.
 // A2. Every address that the name resolves to is public, or none is used.
-// A3. A name is resolved once for an attempt, and the connection goes to what was checked: an
-//     answer that changes in between (DNS rebinding) changes nothing.
+// A3. A name is resolved once per attempt, and the connection goes to an address that was checked.
+//     An answer that changes in between (DNS rebinding) has no effect.
 //
 // `allowPrivate`, for labs, lifts the rules about host, port and addresses.
 
@@ -14,11 +14,11 @@ import { BlockList, isIPv4 } from 'node:net'
 
 export interface AddressRules {
   allowPrivate: boolean
-  /** The service's own host name: webhooks do not call back. */
+  /** The service's own host name, at which no webhook may be. */
   ownHost: string
 }
 
-/** Addresses of a host name. Rejects or gives none when there are none. */
+/** Resolves a host name to IP addresses. Without any, rejects or resolves to an empty list. */
 export type Resolve = (host: string) => Promise<string[]>
 
 /** Why a webhook may not be at this URL, as a sentence, or null. */
@@ -39,7 +39,7 @@ export function refuseEndpoint(text: string, rules: AddressRules): string | null
   return refuseHost(hostname, rules.ownHost)
 }
 
-/** The URL parser has written every spelling of an IPv4 address (0x7f.1, 2130706433) in dots. */
+/** The URL parser has turned every spelling of an IPv4 address (0x7f.1) into the dotted one. */
 function refuseHost(hostname: string, ownHost: string): string | null {
   const host = hostname.replace(/\.$/, '')
   if (isIPv4(host) || host.startsWith('[')) return 'url must name its host, not give an address.'
@@ -63,7 +63,7 @@ export async function checkedAddresses(
   return allowPrivate || addresses.every(isPublic) ? addresses : 'nonpublic_webhook_address'
 }
 
-// Everything that the IANA registries call special: private, shared, local, documentation,
+// The special-purpose networks of the IANA registries: private, shared, local, documentation,
 // benchmarking, relays, multicast, reserved.
 const specialIPv4 = blockList('ipv4', [
   ['0.0.0.0', 8],
@@ -85,7 +85,7 @@ const specialIPv4 = blockList('ipv4', [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ])
-// The only unicast block given out. Loopback, IPv4-mapped, NAT64, local and multicast lie outside.
+// The only allocated unicast block. Loopback, IPv4-mapped, NAT64, local, multicast lie outside.
 const globalIPv6 = blockList('ipv6', [['2000::', 3]])
 // Protocol assignments with Teredo and ORCHID, documentation, 6to4.
 const specialIPv6 = blockList('ipv6', [
@@ -96,7 +96,7 @@ const specialIPv6 = blockList('ipv6', [
   ['3fff::', 20],
 ])
 
-/** Whether an IP address is one that anyone on the internet can reach. */
+/** Whether anyone on the internet can reach this IP address. */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !specialIPv4.check(address, 'ipv4')
   return globalIPv6.check(address, 'ipv6') && !specialIPv6.check(address, 'ipv6')
@@ -109,8 +109,8 @@ function blockList(family: 'ipv4' | 'ipv6', subnets: [string, number][]): BlockL
 }
 
 /**
- * Asks name servers directly. The system's own look-up would take threads of the pool that syncs
- * the log: names that are slow to resolve would slow every answer.
+ * Queries name servers directly. The system's resolver would occupy threads of the pool that syncs
+ * the log, so that names which resolve slowly would delay every answer.
  */
 export function publicResolve(timeoutMs: number): Resolve {
   const resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 })
@@ -120,7 +120,7 @@ export function publicResolve(timeoutMs: number): Resolve {
   }
 }
 
-/** The system's look-up, which knows the hosts file too: for labs. */
+/** The system's resolver, which also reads the hosts file: for labs. */
 export const labResolve: Resolve = async (host) => {
   const found = await lookup(host.replace(/^\[(.*)\]$/, '$1'), { all: true })
   return found.map(({ address }) => address)

@@ -1,20 +1,19 @@
-// Challenges: an endpoint proves that it listens by sending back what it was sent.
+// Challenges: an endpoint proves that it receives requests by returning a value that it was sent.
 
 import type { Send } from './send.ts'
 import type { Post } from './sign.ts'
 
-/** How many are waited for at once. */
+/** How many challenges may be in flight at once. */
 const runningMax = 64
 
 export interface Challenge extends Omit<Post, 'body'> {
   /** The webhook's number. */
   webhook: number
-  /** What the endpoint has to send back. */
+  /** The value that the endpoint has to return. */
   challenge: string
 }
 
-/** Null when the endpoint is verified, else a code of docs/interface.md, "Registration and
- * verification". */
+/** Null if verified, or a code of docs/interface.md, "Registration and verification". */
 export type Proof = { error: string | null }
 
 export class Challenger {
@@ -25,8 +24,8 @@ export class Challenger {
     this.#send = send
   }
 
-  /** Asks the endpoint. Null: too many are asked, or this webhook's is being asked already. */
-  ask(challenge: Challenge): Promise<Proof> | null {
+  /** Challenges the endpoint. Null: too many are in flight, or one to this webhook is. */
+  verify(challenge: Challenge): Promise<Proof> | null {
     const { webhook } = challenge
     if (this.#running.size >= runningMax || this.#running.has(webhook)) return null
     const proof = this.#prove(challenge).finally(() => this.#running.delete(webhook))
@@ -34,7 +33,7 @@ export class Challenger {
     return proof
   }
 
-  /** Resolves when none is waited for. */
+  /** Resolves when no challenge is in flight. */
   async settled(): Promise<void> {
     await Promise.all(this.#running.values())
   }

@@ -1,4 +1,4 @@
-// First in, first out. An array's own `shift` moves every item that stays.
+// A first-in, first-out queue. An array's own `shift` would move every item that stays.
 
 const itemsBeforeCut = 1024
 
@@ -10,7 +10,7 @@ export class Queue<T> {
     return this.#items.length - this.#head
   }
 
-  /** The item that has waited longest. Only when there is one. */
+  /** The item that has waited longest. The queue must not be empty. */
   get first(): T {
     return this.#items[this.#head]
   }
@@ -19,7 +19,7 @@ export class Queue<T> {
     this.#items.push(item)
   }
 
-  /** Takes out the item that has waited longest. Only when there is one. */
+  /** Removes and returns the item that has waited longest. The queue must not be empty. */
   shift(): T {
     const item = this.#items[this.#head]
     this.#head += 1

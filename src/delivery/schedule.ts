@@ -1,15 +1,15 @@
-// Wakeups going out: which attempt is made when, and how many at once.
+// Schedules the attempts to deliver wakeups: when each begins, and how many run at once.
 //
 //   due ──▶ lane of its host ──▶ begin (a record) ──▶ durable? ──▶ send ──▶ finish (a record)
 //
 // C1. An attempt leaves when the record of its start is durable.
 // C2. At most `attemptsMax` attempts at once, `perHostMax` of them to one host and one for each
 //     webhook: a receiver that never answers holds a few sockets, and others' wakeups go past it.
-// C3. Work in one turn is bounded: many that are due at once do not hold up answers.
+// C3. Work in one event-loop iteration is bounded: many due webhooks do not delay answers.
 // C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
 //     next start.
 //
-// it knows nothing of the forum: node/server.ts hands it the commands it may give.
+// It knows nothing of the forum: node/wakeups.ts passes the functions that it may call.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from './queue.ts'
@@ -18,7 +18,7 @@ import type { Post } from './sign.ts'
 
 const attemptsMax = 64
 const perHostMax = 8
-const perTurnMax = 256
+const perIterationMax = 256
 /** How long to wait while the log takes no records. */
 const pauseMs = 1_000
 const timerMsMax = 60_000
@@ -28,17 +28,17 @@ export interface Attempt extends Post {
   position: number
 }
 
-/** What may be asked of the forum. Webhooks go by number. */
+/** The functions of the forum. Webhooks are identified by number. */
 export interface Ledger<A extends Attempt> {
   /** Milliseconds since the epoch, as the forum counts time. */
   now(): number
-  /** When the next webhook is due; Infinity: none is. */
+  /** When the next webhook is due, like `now`; Infinity: none is. */
   nextDueAt(): number
-  /** Takes one that is due. */
+  /** Removes and returns a webhook that is due. */
   takeDue(): { webhook: number; endpoint: string } | undefined
-  /** Null: there is nothing to send any more. `later`: nothing can be recorded now. */
+  /** Records the start. Null: nothing is left to send. `later`: the log takes no records now. */
   begin(webhook: number): A | null | 'later'
-  /** False: nothing can be recorded now. */
+  /** Records the outcome. False: the log takes no records now. */
   finish(attempt: A, sent: Sent): boolean
 }
 
@@ -46,7 +46,7 @@ interface Lane {
   host: string
   /** Attempts that have begun and not finished. */
   busy: number
-  /** Whether it stands among the ready ones. */
+  /** Whether it is in the queue of ready lanes. */
   isReady: boolean
   waiting: Queue<number>
 }
@@ -55,7 +55,7 @@ export class Schedule<A extends Attempt> {
   readonly #ledger: Ledger<A>
   readonly #send: Send
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that have someone waiting and may begin one more. */
+  /** Lanes in which a webhook waits and another attempt may begin. */
   readonly #ready = new Queue<Lane>()
   /** Webhooks with an attempt now; true: the webhook is due again after it. */
   readonly #active = new Map<number, boolean>()
@@ -78,7 +78,7 @@ export class Schedule<A extends Attempt> {
     return this.#busy
   }
 
-  /** Tells how far the log is durable: what was begun up to there leaves. */
+  /** Sends the attempts whose start has become durable: their position is at most `durable`. */
   onDurable(durable: number): void {
     if (this.#isStopping) return
     while (this.#begun.length > 0 && this.#begun.first.attempt.position <= durable) {
@@ -94,16 +94,16 @@ export class Schedule<A extends Attempt> {
   poke(): void {
     if (this.#isStopping || this.#isPaused) return
     if (this.#ready.length === 0 && this.#ledger.nextDueAt() === Number.POSITIVE_INFINITY) return
-    for (let n = 0; n < perTurnMax; n++) {
+    for (let n = 0; n < perIterationMax; n++) {
       const due = this.#ledger.takeDue()
       if (due === undefined) break
       this.#enqueue(due.webhook, new URL(due.endpoint).host)
     }
-    for (let n = 0; n < perTurnMax && this.#mayBegin(); n++) this.#begin(this.#ready.shift())
+    for (let n = 0; n < perIterationMax && this.#mayBegin(); n++) this.#begin(this.#ready.shift())
     if (!this.#isPaused) this.#wakeAt(this.#mayBegin() ? 0 : this.#ledger.nextDueAt())
   }
 
-  /** Begins nothing more; resolves when every attempt that left has come to its end. */
+  /** Begins nothing more; resolves when every attempt that was sent has ended. */
   async stop(): Promise<void> {
     this.#isStopping = true
     if (this.#timer !== null) clearTimeout(this.#timer)

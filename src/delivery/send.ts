@@ -1,10 +1,10 @@
-// Sends one signed request to a webhook and says how it went. It never rejects: the network's ways
-// of failing are results.
+// Sends one signed request to a webhook and returns the outcome. It never rejects: failures of the
+// network are outcomes.
 //
 //   rules ──▶ resolve ──▶ every address public? ──▶ connect to just those ──▶ answer, 4 KiB of it
 //   └──────────────────────────── 5 seconds for all of it ────────────────────────────────────┘
 //
-// S1. Each attempt is checked anew: no redirects, no proxies, no connections that are kept.
+// S1. Each attempt is checked anew: no redirects, no proxies, no kept connections.
 
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
@@ -16,11 +16,11 @@ import { type Post, signatureHeaders } from './sign.ts'
 
 /** For the whole attempt, from resolving the name to the answer's last byte. */
 export const timeoutMs = 5_000
-/** Of an answer's body; the rest is not read. */
+/** How much of an answer's body is read. */
 export const answerBytesMax = 4 * 1024
 
 export interface Sent {
-  /** The answer's status; 0: there was none. */
+  /** The answer's status; 0: there was no answer. */
   status: number
   /** Null for a 2xx answer, else a code of docs/interface.md, "Registration and verification". */
   error: string | null
@@ -37,8 +37,10 @@ export interface SenderOptions {
   clock: () => number
 }
 
+/** Posts to an endpoint; the outcome is known within `timeoutMs`. */
 export type Send = (post: Post) => Promise<Sent>
 
+/** Returns a `Send` that applies the rules to every attempt. */
 export function createSender({ rules, resolve, ca, clock }: SenderOptions): Send {
   const trust =
     ca === null ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ca] }) }
@@ -86,7 +88,7 @@ export function createSender({ rules, resolve, ca, clock }: SenderOptions): Send
   }
 }
 
-/** Gives the connection the addresses that were checked, whatever name servers would say now. */
+/** A look-up that returns the checked addresses, whatever name servers would answer now. */
 function fixedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_, options, callback) => {
@@ -113,7 +115,7 @@ function failure(error: string): Sent {
   return { status: 0, error, body: '' }
 }
 
-/** The parser's errors are named HPE_…; every other one means that nobody answered. */
+/** Errors of the HTTP parser begin with HPE_; any other one means that there was no answer. */
 function errorCode({ code }: NodeJS.ErrnoException): string {
   return code?.startsWith('HPE_') ? 'webhook_invalid_response' : 'webhook_unreachable'
 }

@@ -1,4 +1,4 @@
-// Signatures of what is sent to a webhook, in two styles over the same bytes:
+// Signs requests to webhooks, in two styles over the same bytes:
 //
 //   Standard Webhooks   webhook-signature: v1,<base64>, of "id.timestamp.body";
 //                       the key is the secret's part after whsec_, base64-decoded
@@ -9,17 +9,18 @@
 
 import { createHmac } from 'node:crypto'
 
-/** What is posted to an endpoint. */
+/** A request to an endpoint. */
 export interface Post {
   endpoint: string
   /** `whsec_…` */
   secret: string
-  /** `evt_…`: the same when the same thing is sent again. */
+  /** `evt_…`: the same when the request is sent again. */
   eventId: string
   /** JSON. */
   body: string
 }
 
+/** The headers of both styles; `timestamp` is in seconds since the epoch. */
 export function signatureHeaders(
   { secret, eventId, body }: Post,
   timestamp: number,

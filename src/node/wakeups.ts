@@ -17,7 +17,7 @@ import { type Forum, timeOf } from '../forum/forum.ts'
 export interface Wakeups {
   /** Why a webhook may not be at this URL, as a sentence, or null. */
   refuseUrl(url: string): string | null
-  challenge: Challenger['ask']
+  challenge: Challenger['verify']
   /** Sends again what a crash cut off, and what has become due meanwhile. */
   resume(): void
   /** Tells how far the log is durable. */
@@ -47,7 +47,7 @@ export function startWakeups(
   )
   return {
     refuseUrl: (url) => refuseEndpoint(url, rules),
-    challenge: (challenge) => challenger.ask(challenge),
+    challenge: (challenge) => challenger.verify(challenge),
     resume: () => schedule.poke(),
     onDurable: (durable) => schedule.onDurable(durable),
     async stop() {

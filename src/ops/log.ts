@@ -4,10 +4,10 @@
 //     file on a full disk, a pipe that nobody reads, a terminal stopped with Ctrl-S.
 // L2. A line that cannot be written at once is dropped and counted; the buffer is the one that the
 //     system keeps for the pipe. Lines that are written are whole and in order.
-// L3. When lines can be written again, the first one tells how many were dropped.
+// L3. When lines can be written again, the first one says how many were dropped.
 //
 // Writes are synchronous calls on a descriptor that does not block. A write in the thread pool
-// would hold one of its four threads, which sync the journal, until somebody reads the pipe.
+// would block one of its four threads, which sync the journal, until somebody reads the pipe.
 
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -41,10 +41,10 @@ export function logNotices(log: Logger): (notice: Notice) => void {
 export class LineOutput implements LogOutput {
   linesDropped = 0
   readonly #file: number
-  /** The end of a line that was written in part: nothing may come before it. */
+  /** The rest of a line that was written in part; it must be written next. */
   #rest: Buffer = nothing
-  #droppedUntold = 0
-  #whyNot = ''
+  #droppedUnreported = 0
+  #errorCode = ''
   #retry: NodeJS.Timeout | null = null
 
   constructor(descriptor: 1 | 2) {
@@ -55,39 +55,39 @@ export class LineOutput implements LogOutput {
   write(line: string): void {
     if (!this.#catchUp() || !this.#put(line)) {
       this.linesDropped++
-      this.#droppedUntold++
+      this.#droppedUnreported++
     }
     if (this.#isBehind()) this.#retry ??= setInterval(() => this.#catchUp(), retryMs).unref()
   }
 
-  /** Before the process ends: writes `line`, and waits up to half a second if a pipe is full. */
+  /** Writes `line` before the process ends; waits up to half a second if a pipe is full. */
   end(line = ''): void {
     let isWritten = line === ''
     for (let attempt = 0; attempt < endAttemptsMax; attempt++) {
       if (this.#catchUp() && !isWritten) isWritten = this.#put(line)
       if (isWritten && !this.#isBehind()) return
-      if (this.#whyNot !== 'EAGAIN') return
+      if (this.#errorCode !== 'EAGAIN') return
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, endPauseMs)
     }
   }
 
   get warnings(): string[] {
-    const dropped = this.#droppedUntold
+    const dropped = this.#droppedUnreported
     if (dropped === 0) return []
-    return [`log: standard output takes no lines (${this.#whyNot}), ${dropped} dropped`]
+    return [`log: standard output accepts no lines (${this.#errorCode}), ${dropped} dropped`]
   }
 
   #isBehind(): boolean {
-    return this.#rest.length > 0 || this.#droppedUntold > 0
+    return this.#rest.length > 0 || this.#droppedUnreported > 0
   }
 
-  /** Completes the line that was begun and tells of dropped ones; whether another may follow. */
+  /** Completes a partial line and reports dropped ones. Returns whether another may follow. */
   #catchUp(): boolean {
     if (this.#rest.length > 0) this.#rest = this.#rest.subarray(this.#tryWrite(this.#rest))
     if (this.#rest.length > 0) return false
-    if (this.#droppedUntold > 0) {
-      if (!this.#put(droppedLine(this.#droppedUntold))) return false
-      this.#droppedUntold = 0
+    if (this.#droppedUnreported > 0) {
+      if (!this.#put(droppedLine(this.#droppedUnreported))) return false
+      this.#droppedUnreported = 0
     }
     if (this.#rest.length > 0) return false
     if (this.#retry !== null) clearInterval(this.#retry)
@@ -95,7 +95,7 @@ export class LineOutput implements LogOutput {
     return true
   }
 
-  /** Whether the line is written, or begun, so that its rest follows. */
+  /** Writes the line, or its beginning, whose rest follows. Returns false if neither succeeded. */
   #put(line: string): boolean {
     const bytes = Buffer.from(line)
     const written = this.#tryWrite(bytes)
@@ -107,7 +107,7 @@ export class LineOutput implements LogOutput {
     try {
       return writeSync(this.#file, bytes)
     } catch (error) {
-      this.#whyNot = codeOf(error)
+      this.#errorCode = codeOf(error)
       return 0
     }
   }
@@ -122,8 +122,8 @@ function droppedLine(lines: number): string {
 /**
  * A descriptor of the same file whose writes fail with EAGAIN instead of waiting. O_NONBLOCK is a
  * flag of the open file description, shared with whoever started the process, so a pipe or a
- * terminal is opened anew. A socket cannot be, nor can what another user opened: for these Node's
- * own stream sets the flag, as it does in every program that uses it.
+ * terminal is opened anew. A socket or another user's file cannot be: for these Node's own stream
+ * sets the flag, as it does in every program that uses it.
  */
 function withoutBlocking(descriptor: 1 | 2): number {
   if (!isatty(descriptor)) {

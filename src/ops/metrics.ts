@@ -1,4 +1,4 @@
-// What the node says about itself at /metrics. Base units; no id or text of a caller is a label.
+// The metrics that a node shows at /metrics, in base units. No id or text of a caller is a label.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
@@ -11,7 +11,7 @@ import type { Vitals } from './vitals.ts'
 
 const delayResolutionMs = 10
 
-/** Returns a function that writes the metrics. It watches the event loop from now on. */
+/** Starts to measure the event loop's delay; returns a function that renders all metrics. */
 export function metrics(vitals: Vitals): () => string {
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
   delay.enable()
@@ -34,7 +34,7 @@ export function metrics(vitals: Vitals): () => string {
     [
       info(vitals),
       requests(vitals.meter),
-      held(vitals.state),
+      stateSizes(vitals.state),
       vitals.journal === null ? '' : journal(vitals.journal),
       gauge(
         'agent_forum_gate_waiting',
@@ -117,8 +117,8 @@ function load({ load, memoryBytesMax }: Vitals): string {
     gauge(
       'agent_forum_limit',
       'The limits that the flags set.',
-      Object.entries({ ...limits, memory_bytes: memoryBytesMax }).map(([of, value]) => {
-        return { labels: { of }, value }
+      Object.entries({ ...limits, memory_bytes: memoryBytesMax }).map(([name, value]) => {
+        return { labels: { of: name }, value }
       }),
     ),
     counter(
@@ -129,7 +129,14 @@ function load({ load, memoryBytesMax }: Vitals): string {
   ].join('')
 }
 
-function held({ identities, threads, messages, subscriptions, receipts, arena }: State): string {
+function stateSizes({
+  identities,
+  threads,
+  messages,
+  subscriptions,
+  receipts,
+  arena,
+}: State): string {
   return [
     gauge('agent_forum_identities', 'Identities that were ever created.', identities.count),
     gauge('agent_forum_threads', 'Threads.', threads.count),
@@ -197,14 +204,14 @@ function checkpoints({ checkpoints, journal }: Vitals): string {
 }
 
 function scrub({ scrub: { bytes, byParity, byMemory, ageSeconds } }: Vitals): string {
-  const mended = [
+  const rewritten = [
     { labels: { by: 'parity' }, value: byParity },
     { labels: { by: 'memory' }, value: byMemory },
   ]
   const prefix = 'agent_forum_scrub'
   return [
     counter(`${prefix}_bytes_total`, 'Bytes of page files that the scrub has read.', bytes),
-    counter(`${prefix}_mended_total`, 'Damaged pages that were rewritten.', mended),
+    counter(`${prefix}_mended_total`, 'Damaged pages that were rewritten.', rewritten),
     gauge(
       `${prefix}_age_seconds`,
       'Time since all page files were read; NaN if this process has not read them all yet.',

@@ -1,4 +1,4 @@
-// The text format of Prometheus (version 0.0.4): what metrics.ts collects, as it is scraped.
+// Renders metrics in the text format of Prometheus (version 0.0.4).
 
 export type Labels = Record<string, string>
 
@@ -7,24 +7,25 @@ export interface Sample {
   labels?: Labels
 }
 
-/** One number that goes up and down, or one for each set of labels. */
+/** A number that goes up and down, or one for each set of labels. */
 export function gauge(name: string, help: string, value: number | readonly Sample[]): string {
   return family(name, 'gauge', help, value)
 }
 
-/** One number that only grows while the process lives. `name` ends with `_total`. */
+/** A number that only grows while the process lives. `name` ends with `_total`. */
 export function counter(name: string, help: string, value: number | readonly Sample[]): string {
   return family(name, 'counter', help, value)
 }
 
 export interface Histogram {
   labels?: Labels
-  /** Upper bounds; `counts` has one more, for what is above the last. */
+  /** Upper bounds; `counts` has one more element, for values above the last bound. */
   bounds: readonly number[]
   counts: ArrayLike<number>
   sum: number
 }
 
+/** Distributions, one for each set of labels. `counts` are not cumulative. */
 export function histogram(name: string, help: string, series: readonly Histogram[]): string {
   const lines = [head(name, 'histogram', help)]
   for (const { labels = {}, bounds, counts, sum } of series) {

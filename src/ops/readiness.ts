@@ -1,11 +1,11 @@
-// Whether the node answers requests, and if not, how far it is.
+// Whether the node answers requests, and if not, its progress.
 
 import { counted } from '../../wal/counted.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface Readiness {
   isReady: boolean
-  /** One line, or one for each thing looked at. */
+  /** One line, or with `isVerbose` one for each check. */
   text: string
 }
 
@@ -22,7 +22,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
     pageFiles(vitals),
-    ...complaintsOf(vitals).map((complaint) => `${mark(false)} ${complaint}`),
+    ...warningsOf(vitals).map((warning) => `${mark(false)} ${warning}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
 }
@@ -38,14 +38,14 @@ function mark(isGood: boolean): string {
   return isGood ? '[+]' : '[-]'
 }
 
-/** Reading goes on, so a node that refuses writes is ready: taking it out would stop that too. */
+/** A node that refuses writes is ready: taking it out of service would stop reads, too. */
 function serving(vitals: Vitals): string {
   const health = vitals.journal?.health ?? 'ok'
-  const what = [...(health === 'ok' ? [] : [`storage: ${health}`]), ...complaintsOf(vitals)]
+  const what = [...(health === 'ok' ? [] : [`storage: ${health}`]), ...warningsOf(vitals)]
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
-function complaintsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): string[] {
+function warningsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): string[] {
   return [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings, ...clockWarnings()]
 }
 

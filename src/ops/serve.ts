@@ -1,7 +1,7 @@
 // The operators' port: /livez, /readyz and /metrics, on the loopback interface only.
 //
-// O1. It answers from the first moment on, while the log is replayed and while the node drains.
-// O2. /livez says that the event loop turns. /readyz says whether requests are answered; a full
+// O1. It answers from the start on, also while the log is replayed and while the node drains.
+// O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
 //     disk does not change that, since reading goes on.
 
 import { createServer, type ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ const host = '127.0.0.1'
 const textType = 'text/plain; charset=utf-8'
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Rejects when the port cannot be had. */
+/** Serves until `stop` is called. Rejects with a sentence when it cannot listen on the port. */
 export function serveOperators(port: number, vitals: Vitals): Promise<Listener> {
   const writeMetrics = metrics(vitals)
   const server = createServer(({ method, url }, response) => {

@@ -1,4 +1,4 @@
-// What operators may know of a node: node/server.ts fills it in as the node starts, ops/ shows it.
+// What operators can see of a node: node/server.ts fills it in as the node starts, ops/ shows it.
 
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { Availability } from '../http/handle.ts'
@@ -6,44 +6,44 @@ import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
 
-/** Of the checkpoints that this process took; `position` also of the one that it began with. */
+/** Statistics of checkpoints by this process; `position` may be of the one it started from. */
 export interface CheckpointStats {
   taken: number
   failed: number
-  /** Of the newest: its place in the log, since when it is there, how long it took. */
+  /** Of the newest: its position in the log, its age, its duration in seconds, bytes written. */
   position: number
   ageSeconds(): number
   seconds: number
   bytes: number
-  /** How long the newest one held up everything to begin; the rest is done in slices. */
+  /** How long the newest one blocked the event loop when it began; the rest is in slices. */
   beginSeconds: number
 }
 
-/** Of the log (log.ts). */
+/** The output of the log (log.ts). */
 export interface LogOutput {
-  /** Lines that standard output did not take, since the start. */
+  /** Lines that standard output did not accept, since the start. */
   readonly linesDropped: number
-  /** What an operator should know, a sentence each. */
+  /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
 }
 
-/** Of the scrubs of page files by this process. */
+/** Statistics of scrubs of page files by this process. */
 export interface ScrubStats {
   /** Bytes of page files that were read. */
   bytes: number
-  /** Damaged pages that were written anew: from parity, from memory by a checkpoint. */
+  /** Damaged pages that were rewritten: from parity, or from memory by a checkpoint. */
   byParity: number
   byMemory: number
-  /** Since a pass over all page files ended; NaN: none has. */
+  /** Seconds since a pass over all page files ended; NaN: none has. */
   ageSeconds(): number
-  /** Damaged pages that the pass which ended last has found. */
+  /** Damaged pages that the last complete pass found. */
   found: number
 }
 
-/** Known from the start. */
-interface Positioned {
+/** What is known before the log is replayed. */
+interface EarlyVitals {
   version: string
-  /** Which HTTP server answers. */
+  /** The name of the HTTP server. */
   http: string
   durability: string
   availability: Availability
@@ -54,14 +54,14 @@ interface Positioned {
   logOutput: LogOutput
 }
 
-export interface Vitals extends Positioned {
+export interface Vitals extends EarlyVitals {
   /** Null until the log is replayed. */
   journal: Journal | null
-  /** Bytes of the log that have been replayed, and all there are. */
+  /** Bytes of the log that have been replayed, and the total. */
   replayed: { bytes: number; ofBytes: number }
-  /** How many answers wait for the log. */
+  /** The number of answers that wait for the log. */
   gateLength(): number
-  /** What is not as it should be, though requests are answered. */
+  /** Warnings about problems despite which requests are answered. */
   warnings(): string[]
   /** How often the system clock was set, by a minute or more. */
   clockStepsBack: number
@@ -73,7 +73,7 @@ export interface Vitals extends Positioned {
   scrub: ScrubStats
 }
 
-/** Of a process that has taken none. */
+/** The statistics of a process that has taken no checkpoint. */
 export const noCheckpoints: Readonly<CheckpointStats> = {
   taken: 0,
   failed: 0,
@@ -84,10 +84,10 @@ export const noCheckpoints: Readonly<CheckpointStats> = {
   beginSeconds: 0,
 }
 
-/** Of a log that is not written to standard output. */
+/** The output of a log that is not written to standard output. */
 export const allWritten: LogOutput = { linesDropped: 0, warnings: [] }
 
-/** Of a process that has scrubbed nothing. */
+/** The statistics of a process that has scrubbed nothing. */
 export const noScrub: Readonly<ScrubStats> = {
   bytes: 0,
   byParity: 0,
@@ -97,10 +97,10 @@ export const noScrub: Readonly<ScrubStats> = {
 }
 
 /** The vitals of a node that has not replayed its log yet. */
-export function newVitals(given: Positioned): Vitals {
+export function newVitals(early: EarlyVitals): Vitals {
   const replayed = { bytes: 0, ofBytes: 0 }
   return {
-    ...given,
+    ...early,
     journal: null,
     replayed,
     gateLength: () => 0,

@@ -144,26 +144,26 @@ t.test('A2: send: a name behind which something private is: nothing is sent', as
 t.test('challenge: every kind of answer: proved, or why not', async (t) => {
   const challenger = new Challenger(sender())
   const challenge = 'c'.repeat(48)
-  const ask = (behave: Behave) => {
+  const verify = (behave: Behave) => {
     receiver.behave = behave
-    return challenger.ask({ ...post(), webhook: 1, challenge })!
+    return challenger.verify({ ...post(), webhook: 1, challenge })!
   }
   const say = (value: unknown, status = 200): Behave => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     return (_, response) => response.writeHead(status).end(text)
   }
-  t.same(await ask(say({ challenge })), { error: null })
+  t.same(await verify(say({ challenge })), { error: null })
   const { body } = receiver.received.at(-1)!
   t.same(body, { type: 'webhook.challenge', event_id: eventId, challenge })
-  t.same(await ask(say({ challenge, more: 1 }, 201)), { error: null })
+  t.same(await verify(say({ challenge, more: 1 }, 201)), { error: null })
   for (const other of [{ challenge: `${challenge}c` }, { challenge: [challenge] }, {}, []]) {
-    t.same(await ask(say(other)), { error: 'webhook_challenge_mismatch' })
+    t.same(await verify(say(other)), { error: 'webhook_challenge_mismatch' })
   }
   for (const other of ['', challenge, '"c"', '1', 'null', '{']) {
-    t.same(await ask(say(other)), { error: 'webhook_invalid_response' }, other)
+    t.same(await verify(say(other)), { error: 'webhook_invalid_response' }, other)
   }
-  t.same(await ask(say({ challenge }, 500)), { error: 'webhook_http_500' })
-  t.same(await ask(say({ challenge, more: 'x'.repeat(4096) })), {
+  t.same(await verify(say({ challenge }, 500)), { error: 'webhook_http_500' })
+  t.same(await verify(say({ challenge, more: 'x'.repeat(4096) })), {
     error: 'webhook_response_too_large',
   })
 })
@@ -175,17 +175,17 @@ t.test('challenge: too many at once, or the same twice: refused, and later not',
       release.push(() => resolve({ status: 0, error: 'webhook_timeout', body: '' }))
     })
   const challenger = new Challenger(slow)
-  const ask = (webhook: number) => challenger.ask({ ...post(), webhook, challenge: '' })
-  const asked = Array.from({ length: 64 }, (_, webhook) => ask(webhook))
+  const verify = (webhook: number) => challenger.verify({ ...post(), webhook, challenge: '' })
+  const asked = Array.from({ length: 64 }, (_, webhook) => verify(webhook))
   t.notOk(asked.includes(null))
-  t.equal(ask(64), null)
+  t.equal(verify(64), null)
   release[0]()
   await asked[0]
-  t.not(ask(64), null)
+  t.not(verify(64), null)
   release[1]()
   await asked[1]
-  t.equal(ask(2), null, 'is being asked already')
-  t.not(ask(1), null)
+  t.equal(verify(2), null, 'is being asked already')
+  t.not(verify(1), null)
   for (const resolve of release) resolve()
   await challenger.settled()
 })

@@ -56,7 +56,7 @@ t.test('log: standard output is /dev/full: starts, serves, counts, says so', asy
   t.ok((await sample(served.opsPort, counted)) >= 3, 'listening, recovered, started')
   t.match(
     (await ask(served.opsPort, '/readyz')).text,
-    /^degraded: log: standard output takes no lines \(ENOSPC\), \d+ dropped\n$/,
+    /^degraded: log: standard output accepts no lines \(ENOSPC\), \d+ dropped\n$/,
   )
   await serves(t, served)
 })
