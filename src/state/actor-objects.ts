@@ -1,5 +1,5 @@
-// Actors of one kind as plain objects: for kinds of which there are few, or whose context holds
-// texts. The object is the reference.
+// Actors of one kind as plain objects, for kinds with few actors or with texts in the context. The
+// object is the reference.
 //
 // R1. A saved actor is a row: the code of its state, then the fields in the order of the layout.
 
@@ -47,7 +47,7 @@ export class ActorObjects<C, E extends { type: string }, S extends string>
     return [state, ...this.#fields.map((field) => context[field])]
   }
 
-  /** The actor that a row stands for. */
+  /** Restores the actor from a row of `rowOf`. */
   ofRow([state, ...values]: unknown[]): Actor<C> {
     const context = Object.fromEntries(this.#fields.map((field, i) => [field, values[i]]))
     return { state: state as number, context: context as C }

@@ -1,5 +1,5 @@
-// Many actors of one kind whose context holds only numbers: a column for the state and one for
-// every field. Millions of them cost the garbage collector nothing.
+// Many actors of one kind whose context holds only numbers: one column for the state and one for
+// each field. Millions of them cost the garbage collector nothing.
 //
 //              states   author   messageCount   …
 //   actor 0      1        17          3
@@ -8,10 +8,10 @@
 // R1. An actor is its row: a step reads and writes the row's cells and nothing else.
 // R2. A cell holds exactly what the machine assigned; a value its column cannot hold throws.
 //
-// How: the machine runs on one actor whose context is a window on a row: each field is a getter and
-// a setter on its column, so a step touches only the fields that the machine touches.
+// The machine runs on a single actor whose context is a window on a row: each field is a getter and
+// a setter on its column, so a step accesses only the fields that the machine accesses.
 //
-// Neighbours: actors/compile.ts steps; column.ts holds; checkpoints save the columns.
+// Neighbours: actors/compile.ts runs the steps; column.ts holds the values, which checkpoints save.
 
 import type { ActorKind, FieldKind } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
@@ -91,8 +91,8 @@ export class ActorTable<
   }
 
   #windowOn(columns: { readonly [K in keyof C]: Column }): C {
-    // A prototype of its own keeps it fast: of two objects that grow from the same start and define
-    // the same field by different accessors, V8 makes the second a dictionary (80 -> 240 ns).
+    // Its own prototype keeps the object fast: when two objects of the same initial shape define
+    // different accessors for a field, V8 makes the second a dictionary (80 -> 240 ns per step).
     const context = Object.create({})
     for (const [field, column] of Object.entries<Column>(columns)) {
       Object.defineProperty(context, field, {

@@ -1,9 +1,9 @@
 // Many actors of one kind behind one interface, whether they are rows of columns (actor-table.ts)
 // or plain objects (actor-objects.ts). `Ref` names one of them: a number, or the object.
 //
-// A1. Only `tell` changes an actor. It asserts that the event is accepted: a record is in the log,
-//     so what it says has happened, and an actor that does not accept it is a bug.
-// A2. Whoever can still decide asks `may` first; the answer is the machine's.
+// A1. Only `tell` changes an actor. It asserts that the event is accepted: a record in the log has
+//     happened, so an actor that does not accept it is a bug.
+// A2. Code that can still reject calls `may` first; the machine decides.
 
 import assert from 'node:assert/strict'
 
@@ -14,12 +14,12 @@ export interface Actors<Ref, C, E extends { type: string }, S extends string> {
   get<K extends keyof C & string>(ref: Ref, field: K): C[K]
   /** Whether the actor accepts the event now. Changes nothing. */
   may(ref: Ref, event: E): boolean
-  /** Tells the actor what has happened. Throws an AssertionError when it does not accept it. */
+  /** Sends the actor an event that has happened. Throws an AssertionError if it is not accepted. */
   tell(ref: Ref, event: E): void
 }
 
-/** Ends what must not go on: the log says that something happened which this actor rules out. */
+/** Throws when the log contains an event that the actor's state rules out. */
 export function assertAccepted(isAccepted: boolean, id: string, state: string, type: string): void {
-  if (isAccepted) return // the message is made only where it is needed
+  if (isAccepted) return // before the message is built
   assert.fail(`A1: a ${id} that is ${state} does not accept '${type}'`)
 }

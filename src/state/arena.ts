@@ -7,19 +7,19 @@
 //
 // A1. An entry never changes, starts at a multiple of 8 and lies in one chunk.
 // A2. An address is one u32, chunk * 2^23 + offset / 8: 32 GiB can be addressed.
-// A3. The first MiB of a chunk is scratch: an answer is put together there, because copying inside
-//     one ArrayBuffer (copyWithin, 30 ns) costs a third of copying between two (set, 80 ns).
+// A3. The first MiB of a chunk is scratch space: answers are assembled there, because copying
+//     within one ArrayBuffer (copyWithin, 30 ns) costs a third of copying between two (set, 80 ns).
 //
-// Neighbours: page.ts assembles answers, messages.ts and tables hold the addresses.
+// Neighbours: page.ts assembles answers; messages.ts and the other tables hold the addresses.
 
 import assert from 'node:assert/strict'
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 
-/** Bytes at the head of every chunk that belong to page.ts. */
+/** Bytes of scratch space at the start of each chunk, for page.ts; also of a saved page. */
 export const pageBytes = 1 << 20
 
 const chunkBytes = 64 << 20
-/** Of a chunk, what holds entries: a whole number of the pages that checkpoints save. */
+/** Bytes of a chunk that hold entries: a whole number of the pages that checkpoints save. */
 const entriesBytes = chunkBytes - pageBytes
 const pagesPerChunk = entriesBytes / pageBytes
 const unitBytes = 8
@@ -35,16 +35,16 @@ assert(Number.isInteger(pagesPerChunk), 'a saved page lies in one chunk')
 
 export class Arena implements PagedStore {
   readonly #chunks: Buffer[] = [newChunk()]
-  /** Where the next entry goes: an offset in the last chunk. */
+  /** Offset of the next entry in the last chunk. */
   #free = pageBytes
-  /** Bytes of the entry appended last. */
+  /** Length of the last appended entry in bytes. */
   written = 0
-  /** Entries up to here, counted without scratch, are saved, save for pages that are soiled. */
+  /** Entries up to here, scratch space not counted, are saved, except for dirty pages. */
   #savedBytes = 0
   #frozenBytes = 0
-  readonly #soiled = new Set<number>()
+  readonly #dirty = new Set<number>()
 
-  /** Bytes held, with what lies unused at the end of full chunks. */
+  /** Bytes in use, including those left over at the end of full chunks. */
   get bytes(): number {
     return (this.#chunks.length - 1) * chunkBytes + this.#free
   }
@@ -67,12 +67,12 @@ export class Arena implements PagedStore {
     return this.#chunks[address >>> chunkShift]
   }
 
-  /** Where in its chunk the entry at `address` begins, in bytes. */
+  /** Offset of the entry at `address` in its chunk, in bytes. */
   offset(address: number): number {
     return (address & offsetMask) * unitBytes
   }
 
-  /** Where the entry begins among the bytes that a checkpoint saves. */
+  /** Offset of the entry among the bytes that a checkpoint saves. */
   savedAt(address: number): number {
     return (address >>> chunkShift) * entriesBytes + this.offset(address) - pageBytes
   }
@@ -83,13 +83,13 @@ export class Arena implements PagedStore {
     return this.chunk(address).toString('utf8', start + from, start + to)
   }
 
-  /** The same for bytes that are known to be ASCII, in half the time. */
+  /** As `text`, for bytes that are known to be ASCII: in half the time. */
   ascii(address: number, from: number, to: number): string {
     const start = this.offset(address)
     return this.chunk(address).toString('latin1', start + from, start + to)
   }
 
-  // ── What a checkpoint asks: all pages below the last are done with (A1), so none is copied ─────
+  // ── PagedStore: entries never change (A1), so a frozen page needs no copy ──────────────────────
 
   get stores(): Record<string, PagedStore> {
     return { entries: this }
@@ -107,18 +107,18 @@ export class Arena implements PagedStore {
   frozen(page: number): Uint8Array | null {
     const from = page * pageBytes
     const to = Math.min(from + pageBytes, this.#frozenBytes)
-    if (to <= this.#savedBytes && !this.#soiled.has(page)) return null
+    if (to <= this.#savedBytes && !this.#dirty.has(page)) return null
     return this.room(page).subarray(0, to - from)
   }
 
   thaw(isSaved: boolean): void {
     if (!isSaved) return
     this.#savedBytes = this.#frozenBytes
-    this.#soiled.clear()
+    this.#dirty.clear()
   }
 
   markDirty(page: number): void {
-    this.#soiled.add(page)
+    this.#dirty.add(page)
   }
 
   fill(bytes: number): void {

@@ -2,13 +2,13 @@
 //
 //   chunks   [ 0 … 65,535 ] [ 65,536 … 131,071 ] [ 131,072 …
 //              row i is chunks[i >>> 16][i & 0xffff]
-//   pages    [ 4,096 rows ][ … ]   a chunk has 16: what a checkpoint saves when one of them changed
+//   pages    [ 4,096 rows ][ … ]   a chunk has 16; checkpoints save the pages that have changed
 //
 // N1. Growth adds a chunk and copies nothing: a push costs the same at any size.
 // N2. Rows are 0 … length - 1; no other row is read or written.
-// N3. A column stores exactly what it is given, or throws: no wrapping, no rounding.
+// N3. A column stores a value exactly, or throws: no wrapping, no rounding.
 //
-// Neighbours: tables are made of columns; page-marks.ts knows which pages changed.
+// Neighbours: tables are made of columns; page-marks.ts tracks which pages have changed.
 
 import assert from 'node:assert/strict'
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
@@ -21,7 +21,7 @@ export const pageRows = 4_096
 const pageShift = Math.log2(pageRows)
 const pagesPerChunk = chunkRows / pageRows
 
-/** A growing column of numbers; its four kinds differ only in what one entry can hold. */
+/** A growing column of numbers; its four kinds differ only in the range of an entry. */
 export abstract class Column implements PagedStore {
   readonly #chunks: Chunk[] = []
   readonly #marks = new PageMarks((page) => this.room(page).subarray(0, this.pageBytes))
@@ -49,7 +49,7 @@ export abstract class Column implements PagedStore {
     return this.#chunks[i >>> 16][i & 0xffff]
   }
 
-  /** Copies the rows `from` up to `to` to the start of `into`. */
+  /** Copies the rows from `from` up to, but not including, `to` to the start of `into`. */
   copy(from: number, to: number, into: Uint32Array): void {
     if (!(from >= 0 && from <= to && to <= this.#length)) throw noRow(to - 1, this.#length)
     const chunks = this.#chunks
@@ -95,7 +95,7 @@ export abstract class Column implements PagedStore {
     return first
   }
 
-  // ── What a checkpoint asks ────────────────────────────────────────────────────────────────────
+  // ── PagedStore ────────────────────────────────────────────────────────────────────────────────
 
   get pageBytes(): number {
     return pageRows * this.entryBytes

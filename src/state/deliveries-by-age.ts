@@ -1,7 +1,7 @@
-// All deliveries, oldest first, with whose they are, and which are old enough to be forgotten.
+// All deliveries, oldest first, each with its webhook; finds those whose retention has ended.
 //
-// Deliveries that one message queued are equally old, and are forgotten together: what a checkpoint
-// gives back knows no order among them.
+// Deliveries that one message queued are equally old, and are removed together, because a
+// checkpoint does not preserve an order among them.
 
 import type { ContextIn, EventIn, StateIn } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
@@ -14,17 +14,17 @@ export const deliveryActors = new ActorObjects(delivery)
 
 export type Delivery = Actor<ContextIn<typeof delivery>>
 export type DeliveryEvent = EventIn<typeof delivery>
-/** A delivery that is kept has been queued. */
+/** Every delivery that is kept has been queued. */
 export type DeliveryState = Exclude<StateIn<typeof delivery>, 'none'>
 
 const { pending, sending } = delivery.codes
 
-/** Whether it is not finished. */
+/** Whether the delivery is not finished. */
 export function isOpen({ state }: Delivery): boolean {
   return state === pending || state === sending
 }
 
-/** Whether an attempt is being made now. */
+/** Whether an attempt is in progress. */
 export function isSending({ state }: Delivery): boolean {
   return state === sending
 }
@@ -32,7 +32,7 @@ export function isSending({ state }: Delivery): boolean {
 export class DeliveriesByAge<Webhook> {
   readonly #webhooks = new Map<Delivery, Webhook>()
 
-  /** Adds one that is not older than those there are. */
+  /** Adds a delivery that is at least as new as all others. */
   add(delivery: Delivery, webhook: Webhook): void {
     this.#webhooks.set(delivery, webhook)
   }
@@ -42,7 +42,7 @@ export class DeliveriesByAge<Webhook> {
     return this.#webhooks.keys()
   }
 
-  /** Whose it is, while it is kept. */
+  /** The webhook of a delivery that is kept. */
   webhookOf(delivery: Delivery): Webhook {
     return this.#webhooks.get(delivery)!
   }
@@ -51,7 +51,7 @@ export class DeliveriesByAge<Webhook> {
     this.#webhooks.delete(delivery)
   }
 
-  /** The finished ones that have been kept for long enough at this time. */
+  /** The finished deliveries whose retention has ended by `at`. */
   *expired(at: number): Iterable<[Delivery, Webhook]> {
     for (const entry of this.#webhooks) {
       if (entry[0].context.createdAt + retentionMs > at) return
@@ -59,7 +59,7 @@ export class DeliveriesByAge<Webhook> {
     }
   }
 
-  /** The first message of the `most`-th of those, or of the last one; 0: there is none. */
+  /** Position of the first message of the `most`-th expired delivery, or the last one; 0: none. */
   expiredThrough(at: number, most: number): number {
     let [count, through] = [0, 0]
     for (const [{ context }] of this.expired(at)) {

@@ -1,6 +1,6 @@
-// Feeds: one actor for each identity (actors/feed.ts), and the list of threads it follows now.
+// Feeds: one actor per identity (actors/feed.ts), and the list of threads it follows now.
 //
-// F1. An identity's list is as long as its actor's `following` says.
+// F1. The length of an identity's list equals `following` of its actor.
 
 import { feed } from '../actors/feed.ts'
 import { ActorTable } from './actor-table.ts'
@@ -21,14 +21,14 @@ export class Feeds {
     this.#threads.add()
   }
 
-  /** Adds a thread to those that the identity follows; returns its place among them. */
+  /** Adds a thread to those that the identity follows; returns its index among them. */
   follow(identity: number, thread: number, position: number): number {
     this.actors.tell(identity, { type: 'followed', position })
     this.#threads.push(identity, thread)
     return this.followed(identity) - 1
   }
 
-  /** Removes the thread at `place`; returns the thread that took its place, or -1. */
+  /** Removes the thread at index `place`; returns the thread that moved there, or -1. */
   unfollow(identity: number, place: number, position: number): number {
     this.actors.tell(identity, { type: 'unfollowed', position })
     return this.#threads.removeAt(identity, place)
@@ -39,7 +39,7 @@ export class Feeds {
     return this.#threads.length(identity)
   }
 
-  /** Puts the threads that the identity follows at the start of `into`, in no particular order. */
+  /** Copies the threads that the identity follows to the start of `into`, in no defined order. */
   copyThreads(identity: number, into: Uint32Array): void {
     this.#threads.copy(identity, 0, this.followed(identity), into)
   }

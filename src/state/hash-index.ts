@@ -1,10 +1,10 @@
-// A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: who asks
-// compares the thing behind a number, which lies in columns.
+// A hash index from 32-bit hashes to u32 numbers, outside the JS heap. It holds no keys: the caller
+// compares the row with a number, whose key is in columns.
 //
 // H1. 256 shards by the hash's top byte, each a linear-probing table that doubles on its own:
 //     growth is many small steps (at ten million entries one step moves 40,000).
-// H2. A slot is two words, hash and number + 1; a zero in the second is empty.
-// H3. A removal closes its gap: no tombstones, and a probe ends at the first empty slot.
+// H2. A slot is two words, hash and number + 1; zero in the second word means empty.
+// H3. A removal closes the gap: there are no tombstones, and a probe ends at the first empty slot.
 
 import assert from 'node:assert/strict'
 
@@ -12,7 +12,7 @@ const shardCount = 256
 const firstSlots = 16
 const loadMax = 0.7
 
-/** The words of every shard that nothing was added to: one empty slot, never written. */
+/** The words of every empty shard that has not grown yet: one empty slot, never written. */
 const noWords = new Uint32Array(2)
 
 interface Shard {
@@ -28,9 +28,9 @@ export class HashIndex {
   }))
 
   /**
-   * Fills an empty index with `count` numbers: those that `numberOf` gives for 0 … `count` - 1. One
-   * shard after the other, so that what is written lies in the processor's cache: a third of the
-   * time that as many calls of `add` take.
+   * Fills an empty index with the numbers that `numberOf` returns for 0 … `count` - 1. It fills one
+   * shard after the other, so that writes stay within the processor's cache: this takes a third of
+   * the time of as many calls of `add`.
    */
   fill(
     count: number,
@@ -68,12 +68,12 @@ export class HashIndex {
     shard.used += 1
   }
 
-  /** The number under `hash` for which `isIt` holds, or -1. */
-  find(hash: number, isIt: (number: number) => boolean): number {
+  /** The number under `hash` for which `isMatch` holds, or -1. */
+  find(hash: number, isMatch: (number: number) => boolean): number {
     const { words } = this.#shards[hash >>> 24]
     const mask = words.length - 1
     for (let at = (hash * 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {
-      if (words[at] === hash && isIt(words[at + 1] - 1)) return words[at + 1] - 1
+      if (words[at] === hash && isMatch(words[at + 1] - 1)) return words[at + 1] - 1
     }
     return -1
   }
@@ -85,11 +85,11 @@ export class HashIndex {
     const mask = words.length - 1
     let gap = (hash * 2) & mask
     while (words[gap + 1] !== number + 1 || words[gap] !== hash) {
-      assert(words[gap + 1] !== 0, 'what is removed was added')
+      assert(words[gap + 1] !== 0, 'the number was added')
       gap = (gap + 2) & mask
     }
 
-    // Move back every later entry of the run that may not stand behind the gap.
+    // Move back every later entry of the run that would be unreachable behind the gap.
     for (let at = (gap + 2) & mask; words[at + 1] !== 0; at = (at + 2) & mask) {
       const home = (words[at] * 2) & mask
       const reachesGap = ((at - home) & mask) >= ((at - gap) & mask)
@@ -104,7 +104,7 @@ export class HashIndex {
   }
 }
 
-/** An empty shard gets the size that it would have grown to with so many numbers. */
+/** Gives an empty shard the size that it would have grown to with `count` numbers. */
 function makeRoom(shard: Shard, count: number): void {
   if (count === 0) return
   shard.used = count

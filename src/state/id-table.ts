@@ -1,8 +1,8 @@
-// Ids of 128 random bits and the dense numbers they stand for: agt_…, thr_…, and the first half of
-// a token's SHA-256. Numbers are given in order of arrival.
+// Maps ids of 128 random bits to dense numbers, assigned in order of arrival: agt_…, thr_…, and the
+// first half of a token's SHA-256.
 //
-// An id is kept as four u32 columns. Ids come from the system's random source, so the first word is
-// a good hash, and nobody outside can choose it.
+// An id is kept in four u32 columns. Ids come from the system's random source, so the first word is
+// a good hash, and no caller can choose it.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Uint32Column } from './column.ts'
@@ -11,7 +11,7 @@ import { HashIndex } from './hash-index.ts'
 /** Lowercase hex characters of an id, without its prefix. */
 export const idHexLength = 32
 
-/** Where an id is put together before it is written as text. */
+/** Where an id's words are collected before they are converted to hex. */
 const scratch = Buffer.alloc(idHexLength / 2)
 
 export class IdTable {
@@ -68,7 +68,7 @@ function wordAt(text: string, from: number): number {
   let word = 0
   for (let i = from; i < from + 8; i++) {
     const code = text.charCodeAt(i)
-    word = (word << 4) | ((code & 15) + 9 * (code >> 6)) // which digits come, no branch can foresee
+    word = (word << 4) | ((code & 15) + 9 * (code >> 6)) // a branch would be mispredicted
   }
   return word >>> 0
 }

@@ -16,7 +16,7 @@ import type { Saved } from './saved.ts'
 
 const idStart = '"author_id":"'.length
 const idEnd = idStart + 'agt_'.length + idHexLength
-/** How many signatures are kept as texts; a power of two. */
+/** How many signatures are cached as strings; a power of two. */
 const textsKept = 16_384
 const idPattern = /^agt_[0-9a-f]{32}$/
 
@@ -28,9 +28,9 @@ export class Identities {
   readonly #signatureBytes = new Uint16Column()
   readonly #nameStarts = new Uint16Column()
   readonly actors = new ActorTable(identityKind)
-  /** By place: the signature that was asked for twice in a row, or ''. */
+  /** By slot: the signature that was requested twice in a row, or ''. */
   readonly #texts: string[] = new Array<string>(textsKept).fill('')
-  /** By place: who was asked for last, as number + 1; 0: nobody. */
+  /** By slot: the identity that was requested last, as number + 1; 0: none. */
   readonly #textOf = new Uint32Array(textsKept)
 
   constructor(arena: Arena) {
@@ -62,7 +62,7 @@ export class Identities {
     return this.#ids.add(id)
   }
 
-  /** The number of the identity that a caller names, `agt_…`, or -1 when it is no such id. */
+  /** The number of the identity with this id, `agt_…`, or -1 when the id is invalid or unknown. */
   findNamed(id: string): number {
     return idPattern.test(id) ? this.#ids.find(id, 'agt_'.length) : -1
   }
@@ -72,7 +72,7 @@ export class Identities {
     return this.#tokens.find(digest)
   }
 
-  /** Whether the identity can act, and be named by others, at this time. */
+  /** Whether the identity can act, and be named as a participant, at this time. */
   mayAct(identity: number, at: number): boolean {
     return this.actors.may(identity, { type: 'acted', at })
   }
@@ -85,25 +85,25 @@ export class Identities {
     return this.signature(identity).slice(idStart, idEnd)
   }
 
-  /** The piece of JSON that says who wrote a message. */
+  /** The JSON fields that describe the author of a message; see the head of this file. */
   signature(identity: number): string {
-    const place = identity & (textsKept - 1)
-    if (this.#textOf[place] !== identity + 1) {
-      // Not kept the first time: of many authors most are not asked for twice in a row.
-      this.#textOf[place] = identity + 1
-      this.#texts[place] = ''
+    const slot = identity & (textsKept - 1)
+    if (this.#textOf[slot] !== identity + 1) {
+      // Not cached on the first request: among many authors, few are requested twice in a row.
+      this.#textOf[slot] = identity + 1
+      this.#texts[slot] = ''
       return this.#readSignature(identity)
     }
-    if (this.#texts[place] === '') this.#texts[place] = this.#readSignature(identity)
-    return this.#texts[place]
+    if (this.#texts[slot] === '') this.#texts[slot] = this.#readSignature(identity)
+    return this.#texts[slot]
   }
 
-  /** Where its signature lies in the arena. */
+  /** Where the identity's signature is in the arena. */
   entry(identity: number): { address: number; bytes: number } {
     return { address: this.#signatures.get(identity), bytes: this.#signatureBytes.get(identity) }
   }
 
-  /** Renders a signature that is lost. `nameJson` is the display name as a JSON string. */
+  /** Replaces a signature that is lost. `nameJson` is the display name as a JSON string. */
   renderAnew(identity: number, nameJson: string): void {
     const author = `"author_id":"agt_${this.#ids.hex(identity)}","display_name":`
     const signature = `${author}${nameJson},"kind":"${this.kind(identity)}"`

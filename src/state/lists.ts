@@ -1,14 +1,14 @@
 // Many growing lists of u32 in one pool outside the JS heap: a thread's messages, an identity's
 // subscriptions, a thread's members.
 //
-//   heads    list 0: start, length, class     a list's items lie together, in a block of
-//            list 1: start, length, class     4 << class words, so it can be searched by halving
+//   heads    list 0: start, length, class     a list's items are contiguous, in a block of
+//            list 1: start, length, class     4 << class words, so it can be binary-searched
 //   pool     |block|block    |block|…
 //
 // L1. Items keep their order; only `removeAt` moves one (the last into the gap).
-// L2. A list that outgrows its block moves to one twice as large; the old block is used again.
-//     Blocks to be used again are chained by class: the first word of each is the next one's start.
-// L3. A word's address is one u32: 16 GiB of items.
+// L2. A list that outgrows its block moves to one twice as large; the old block becomes free. Free
+//     blocks form one linked list per class: the first word of each is the start of the next.
+// L3. A word's address is one u32: the pool can hold 16 GiB of items.
 
 import assert from 'node:assert/strict'
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
@@ -16,9 +16,9 @@ import { Uint8Column, Uint32Column } from './column.ts'
 
 const smallestBlockWords = 4
 const wordsMax = 2 ** 32
-/** Class of a list that has no block yet. */
+/** The class of a list that has no block yet. */
 const noBlock = 255
-/** Ends a chain of blocks; no block can start here. */
+/** Ends a linked list of free blocks; no block can start here. */
 const none = 0xffffffff
 
 export class Lists {
@@ -26,8 +26,8 @@ export class Lists {
   readonly #lengths = new Uint32Column()
   readonly #classes = new Uint8Column()
   readonly #words = new Uint32Column()
-  /** By class, the start of a block given back, or none. */
-  #returned: number[] = []
+  /** By class, the start of the first free block, or `none`. */
+  #free: number[] = []
 
   /** Adds an empty list and returns its number. */
   add(): number {
@@ -44,7 +44,7 @@ export class Lists {
     return this.#words.get(this.#starts.get(list) + index)
   }
 
-  /** Copies the items `from` up to `to` of a list to the start of `into`. */
+  /** Copies the items from `from` up to, but not including, `to` to the start of `into`. */
   copy(list: number, from: number, to: number, into: Uint32Array): void {
     const start = this.#starts.get(list)
     this.#words.copy(start + from, start + to, into)
@@ -58,10 +58,10 @@ export class Lists {
     this.#lengths.set(list, length + 1)
   }
 
-  /** Removes the item at `index` and returns the item that took its place, or -1 if none had to. */
+  /** Removes the item at `index`; returns the item that moved into the gap, or -1 if none did. */
   removeAt(list: number, index: number): number {
     const last = this.#lengths.get(list) - 1
-    assert(index <= last, 'a list holds what is removed')
+    assert(index <= last, 'the index is that of an item')
     this.#lengths.set(list, last)
     if (index === last) return -1
     const moved = this.get(list, last)
@@ -75,7 +75,7 @@ export class Lists {
     return false
   }
 
-  /** What a checkpoint saves; see saved.ts. */
+  /** The stores that a checkpoint saves; see saved.ts. */
   get stores(): Record<string, PagedStore> {
     return {
       starts: this.#starts,
@@ -86,11 +86,11 @@ export class Lists {
   }
 
   facts(): number[] {
-    return this.#returned
+    return this.#free
   }
 
   restore(facts: unknown): void {
-    this.#returned = facts as number[]
+    this.#free = facts as number[]
   }
 
   #grow(list: number): void {
@@ -101,22 +101,22 @@ export class Lists {
     for (let i = this.#lengths.get(list) - 1; i >= 0; i--) {
       this.#words.set(to + i, this.#words.get(from + i))
     }
-    if (oldClass !== noBlock) this.#giveBack(from, oldClass)
+    if (oldClass !== noBlock) this.#freeBlock(from, oldClass)
     this.#starts.set(list, to)
     this.#classes.set(list, newClass)
   }
 
-  #giveBack(start: number, blockClass: number): void {
-    while (this.#returned.length <= blockClass) this.#returned.push(none)
-    this.#words.set(start, this.#returned[blockClass])
-    this.#returned[blockClass] = start
+  #freeBlock(start: number, blockClass: number): void {
+    while (this.#free.length <= blockClass) this.#free.push(none)
+    this.#words.set(start, this.#free[blockClass])
+    this.#free[blockClass] = start
   }
 
   #takeBlock(blockClass: number): number {
-    const again = this.#returned[blockClass] ?? none
-    if (again !== none) {
-      this.#returned[blockClass] = this.#words.get(again)
-      return again
+    const free = this.#free[blockClass] ?? none
+    if (free !== none) {
+      this.#free[blockClass] = this.#words.get(free)
+      return free
     }
     const words = smallestBlockWords << blockClass
     assert(this.#words.length + words <= wordsMax, 'the list pool is full: 16 GiB')

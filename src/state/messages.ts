@@ -1,13 +1,13 @@
-// Messages: bytes in the arena, and a row of numbers each.
+// Messages: rendered JSON in the arena, and a row of numbers for each.
 //
 //   arena   ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
 //           "content":"…","created_at":…}
 //   row     seq, author, thread, address, bytes, time
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
-// M2. The rendered bytes are what every reader gets; nothing renders or parses a message again.
+// M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time.
 //
-// A feed item is cut from the same bytes: `id":"msg_…","author_id":"agt_…"` stands in both.
+// A feed item is cut from the same bytes: both contain `id":"msg_…","author_id":"agt_…"`.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import type { Arena } from './arena.ts'
@@ -16,7 +16,7 @@ import { idHexLength } from './id-table.ts'
 import type { Page } from './page.ts'
 
 const seqStart = ',{"seq":'.length
-/** From the end of the seq to the word `id` in `,"id":"msg_…"`. */
+/** Length from the end of the seq to the word `id` in `,"id":"msg_…"`. */
 const toIdWord = ',"'.length
 const idWordBytes =
   'id":"msg_'.length + idHexLength + '","author_id":"agt_'.length + idHexLength + '"'.length
@@ -29,7 +29,7 @@ export interface NewMessage {
   id: string
   seq: number
   author: number
-  /** The author's signature, see identities.ts. */
+  /** The author's signature; see identities.ts. */
   signature: string
   thread: number
   content: string
@@ -75,7 +75,7 @@ export class Messages {
     return this.#seqs.push(seq)
   }
 
-  /** Renders a message whose entry is lost, or part of it, with another content. */
+  /** Replaces the entry of a message of which a part is lost, with other content. */
   renderAnew(
     message: number,
     { id, signature }: Pick<NewMessage, 'id' | 'signature'>,
@@ -86,13 +86,13 @@ export class Messages {
     this.#bytes.set(message, this.#arena.written)
   }
 
-  /** Its id without the prefix. */
+  /** The message's id without the prefix. */
   id(message: number): string {
     const end = this.idEnd(message)
     return this.#arena.ascii(this.address(message), end - idHexLength, end)
   }
 
-  /** Where in its entry the id ends. */
+  /** Offset of the end of the id in the message's entry. */
   idEnd(message: number): number {
     return this.#seqEnd(message) + toId + idBytes
   }
@@ -122,13 +122,13 @@ export class Messages {
     return this.#bytes.get(message)
   }
 
-  /** Whether the message says exactly this. */
+  /** Whether the message has exactly this content. */
   hasContent(message: number, content: string, signature: string): boolean {
     const from = this.#seqEnd(message) + toId + idBytes + '",'.length + Buffer.byteLength(signature)
-    const wanted = contentMark + JSON.stringify(content) // its last quote ends both or none
-    const to = from + Buffer.byteLength(wanted)
+    const expected = contentMark + JSON.stringify(content) // up to its closing quote, which ends it
+    const to = from + Buffer.byteLength(expected)
     if (to > this.bytes(message)) return false
-    return this.#arena.text(this.#addresses.get(message), from, to) === wanted
+    return this.#arena.text(this.#addresses.get(message), from, to) === expected
   }
 
   /** Adds the message's JSON to a page, with a comma before all but the first. */
@@ -136,14 +136,14 @@ export class Messages {
     page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
   }
 
-  /** The notification's JSON. */
+  /** The JSON of the message's item in a feed. */
   feedItem(message: number, threadId: string): string {
     const [seq, at] = [this.seq(message), this.createdAt(message)]
     const ids = this.ids(message)
     return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
   }
 
-  /** `id":"msg_…","author_id":"agt_…"`: what an answer says of it, after `"message_`. */
+  /** `id":"msg_…","author_id":"agt_…"`, which follows `"message_` in answers. */
   ids(message: number): string {
     const from = this.#seqEnd(message) + toIdWord
     return this.#arena.ascii(this.address(message), from, from + idWordBytes)

@@ -1,16 +1,16 @@
-// A page: one answer's bytes, put together from arena entries and short ASCII texts.
+// A page: the bytes of one answer, assembled from arena entries and short ASCII texts.
 //
-// P1. A page is valid until the next `begin`: who keeps it longer copies it.
-// P2. Sizes are known before the first byte is written; nothing grows on the way.
+// P1. A page is valid until the next `begin`; to keep it longer, copy it.
+// P2. An upper bound of the size is known before the first byte is written; no buffer ever grows.
 //
-// It is assembled in the scratch of the chunk that holds its first entry (see arena.ts, A3), or,
-// when it is larger than that, in a buffer of its own.
+// A page is assembled in the scratch space of the chunk that holds its first entry (arena.ts, A3),
+// or in a separate buffer when it is larger than that.
 
 import assert from 'node:assert/strict'
 import type { Arena } from './arena.ts'
 import { pageBytes } from './arena.ts'
 
-/** Longer texts are written natively, shorter ones byte by byte: here both cost the same. */
+/** Longer texts are written natively, others byte by byte: at this length both cost the same. */
 const shortText = 24
 
 export class Page {
@@ -18,7 +18,7 @@ export class Page {
   #overflow = Buffer.alloc(0)
   #target: Buffer
   #end = 0
-  /** The most bytes this page may have. */
+  /** The maximum length of this page. */
   #bytesMax = 0
 
   constructor(arena: Arena) {
@@ -49,7 +49,7 @@ export class Page {
     this.#end += length
   }
 
-  /** Adds the bytes `from`..`to` of the entry at `address`. */
+  /** Adds the bytes from `from` up to, but not including, `to` of the entry at `address`. */
   entry(address: number, from: number, to: number): void {
     const chunk = this.#arena.chunk(address)
     const start = this.#arena.offset(address)
@@ -63,7 +63,7 @@ export class Page {
 
   /** The finished page: a view, valid until the next `begin`. */
   finish(): Uint8Array {
-    assert(this.#end <= this.#bytesMax, 'P2: a page holds no more than was announced')
+    assert(this.#end <= this.#bytesMax, 'P2: a page is not longer than announced')
     return this.#target.subarray(0, this.#end)
   }
 }

@@ -1,8 +1,8 @@
-// A search in what is ordered, for columns and lists that are read by index.
+// Binary search, for columns and lists that are read by index.
 
 /**
- * Length of the leading part of `0..count` for which `isBefore` holds. Most who ask know all but
- * the newest: it looks back from the end in growing steps, then halves the last one.
+ * The number of leading indexes of `0..count` for which `isBefore` holds. Most readers have seen
+ * all but the newest items, so the search gallops backwards from the end before it bisects.
  */
 export function partition(count: number, isBefore: (index: number) => boolean): number {
   let high = count

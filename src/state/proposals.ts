@@ -1,10 +1,10 @@
-// Proposals: bytes in the arena, reviews in a list, and the actor of each (actors/proposal.ts).
+// Proposals: rendered JSON in the arena, lists of reviews, and their actors (actors/proposal.ts).
 //
 //   arena   ,{"seq":17,"id":"gov_…","proposal_hash":"…","created_at":…,"advisory":true,
 //           "author_id":"agt_…","kind":"policy","title":"…","description":"…","supersedes":null}
 //
 // G1. Numbers, positions and times grow together.
-// G2. What a proposal says is rendered from the very value that its hash was made over.
+// G2. A proposal is rendered from the same value that its hash covers.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type ProposalKind, proposal as proposalKind, proposalKinds } from '../actors/proposal.ts'
@@ -28,13 +28,13 @@ export type ProposalFile = { path: string } & (
   | { edits: readonly FileEdit[] }
 )
 
-/** The fields of each kind. Files are sorted by path. */
+/** The fields specific to each kind. Files are sorted by path. */
 export type KindFields =
   | { kind: 'code'; base_commit: string; files: readonly ProposalFile[] }
   | { kind: 'policy' }
   | { kind: 'maintainer'; candidate_id: string }
 
-/** What a proposal says: what its hash is made over, under the names that callers see. */
+/** The content of a proposal, which its hash covers, with the field names of the interface. */
 export type ProposalText = KindFields & {
   author_id: string
   title: string
@@ -53,7 +53,7 @@ export interface NewProposal {
 }
 
 const hashHexLength = 64
-/** From the end of the seq to the hash. */
+/** Length from the end of the seq to the hash. */
 const toHash = ',"id":"gov_'.length + idHexLength + '","proposal_hash":"'.length
 
 export class Proposals {
@@ -89,7 +89,7 @@ export class Proposals {
     return this.#ids.add(proposal.id)
   }
 
-  /** Renders a proposal whose entry is lost. */
+  /** Replaces the entry of a proposal that is lost. */
   renderAnew(proposal: number, hash: string, text: ProposalText): void {
     const [id, seq] = [this.#ids.hex(proposal), this.seq(proposal)]
     const at = this.actors.columns.createdAt.get(proposal)
@@ -118,7 +118,7 @@ export class Proposals {
     return this.actors.columns.firstPosition.get(proposal)
   }
 
-  /** SHA-256 in hex, see forum/proposal-hash.ts. */
+  /** The proposal's hash: SHA-256 in hex; see forum/proposal-hash.ts. */
   hash(proposal: number): string {
     const from = ',{"seq":'.length + String(this.seq(proposal)).length + toHash
     return this.#arena.text(this.#addresses.get(proposal), from, from + hashHexLength)

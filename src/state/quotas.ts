@@ -1,22 +1,22 @@
-// How often whom may do what: exact sliding windows, folded from the times of records.
+// Rate limits per action: exact sliding windows over the times of records.
 //
 //   action, as `messages` ─┬─ limit for all ────── window ── one subject
 //                          ├─ limit per identity ─ window ── a subject for each identity
 //                          └─ limit per address ── window ── a subject for each address
 //
-//   subject: the times of its last events, a ring:   17 42 | 3 8 9     next ▶ the oldest
+//   subject: a ring of the times of its last events:   17 42 | 3 8 9     next ▶ the oldest
 //
-// W1. At most `most` events of a subject in any `windowMs`. With the times of the last `most` at
-//     hand, one more may happen as soon as the oldest of them has left the window.
+// W1. A subject has at most `most` events in any `windowMs`: of the times of its last `most`
+//     events, the oldest must have left the window before another event is allowed.
 // W2. Subjects are kept in two generations, each at least a window long; when a third begins, the
-//     oldest is dropped whole. Memory follows who did something lately, not who ever did.
-// W3. Only records count, by their own times: a refusal or a replay makes none, and a restart
-//     counts the same.
+//     oldest is dropped. Memory is proportional to the subjects that were active recently.
+// W3. Only records count, by their own times: a rejection or a replay makes none, and a restart
+//     yields the same counts.
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** What is counted, and in what time. */
+/** The actions that are counted, and their windows. */
 const windowsMs = {
   messages: dayMs,
   identities: hourMs,
@@ -28,17 +28,17 @@ const windowsMs = {
 
 export type Action = keyof typeof windowsMs
 
-/** Among whose events a limit counts. */
+/** Whose events a limit counts together. */
 export type Scope = 'all' | 'identity' | 'address'
 
-/** The most events within an action's time; 0 or absent: no limit. */
+/** The most events within an action's window; 0 or absent: no limit. */
 export type Limits = { readonly [A in Action]?: { readonly [S in Scope]?: number } }
 
-/** What happened, or is about to: who does it, when. */
+/** One event that is counted, or is about to be. */
 export interface QuotaEvent {
   /** The identity's number. */
   by: number
-  /** A hash of the caller's address; '' where no limit needed it, and then none counts it. */
+  /** A hash of the caller's address; '' where no limit needs it, so that none counts it. */
   client: string
   /** Milliseconds since the epoch. */
   at: number
@@ -70,7 +70,7 @@ export class Quotas {
     return this.#all().map(({ action, scope, window }) => [action, scope, window.facts()])
   }
 
-  /** A limit that is new since then begins with what happens from now on. */
+  /** Restores the windows. A limit that was added since then counts events from now on. */
   restore(facts: unknown): void {
     const windows = this.#all()
     for (const [action, scope, saved] of facts as [Action, Scope, WindowFacts][]) {
@@ -85,24 +85,24 @@ export class Quotas {
     )
   }
 
-  /** Whether records of this action must say from which address they came. */
+  /** Whether records of this action must carry a hash of the caller's address. */
   needsClient(action: Action): boolean {
     return this.#counters[action].some(({ scope }) => scope === 'address')
   }
 
-  /** A record says that this was done. */
-  count(action: Action, doing: QuotaEvent): void {
+  /** Counts an event that is recorded in the log. */
+  count(action: Action, event: QuotaEvent): void {
     for (const { scope, window } of this.#counters[action]) {
-      const subject = subjectOf(scope, doing)
-      if (subject !== '') window.count(subject, doing.at)
+      const subject = subjectOf(scope, event)
+      if (subject !== '') window.count(subject, event.at)
     }
   }
 
-  /** Milliseconds until all limits allow this; 0: now. */
-  waitMs(action: Action, doing: QuotaEvent): number {
+  /** Milliseconds until all limits allow the event; 0: they do now. */
+  waitMs(action: Action, event: QuotaEvent): number {
     let wait = 0
     for (const { scope, window } of this.#counters[action]) {
-      wait = Math.max(wait, window.waitMs(subjectOf(scope, doing), doing.at))
+      wait = Math.max(wait, window.waitMs(subjectOf(scope, event), event.at))
     }
     return wait
   }
@@ -113,7 +113,7 @@ function subjectOf(scope: Scope, { by, client }: QuotaEvent): number | string {
   return scope === 'identity' ? by : client
 }
 
-/** A ring: `times[next]` is the oldest once there are as many as a limit allows. */
+/** A ring: `times[next]` is the oldest one when the ring is full. */
 interface Recent {
   times: number[]
   next: number
@@ -126,7 +126,7 @@ type WindowFacts = [number, [number | string, number[]][], [number | string, num
 export class Window {
   readonly #most: number
   readonly #windowMs: number
-  /** Subjects with an event since `#since`, and those whose last one was a generation before. */
+  /** Subjects with an event since `#since`, and those whose last one is a generation older. */
   #current = new Map<number | string, Recent>()
   #before = new Map<number | string, Recent>()
   #since = 0
@@ -144,7 +144,7 @@ export class Window {
     return [this.#since, rows(this.#current), rows(this.#before)]
   }
 
-  /** Where the limit was higher or lower then, the newest times are kept. */
+  /** Restores the window. If the limit has been lowered since, the newest times are kept. */
   restore([since, current, before]: WindowFacts): void {
     const kept = (rows: WindowFacts[1]): [number | string, Recent][] =>
       rows.map(([subject, times]) => [subject, { times: times.slice(-this.#most), next: 0 }])
@@ -161,7 +161,7 @@ export class Window {
   /** Counts an event; times never go back. */
   count(subject: number | string, at: number): void {
     if (at - this.#since >= this.#windowMs) {
-      // Whoever did nothing since `#since` did nothing within a window of now.
+      // A subject without an event since `#since` has none within the current window.
       this.#before = this.#current
       this.#current = new Map()
       this.#since = at
@@ -177,7 +177,7 @@ export class Window {
     recent.next = (recent.next + 1) % this.#most
   }
 
-  /** Milliseconds until one more event is within the limit; 0: it is now. */
+  /** Milliseconds until another event is within the limit; 0: it is now. */
   waitMs(subject: number | string, at: number): number {
     const recent = this.#find(subject)
     if (recent === undefined || recent.times.length < this.#most) return 0

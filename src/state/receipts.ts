@@ -1,21 +1,21 @@
-// Receipts: which identity used which idempotency key for what. They make a retry harmless.
+// Receipts: which identity used which idempotency key for which operation. They make retries safe.
 //
 //   receipts, oldest first:   oldest → … → newest      linked by `next`; numbers are used again
 //
 // R1. At most one receipt per identity and key. All operations share one key space.
-//     Its newest use counts: a replay may still know a key that had been evicted when it was used
-//     again, because it runs with a longer retention.
-// R2. Evicted oldest first, and only when it is both older than the retention and not among the
-//     newest million. Time is the record's time, so a replay of the log evicts alike. A few go
-//     with each that comes: after a busy day and a quiet one, no write pays for millions.
-// R3. A key is kept as 64 bits made with a seed of this store. The identity is compared exactly, so
-//     two keys that fall together (one chance in 2^64) are of one caller, who gets a 409.
+//     The newest use of a key counts: a replay with a longer retention may still hold a key that
+//     had been evicted when it was used again.
+// R2. Receipts are evicted oldest first, and only those that are older than the retention and not
+//     among the newest million. Age is measured by records' times, so a replay of the log evicts
+//     the same. Each new receipt evicts a few, so that no single write has to evict millions.
+// R3. A key is kept as a 64-bit hash, seeded per store. The identity is compared exactly, so keys
+//     that collide (one chance in 2^64) belong to one caller, who gets a 409.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 
-/** What a key was used for. Checkpoints hold the numbers: a new one goes to the end. */
+/** The operations with a key. Checkpoints contain their indexes: append new ones at the end. */
 export const operations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
 export type Operation = (typeof operations)[number]
 
@@ -88,12 +88,12 @@ export class Receipts {
     return operations[this.#operations.get(receipt)]
   }
 
-  /** What came of it: the number of the message (thread, reply), webhook, proposal or review. */
+  /** What was created: the number of the message (thread, reply), webhook, proposal or review. */
   subject(receipt: number): number {
     return this.#subjects.get(receipt)
   }
 
-  /** Adds what a key was used for, at the record's time. */
+  /** Records that a key was used, at the record's time. */
   add(identity: number, key: string, operation: Operation, subject: number, at: number): void {
     this.#evict(at)
     const hash = hashKey(this.#seed, identity, key)
@@ -112,7 +112,7 @@ export class Receipts {
     )
   }
 
-  /** A receipt of its own for this key, as the newest. */
+  /** Adds a new receipt for this key, as the newest one. */
   #link(identity: number, { first, second }: KeyHash): number {
     const receipt = this.#takeNumber()
     this.#identities.set(receipt, identity)
@@ -155,7 +155,7 @@ export class Receipts {
   }
 }
 
-/** Two 32-bit FNV-1a hashes (offset basis from the seed), of another start and multiplier each. */
+/** Two 32-bit FNV-1a hashes with different seeded offset bases and different multipliers. */
 function hashKey(seed: number, identity: number, key: string): KeyHash {
   let first = (0x811c9dc5 ^ seed) | 0
   let second = Math.imul(seed ^ identity, 0x9e3779b1)
@@ -165,7 +165,7 @@ function hashKey(seed: number, identity: number, key: string): KeyHash {
     first = Math.imul(first ^ code, 0x01000193)
     second = Math.imul(second ^ code, 0x85ebca6b) ^ (second >>> 15)
   }
-  // FNV leaves its top bits thin, and the index picks its shard by them.
+  // FNV mixes its top bits poorly, and the index selects the shard by them.
   first = Math.imul(first ^ (first >>> 16), 0xc2b2ae35)
   first ^= first >>> 13
   return { first: first >>> 0, second: second >>> 0 }

@@ -1,4 +1,4 @@
-// Reviews of proposals: bytes in the arena, and a row of numbers each.
+// Reviews of proposals: rendered JSON in the arena, and a row of numbers for each.
 //
 //   arena   ,{"seq":18,"id":"rev_…","proposal_id":"gov_…","author_id":"agt_…","proposal_hash":"…",
 //           "decision":"approve","text":"…","created_at":…,"advisory":true}
@@ -11,7 +11,7 @@ import { IdTable } from './id-table.ts'
 import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
 
-/** What a review says, by the names that callers see. */
+/** The content of a review, with the field names of the interface. */
 export interface ReviewText {
   proposal_id: string
   author_id: string
@@ -62,7 +62,7 @@ export class Reviews {
     return this.#ids.add(review.id)
   }
 
-  /** Renders a review whose entry is lost. */
+  /** Replaces the entry of a review that is lost. */
   renderAnew(review: number, text: ReviewText): void {
     const [id, seq, at] = [this.#ids.hex(review), this.seq(review), this.createdAt(review)]
     this.#addresses.set(review, this.#arena.append(render({ id, seq, at, text })))
@@ -81,11 +81,11 @@ export class Reviews {
     return this.#times.get(review)
   }
 
-  /** Whether the review says exactly this. */
+  /** Whether the review has exactly this content. */
   hasText(review: number, text: ReviewText): boolean {
     const id = this.#ids.hex(review)
-    const wanted = render({ id, seq: this.seq(review), at: this.createdAt(review), text })
-    return this.#arena.text(this.#addresses.get(review), 0, this.#bytes.get(review)) === wanted
+    const expected = render({ id, seq: this.seq(review), at: this.createdAt(review), text })
+    return this.#arena.text(this.#addresses.get(review), 0, this.#bytes.get(review)) === expected
   }
 
   address(review: number): number {

@@ -1,10 +1,10 @@
-// Rows of plain objects, saved one by one while the objects go on changing.
+// A snapshot of many plain objects, saved row by row while the objects continue to change.
 //
-//   freeze ──▶ next, next, …, null ──▶ thaw       each object there was at `freeze`, once, as it
-//                                                 was then, in no particular order
+//   freeze ──▶ next, next, …, null ──▶ thaw       each object that existed at `freeze`, once, in
+//                                                 its state at that time, in no defined order
 //
-// R1. Who changes or removes an object calls `touch` before: it is packed then, if it still has to
-//     be. Who adds one calls `add`.
+// R1. Before an object is changed or removed, `touch` must be called: its row is made then, unless
+//     it has been returned already. When one is added, `add` must be called.
 
 import type { RowSource } from '../../wal/checkpoint/paged-store.ts'
 
@@ -12,28 +12,28 @@ export class RowSnapshot<T extends object> implements RowSource {
   readonly #all: () => Iterator<T>
   readonly #rowOf: (object: T) => unknown
   #iterator: Iterator<T> | null = null
-  /** Those that are packed, or were not there when it was frozen. */
+  /** Objects whose row has been made, or that did not exist at `freeze`. */
   #passed = new WeakSet<T>()
   #waiting: unknown[] = []
   #filled: unknown[] = []
 
   /**
-   * An iterator of `all` bears that objects come, at its end, and go. What `rowOf` gives shares
-   * nothing that changes with the object.
+   * The iterator of `all` must tolerate that objects are appended and removed meanwhile. Rows made
+   * by `rowOf` must not share mutable data with the object.
    */
   constructor(all: () => Iterator<T>, rowOf: (object: T) => unknown) {
     this.#all = all
     this.#rowOf = rowOf
   }
 
-  /** The object is about to change, or to go. */
+  /** Must be called before the object is changed or removed. */
   touch(object: T): void {
     if (this.#iterator === null || this.#passed.has(object)) return
     this.#passed.add(object)
     this.#waiting.push(this.#rowOf(object))
   }
 
-  /** The object is new. */
+  /** Must be called for each new object. */
   add(object: T): void {
     if (this.#iterator !== null) this.#passed.add(object)
   }
@@ -62,7 +62,7 @@ export class RowSnapshot<T extends object> implements RowSource {
     this.#filled = rows
   }
 
-  /** The rows of a checkpoint, for whoever makes objects of them. */
+  /** Returns, once, the rows that were loaded from a checkpoint. */
   takeFilled(): unknown[] {
     return this.#filled.splice(0)
   }

@@ -1,11 +1,11 @@
-// Heals a state that was filled from a checkpoint of which parts are lost, where zeros stand for
-// them now: `wal repair` (node/salvage.ts) does this when parity and the log can give no more.
+// Repairs a state that was loaded from a damaged checkpoint, with zeros in place of the lost bytes.
+// `wal repair` (node/salvage.ts) does this when neither parity nor the log can restore them.
 //
-// H1. Numbers, positions, ids, authors and times stay: what a lost text was said in is rendered
-//     anew from the columns, with a sentence in the place of the text.
-// H2. Idempotency keys are forgotten together when a part of them is lost.
-// H3. What else is lost cannot be healed: columns refer to each other, so a state without some of
-//     their rows would be another one. It is named, and nothing is done.
+// H1. Numbers, positions, ids, authors and times stay: an entry whose text is lost is rendered
+//     again from the columns, with a sentence in place of the text.
+// H2. All idempotency keys are dropped when any part of them is lost.
+// H3. Other losses cannot be repaired: columns refer to each other, so a state without some of
+//     their rows would be a different one. The error names the stores, and nothing is changed.
 
 import { createHash } from 'node:crypto'
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
@@ -15,7 +15,7 @@ import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
 import { renderEntry } from './threads.ts'
 
-/** What of a state was lost, by what it was: the ids that callers know, or how many. */
+/** What a state has lost, by kind: the ids that callers know, or the number. */
 export interface Losses {
   /** Ids of messages whose text is lost, in their order. */
   messages: string[]
@@ -25,11 +25,11 @@ export interface Losses {
   names: string[]
   proposals: string[]
   reviews: string[]
-  /** How many idempotency keys are forgotten. */
+  /** How many idempotency keys were dropped. */
   keys: number
 }
 
-/** Parts that cannot be healed (H3): the stores' names. */
+/** Thrown when stores have losses that cannot be repaired (H3). */
 export class BeyondHealing extends Error {
   readonly stores: string[]
 
@@ -73,7 +73,7 @@ export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Loss
   if (ranges.length === 0) {
     return { messages: [], threads: [], names: [], proposals: [], reviews: [] }
   }
-  // Names first: all others are rendered with them.
+  // Names come first, because all other entries are rendered with them.
   const names = healNames(state, isLost)
   return {
     names,
@@ -108,7 +108,7 @@ function healNames({ identities, messages, arena }: State, isLost: IsLost): stri
     const { address, bytes } = identities.entry(n)
     if (isLost(address, 0, bytes)) lost.set(n, JSON.stringify(lostName))
   }
-  // Every message of theirs repeats the name.
+  // Every message of an author repeats the author's name.
   const sought = new Set(lost.keys())
   for (let n = 0; n < messages.count && sought.size > 0; n++) {
     const author = messages.author(n)
@@ -147,7 +147,7 @@ function healMessages({ messages, identities }: State, isLost: IsLost): string[]
   for (let n = 0; n < messages.count; n++) {
     const address = messages.address(n)
     if (!isLost(address, 0, messages.bytes(n))) continue
-    // Where only the text is lost the id is there; else it gets one that follows from its position.
+    // If the id is lost too, the message gets an id that is derived from its position.
     const hasId = !isLost(address, 0, messages.idEnd(n))
     const seq = messages.seq(n)
     const id = hasId ? messages.id(n) : hashOf(`message ${seq}`)
@@ -161,7 +161,7 @@ function healProposals({ proposals, reviews, identities, arena }: State, isLost:
   const lost: string[] = []
   for (let n = 0; n < proposals.count; n++) {
     if (!isLost(proposals.address(n), 0, proposals.bytes(n))) continue
-    // Each review repeats the hash of what it is about.
+    // Each review repeats the hash of its proposal.
     let hash = '0'.repeat(64)
     for (let i = 0; i < proposals.actors.columns.reviewCount.get(n); i++) {
       const review = proposals.review(n, i)
@@ -186,28 +186,28 @@ function healProposals({ proposals, reviews, identities, arena }: State, isLost:
 }
 
 function healReviews({ proposals, reviews }: State, isLost: IsLost): string[] {
-  const about = aboutOf(reviews, isLost)
-  if (about.size === 0) return []
+  const proposalOf = lostReviews(reviews, isLost)
+  if (proposalOf.size === 0) return []
   for (let n = 0; n < proposals.count; n++) {
     for (let i = 0; i < proposals.actors.columns.reviewCount.get(n); i++) {
-      if (about.has(proposals.review(n, i))) about.set(proposals.review(n, i), n)
+      if (proposalOf.has(proposals.review(n, i))) proposalOf.set(proposals.review(n, i), n)
     }
   }
-  return Array.from(about, ([review, proposal]) => {
+  return Array.from(proposalOf, ([review, proposal]) => {
     const [proposal_id, proposal_hash] = [proposals.id(proposal), proposals.hash(proposal)]
-    const said = { decision: 'comment' as const, text: lostText }
-    reviews.renderAnew(review, { proposal_id, author_id: nobodyId, proposal_hash, ...said })
+    const content = { decision: 'comment' as const, text: lostText }
+    reviews.renderAnew(review, { proposal_id, author_id: nobodyId, proposal_hash, ...content })
     return reviews.id(review)
   })
 }
 
-/** The reviews that are lost; which proposal each is about is found later. */
-function aboutOf(reviews: Reviews, isLost: IsLost): Map<number, number> {
-  const about = new Map<number, number>()
+/** The lost reviews, mapped to 0; the caller fills in the proposal of each. */
+function lostReviews(reviews: Reviews, isLost: IsLost): Map<number, number> {
+  const lost = new Map<number, number>()
   for (let n = 0; n < reviews.count; n++) {
-    if (isLost(reviews.address(n), 0, reviews.bytes(n))) about.set(n, 0)
+    if (isLost(reviews.address(n), 0, reviews.bytes(n))) lost.set(n, 0)
   }
-  return about
+  return lost
 }
 
 function hashOf(text: string): string {

@@ -1,5 +1,5 @@
-// Reads what form 1 saved. In it the states of threads, identities and proposals were their kinds,
-// an identity's actor held its feed, and an actor object was saved as a map.
+// Loads checkpoints of form 1, in which the states of threads, identities and proposals were their
+// kinds, an identity's actor held its feed, and an actor object was saved as a map.
 //
 //   form 1                                     form 2
 //   identities.actors.states 1, 2, 3, 4   ──▶  states active or expired, kind, feeds.actors.states
@@ -9,7 +9,7 @@
 //   threads.actors.lastPosition           ──▶  newestPosition, changedPosition
 //   proposals.actors.states 1, 2, 3       ──▶  states saved, kind
 //
-// The next checkpoint saves all pages of what was renamed or changed here, in the new form.
+// The next checkpoint saves all pages of the renamed and changed stores, in the new form.
 
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
 import type { AnyActorKind } from '../actors/actor.ts'
@@ -25,7 +25,7 @@ import { restore, rowsOf, storesOf } from './saved.ts'
 import type { State } from './state.ts'
 import type { TicketRow } from './tickets.ts'
 
-/** Names of form 1 for stores that are the same but for their name. */
+/** Stores that only changed their name: the new name, and that of form 1. */
 const renamed: Readonly<Record<string, string>> = {
   'feeds.actors.following': 'identities.actors.following',
   'feeds.actors.changedPosition': 'identities.actors.followingChanged',
@@ -46,7 +46,7 @@ const added = new Set([
   'proposals.actors.kind',
 ])
 
-/** What is filled from a checkpoint of form 1; `restore` takes the facts that it holds. */
+/** The target to load a checkpoint of form 1 into; `restore` takes the checkpoint's facts. */
 export function targetOfForm1(state: State) {
   const stores = storesOf(state)
   return {
@@ -59,14 +59,14 @@ export function targetOfForm1(state: State) {
   }
 }
 
-/** The stores by the names that form 1 has for them, without those that it does not have. */
+/** The stores that form 1 has, by the names that it has for them. */
 function storesOfForm1(stores: Stores): Stores {
   const of1 = new Map<string, PagedStore>()
   for (const [name, store] of stores) if (!added.has(name)) of1.set(renamed[name] ?? name, store)
   return of1
 }
 
-/** The rows, converted as they are filled. */
+/** The rows, which are converted as they are loaded. */
 function rowsOfForm1(rows: Rows): Rows {
   const convert: Record<string, (row: unknown[]) => unknown[]> = {
     'webhooks.webhooks': (row) => [...row.slice(0, 6), ...actorRow(webhook, row[6], row[7])],
@@ -88,7 +88,7 @@ function rowsOfForm1(rows: Rows): Rows {
   )
 }
 
-/** Fills what form 1 did not have, and has all that has another name saved again. */
+/** Fills the stores that form 1 did not have, and marks all pages of renamed stores as dirty. */
 function convertStores(state: State, stores: Stores): void {
   convertIdentities(state)
   convertThreads(state)
@@ -147,7 +147,7 @@ function convertProposals({ proposals }: State): void {
   }
 }
 
-/** An actor as rows hold it today (actor-objects.ts). */
+/** An actor as a row of the current form (actor-objects.ts). */
 function actorRow({ layout }: AnyActorKind, code: unknown, context: unknown): unknown[] {
   const values = context as Record<string, unknown>
   return [code, ...Object.keys(layout).map((field) => values[field])]

@@ -1,24 +1,24 @@
-// What of the state a checkpoint saves. Each part names its stores, whose pages are saved as they
-// change; its facts, which are few and saved whole; and the parts that it is made of.
+// What a checkpoint saves of the state. Each part names its stores, whose pages are saved when they
+// have changed; its rows; its facts, which are small and saved whole; and its own parts.
 //
-// V1. Stores and facts together are all there is to know: indexes and queues follow from them, and
-//     are made again when the rest is there.
-// V2. Names and meanings stay. What an older checkpoint does not have needs `formVersion` raised,
-//     and code here that knows what it stands for.
+// V1. Stores, rows and facts contain the whole state: indexes and queues are derived from them, and
+//     rebuilt after a load.
+// V2. Names and meanings never change. Anything that older checkpoints do not contain requires a
+//     new `formVersion`, and code that converts the older form.
 
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
 
-/** Of what `State` saves; a checkpoint of a newer form is left to the program that wrote it. */
+/** The version of what `State` saves; a checkpoint of a newer form is not loaded. */
 export const formVersion = 2
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>
-  /** Plain objects of which there may be many: packed one by one (row-snapshot.ts). */
+  /** Plain objects, possibly many, which are packed one by one (row-snapshot.ts). */
   readonly rows?: Readonly<Record<string, RowSource>>
   readonly parts?: Readonly<Record<string, Saved>>
-  /** What msgpack can hold. */
+  /** A value that msgpack can encode. */
   facts?(): unknown
-  /** Takes what `facts` gave, once stores and parts are as they were. */
+  /** Restores the part from what `facts` returned; its stores and parts are restored before. */
   restore?(facts: unknown): void
 }
 
@@ -40,15 +40,15 @@ export function rowsOf(saved: Saved): Rows {
   return rows
 }
 
-/** All that is to be saved, to be given to `Checkpoints.take`. */
+/** Everything that a checkpoint saves: the argument of `Checkpoints.take`. */
 export function whatIsSaved(saved: Saved) {
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: factsOf(saved) }
 }
 
-/** What `Checkpoints.load` fills from a checkpoint of the current form. */
+/** The target into which `Checkpoints.load` loads a checkpoint of the current form. */
 export function whatIsFilled(saved: Saved) {
-  const give = (facts: unknown) => restore(saved, facts as Record<string, unknown>)
-  return { stores: storesOf(saved), rows: rowsOf(saved), restore: give }
+  const restoreAll = (facts: unknown) => restore(saved, facts as Record<string, unknown>)
+  return { stores: storesOf(saved), rows: rowsOf(saved), restore: restoreAll }
 }
 
 /** The facts of all parts by the names of the parts. */
@@ -60,7 +60,7 @@ export function factsOf(saved: Saved): Record<string, unknown> {
   return facts
 }
 
-/** Gives each part its facts back, the parts of a part before itself. */
+/** Restores each part from its facts; the parts of a part come before the part itself. */
 export function restore(saved: Saved, facts: Record<string, unknown>): void {
   walk(saved, '', (part, path) => part.restore?.(facts[path]))
 }

@@ -20,15 +20,15 @@ import { Webhooks } from './webhooks.ts'
 import { WideFeeds } from './wide-feeds.ts'
 
 export interface StateOptions {
-  /** How long receipts are kept at least. */
+  /** The minimum retention of receipts. */
   retentionMs: number
-  /** For hashing keys that callers choose. */
+  /** A random seed for hashing the idempotency keys that callers choose. */
   seed: number
-  /** How often callers may do what; by default nothing is counted. */
+  /** Rate limits per action; by default there are none. */
   limits?: Limits
 }
 
-/** An identity that nobody is: the anonymous caller. */
+/** Stands for no identity: the anonymous caller. */
 export const nobody = -1
 
 export class State {
@@ -42,14 +42,14 @@ export class State {
   readonly feeds = new Feeds()
   readonly subscriptions = new Subscriptions(this.feeds)
   readonly webhooks = new Webhooks()
-  /** For each identity the private threads it may see, oldest first. */
+  /** For each identity, the private threads that it may see, oldest first. */
   readonly privateThreads = new Lists()
   readonly proposals = new Proposals(this.arena)
   readonly reviews = new Reviews(this.arena)
   readonly receipts: Receipts
   readonly tickets = new Tickets()
   readonly quotas: Quotas
-  /** Guests before this number have expired: they do so in the order of their creation. */
+  /** Guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
 
   constructor({ retentionMs, seed, limits = {} }: StateOptions) {
@@ -75,7 +75,7 @@ export class State {
     }
   }
 
-  /** The number of the thread with this id, `thr_…`, or -1 if there is none the caller may see. */
+  /** The number of the thread with this id, `thr_…`, or -1 if it is absent or not visible. */
   visibleThread(caller: number, threadId: string): number {
     const thread = this.threads.find(threadId, 'thr_'.length)
     return thread !== -1 && this.maySee(caller, thread) ? thread : -1

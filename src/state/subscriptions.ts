@@ -1,4 +1,4 @@
-// Subscriptions: one actor for each pair of identity and thread that ever were together
+// Subscriptions: one actor for each pair of an identity and a thread that it has ever followed
 // (actors/subscription.ts).
 //
 // S1. A thread is in an identity's feed (feeds.ts) exactly while the pair's actor is `subscribed`.
@@ -11,7 +11,7 @@ import type { Feeds } from './feeds.ts'
 import { HashIndex } from './hash-index.ts'
 import type { Saved } from './saved.ts'
 
-/** Asked of a pair and of a feed; where it is asked, no position matters. */
+/** Events for `may`, which does not depend on the position. */
 const subscribed = { type: 'subscribed', position: 0 } as const
 const unsubscribed = { type: 'unsubscribed', position: 0 } as const
 const followed = { type: 'followed', position: 0 } as const
@@ -22,7 +22,7 @@ export class Subscriptions {
   readonly #actors = new ActorTable(subscription)
   readonly #identities = new Uint32Column()
   readonly #threads = new Uint32Column()
-  /** Where the thread stands in its identity's feed, while subscribed. */
+  /** The thread's index in the list of its identity's feed, while subscribed. */
   readonly #places = new Uint32Column()
   readonly #index = new HashIndex()
 
@@ -53,27 +53,27 @@ export class Subscriptions {
     return pair !== -1 && this.#actors.state(pair) === 'subscribed'
   }
 
-  /** Position of the record that last changed the pair; 0 when there was none. */
+  /** Position of the record that last changed the pair; 0 when there is none. */
   changedAt(identity: number, thread: number): number {
     const pair = this.#find(identity, thread)
     return pair === -1 ? 0 : this.#actors.get(pair, 'since')
   }
 
-  /** Whether the identity can begin to follow the thread: it does not yet, and has a feed. */
+  /** Whether the identity can follow the thread: it does not yet, and its feed is open. */
   mayFollow(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)
     if (pair !== -1 && !this.#actors.may(pair, subscribed)) return false
     return this.#feeds.actors.may(identity, followed)
   }
 
-  /** Whether the identity can cease to follow the thread: it does, and its feed is open. */
+  /** Whether the identity can unfollow the thread: it follows it, and its feed is open. */
   mayUnfollow(identity: number, thread: number): boolean {
     const pair = this.#find(identity, thread)
     if (pair === -1 || !this.#actors.may(pair, unsubscribed)) return false
     return this.#feeds.actors.may(identity, unfollowed)
   }
 
-  /** The identity follows the thread from now on. */
+  /** Subscribes the identity to the thread. */
   follow(identity: number, thread: number, position: number): void {
     let pair = this.#find(identity, thread)
     if (pair === -1) pair = this.#add(identity, thread)
@@ -81,7 +81,7 @@ export class Subscriptions {
     this.#places.set(pair, this.#feeds.follow(identity, thread, position))
   }
 
-  /** The identity follows the thread no longer. */
+  /** Unsubscribes the identity from the thread. */
   unfollow(identity: number, thread: number, position: number): void {
     const pair = this.#find(identity, thread)
     this.#actors.tell(pair, { type: 'unsubscribed', position })
@@ -107,7 +107,7 @@ export class Subscriptions {
   }
 }
 
-/** Mixes two dense numbers: the index takes its shard from the top bits, its slot from the low. */
+/** Mixes two dense numbers: the index selects a shard by the top bits, a slot by the low ones. */
 function hashPair(identity: number, thread: number): number {
   let hash = Math.imul(identity, 0x9e3779b1) ^ Math.imul(thread + 1, 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)

@@ -1,6 +1,6 @@
-// Threads: ids, titles, who may see them, their messages, and the actor of each (actors/thread.ts).
+// Threads: ids, titles, visibility, their messages, and their actors (actors/thread.ts).
 //
-// A thread's *entry* is rendered once, up to the one number in it that changes:
+// A thread's *entry* is rendered once, up to the only number in it that changes:
 //
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
 //    "display_name":"…","message_count":                                  then `12}` at each read
@@ -16,11 +16,11 @@ import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
 
 const publicCode = visibilities.indexOf('public')
-/** Asked of a thread; where it is asked, no position matters. */
+/** The event for `may`, which does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
 const idStart = '{"id":"'.length
 const idEnd = idStart + 'thr_'.length + idHexLength
-/** The most bytes that follow an entry: its count, a brace and a comma. */
+/** The most bytes that follow an entry: the count, a brace and a comma. */
 const tailBytesMax = 20
 
 export class Threads {
@@ -29,7 +29,7 @@ export class Threads {
   readonly #entries = new Uint32Column()
   readonly #entryBytes = new Uint16Column()
   readonly #messages = new Lists()
-  /** Named at creation, in the order they were named. */
+  /** The identities named at creation, in the order of the request. */
   readonly #participants = new Lists()
   readonly #public = new Uint32Column()
   readonly actors = new ActorTable(thread)
@@ -77,17 +77,17 @@ export class Threads {
     return this.#ids.find(id, from)
   }
 
-  /** Where its entry lies in the arena. */
+  /** Where the thread's entry is in the arena. */
   entry(thread: number): { address: number; bytes: number } {
     return { address: this.#entries.get(thread), bytes: this.#entryBytes.get(thread) }
   }
 
-  /** Its id without the prefix, by the index: also when the entry is lost. */
+  /** The thread's id without the prefix, from the id table: available even if the entry is lost. */
   hex(thread: number): string {
     return this.#ids.hex(thread)
   }
 
-  /** Gives it another entry: the one before is lost. */
+  /** Replaces an entry that is lost. */
   renderAnew(thread: number, entry: string): void {
     this.#entries.set(thread, this.#arena.append(entry))
     this.#entryBytes.set(thread, this.#arena.written)
@@ -109,7 +109,7 @@ export class Threads {
     return this.#participants.includes(thread, identity)
   }
 
-  /** Whether these were named at creation, in this order. */
+  /** Whether exactly these participants were named at creation, in this order. */
   hasParticipants(thread: number, participants: readonly number[]): boolean {
     return (
       this.#participants.length(thread) === participants.length &&
@@ -126,7 +126,7 @@ export class Threads {
     return this.#messages.get(thread, index)
   }
 
-  /** Puts the numbers of its messages with index `first` up to `end` at the start of `into`. */
+  /** Copies the numbers of the messages with index `first` … `end` - 1 to the start of `into`. */
   copyMessages(thread: number, first: number, end: number, into: Uint32Array): void {
     this.#messages.copy(thread, first, end, into)
   }
@@ -136,7 +136,7 @@ export class Threads {
     return this.#arena.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry
   }
 
-  /** Where the entry lies: what is near it is cheap to put on one page. */
+  /** The entry's address: entries in the same chunk are cheap to assemble on one page. */
   address(thread: number): number {
     return this.#entries.get(thread)
   }
@@ -153,7 +153,7 @@ export class Threads {
   }
 }
 
-/** What a thread's entry says. `id` in hex; `author` and `nameJson` as identities.ts gives them. */
+/** The fields of a thread's entry. `id` is in hex; `author` and `nameJson` as in identities.ts. */
 export interface ThreadEntry {
   id: string
   author: string

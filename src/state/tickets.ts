@@ -1,8 +1,8 @@
-// Publishing tickets that may still be used: one actor each (actors/ticket.ts), by nonce.
+// Publishing tickets that can still be used: one actor each (actors/ticket.ts), by nonce.
 //
-// E1. Tickets live equally long and times never go back: they expire in the order of their issue.
-//     Those whose time has come are forgotten when the next one is issued.
-// E2. So the tickets of one lifetime are kept, at most; quotas.ts bounds how many those are.
+// E1. All tickets have the same lifetime and times never go back, so they expire in the order of
+//     issue. Expired tickets are removed when the next one is issued.
+// E2. So at most the tickets of one lifetime are kept; quotas.ts bounds their number.
 
 import assert from 'node:assert/strict'
 import type { ContextIn } from '../actors/actor.ts'
@@ -18,16 +18,16 @@ export type TicketRow = [nonce: string, actor: unknown[]]
 export class Tickets {
   readonly #actors = new ActorObjects(ticket)
   readonly #byNonce = new Map<string, Ticket>()
-  /** Nonces from the oldest on; those before `#oldest` are forgotten. */
+  /** Nonces, oldest first; the tickets of those before `#oldest` have been removed. */
   #nonces: string[] = []
   #oldest = 0
 
-  /** How many are kept. */
+  /** How many tickets are kept. */
   get count(): number {
     return this.#byNonce.size
   }
 
-  /** Adds a ticket, and forgets those that have expired by `at`. */
+  /** Adds a ticket, and removes those that have expired by `at`. */
   issue(nonce: string, expiresAt: number, at: number): void {
     this.#forget(at)
     const issued = this.#actors.create()
@@ -47,7 +47,7 @@ export class Tickets {
     for (const [nonce, row] of rows) this.#byNonce.set(nonce, this.#actors.ofRow(row))
   }
 
-  /** Whether the ticket was issued here and is not forgotten yet. */
+  /** Whether the ticket was issued by this node and is still kept. */
   has(nonce: string): boolean {
     return this.#byNonce.has(nonce)
   }
@@ -64,14 +64,14 @@ export class Tickets {
     return this.#byNonce.get(nonce)?.context.message ?? noMessage
   }
 
-  /** When the ticket expires, while it is kept. */
+  /** When a ticket that is kept expires, in milliseconds since the epoch. */
   expiresAt(nonce: string): number {
     return this.#byNonce.get(nonce)!.context.expiresAt
   }
 
   /**
-   * The message with this number was published with the ticket. Earlier builds could record one
-   * that was published a moment after the ticket had expired; it counts as not used.
+   * Marks the ticket as used for the message with this number. Earlier builds could record a use
+   * shortly after the ticket had expired; the ticket then stays unused.
    */
   use(nonce: string, message: number, at: number): void {
     const used = this.#byNonce.get(nonce)
@@ -90,7 +90,7 @@ export class Tickets {
       this.#byNonce.delete(nonce)
       this.#oldest += 1
     }
-    // Each nonce is moved at most once for one that is forgotten.
+    // Amortized: each removed nonce pays for moving at most one that stays.
     if (this.#oldest * 2 <= nonces.length) return
     this.#nonces = nonces.slice(this.#oldest)
     this.#oldest = 0

@@ -1,6 +1,6 @@
-// For each thread the identities that follow it and have an active webhook: whom a message wakes.
+// Maps each thread to the identities that a message wakes: followers with an active webhook.
 //
-// K1. A message asks one map, and pays for those it wakes; a thread that wakes nobody is not in it.
+// K1. A message costs one look-up and work for each identity it wakes; other threads are not here.
 // K2. An identity is under a thread exactly while it follows the thread and its webhook is active.
 
 const nobody: ReadonlySet<number> = new Set()

@@ -1,5 +1,5 @@
-// Webhooks and deliveries as a checkpoint holds them: a row each. What an actor is follows from its
-// layout (actor-objects.ts) and stands at the end of the row.
+// Webhooks and deliveries as rows of a checkpoint. A row ends with the code and the context of the
+// actor, in the order of its layout (actor-objects.ts).
 
 import { type Delivery, deliveryActors, isOpen } from './deliveries-by-age.ts'
 import { type Webhook, webhookActors } from './webhook.ts'
@@ -24,7 +24,7 @@ export function deliveryRow(delivery: Delivery, webhook: Webhook): DeliveryRow {
   return [webhook.number, ...deliveryActors.rowOf(delivery)]
 }
 
-/** What rows in any order stand for: webhooks by their numbers, deliveries from the oldest on. */
+/** Restores webhooks, by number, and deliveries, oldest first, from rows in any order. */
 export function webhooksFrom(webhookRows: unknown[], deliveryRows: unknown[]) {
   const byNumber = new Map<number, Webhook>()
   for (const row of (webhookRows as WebhookRow[]).sort(([a], [b]) => a - b)) {

@@ -14,19 +14,19 @@ export interface NewWebhook {
   owner: number
   /** 32 hex characters. */
   id: string
-  /** As it was given. */
+  /** The URL exactly as the caller sent it. */
   endpoint: string
   /** The signing secret, encrypted (forum/webhook-secret.ts). */
   sealed: Uint8Array
 }
 
 export interface Webhook extends NewWebhook {
-  /** The n-th registration of the log, from 0. */
+  /** The index of its registration among all registrations of the log. */
   number: number
-  /** Of the record that registered it. */
+  /** Position of the record that registered it. */
   position: number
   actor: Actor<ContextIn<typeof webhookKind>>
-  /** By position of their first message. */
+  /** Ordered by position of their first message. */
   deliveries: Delivery[]
   open: Delivery[]
 }

@@ -1,16 +1,16 @@
-// Webhooks and their deliveries: plain objects, because only few identities have any.
+// Webhooks and their deliveries: plain objects, because few identities have a webhook.
 //
 //   identity ──▶ webhook ──▶ deliveries   all that are kept, oldest first
 //                        ──▶ open         those of them that are not finished
 //
-// H1. An identity has at most one webhook. One that was replaced, removed or has lapsed is
-//     forgotten with its deliveries; its number is never used again.
-// H2. At most two deliveries of a webhook are open, at most one of them being sent: a message is
-//     merged into one that waits (actors/delivery.ts, D1).
+// H1. An identity has at most one webhook. One that was replaced, was removed or has lapsed is
+//     dropped with its deliveries; its number is never reused.
+// H2. At most two deliveries of a webhook are open, and at most one of them is being sent: a
+//     message is merged into a pending one (actors/delivery.ts, D1).
 // H3. Finished deliveries are kept for `retentionMs` by the time of records, and at most the newest
 //     `deliveriesKeptMax` of a webhook.
 //
-// Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ does what is due.
+// Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ sends what is due.
 
 import assert from 'node:assert/strict'
 import {
@@ -27,23 +27,23 @@ import { WakeIndex } from './wake-index.ts'
 import { type NewWebhook, type Webhook, type WebhookEvent, webhookActors } from './webhook.ts'
 import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
 
-/** At one wakeup a minute: most of a day. A reader who comes later has missed only receipts. */
+/** Most of a day at one wakeup a minute. Whoever reads later misses only receipts. */
 export const deliveriesKeptMax = 1_000
 export const lapseAfterMs = 24 * 3_600_000
 
 export class Webhooks {
-  /** Called when there may be something else, or nothing any more, to send to a webhook. */
+  /** Called when the next delivery of a webhook may have changed. */
   onDeliveries: (webhook: Webhook) => void = () => {}
   readonly #wakes = new WakeIndex()
   readonly #byOwner = new Map<number, Webhook>()
   readonly #byNumber = new Map<number, Webhook>()
-  /** In order of registration: that is when they lapse. */
+  /** In order of registration, which is also the order in which they lapse. */
   readonly #unverified = new Set<Webhook>()
   readonly #deliveries = new DeliveriesByAge<Webhook>()
-  /** Position of the last record that changed what an identity sees of its webhook. */
+  /** By identity, the position of the last record that changed what it sees of its webhook. */
   readonly #changed = new Map<number, number>()
   #registrations = 0
-  /** What a checkpoint saves one by one; see saved.ts. */
+  /** The rows that a checkpoint saves; see saved.ts. */
   readonly rows = {
     webhooks: new RowSnapshot<Webhook>(() => this.#byNumber.values(), webhookRow),
     deliveries: new RowSnapshot<Delivery>(
@@ -57,8 +57,8 @@ export class Webhooks {
   }
 
   /**
-   * All but whom a thread wakes: `resumeWaking` tells that of each webhook. What had changed before
-   * a checkpoint is durable, so `changedAt` begins anew.
+   * Restores everything but the wake index: `resumeWaking` adds each webhook to that. Changes
+   * before a checkpoint are durable, so `changedAt` starts empty.
    */
   restore(facts: unknown): void {
     this.#registrations = facts as number
@@ -72,18 +72,18 @@ export class Webhooks {
     for (const { delivery, webhook } of filled.deliveries) this.#deliveries.add(delivery, webhook)
   }
 
-  /** After `restore`; `followed` are the threads of the webhook's owner. */
+  /** Completes `restore` for a webhook; `followed` are the threads that its owner follows. */
   resumeWaking(webhook: Webhook, followed: Iterable<number>): void {
     if (!this.isActive(webhook)) return
     for (const thread of followed) this.#wakes.add(thread, webhook.owner)
   }
 
-  /** How many were ever registered. */
+  /** How many webhooks were ever registered. */
   get registrations(): number {
     return this.#registrations
   }
 
-  /** Those that there are now. */
+  /** All current webhooks. */
   all(): Iterable<Webhook> {
     return this.#byNumber.values()
   }
@@ -93,7 +93,7 @@ export class Webhooks {
     return this.#byOwner.get(owner)
   }
 
-  /** The webhook with this number, unless it is gone. */
+  /** The webhook with this number, or undefined when it is no longer registered. */
   get(number: number): Webhook | undefined {
     return this.#byNumber.get(number)
   }
@@ -107,7 +107,7 @@ export class Webhooks {
     return this.#changed.get(owner) ?? 0
   }
 
-  /** Takes the place of the owner's webhook, if any; `followed` are the owner's threads. */
+  /** Registers a webhook, which replaces the owner's previous one; `followed`: their threads. */
   register(fields: NewWebhook, position: number, at: number, followed: Iterable<number>): void {
     const before = this.of(fields.owner)
     if (before !== undefined) this.#drop(before, { type: 'replaced' }, followed)
@@ -142,13 +142,13 @@ export class Webhooks {
     this.#changed.set(webhook.owner, position)
   }
 
-  /** Whether one has been unverified for too long at this time. */
+  /** Whether a webhook that was not verified in time is due to lapse at this time. */
   hasLapsed(at: number): boolean {
     const [oldest] = this.#unverified
     return oldest !== undefined && webhookActors.may(oldest.actor, { type: 'lapsed', at })
   }
 
-  /** Forgets the oldest `most` of those that have been unverified for too long at this time. */
+  /** Drops the oldest `most` of the webhooks that are due to lapse at this time. */
   lapse(position: number, at: number, most: number): void {
     for (let left = most; left > 0 && this.hasLapsed(at); left--) {
       const [webhook] = this.#unverified
@@ -157,18 +157,18 @@ export class Webhooks {
     }
   }
 
-  /** The identity now follows the thread. */
+  /** Notes that the identity follows the thread. */
   follow(identity: number, thread: number): void {
     const webhook = this.of(identity)
     if (webhook !== undefined && this.isActive(webhook)) this.#wakes.add(thread, identity)
   }
 
-  /** The identity follows the thread no longer. */
+  /** Notes that the identity no longer follows the thread. */
   unfollow(identity: number, thread: number): void {
     this.#wakes.delete(thread, identity)
   }
 
-  /** A message came: wakes those who follow the thread with a webhook, but never its author. */
+  /** Queues a message of the thread for its followers with an active webhook, except the author. */
   wake(thread: number, author: number, position: number, at: number): void {
     for (const identity of this.#wakes.of(thread)) {
       if (identity !== author) this.#queue(this.of(identity)!, position, at)
@@ -179,7 +179,7 @@ export class Webhooks {
     return deliveryActors.state(delivery) as DeliveryState
   }
 
-  /** The delivery to try next: one that a crash cut off, else the one that is due first. */
+  /** The delivery to attempt next: an interrupted one, else the one that is due first. */
   next({ open }: Webhook): Delivery | undefined {
     const [first, second] = open
     if (second === undefined || isSending(first)) return first
@@ -187,10 +187,10 @@ export class Webhooks {
     return first.context.nextAttemptAt <= second.context.nextAttemptAt ? first : second
   }
 
-  /** Tells the open delivery whose first message has this position how its attempt goes. */
+  /** Sends an event to the open delivery whose first message has the position `first`. */
   tell(webhook: Webhook, first: number, event: DeliveryEvent, position: number): void {
     const delivery = webhook.open.find(({ context }) => context.first === first)
-    assert(delivery !== undefined, 'an attempt is that of an open delivery')
+    assert(delivery !== undefined, 'an attempt belongs to an open delivery')
     this.rows.deliveries.touch(delivery)
     deliveryActors.tell(delivery, event)
     this.#changed.set(webhook.owner, position)
@@ -198,12 +198,12 @@ export class Webhooks {
     this.onDeliveries(webhook)
   }
 
-  /** Up to which first message the oldest `most` may be forgotten at this time; 0: none may. */
+  /** Position of the first message of the `most`-th expired delivery, or the last one; 0: none. */
   expiredThrough(at: number, most: number): number {
     return this.#deliveries.expiredThrough(at, most)
   }
 
-  /** Forgets finished deliveries that are old enough at this time, up to this first message. */
+  /** Drops the deliveries expired by `at` whose first message has at most position `through`. */
   expireDeliveries(position: number, at: number, through: number): void {
     for (const [delivery, webhook] of this.#deliveries.expired(at)) {
       if (delivery.context.first > through) return
@@ -218,7 +218,7 @@ export class Webhooks {
     if (waiting !== undefined) {
       this.rows.deliveries.touch(waiting)
       deliveryActors.tell(waiting, merged)
-      this.#changed.set(webhook.owner, position) // its id names what was merged into it
+      this.#changed.set(webhook.owner, position) // the delivery's id covers merged messages
       return
     }
     const delivery = deliveryActors.create()

@@ -200,7 +200,10 @@ t.test(
       key: newKey(),
     } as const
     t.same(saveReview(forum, wish), { rejected: 'proposal_hash_mismatch', position: 4 })
-    t.same(saveReview(forum, { ...wish, text: '\0' }), { rejected: 'invalid_field' })
+    t.same(saveReview(forum, { ...wish, text: '\0' }), {
+      rejected: 'invalid_field',
+      detail: 'No text may contain NUL (U+0000).',
+    })
     const absent = `gov_${'0'.repeat(32)}`
     t.same(saveReview(forum, { ...wish, proposalId: absent }), { rejected: 'not_found' })
   },
