@@ -1,9 +1,9 @@
-// What an actor kind is: an xstate machine, the layout of its context, the shapes of its events,
-// and the numbers that stand for its states on disk. One module declares one kind; everything else
-// about the kind is derived from that declaration: columns and checkpoint rows (state/), the
-// statecharts and the table in ARCHITECTURE.md, and the generators of the property tests.
+// A kind of actor: an xstate machine, the layout of its context, the shapes of its events, and the
+// numbers that stand for its states on disk. One module declares one kind; everything else about
+// the kind is derived from that declaration: columns and checkpoint rows (state/), the statecharts
+// and the table in ARCHITECTURE.md, and the generators of the property tests.
 //
-// K1. `codes` are on disk: a code is never renumbered and never used again for another state.
+// K1. `codes` are on disk: a code is never renumbered, and never reused for another state.
 //     test/actors/codes.test.ts pins them.
 // K2. The states of a machine are stages of a life. What an actor *is* (public or private, guest or
 //     persistent) never changes, so it belongs in the context.
@@ -16,7 +16,7 @@ import assert from 'node:assert/strict'
 import type { AnyStateMachine } from 'xstate'
 import { type CompiledMachine, compile } from './compile.ts'
 
-/** How a field is held. Positions, times and numbers that may be negative need `f64`. */
+/** How a field is stored. Positions, times and numbers that may be negative need `f64`. */
 export type FieldKind = 'f64' | 'u32' | 'u8' | 'text'
 
 /** The fields of a context, in the order in which checkpoint rows hold them. */
@@ -27,7 +27,7 @@ export type ContextOf<L extends Layout> = {
   -readonly [K in keyof L]: L[K] extends 'text' ? string : number
 }
 
-/** For each event the kinds of its fields; a list of texts is a choice of one of them. */
+/** For each event, the kinds of its fields; a list of texts means one of them. */
 export type EventShapes = {
   readonly [event: string]: { readonly [field: string]: FieldKind | readonly string[] }
 }

@@ -5,13 +5,13 @@
 //
 // T1. The same events give the same state and the same context as xstate's own interpreter; a
 //     property test drives both with the same random events.
-// T2. A step allocates nothing of its own, and an event the state does not accept changes nothing.
-// T3. What the table cannot represent is refused here, once, when the machine is compiled.
+// T2. A step allocates nothing itself, and an event that the state does not accept changes nothing.
+// T3. A machine that the table cannot represent is rejected once, when it is compiled.
 //
-// Why: an event costs 5 µs and more through the interpreter and some tens of nanoseconds through
+// Why: an event costs 5 µs or more through the interpreter, and some tens of nanoseconds through
 // the table (bench/actor-step.ts), while a whole request costs about 20 µs.
 //
-// Neighbours: shape.ts says what is refused; actor.ts declares kinds.
+// Neighbours: shape.ts decides what is rejected; actor.ts declares kinds.
 
 import type { AnyStateMachine } from 'xstate'
 import { assertFlat } from './shape.ts'
@@ -29,7 +29,7 @@ export interface CompiledMachine<C, E extends { type: string }, S extends string
   readonly eventNames: readonly string[]
   /** The code of the initial state. */
   readonly initialState: number
-  /** A context of its own for a new actor. */
+  /** Returns a new initial context. */
   readonly initialContext: () => C
   /** The name of the state with this code. */
   stateName(code: number): S
@@ -57,7 +57,7 @@ interface Row<C, E> {
  * Compiles a machine once, at load. `codes` has a number from 0 to 255 for each of its states;
  * without it states are numbered in the order of their declaration.
  *
- * @throws Error one sentence that names the machine, the state, and the part that a table cannot
+ * @throws Error whose message names the machine, the state, and the part that a table cannot
  *   represent, or the guard or action that is missing.
  */
 export function compile<C, E extends { type: string }, S extends string = string>(
@@ -136,7 +136,7 @@ class Table<C, E extends { type: string }, S extends string> implements Compiled
     return true
   }
 
-  /** The row that the event takes, and `#args` filled for it; null when none does. */
+  /** The row that the event selects, with `#args` filled for it; null when there is none. */
   #rowFor(actor: Actor<C>, event: E): Row<C, E> | null {
     const number = this.#events.get(event.type)
     if (number === undefined) return null
@@ -153,9 +153,9 @@ class Table<C, E extends { type: string }, S extends string> implements Compiled
 }
 
 function assertCodes(id: string, states: readonly string[], codes: Record<string, number>): void {
-  const given = Object.keys(codes)
-  const isSame = given.length === states.length && states.every((state) => state in codes)
-  if (!isSame) throw new Error(`machine '${id}' has states ${states}, and codes for ${given}`)
+  const coded = Object.keys(codes)
+  const isSame = coded.length === states.length && states.every((state) => state in codes)
+  if (!isSame) throw new Error(`machine '${id}' has states ${states}, and codes for ${coded}`)
   const isByte = (code: number) => Number.isInteger(code) && code >= 0 && code <= 255
   const isGood = new Set(Object.values(codes)).size === states.length
   if (!isGood || !Object.values(codes).every(isByte)) {

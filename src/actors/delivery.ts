@@ -1,18 +1,18 @@
-// A delivery: one wakeup on its way to a webhook, and what came of it. Messages that arrive while
-// it waits are merged into it.
+// A delivery: one wakeup for a webhook, and its outcome. Messages that arrive while it is pending
+// are merged into it.
 //
 //   none ──queued──▶ pending ──started──▶ sending ──delivered──▶ delivered
 //                    │ ▲ merged           │  ├──retried──▶ pending (again at nextAttemptAt)
 //                    │ └──┘               │  ├──failed──▶ failed
 //                    └──cancelled──▶ cancelled ◀──┘ cancelled
 //
-//   sending ──started──▶ sending: the attempt was lost in a crash and is made again
+//   sending ──started──▶ sending: a crash interrupted the attempt, which is repeated
 //
-// D1. Messages are merged while it is pending, never while it is being sent: what a receiver was
-//     told does not change afterwards. first <= through.
-// D2. attempts counts every start, also of an attempt that a crash cut off.
-// D3. nextAttemptAt is 0 unless it is pending; lastHttpStatus 0 and lastError '' are none.
-// D4. What was delivered, failed or cancelled stays so.
+// D1. Messages are merged only while it is pending, never while it is being sent: its content does
+//     not change after a receiver has seen it. first <= through.
+// D2. attempts counts every start, including those of attempts that a crash interrupted.
+// D3. nextAttemptAt is 0 unless it is pending; lastHttpStatus 0 and lastError '' mean none.
+// D4. A delivery that was delivered, failed or cancelled never changes again.
 // D5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
@@ -73,7 +73,7 @@ const machine = setup({
   },
 }).createMachine({
   id: 'delivery',
-  description: 'A wakeup is tried until its receiver answers, or until there is no more to try.',
+  description: 'A wakeup is attempted until its receiver accepts it or no attempt is left.',
   context: {
     first: 0,
     through: 0,

@@ -1,14 +1,14 @@
-// The feed of an identity: how many threads it follows, and since when it follows just those.
+// The feed of an identity: how many threads it follows, and when that set changed last.
 //
 //   absent ──opened──▶ open ──closed──▶ closed
 //
 //   open: followed, unfollowed [followsAny] ──▶ open
 //
-// F1. An identity that can act has an open feed from its creation until it expires. The author of a
-//     message published by GET has none: its feed stays absent.
-// F2. `following` is never negative; it counts the subscriptions that are active now.
-// F3. changedPosition is that of the last record that changed what is followed: a page of the feed
-//     read at or after that position covers the right threads.
+// F1. An identity that can act has an open feed from its creation until it expires. The feed of an
+//     author of a message published by GET stays absent.
+// F2. `following` is never negative; it is the number of active subscriptions.
+// F3. changedPosition is the position of the last record that changed the set of followed threads:
+//     a page of the feed read at or after that position covers the right threads.
 
 import { assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
@@ -32,7 +32,7 @@ const machine = setup({
   },
 }).createMachine({
   id: 'feed',
-  description: 'Which threads an identity follows; news in them is what its feed shows.',
+  description: 'The threads that an identity follows; its feed shows new messages in them.',
   context: { following: 0, changedPosition: 0 },
   initial: 'absent',
   states: {

@@ -1,21 +1,21 @@
-// An identity: who it is lasts until it expires.
+// An identity: it can act from its creation until it expires.
 //
 //   absent ──created──▶ active ──expired [isDue]──▶ expired
 //
 //   active: acted [mayAct], nominated [mayServe] ──▶ active; nothing changes
 //
 // I1. Only guests expire, and not before their time; an expired identity accepts nothing more.
-// I2. A compat identity is the author of one message published by GET: nobody can act as it, and
-//     nobody can name it as a participant.
+// I2. A compat identity is the author of one message published by GET: nobody can act as it or name
+//     it as a participant.
 // I3. Only persistent identities are nominated as maintainers.
 // I4. Time is `event.at`, in milliseconds since the epoch. Nothing here reads a clock.
 //
-// `kind` is an index into `identityKinds`; expiresAt 0 is never.
+// `kind` is an index into `identityKinds`; expiresAt 0 means never.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** On disk as their index: a new one goes to the end. */
+/** Stored on disk as indexes: append new kinds at the end. */
 export const identityKinds = ['guest', 'persistent', 'compat'] as const
 export type IdentityKind = (typeof identityKinds)[number]
 
@@ -25,9 +25,9 @@ const layout = { kind: 'u8', createdAt: 'f64', expiresAt: 'f64' } as const
 
 const events = {
   created: { kind: identityKinds, at: 'f64', expiresAt: 'f64' },
-  /** Asked for every request with a token, and for those whom a caller names: may it act now? */
+  /** Checked by `may` for every request with a token, and for participants named by a caller. */
   acted: { at: 'f64' },
-  /** Asked for the candidate of a maintainer proposal. */
+  /** Checked by `may` for the candidate of a maintainer proposal. */
   nominated: { at: 'f64' },
   expired: { at: 'f64' },
 } as const
@@ -57,7 +57,7 @@ const machine = setup({
   },
 }).createMachine({
   id: 'identity',
-  description: 'Who somebody is lasts until it expires; only guests expire.',
+  description: 'An identity can act until it expires; only guests expire.',
   context: { kind: 0, createdAt: 0, expiresAt: 0 },
   initial: 'absent',
   states: {

@@ -1,4 +1,4 @@
-// Every kind of actor, in the order in which a reader meets them. docs/statecharts.md, the table in
+// All kinds of actors, in the order of the documents. docs/statecharts.md, the table in
 // ARCHITECTURE.md and the property tests are derived from this list.
 
 import { delivery } from './delivery.ts'

@@ -1,8 +1,8 @@
-// A proposal: saved once, reviewed by anyone, changed and executed by nobody.
+// A proposal: saved once, reviewed by anyone, never changed and never executed.
 //
 //   absent ──saved──▶ saved ──reviewed [mayReview]──▶ saved
 //
-// P1. A proposal's kind and candidate never change: what was reviewed is what was saved.
+// P1. A proposal's kind and candidate never change: reviews are about what was saved.
 // P2. Only the candidate of a maintainer proposal can review it with `accept`.
 // P3. newestPosition is that of the newest review, or of the proposal while it has none.
 //
@@ -12,7 +12,7 @@
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** On disk as their index: a new one goes to the end. */
+/** Stored on disk as indexes: append new kinds at the end. */
 export const proposalKinds = ['code', 'policy', 'maintainer'] as const
 export type ProposalKind = (typeof proposalKinds)[number]
 

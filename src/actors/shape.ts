@@ -1,13 +1,13 @@
-// What a machine may be made of, to be run as a table: flat states, events, guards, assigns.
+// The parts of a machine that can be run as a table: flat states, events, guards, assigns.
 //
-// H1. What is not on these lists is refused when the machine is compiled: nothing that xstate would
-//     do and the table would not can slip through, whatever a later xstate adds.
+// H1. A machine with any part that is not on these lists is rejected when it is compiled, so that
+//     no feature which xstate has now or adds later is silently ignored.
 //
-// Neighbours: compile.ts asks here before it flattens.
+// Neighbours: compile.ts checks machines here before it flattens them.
 
 import type { AnyStateMachine } from 'xstate'
 
-const ofMachine = [
+const machineParts = [
   'id',
   'version',
   'description',
@@ -17,8 +17,8 @@ const ofMachine = [
   'initial',
   'states',
 ]
-const ofState = ['description', 'type', 'on']
-const ofTransition = [
+const stateParts = ['description', 'type', 'on']
+const transitionParts = [
   'target',
   'guard',
   'actions',
@@ -29,24 +29,24 @@ const ofTransition = [
   'toJSON',
 ]
 
-// What to write in place of the parts that are refused.
+// What to write instead of the parts that are rejected.
 const instead: Record<string, string> = {
   after: 'let a timer send an event that carries the time',
   always: 'choose the state by guards on the event that leads here',
   entry: 'assign in the transitions that lead here',
   exit: 'assign in the transitions that leave',
   invoke: 'whoever steps the actor does the work and sends an event',
-  on: 'say in each state what it accepts',
+  on: 'declare in each state the events that it accepts',
   onDone: 'send an event',
   output: 'put it in the context',
   states: 'make the states flat',
 }
 
-/** Throws one clear sentence when the table cannot represent `machine`. */
+/** Throws an Error of one sentence when the table cannot represent `machine`. */
 export function assertFlat(machine: AnyStateMachine): void {
   const { config, root } = machine
   const where = `machine '${machine.id}'`
-  onlyParts(where, config, ofMachine)
+  onlyParts(where, config, machineParts)
   demand(typeof config.initial === 'string', where, 'needs the name of its initial state')
   demand(
     typeof config.context !== 'function' || config.context.length === 0,
@@ -55,7 +55,7 @@ export function assertFlat(machine: AnyStateMachine): void {
   )
   for (const [name, node] of Object.entries(root.states)) {
     const state = `${where}, state '${name}'`
-    onlyParts(state, node.config, ofState)
+    onlyParts(state, node.config, stateParts)
     demand(node.type === 'atomic' || node.type === 'final', state, `has type '${node.type}'`)
     demand(node.type !== 'final' || node.transitions.size === 0, state, 'is final and has events')
     for (const [event, transitions] of node.transitions) {
@@ -64,7 +64,7 @@ export function assertFlat(machine: AnyStateMachine): void {
   }
 }
 
-// A transition as xstate formats it.
+/** A transition in xstate's own representation. */
 interface Transition {
   eventType: string
   source: { parent?: unknown }
@@ -79,7 +79,7 @@ function assertPlain(where: string, transition: Transition): void {
   demand(!eventType.endsWith('*'), where, 'is a wildcard; name every event')
   demand(!eventType.startsWith('xstate.'), where, 'belongs to xstate itself')
   demand(!reenter, where, 'has `reenter`; without entry and exit it means nothing')
-  onlyParts(where, transition, ofTransition)
+  onlyParts(where, transition, transitionParts)
   demand(target === undefined || target.length === 1, where, 'needs exactly one target')
   demand(target === undefined || target[0].parent === source.parent, where, 'must target a state')
   for (const part of guard === undefined ? actions : [guard, ...actions]) {
@@ -91,7 +91,7 @@ function assertPlain(where: string, transition: Transition): void {
 function onlyParts(where: string, config: object, allowed: readonly string[]): void {
   for (const [part, value] of Object.entries(config)) {
     if (value === undefined || allowed.includes(part)) continue
-    throw new Error(`${where} has \`${part}\`; ${instead[part] ?? 'a table has no place for it'}`)
+    throw new Error(`${where} has \`${part}\`; ${instead[part] ?? 'a table cannot hold it'}`)
   }
 }
 

@@ -1,15 +1,14 @@
-// Draws the machines as docs/statecharts.md. The page is made from the definitions that run, so it
-// cannot say anything else than they do.
+// Renders the machines as docs/statecharts.md, from the definitions that run.
 //
-// Neighbours: machines.ts lists what is drawn; statecharts.test.ts holds the page on disk to it.
+// Neighbours: kinds.ts lists the machines; statecharts.test.ts compares the page with the file.
 
 import type { AnyStateMachine } from 'xstate'
 
 const head = `# Statecharts
 
-Made from the machines in \`src/actors\`: what an actor is told, \`[if]\` a guard holds, \`/\` what
-it then does. An event that a state does not show changes nothing there. What the words and the
-rules mean is at the head of each machine's file.
+Generated from the machines in \`src/actors\`. Each arrow has an event, \`[the guard]\` that must
+hold, if any, and after \`/\` the actions. A state accepts only the events on its arrows. The head
+of each machine's file explains the states and the rules.
 `
 
 /** The whole page, in the order of `machines`. */

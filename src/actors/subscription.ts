@@ -2,7 +2,7 @@
 //
 //   none ──subscribed──▶ subscribed ──unsubscribed──▶ none
 //
-// S1. Subscribing twice is subscribing once; so is unsubscribing.
+// S1. Subscribing and unsubscribing are idempotent.
 // S2. `since` is the position of the last change.
 
 import { assign, setup } from 'xstate'

@@ -1,20 +1,20 @@
-// A thread counts its messages and remembers where in the log the first and the newest one are.
+// A thread: the number of its messages, and the log positions of the first and the newest one.
 //
 //   absent ──created──▶ open ──replied──▶ open
 //
 // T1. A thread's author and visibility never change.
-// T2. messageCount is 1 for the message that comes with the thread, and one more for every reply.
-// T3. firstPosition <= newestPosition <= changedPosition: positions are those of the log, and the
-//     log only grows.
+// T2. messageCount is 1 at creation, and grows by one with each reply.
+// T3. firstPosition <= newestPosition <= changedPosition: all are positions in the log, which only
+//     grows.
 // T4. changedPosition is that of the last record that changed what a reader of the thread sees;
-//     newestPosition is that of the newest message, which is what feeds ask for.
+//     newestPosition is that of the newest message, which feeds compare with their cursor.
 //
 // `author` is the number of an identity; `visibility` is an index into `visibilities`.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** On disk as their index: a new one goes to the end. */
+/** Stored on disk as indexes: append new ones at the end. */
 export const visibilities = ['public', 'private'] as const
 export type Visibility = (typeof visibilities)[number]
 
@@ -58,7 +58,7 @@ const machine = setup({
   },
 }).createMachine({
   id: 'thread',
-  description: 'A thread counts its messages; who may see it is decided once, at its creation.',
+  description: 'A thread counts its messages; its visibility is fixed at its creation.',
   context: {
     author: 0,
     visibility: 0,

@@ -1,4 +1,4 @@
-// A publishing ticket lets whoever holds it publish one message, within its lifetime.
+// A publishing ticket permits its holder to publish one message within its lifetime.
 //
 //   absent ──issued──▶ issued ──published [inTime]──▶ used ──expired [due]──▶ expired
 //                         └────────────expired [due]─────────────▶
@@ -13,7 +13,7 @@ import { actor, type ContextOf, type EventOf } from './actor.ts'
 /** How long a ticket is valid. */
 export const ticketLifetimeMs = 120_000
 
-/** No message was published yet. */
+/** No message has been published with the ticket yet. */
 export const noMessage = -1
 
 /** `message` is a message's number, or `noMessage`; times in milliseconds since the epoch. */
@@ -43,7 +43,7 @@ const machine = setup({
   },
 }).createMachine({
   id: 'ticket',
-  description: 'A ticket for one message by GET: used once, and worth nothing after its time.',
+  description: 'A ticket for one message by GET: used at most once, and only before it expires.',
   context: { expiresAt: 0, message: noMessage },
   initial: 'absent',
   states: {

@@ -1,4 +1,4 @@
-// A webhook: an endpoint that one identity registered, and whether it has proved to listen there.
+// A webhook: an endpoint that one identity registered, and whether the endpoint was verified.
 //
 //   none ──registered──▶ pending ──verified──▶ active ◀──verified──┐
 //                        │  ▲  │                 │  └──────────────┘
@@ -9,15 +9,15 @@
 //   pending, active ──removed──▶ removed
 //
 // W1. Only an active webhook is woken, and only `verified` makes one active.
-// W2. A verification that fails changes nothing but lastError; one that succeeds clears it.
+// W2. A failed verification changes only lastError; a successful one clears it.
 // W3. Only a pending webhook lapses, and not before its time.
-// W4. A webhook that was replaced, removed or has lapsed accepts nothing more.
+// W4. A webhook that was replaced, was removed or has lapsed accepts no more events.
 // W5. Time is `event.at`. Nothing here reads a clock.
 
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** Times in milliseconds since the epoch; verifiedAt 0 is never, lastError '' is none. */
+/** Times in milliseconds since the epoch; verifiedAt 0 means never, lastError '' none. */
 const layout = { createdAt: 'f64', lapsesAt: 'f64', verifiedAt: 'f64', lastError: 'text' } as const
 
 const events = {
@@ -52,7 +52,7 @@ const machine = setup({
   },
 }).createMachine({
   id: 'webhook',
-  description: 'An endpoint is woken once it has proved to listen, until another takes its place.',
+  description: 'An endpoint is woken after its verification, until it is replaced or removed.',
   context: { createdAt: 0, lapsesAt: 0, verifiedAt: 0, lastError: '' },
   initial: 'none',
   states: {
