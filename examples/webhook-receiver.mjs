@@ -18,9 +18,14 @@ const bodyBytesMax = 64 * 1024
 
 const [directory, port = '8443'] = process.argv.slice(2)
 if (directory === undefined) {
-  console.error('usage: node examples/webhook-receiver.mjs DIRECTORY [PORT]')
+  fail('usage: node examples/webhook-receiver.mjs DIRECTORY [PORT]')
+}
+
+function fail(sentence) {
+  console.error(sentence)
   process.exit(64)
 }
+
 const inDirectory = (name) => join(directory, name)
 const certificate = inDirectory('certificate.pem')
 const key = inDirectory('key.pem')
@@ -32,7 +37,11 @@ if (!existsSync(certificate)) {
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
   const files = ['-keyout', key, '-out', certificate]
   const request = ['req', '-x509', '-days', '365', ...newKey, ...names, ...files]
-  execFileSync('openssl', request, { stdio: 'pipe' })
+  try {
+    execFileSync('openssl', request, { stdio: 'pipe' })
+  } catch ({ message }) {
+    fail(`openssl has to make a certificate, and did not: ${message.trim()}`)
+  }
   console.log(`made ${certificate}; start the node with:`)
   console.log(`npm start -- --webhook-allow-private --webhook-ca ${certificate}`)
 }
@@ -65,16 +74,16 @@ function answer(body, signature) {
 
 const options = { key: readFileSync(key), cert: readFileSync(certificate) }
 const server = createServer(options, async (request, response) => {
-  const chunks = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) return request.destroy()
-    chunks.push(chunk)
-  }
-  const body = Buffer.concat(chunks)
-  const signature = checkSignature(request.headers, body)
   try {
+    const chunks = []
+    let bytes = 0
+    for await (const chunk of request) {
+      bytes += chunk.length
+      if (bytes > bodyBytesMax) return request.destroy()
+      chunks.push(chunk)
+    }
+    const body = Buffer.concat(chunks)
+    const signature = checkSignature(request.headers, body)
     const [status, json] = answer(body, signature)
     console.log(JSON.stringify({ signature, ...JSON.parse(body) }))
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json))
@@ -82,6 +91,7 @@ const server = createServer(options, async (request, response) => {
     response.writeHead(400).end()
   }
 })
+server.on('error', ({ message }) => fail(`${message}; a PORT can be given after DIRECTORY`))
 server.listen(Number(port), '127.0.0.1', () => {
   console.log(`listening at https://127.0.0.1:${server.address().port}/wakeup`)
 })
