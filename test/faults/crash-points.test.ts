@@ -4,10 +4,13 @@
 //         until it is dead; they remember what was answered, what was shown, and what they do not
 //         know the outcome of. The next start is compared with that, and the unknown is tried again
 //         with its key. At the end a dry run tells all kinds of steps: each must have a point here.
+//         `npm test` takes a few points by a seed that it prints, `npm run test:deep` takes all.
 // Leaves out: loss of power, which no process can do to itself; test/simulate has that.
 
 import { join } from 'node:path'
 import t from 'tap'
+import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
+import { seededRandom } from '../wal/simulated-inode.ts'
 import type { CrashPoint } from './crash-disk.ts'
 import { Scene } from './crash-scene.ts'
 
@@ -58,18 +61,34 @@ const further: CrashPoint[] = [
 /** Leaves a file behind that the next start removes. */
 const halfMade: CrashPoint = { when: 'before', kind: 'sync spare', nth: 1 }
 
-const points: CrashPoint[] = [
-  ...Object.entries(kinds).flatMap(([kind, nth]) => {
+/** Points that are visited one after the other, or not at all. */
+const groups: CrashPoint[][] = [
+  ...Object.entries(kinds).map(([kind, nth]) => {
     const before: CrashPoint = { when: 'before', kind, nth }
     const after: CrashPoint = { when: 'after', kind, nth }
     if (kind === 'remove spare') return [halfMade, before, halfMade, after]
     // Between a creation and the write after it nothing is decided.
     return kind.startsWith('create') ? [] : [before, after]
   }),
-  ...further,
+  ...further.map((point) => [point]),
 ]
 
-t.setTimeout(240_000)
+/** A wakeup that is lost is among them always: that it is sent again is seen at the end. */
+function sampleOf(all: readonly CrashPoint[][], count: number, random: () => number) {
+  const isWakeup = ([point]: CrashPoint[]) => point?.kind === 'send wakeup'
+  const rest = all.filter((group) => !isWakeup(group)).map((group) => ({ group, at: random() }))
+  rest.sort((a, b) => a.at - b.at)
+  const chosen = new Set(all.filter(isWakeup))
+  for (const { group } of rest) {
+    if ([...chosen].flat().length < count) chosen.add(group)
+  }
+  return all.filter((group) => chosen.has(group)).flat()
+}
+
+const points = sampleOf(groups, sizeOf('CRASH_POINTS'), seededRandom(chosenSeed))
+
+t.setTimeout(timeoutMs)
+t.comment(`TEST_SEED=${chosenSeed} chose ${points.length} of ${groups.flat().length} points`)
 
 t.test('a node: killed at each crash point: nothing that it said is lost', async (t) => {
   const scene = new Scene(join(t.testdir(), 'data'))

@@ -10,12 +10,13 @@ import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { crcOf } from '../../wal/checkpoint/manifest.ts'
 import { JournalError } from '../../wal/errors.ts'
+import { sizeOf, timeoutMs } from '../depth.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { dir, hashesByPosition, smallStore, start } from './damaged-store.ts'
 
-const stride = Number(process.env.DAMAGE_STRIDE ?? 997)
-const all = { timeout: 3_600_000 }
-t.setTimeout(all.timeout)
+const stride = sizeOf('DAMAGE_STRIDE')
+const all = { timeout: timeoutMs }
+t.setTimeout(timeoutMs)
 const hashes = hashesByPosition()
 const last = hashes.length - 1
 

@@ -1,7 +1,7 @@
 // Goal:   a process killed at any moment loses nothing that it acknowledged or showed, doubles
 //         nothing, and half-keeps nothing; restarting needs no operator.
 // Method: agents publish, reply, follow, read and poll over HTTP; the server gets SIGKILL at a
-//         random moment, 10 times, always on the same data directory. The agents keep a history:
+//         random moment, several times, always on the same data directory. The agents keep a history:
 //         what was answered, what was shown, what they do not know the outcome of. After every
 //         start the whole history is compared with what the server says, and the unknown is tried
 //         again with its key.
@@ -14,11 +14,11 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
+import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 
-const rounds = 10
+const rounds = sizeOf('KILLS')
 const agentCount = 12
 const main = join(import.meta.dirname, '../../src/cli/main.js')
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 
 interface Agent {
   id: string
@@ -52,7 +52,7 @@ const shownInFeeds = new Map<string, string>()
 
 let url = ''
 let server: ChildProcess
-let state = seed
+let state = chosenSeed
 function random(below: number): number {
   state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
   return Math.floor((state / 2 ** 32) * below)
@@ -136,7 +136,7 @@ async function act(agent: Agent): Promise<void> {
     const dice = random(10)
     const thread = threads[random(threads.length)]
     const content = `${agent.id} says ${writes} ${'é😀'.repeat(random(40))}`
-    const key = `key-${seed}-${writes++}`
+    const key = `key-${chosenSeed}-${writes++}`
     try {
       if (dice === 0 || thread === undefined) {
         await publish({ agent, path: '/api/threads', key, body: { title: `T ${key}`, content } })
@@ -185,8 +185,10 @@ async function compare(): Promise<string[]> {
   return differences
 }
 
+t.setTimeout(timeoutMs)
+
 t.test(`killed ${rounds} times under load: nothing acknowledged or shown is lost`, async (t) => {
-  t.comment(`seed ${seed}`)
+  t.comment(`TEST_SEED=${chosenSeed}`)
   const data = join(t.testdir(), 'data')
   for (let round = 1; round <= rounds; round++) {
     await start(data)

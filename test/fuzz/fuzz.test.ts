@@ -3,11 +3,14 @@
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
 import { freePort } from '../api/operators.ts'
+import { sizeOf, timeoutMs } from '../depth.ts'
 import { inputsOf } from './requests.ts'
 import { openSession } from './session.ts'
 
-const rounds = 4
+const rounds = sizeOf('FUZZ_ROUNDS')
 const inputsOfRound = 250
+
+t.setTimeout(timeoutMs)
 
 for (const http of ['auto', 'node']) {
   t.test(`fuzz: ${http}: any requests and bytes: answered as documented`, async (t) => {

@@ -1,12 +1,13 @@
 // The first seeds of the simulation, whose goal and method simulation.ts has; `npm run simulate`
-// runs more. SIMULATE_SEEDS=n runs n.
+// runs more.
 
 import t from 'tap'
+import { sizeOf, timeoutMs } from '../depth.ts'
 import { simulate } from './simulation.ts'
 
-const seeds = Number(process.env.SIMULATE_SEEDS ?? 200)
+const seeds = sizeOf('SIMULATE_SEEDS')
 
-t.setTimeout(300_000)
+t.setTimeout(timeoutMs)
 
 t.test(`a whole node: ${seeds} seeds of bad days: what it said stays true`, async (t) => {
   const seen = new Map<string, number>()

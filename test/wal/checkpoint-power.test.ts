@@ -4,19 +4,22 @@
 //         in random slices, completes the disk's work in random order, and ends badly; some lives
 //         end within a number of changes to the disk, the start included. Page files are scrubbed
 //         meanwhile. Once in each seed one byte of a page file rots, or its parity is gone.
-//         WAL_SEED=n WAL_SEEDS=1 repeats one seed.
+//         WAL_SEED=n CHECKPOINT_SEEDS=1 repeats one seed.
 
 import t from 'tap'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import type { JournalError } from '../../wal/errors.ts'
+import { sizeOf, sizes, timeoutMs } from '../depth.ts'
 import { type Folding, type Row, startFolding } from './fold.ts'
 import { closeByHand, dir, turn } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 import { seededRandom } from './simulated-inode.ts'
 
 const firstSeed = Number(process.env.WAL_SEED ?? 1)
-const seeds = Number(process.env.WAL_SEEDS ?? 150)
+const seeds = sizeOf('CHECKPOINT_SEEDS')
 const livesPerSeed = 6
+
+t.setTimeout(timeoutMs)
 
 type Met = 'from' | 'dropped' | 'cut' | 'taken' | 'failed' | 'rotten' | 'mended' | 'newParity'
 
@@ -51,8 +54,9 @@ t.test('C1 C2 C4: power lost or process dead at any time: durable records remain
     }
   }
   t.pass(`${seeds} seeds from ${firstSeed}: ${JSON.stringify(met)}`)
-  if (seeds < 100) return
-  for (const [what, times] of Object.entries(met)) t.ok(times > 10, `${what}: ${times} times`)
+  if (seeds < sizes.CHECKPOINT_SEEDS.check) return // too few to meet everything
+  for (const [what, times] of Object.entries(met))
+    t.ok(times > seeds / 50, `${what}: ${times} times`)
 })
 
 async function live(world: World): Promise<void> {

@@ -6,13 +6,16 @@
 
 import t, { type Test } from 'tap'
 import type { Durability, Journal } from '../../wal/journal/journal.ts'
+import { sizeOf, timeoutMs } from '../depth.ts'
 import { closeByHand, open, turn } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 import { seededRandom } from './simulated-inode.ts'
 
-// WAL_SEED=n WAL_SEEDS=1 repeats one seed.
+// WAL_SEED=n POWER_SEEDS=1 repeats one seed.
 const firstSeed = Number(process.env.WAL_SEED ?? 1)
-const seedsOf = (count: number) => Number(process.env.WAL_SEEDS ?? count)
+const seeds = sizeOf('POWER_SEEDS')
+
+t.setTimeout(timeoutMs)
 
 interface World {
   random: () => number
@@ -25,14 +28,14 @@ interface World {
 }
 
 t.test('J4 J6: power lost or process dead at any time: durable records remain, in order', (t) =>
-  liveThrough(t, seedsOf(1000), { mode: 'always' }),
+  liveThrough(t, { mode: 'always' }),
 )
 
 t.test('durability none: a death takes nothing, a loss of power only the newest records', (t) =>
-  liveThrough(t, seedsOf(300), { mode: 'none' }),
+  liveThrough(t, { mode: 'none' }),
 )
 
-async function liveThrough(t: Test, seeds: number, durability: Durability): Promise<void> {
+async function liveThrough(t: Test, durability: Durability): Promise<void> {
   for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
     const world = newWorld(seed, durability)
     try {
