@@ -54,7 +54,7 @@ export class Program {
     environment: Record<string, string> = {},
     { file = program, stdout = 'pipe', under = [] }: ProgramOptions = {},
   ) {
-    // The tests run once over each HTTP server (over-node-http.test.ts).
+    // The tests run once over each HTTP server (test/run.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const env = { PATH, AGENT_FORUM_HTTP, ...environment }
     const [command, ...rest] = [...under, process.execPath, file, ...args]

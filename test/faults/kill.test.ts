@@ -1,10 +1,10 @@
 // Goal:   a process killed at any moment loses nothing that it acknowledged or showed, doubles
 //         nothing, and half-keeps nothing; restarting needs no operator.
 // Method: agents publish, reply, follow, read and poll over HTTP; the server gets SIGKILL at a
-//         random moment, several times, always on the same data directory. The agents keep a history:
-//         what was answered, what was shown, what they do not know the outcome of. After every
-//         start the whole history is compared with what the server says, and the unknown is tried
-//         again with its key.
+//         random moment, several times, always on the same data directory. The agents keep a
+//         history: what was answered, what was shown, what they do not know the outcome of. After
+//         every start the whole history is compared with what the server says, and the unknown is
+//         tried again with its key.
 // Leaves out: loss of power. The kernel still holds what a killed process wrote; test/wal has that.
 
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,0 +1,125 @@
+// npm test, npm run test:deep: runs compiled test files, each in a process of its own, as many at a
+// time as there are processors. Arguments are files to run in place of all.
+//
+// A file prints TAP and ends with a line that counts its assertions. What a file that fails has
+// printed is printed, indented; of others the skipped tests are listed. The last line is the sum:
+//
+//   # { total: N, pass: N, fail: N }
+//
+// Files do not run under `tap`, because that loads hooks into every process for coverage, which
+// take as long as a third of all tests.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, relative } from 'node:path'
+import { counted } from '../wal/counted.ts'
+import { isDeep, sizes, timeoutMs } from './depth.ts'
+
+const here = import.meta.dirname
+/** Longest first: at the end small files fill what is left of the time. */
+const rooms = ['faults', 'api', 'bench', 'simulate', 'wal', '']
+
+// API suites are run once more over Node's own HTTP server, which serves where uWebSockets.js does
+// not run: those that exercise the wire, where an adapter acts by itself, and in the deep run all
+// but those that ask no server, wait long for webhooks, or are about what lies behind the edge.
+// `npm run test:node -- 24` runs them all over it too.
+const wire = ['bodies', 'connections', 'hostile', 'limits', 'methods', 'slow-clients', 'threads']
+const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
+
+interface Job {
+  name: string
+  file: string
+  environment: Record<string, string>
+}
+
+interface Count {
+  total: number
+  pass: number
+  fail: number
+}
+
+function allJobs(): Job[] {
+  const names = readdirSync(here, { recursive: true, encoding: 'utf8' })
+  const files = names.filter((name) => name.endsWith('.test.js')).sort()
+  const rankOf = (name: string) => rooms.findIndex((room) => name.startsWith(room))
+  files.sort((a, b) => rankOf(a) - rankOf(b))
+  const again = files.filter((name) => {
+    const suite = /^api\/(.*)\.test\.js$/.exec(name)?.[1]
+    if (suite === undefined) return false
+    return isDeep ? !behindTheEdge.includes(suite) : wire.includes(suite)
+  })
+  const overNode = { AGENT_FORUM_HTTP: 'node' }
+  return [
+    ...again.map((name) => ({ ...jobOf(name, overNode), name: `${name} over node:http` })),
+    ...files.map((name) => jobOf(name)),
+  ]
+}
+
+function jobOf(name: string, environment: Record<string, string> = {}): Job {
+  return { name, file: join(here, name), environment }
+}
+
+/** Runs one file; resolves to what it counted. A file that ends otherwise than it should fails. */
+async function run({ name, file, environment }: Job): Promise<Count> {
+  const begun = performance.now()
+  const env = { TAP_TIMEOUT: `${timeoutMs / 1000}`, ...process.env, ...environment }
+  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: timeoutMs * 2,
+    killSignal: 'SIGKILL',
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  }
+  const [code, signal] = await once(child, 'close')
+  const count = countOf(output)
+  const isGood = code === 0 && count.fail === 0 && count.total > 0
+  if (!isGood) count.fail = Math.max(count.fail, 1)
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1).padStart(6)
+  console.log(`${isGood ? 'ok    ' : 'not ok'} ${seconds} s  ${name}`)
+  const indented = output.replace(/^/gm, '    ')
+  if (!isGood) console.log(`${indented}\n${name} ended with ${signal ?? code}\n`)
+  for (const [skipped] of output.matchAll(/^.*# SKIP.*$/gm)) console.log(skipped)
+  return count
+}
+
+function countOf(output: string): Count {
+  const [line] = /^# \{ total: .*\}$/m.exec(output) ?? ['']
+  const numberOf = (word: string) => Number(new RegExp(`${word}: (\\d+)`).exec(line)?.[1] ?? 0)
+  return { total: numberOf('total'), pass: numberOf('pass'), fail: numberOf('fail') }
+}
+
+async function runAll(jobs: readonly Job[]): Promise<Count> {
+  const sum: Count = { total: 0, pass: 0, fail: 0 }
+  const queue = jobs.values()
+  const worker = async () => {
+    for (const job of queue) {
+      const { total, pass, fail } = await run(job)
+      sum.total += total
+      sum.pass += pass
+      sum.fail += fail
+    }
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+  return sum
+}
+
+if (isDeep) {
+  for (const [name, { deep, of }] of Object.entries(sizes)) {
+    console.log(`${name}=${process.env[name] ?? deep}`.padEnd(24), of)
+  }
+}
+const begun = performance.now()
+const given = process.argv.slice(2)
+const jobs = given.length === 0 ? allJobs() : given.map((file) => jobOf(relative(here, file)))
+const { total, pass, fail } = await runAll(jobs)
+const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
+console.log(`${counted(jobs.length, 'file')} in ${minutes} minutes`)
+console.log(`# { total: ${total}, pass: ${pass}, fail: ${fail} }`)
+process.exitCode = fail === 0 ? 0 : 1
