@@ -5,44 +5,72 @@
 //     scheduler takes it for an attempt.
 // D2. An attempt that a crash interrupted is due at once.
 
+import { Heap, type HeapEntry } from '../state/heap.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { Webhooks } from '../state/webhooks.ts'
-import { DueQueue } from './due-queue.ts'
+
+/** The key is when it is due. */
+interface Due extends HeapEntry {
+  webhook: Webhook
+}
 
 export class DueWebhooks {
   readonly #webhooks: Webhooks
-  readonly #queue = new DueQueue<Webhook>()
+  readonly #due = new Map<Webhook, Due>()
+  readonly #heap = new Heap<Due>()
 
   /** Tracks these webhooks from now on. */
   constructor(webhooks: Webhooks) {
     this.#webhooks = webhooks
     webhooks.onDeliveries = (webhook) => this.plan(webhook)
     for (const webhook of webhooks.all()) {
-      if (this.#isSending(webhook)) this.#queue.set(webhook, 0)
+      if (this.#isSending(webhook)) this.#set(webhook, 0)
       else this.plan(webhook)
     }
   }
 
   get size(): number {
-    return this.#queue.size
+    return this.#heap.size
   }
 
   /** When the first webhook is due; Infinity when none is. */
   get nextAt(): number {
-    return this.#queue.nextAt
+    return this.#heap.size === 0 ? Number.POSITIVE_INFINITY : this.#heap.first.key
   }
 
   /** Removes and returns the first webhook if it is due at this time; otherwise undefined. */
   take(at: number): Webhook | undefined {
-    return this.#queue.take(at)
+    if (this.nextAt > at) return undefined
+    const { webhook } = this.#heap.first
+    this.#delete(webhook)
+    return webhook
   }
 
   /** Queues the webhook by its next delivery, or removes it where D1 does not hold. */
   plan(webhook: Webhook): void {
     const isThere = this.#webhooks.get(webhook.number) === webhook
     const next = isThere ? this.#webhooks.next(webhook) : undefined
-    if (next === undefined || this.#isSending(webhook)) this.#queue.delete(webhook)
-    else this.#queue.set(webhook, next.context.nextAttemptAt)
+    if (next === undefined || this.#isSending(webhook)) this.#delete(webhook)
+    else this.#set(webhook, next.context.nextAttemptAt)
+  }
+
+  #set(webhook: Webhook, at: number): void {
+    const due = this.#due.get(webhook)
+    if (due === undefined) {
+      const added = { key: at, place: 0, webhook }
+      this.#due.set(webhook, added)
+      this.#heap.add(added)
+    } else {
+      due.key = at
+      this.#heap.moved(due)
+    }
+  }
+
+  #delete(webhook: Webhook): void {
+    const due = this.#due.get(webhook)
+    if (due === undefined) return
+    this.#due.delete(webhook)
+    this.#heap.delete(due)
   }
 
   #isSending(webhook: Webhook): boolean {

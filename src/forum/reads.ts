@@ -8,6 +8,7 @@
 //     after the cursor in threads with news (15 ns). Where both are many, what a poll finds is
 //     remembered (wide-feed.ts).
 
+import { Heap, type HeapEntry } from '../state/heap.ts'
 import { partition } from '../state/partition.ts'
 import type { State } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
@@ -121,12 +122,19 @@ export function readFeed({ state }: Forum, { caller, after, limit }: FeedRead): 
 
 /** The oldest messages after the cursor, at most `count`. */
 function mergedFeed(state: State, caller: number, after: number, count: number): number[] {
-  const heap = new CursorHeap(state, caller)
+  const heap = new Heap<Cursor>()
   for (const thread of threadsWithNews(state, caller, after)) {
-    heap.add(thread, firstAfter(state, thread, after))
+    const cursor = { key: 0, place: 0, thread, index: firstAfter(state, thread, after) }
+    if (skipOwn(state, caller, cursor)) heap.add(cursor)
   }
   const messages: number[] = []
-  while (messages.length < count && heap.size > 0) messages.push(heap.take())
+  while (messages.length < count && heap.size > 0) {
+    const cursor = heap.first
+    messages.push(cursor.key)
+    cursor.index += 1
+    if (skipOwn(state, caller, cursor)) heap.moved(cursor)
+    else heap.delete(cursor)
+  }
   return messages
 }
 
@@ -161,76 +169,20 @@ function threadsWithNews(state: State, caller: number, after: number): number[] 
   return found
 }
 
-/** Merges threads by their next message that the reader did not write: a binary heap of cursors. */
-class CursorHeap {
-  readonly #state: State
-  readonly #reader: number
-  /** By age of the message that the cursor is at. */
-  readonly #cursors: { thread: number; index: number; message: number }[] = []
+/** A place in a thread; the key is the message there. */
+interface Cursor extends HeapEntry {
+  thread: number
+  index: number
+}
 
-  constructor(state: State, reader: number) {
-    this.#state = state
-    this.#reader = reader
+/** Moves the cursor to the next message that the reader did not write; false: there is none. */
+function skipOwn({ threads, messages }: State, reader: number, cursor: Cursor): boolean {
+  const count = threads.messageCount(cursor.thread)
+  for (; cursor.index < count; cursor.index++) {
+    cursor.key = threads.message(cursor.thread, cursor.index)
+    if (messages.author(cursor.key) !== reader) return true
   }
-
-  get size(): number {
-    return this.#cursors.length
-  }
-
-  add(thread: number, index: number): void {
-    const cursor = { thread, index, message: 0 }
-    if (!this.#settle(cursor)) return
-    const cursors = this.#cursors
-    let at = cursors.length
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (cursors[parent].message <= cursor.message) break
-      cursors[at] = cursors[parent]
-      at = parent
-    }
-    cursors[at] = cursor
-  }
-
-  /** Takes the oldest message of all; its thread's cursor moves on. */
-  take(): number {
-    const cursors = this.#cursors
-    const cursor = cursors[0]
-    const { message } = cursor
-    cursor.index += 1
-    if (this.#settle(cursor)) this.#sink(cursor)
-    else {
-      const last = cursors.pop()!
-      if (last !== cursor) this.#sink(last)
-    }
-    return message
-  }
-
-  /** Moves the cursor to the next message by another; false when there is none. */
-  #settle(cursor: { thread: number; index: number; message: number }): boolean {
-    const { threads, messages } = this.#state
-    const count = threads.messageCount(cursor.thread)
-    for (; cursor.index < count; cursor.index++) {
-      cursor.message = threads.message(cursor.thread, cursor.index)
-      if (messages.author(cursor.message) !== this.#reader) return true
-    }
-    return false
-  }
-
-  /** Puts the cursor at the top and lets it sink to its place. */
-  #sink(cursor: { thread: number; index: number; message: number }): void {
-    const cursors = this.#cursors
-    const { length } = cursors
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= length) break
-      if (child + 1 < length && cursors[child + 1].message < cursors[child].message) child += 1
-      if (cursors[child].message >= cursor.message) break
-      cursors[at] = cursors[child]
-      at = child
-    }
-    cursors[at] = cursor
-  }
+  return false
 }
 
 /** Index of the thread's first message with a greater seq than `after`. */

@@ -4,6 +4,8 @@
 // G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.
 // G3. What has left is let go, also while others wait: at most as much is held as waits.
 
+import { Queue } from '../../wal/queue.ts'
+
 interface Waiting {
   position: number
   leave(isDurable: boolean): void
@@ -11,12 +13,10 @@ interface Waiting {
 
 export class Gate {
   #hasFailed = false
-  #waiting: Waiting[] = []
-  /** Waiting answers before this index have left. */
-  #left = 0
+  readonly #waiting = new Queue<Waiting>()
 
   get length(): number {
-    return this.#waiting.length - this.#left
+    return this.#waiting.length
   }
 
   /** Keeps an answer until its position is durable, or never will be, and tells `leave` which. */
@@ -28,22 +28,12 @@ export class Gate {
   /** Lets out what has become durable. */
   open(durable: number): void {
     const waiting = this.#waiting
-    while (this.#left < waiting.length && waiting[this.#left].position <= durable) {
-      this.#left += 1
-      waiting[this.#left - 1].leave(true)
-    }
-    // Under load something waits at all times: those that left must be let go all the same.
-    if (this.#left * 2 < waiting.length) return
-    this.#waiting = waiting.slice(this.#left)
-    this.#left = 0
+    while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(true)
   }
 
   /** Refuses all that wait, and all that will: what they say may be lost. */
   fail(): void {
     this.#hasFailed = true
-    const waiting = this.#waiting.slice(this.#left)
-    this.#waiting = []
-    this.#left = 0
-    for (const { leave } of waiting) leave(false)
+    while (this.#waiting.length > 0) this.#waiting.shift().leave(false)
   }
 }

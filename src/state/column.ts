@@ -38,11 +38,6 @@ export abstract class Column implements PagedStore {
     return this.#length
   }
 
-  /** The chunks in row order, each of `chunkRows` entries; the last one is zero past `length`. */
-  get chunks(): readonly Chunk[] {
-    return this.#chunks
-  }
-
   /** The value of row `i`; throws RangeError when there is no such row. */
   get(i: number): number {
     if (!(i >= 0 && i < this.#length)) throw noRow(i, this.#length)

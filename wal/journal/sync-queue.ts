@@ -32,7 +32,6 @@ const bucketBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
 export interface SyncStats {
   count: number
   seconds: number
-  secondsMax: number
   buckets: { boundSeconds: number; count: number }[]
 }
 
@@ -46,7 +45,6 @@ export class SyncQueue {
   readonly #buckets = new Array<number>(bucketBoundsMs.length + 1).fill(0)
   #count = 0
   #totalMs = 0
-  #longestMs = 0
   #failed = false
 
   /** `onSynced` hears of positions in order; after `onFailed`, which comes once, of none. */
@@ -83,8 +81,7 @@ export class SyncQueue {
     const buckets = this.#buckets.map((count, index) => {
       return { boundSeconds: (bucketBoundsMs[index] ?? Number.POSITIVE_INFINITY) / 1000, count }
     })
-    const secondsMax = this.#longestMs / 1000
-    return { count: this.#count, seconds: this.#totalMs / 1000, secondsMax, buckets }
+    return { count: this.#count, seconds: this.#totalMs / 1000, buckets }
   }
 
   #startWaiting(): void {
@@ -137,7 +134,6 @@ export class SyncQueue {
   #measure(ms: number): void {
     this.#count++
     this.#totalMs += ms
-    this.#longestMs = Math.max(this.#longestMs, ms)
     const bucket = bucketBoundsMs.findIndex((bound) => ms <= bound)
     this.#buckets[bucket < 0 ? bucketBoundsMs.length : bucket]!++
   }

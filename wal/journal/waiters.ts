@@ -1,4 +1,7 @@
-// Who waits until the log is synced up to a position.
+// Who waits until the log is synced up to a position. Positions only grow, so the first who came is
+// the first to be told.
+
+import { Queue } from '../queue.ts'
 
 interface Waiter {
   position: number
@@ -7,7 +10,7 @@ interface Waiter {
 }
 
 export class Waiters {
-  #waiters: Waiter[] = []
+  readonly #waiters = new Queue<Waiter>()
 
   get count(): number {
     return this.#waiters.length
@@ -19,14 +22,12 @@ export class Waiters {
 
   /** The log is synced up to here. */
   advance(synced: number): void {
-    if (this.#waiters.length === 0) return
-    for (const { position, resolve } of this.#waiters) if (position <= synced) resolve()
-    this.#waiters = this.#waiters.filter(({ position }) => position > synced)
+    const waiters = this.#waiters
+    while (waiters.length > 0 && waiters.first.position <= synced) waiters.shift().resolve()
   }
 
   /** It never will be. */
   fail(error: Error): void {
-    for (const { reject } of this.#waiters) reject(error)
-    this.#waiters = []
+    while (this.#waiters.length > 0) this.#waiters.shift().reject(error)
   }
 }

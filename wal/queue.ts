@@ -1,6 +1,10 @@
-// A first-in, first-out queue. An array's own `shift` would move every item that stays.
-
-const itemsBeforeCut = 1024
+// A first-in, first-out queue. The `shift` of an array moves every item that stays; here a part of
+// them is moved now and then, so `push` and `shift` take constant time on average.
+//
+//   #items   [ taken … taken │ first … last ]
+//                              ▲ #head
+//
+// Q1. The queue holds on to no more taken items than items that wait.
 
 export class Queue<T> {
   #items: T[] = []
@@ -12,7 +16,7 @@ export class Queue<T> {
 
   /** The item that has waited longest. The queue must not be empty. */
   get first(): T {
-    return this.#items[this.#head]
+    return this.#items[this.#head]!
   }
 
   push(item: T): void {
@@ -21,10 +25,9 @@ export class Queue<T> {
 
   /** Removes and returns the item that has waited longest. The queue must not be empty. */
   shift(): T {
-    const item = this.#items[this.#head]
+    const item = this.first
     this.#head += 1
-    const isMostlyGone = this.#head >= itemsBeforeCut && this.#head * 2 >= this.#items.length
-    if (this.length === 0 || isMostlyGone) {
+    if (this.#head > this.length) {
       this.#items = this.#items.slice(this.#head)
       this.#head = 0
     }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Queue } from '../../src/delivery/queue.ts'
+import { Queue } from '../../wal/queue.ts'
 
 t.test('queue: pushed and shifted in turns, many times: first in, first out', async (t) => {
   const queue = new Queue<number>()

@@ -1,0 +1,80 @@
+// A binary heap of entries that know where they stand, so that any of them can be moved or deleted.
+//
+//   #entries   [ least, …, … ]        the children of i are 2i + 1 and 2i + 2
+//
+// H1. No entry has a lesser key than the first one.
+// H2. The `place` of each entry is its index. Only the heap writes it.
+
+export interface HeapEntry {
+  /** Whoever changes it calls `moved`. */
+  key: number
+  place: number
+}
+
+export class Heap<E extends HeapEntry> {
+  readonly #entries: E[] = []
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** The entry with the least key. Only when there is one. */
+  get first(): E {
+    return this.#entries[0]
+  }
+
+  add(entry: E): void {
+    this.#rise(this.#entries.length, entry)
+  }
+
+  /** The key of an entry in the heap has changed. */
+  moved(entry: E): void {
+    const { place, key } = entry
+    const isLess = place > 0 && this.#entries[(place - 1) >> 1].key > key
+    if (isLess) this.#rise(place, entry)
+    else this.#sink(place, entry)
+  }
+
+  /** Takes an entry out that is in the heap. */
+  delete(entry: E): void {
+    const last = this.#entries.pop()!
+    if (last === entry) return
+    last.place = entry.place
+    this.moved(last)
+  }
+
+  #rise(from: number, entry: E): void {
+    const entries = this.#entries
+    let place = from
+    while (place > 0) {
+      const parent = entries[(place - 1) >> 1]
+      if (parent.key <= entry.key) break
+      const above = parent.place
+      entries[place] = parent
+      parent.place = place
+      place = above
+    }
+    entries[place] = entry
+    entry.place = place
+  }
+
+  #sink(from: number, entry: E): void {
+    const entries = this.#entries
+    const { length } = entries
+    const { key } = entry
+    let place = from
+    for (;;) {
+      const left = 2 * place + 1
+      if (left >= length) break
+      let child = entries[left]
+      if (left + 1 < length && entries[left + 1].key < child.key) child = entries[left + 1]
+      if (child.key >= key) break
+      const below = child.place
+      entries[place] = child
+      child.place = place
+      place = below
+    }
+    entries[place] = entry
+    entry.place = place
+  }
+}
