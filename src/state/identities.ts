@@ -16,8 +16,6 @@ import type { Saved } from './saved.ts'
 
 const idStart = '"author_id":"'.length
 const idEnd = idStart + 'agt_'.length + idHexLength
-/** How many signatures are cached as strings; a power of two. */
-const textsKept = 16_384
 const idPattern = /^agt_[0-9a-f]{32}$/
 
 export class Identities {
@@ -28,10 +26,6 @@ export class Identities {
   readonly #signatureBytes = new Uint16Column()
   readonly #nameStarts = new Uint16Column()
   readonly actors = new ActorTable(identityKind)
-  /** By slot: the signature that was requested twice in a row, or ''. */
-  readonly #texts: string[] = new Array<string>(textsKept).fill('')
-  /** By slot: the identity that was requested last, as number + 1; 0: none. */
-  readonly #textOf = new Uint32Array(textsKept)
 
   constructor(arena: Arena) {
     this.#arena = arena
@@ -87,15 +81,7 @@ export class Identities {
 
   /** The JSON fields that describe the author of a message; see the head of this file. */
   signature(identity: number): string {
-    const slot = identity & (textsKept - 1)
-    if (this.#textOf[slot] !== identity + 1) {
-      // Not cached on the first request: among many authors, few are requested twice in a row.
-      this.#textOf[slot] = identity + 1
-      this.#texts[slot] = ''
-      return this.#readSignature(identity)
-    }
-    if (this.#texts[slot] === '') this.#texts[slot] = this.#readSignature(identity)
-    return this.#texts[slot]
+    return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
   }
 
   /** Where the identity's signature is in the arena. */
@@ -109,10 +95,6 @@ export class Identities {
     const signature = `${author}${nameJson},"kind":"${this.kind(identity)}"`
     this.#signatures.set(identity, this.#arena.append(signature))
     this.#signatureBytes.set(identity, this.#arena.written)
-  }
-
-  #readSignature(identity: number): string {
-    return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
   }
 
   /** The display name as a JSON string, with its quotes. */

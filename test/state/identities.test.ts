@@ -32,18 +32,6 @@ t.test('identity: any name: its signature: a piece of JSON that says it', async 
   fc.assert(property)
 })
 
-t.test(
-  'identity: two that share a place for texts: asked for in any order: each its own',
-  async (t) => {
-    const identities = new Identities(new Arena())
-    const apart = 16_384
-    for (let n = 0; n <= apart; n++) identities.add(idOf(n), tokenOf(n), 'guest', `agent ${n}`)
-    for (const one of [0, 0, apart, 0, apart, apart, apart, 0]) {
-      t.equal(identities.nameJson(one), `"agent ${one}"`)
-    }
-  },
-)
-
 t.test('identity: three: found by id and by token, and only by their own', async (t) => {
   const identities = new Identities(new Arena())
   for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'guest', 'Ana'), n - 1)
