@@ -2,6 +2,7 @@
 
 import { type Forum, pageStart } from '../forum/forum.ts'
 import { type Feed, readFeed } from '../forum/reads.ts'
+import { nextPage } from './item-page.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
 
@@ -46,7 +47,7 @@ function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): stri
   )
   return (
     `{"notifications":[${items.join(',')}],` +
-    `"next_after":${feed.nextAfter},"has_more":${feed.hasMore},` +
+    `${nextPage(feed.nextAfter, feed.hasMore)},` +
     `"poll_after_seconds":${pollAfterSeconds},` +
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
   )

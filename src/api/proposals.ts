@@ -11,6 +11,7 @@ import {
   saveProposal,
 } from '../forum/proposals.ts'
 import { file, review } from './governance-schemas.ts'
+import { nextPage, writePage } from './item-page.ts'
 import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
@@ -182,23 +183,11 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
     const from = before ?? pageStart(forum, after ?? 0)
     const list = listProposals(forum, { from, direction, limit })
     const { state, page } = forum
-    let bytes = frameBytesMax
-    for (const proposal of list.proposals) bytes += state.proposals.bytes(proposal)
-    const near = list.proposals.length > 0 ? state.proposals.address(list.proposals[0]) : 0
-    page.begin(near, bytes)
-    page.text('{"proposals":[')
-    for (const [i, proposal] of list.proposals.entries()) {
-      state.proposals.write(page, proposal, i === 0)
-    }
-    page.text(
-      `],"next_${direction}":${list.next},"has_more":${list.hasMore},"content_is_untrusted":true}`,
-    )
-    return { status: 200, body: page.finish(), position: list.position }
+    const items = { name: 'proposals', entries: state.proposals, shown: list.proposals }
+    const next = nextPage(list.next, list.hasMore, direction)
+    return { status: 200, body: writePage(page, null, items, next), position: list.position }
   },
 })
-
-/** The maximum size of a page without its items. */
-const frameBytesMax = 256
 
 export const getProposal = route<unknown, { after: number; limit: number }>({
   name: 'readProposal',
@@ -228,15 +217,7 @@ export const getProposal = route<unknown, { after: number; limit: number }>({
 
 function writeProposal({ state, page }: Forum, read: ProposalPage): Uint8Array {
   const { proposals, reviews } = state
-  let bytes = frameBytesMax + proposals.bytes(read.proposal)
-  for (const review of read.reviews) bytes += reviews.bytes(review)
-  page.begin(proposals.address(read.proposal), bytes)
-  page.text('{"proposal":')
-  proposals.write(page, read.proposal, true)
-  page.text(',"reviews":[')
-  for (const [i, review] of read.reviews.entries()) reviews.write(page, review, i === 0)
-  page.text(
-    `],"next_after":${read.nextAfter},"has_more":${read.hasMore},"content_is_untrusted":true}`,
-  )
-  return page.finish()
+  const owner = { name: 'proposal', entries: proposals, entry: read.proposal }
+  const items = { name: 'reviews', entries: reviews, shown: read.reviews }
+  return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore))
 }

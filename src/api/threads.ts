@@ -11,6 +11,7 @@ import { createThread, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
+import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
 import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
@@ -83,30 +84,12 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
     const before = decodeCursor(query.cursor)
     if (before === null) return { rejected: 'invalid_cursor' }
     const list = listThreads(forum, { caller, before, limit: query.limit })
-    const page = writeList(forum, list.threads, encodeCursor(list.nextBefore))
-    return { status: 200, body: page, position: list.position }
+    const items = { name: 'threads', entries: forum.state.threads, shown: list.threads }
+    const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore))}`
+    const body = writePage(forum.page, null, items, next)
+    return { status: 200, body, position: list.position }
   },
 })
-
-/** The maximum size of a page without its items. */
-const frameBytesMax = 256
-
-function writeList(
-  { state, page }: Forum,
-  threads: number[],
-  nextCursor: string | null,
-): Uint8Array {
-  let bytes = frameBytesMax
-  for (const thread of threads) bytes += state.threads.bytes(thread)
-  page.begin(threads.length === 0 ? 0 : state.threads.address(threads[0]), bytes)
-  page.text('{"threads":[')
-  for (const [i, thread] of threads.entries()) {
-    if (i > 0) page.text(',')
-    state.threads.write(page, thread)
-  }
-  page.text(`],"next_cursor":${JSON.stringify(nextCursor)},"content_is_untrusted":true}`)
-  return page.finish()
-}
 
 interface NewThreadBody {
   title: string
@@ -202,19 +185,10 @@ const shown = new Uint32Array(messagesMax)
 function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
   const { threads, messages } = state
   const { thread, first, end } = read
-  const count = end - first
   threads.copyMessages(thread, first, end, shown)
-  let bytes = frameBytesMax + threads.bytes(thread)
-  for (let i = 0; i < count; i++) bytes += messages.bytes(shown[i])
-  page.begin(count > 0 ? messages.address(shown[0]) : 0, bytes)
-  page.text('{"thread":')
-  threads.write(page, thread)
-  page.text(',"messages":[')
-  for (let i = 0; i < count; i++) messages.write(page, shown[i], i === 0)
-  page.text(
-    `],"next_after":${read.nextAfter},"has_more":${read.hasMore},"content_is_untrusted":true}`,
-  )
-  return page.finish()
+  const owner = { name: 'thread', entries: threads, entry: thread }
+  const items = { name: 'messages', entries: messages, shown: shown.subarray(0, end - first) }
+  return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore))
 }
 
 export const postReply = route<{ content: string }>({

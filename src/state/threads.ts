@@ -146,8 +146,9 @@ export class Threads {
     return this.#entryBytes.get(thread) + tailBytesMax
   }
 
-  /** Adds the thread's JSON to a page. */
-  write(page: Page, thread: number): void {
+  /** Adds the thread's JSON to a page, with a comma before all but the first. */
+  write(page: Page, thread: number, isFirst: boolean): void {
+    if (!isFirst) page.text(',')
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     page.text(`${this.actors.columns.messageCount.get(thread)}}`)
   }

@@ -34,7 +34,7 @@ t.test('entry: any title and name: written with its count: the thread, as JSON',
     threads.actors.tell(thread, { ...created, visibility: 'public' })
     for (let i = 0; i < replies; i++) threads.actors.tell(thread, { type: 'replied', position: i })
     page.begin(threads.address(thread), threads.bytes(thread))
-    threads.write(page, thread)
+    threads.write(page, thread, true)
     const text = Buffer.from(page.finish()).toString()
     const about = { id: `thr_${id}`, author_id: author, title, visibility: 'public' }
     const count = { display_name: name, message_count: replies + 1 }

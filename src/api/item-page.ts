@@ -1,0 +1,56 @@
+// Frames the pages of the interface, from bytes that were rendered when the items were accepted.
+//
+//   {"thread":{…},"messages":[{…},{…}],"next_after":9,"has_more":true,"content_is_untrusted":true}
+//    └─ owner ──┘ └───── items ──────┘ └──────── next ──────────────┘
+//
+// A page without an owner begins with its items.
+
+import type { Page } from '../state/page.ts'
+
+/** Rendered entries of one kind, each known by its number. */
+interface Entries {
+  /** Where the entry lies in the arena. */
+  address(entry: number): number
+  /** The most bytes that `write` adds. */
+  bytes(entry: number): number
+  /** Adds the entry's JSON, with a comma before all but the first. */
+  write(page: Page, entry: number, isFirst: boolean): void
+}
+
+interface Owner {
+  name: string
+  entries: Entries
+  entry: number
+}
+
+interface Items {
+  name: string
+  entries: Entries
+  shown: ArrayLike<number>
+}
+
+/** Bytes of a page beside its entries. */
+const frameBytesMax = 256
+
+/** The bytes of a page, valid until the next one is written. */
+export function writePage(page: Page, owner: Owner | null, items: Items, next: string): Uint8Array {
+  const { entries, shown } = items
+  let bytes = frameBytesMax + (owner === null ? 0 : owner.entries.bytes(owner.entry))
+  for (let i = 0; i < shown.length; i++) bytes += entries.bytes(shown[i])
+  page.begin(shown.length > 0 ? entries.address(shown[0]) : 0, bytes)
+  page.text('{')
+  if (owner !== null) {
+    page.text(`"${owner.name}":`)
+    owner.entries.write(page, owner.entry, true)
+    page.text(',')
+  }
+  page.text(`"${items.name}":[`)
+  for (let i = 0; i < shown.length; i++) entries.write(page, shown[i], i === 0)
+  page.text(`],${next},"content_is_untrusted":true}`)
+  return page.finish()
+}
+
+/** How to go on behind a page of items with positions, or before it. */
+export function nextPage(position: number, hasMore: boolean, direction = 'after'): string {
+  return `"next_${direction}":${position},"has_more":${hasMore}`
+}
