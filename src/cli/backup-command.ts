@@ -1,9 +1,9 @@
-// agent-forum backup: copies the data directory of a node, running or not, to a place from which a
-// node can be started. The node is not asked, and does not notice.
+// agent-forum backup: copies the data directory of a node, running or not, to a new directory on
+// which a node can be started. A running node is neither involved nor affected.
 //
 // B1. The copy gets its name when it is whole, synced, and read back without a fault.
 // B2. It ends at one position; everything answered before the backup began is in it.
-// B3. What is there already is never written over.
+// B3. Existing files are never overwritten.
 
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -29,31 +29,30 @@ back, and says what is in it. To restore it, start a node on DIR2, or on a copy 
   -h, --help
 
 Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot be read or written, 76 a
-newer version wrote the data, 77 damage. Without a 0 there is no DIR2.
+newer version wrote the data, 77 damage. Unless the code is 0, there is no DIR2.
 `
 
-// A start of the node, or a checkpoint, moves files while they are copied; it takes moments.
+// A starting node or a checkpoint may move files while they are copied; that takes moments.
 const attemptsMax = 5
 
-/** Runs the command; returns its exit code. Throws what `fail` in main.ts has a code for. */
+/** Runs the command; returns its exit code. Throws errors for which main.ts has exit codes. */
 export async function runBackup(args: string[]): Promise<number> {
-  const wish = parse(args)
-  if (wish === null) {
+  const directories = parse(args)
+  if (directories === null) {
     process.stdout.write(backupHelp)
     return 0
   }
-  const { data, to } = wish
-  if (!isFree(to))
-    throw new ConfigError(`--to takes a new directory, and ${to} is not a free place`)
+  const { data, to } = directories
+  if (!isFree(to)) throw new ConfigError(`--to takes a new directory, which ${to} is not`)
   const unfinished = `${to}.partial`
   if (!isFree(unfinished)) {
-    throw new ConfigError(`${unfinished} is left from a backup that was cut off; remove it`)
+    throw new ConfigError(`${unfinished} is left from an interrupted backup; remove it`)
   }
   try {
-    const said = await copyWhole(data, unfinished)
+    const contents = await makeCopy(data, unfinished)
     realDisk.rename(unfinished, to)
     syncDirectory(realDisk, dirname(resolve(to)))
-    process.stdout.write(`${to} ${said}\n`)
+    process.stdout.write(`${to} ${contents}\n`)
     return 0
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
@@ -62,7 +61,7 @@ export async function runBackup(args: string[]): Promise<number> {
   }
 }
 
-/** Whether nothing is there, or an empty directory. */
+/** Whether nothing, or an empty directory, is at the path. */
 function isFree(path: string): boolean {
   try {
     return readdirSync(path).length === 0
@@ -71,8 +70,8 @@ function isFree(path: string): boolean {
   }
 }
 
-/** Makes the copy at `to`; returns what is in it, as a sentence without its subject. */
-async function copyWhole(data: string, to: string): Promise<string> {
+/** Makes the copy at `to`; describes what is in it, in a sentence without its subject. */
+async function makeCopy(data: string, to: string): Promise<string> {
   const { position, checkpoint } = await copyState(data, to)
   const hasSecret = copySecret(data, to)
   beginEpochAt(to, position)
@@ -92,7 +91,7 @@ async function copyWhole(data: string, to: string): Promise<string> {
 
 interface Copied {
   position: number
-  /** Where the log in it is gone on from; 0: it is whole. */
+  /** The position of its checkpoint, behind which its log begins; 0: there is none. */
   checkpoint: number
 }
 
@@ -107,7 +106,7 @@ async function copyState(dir: string, to: string): Promise<Copied> {
       if (position === null) throw new ConfigError(`there is no log in ${dir}`)
       return { position, checkpoint: from }
     } catch (error) {
-      if (attempt === attemptsMax || !mayPass(error)) throw error
+      if (attempt === attemptsMax || !isTransient(error)) throw error
       rmSync(to, { recursive: true })
     } finally {
       bar.stop()
@@ -115,7 +114,8 @@ async function copyState(dir: string, to: string): Promise<Copied> {
   }
 }
 
-function mayPass(error: unknown): boolean {
+/** Whether files that are being moved may have caused the error. */
+function isTransient(error: unknown): boolean {
   const isDamage = error instanceof JournalError && error.exitCode === 77
   return isDamage || codeOf((error as Error).cause ?? error) === 'ENOENT'
 }

@@ -13,7 +13,7 @@ import { LineOutput } from '../ops/log.ts'
 const packageJson = new URL('../../../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }
 
-/** Each runs with its arguments and returns the exit code; `--help` is an argument of every one. */
+/** Each takes its arguments, of which `--help` is always one, and resolves to the exit code. */
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
   swarm: async (args) => (await import('../swarm/swarm.ts')).runSwarm(args),
@@ -30,7 +30,7 @@ const help = `agent-forum ${version}: a forum for software agents on one fast no
   agent-forum wal inspect [--data DIR]          the same, and count its records
   agent-forum wal export [--data DIR] [--out FILE]      its records as JSON
   agent-forum wal repair [--data DIR] --copy-to DIR2    make a damaged log start again
-  agent-forum help [command]                    this text, or all about a command; also -h, --help
+  agent-forum help [command]                    this text, or that of a command; also -h, --help
   agent-forum version                           the version; also -v, --version
 
 `
@@ -70,5 +70,5 @@ function codeAndSentence(error: unknown): [number, string] {
 }
 
 process.on('uncaughtException', (error) => process.exit(fail(error)))
-// Connections that callers keep open must not keep the process.
+// Connections that callers keep open must not keep the process alive.
 process.exit(await main(process.argv.slice(2)).catch(fail))

@@ -1,13 +1,14 @@
-// Shows on a terminal how far a tool is; elsewhere nothing, so that logs and pipes stay clean.
+// Shows the progress of a tool on a terminal, and nothing elsewhere: logs and pipes stay clean.
 
 import cliProgress from 'cli-progress'
 
 export interface ProgressBar {
-  /** Bytes done, of how many. */
+  /** Shows that `done` of `total` bytes are processed. */
   at(done: number, total: number): void
   stop(): void
 }
 
+/** Begins a bar; `what` is the word in front of it. The caller stops it. */
 export function progressBar(what: string): ProgressBar {
   if (!process.stderr.isTTY) return { at: () => {}, stop: () => {} }
   const bar = new cliProgress.SingleBar({
@@ -15,7 +16,7 @@ export function progressBar(what: string): ProgressBar {
     barCompleteChar: '█',
     barIncompleteChar: '░',
     clearOnComplete: true,
-    // Its own handler would swallow the first interrupt; without it nothing must be restored.
+    // The library's handler would swallow the first interrupt, and there is nothing to restore.
     gracefulExit: false,
     stream: process.stderr,
   })

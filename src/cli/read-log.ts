@@ -1,11 +1,11 @@
-// Reading the log of a data directory, for the tools that work on one.
+// Reads the log of a data directory, for the tools that work on one.
 
 import { type InspectOptions, inspectLog, type LogReport } from '../../wal/tools/inspect.ts'
 import { ConfigError } from '../config/arguments.ts'
 
 /**
- * What `inspectLog` finds. Throws a ConfigError where there is no log at all: a mistyped directory
- * must not pass for a whole one.
+ * The report of `inspectLog`. Throws a ConfigError where there is no log at all: a mistyped
+ * directory must not be taken for a whole log.
  */
 export async function readLog(data: string, options: InspectOptions): Promise<LogReport> {
   const report = await inspectLog(data, options)

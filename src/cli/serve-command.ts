@@ -12,13 +12,13 @@ without a value is on or off):
 ${flagHelp()}
   -h, --help
 
-AGENT_FORUM_SECRET, which has no flag, takes the place of the file \`secret\` in --data.
+AGENT_FORUM_SECRET, which has no flag, replaces the file \`secret\` in --data.
 
 Exit codes: 0 stopped by a signal, 64 a setting that cannot be used, 70 a bug, 74 the storage
 failed, 75 another process has the data directory, 76 a newer version wrote it, 77 damage.
 `
 
-/** Runs the command; returns its exit code. Throws what `fail` in main.ts has a code for. */
+/** Runs the command; returns its exit code. Throws errors for which main.ts has exit codes. */
 export async function runServe(args: string[], version: string): Promise<number> {
   if (asksForHelp(args)) {
     process.stdout.write(`agent-forum serve [flags]\n\n${serveHelp}`)
@@ -31,7 +31,7 @@ export async function runServe(args: string[], version: string): Promise<number>
     log.warn({ variable }, 'unknown_environment_variable')
   }
   const stopped = new Promise<string>((resolve) => {
-    // A second signal (npm passes on what the terminal sent already) does not cut the stop short.
+    // A second signal (npm forwards what the terminal has sent already) does not shorten the stop.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
   })
   const node = await startNode(config, version, log, { logOutput: output })

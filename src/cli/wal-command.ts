@@ -16,9 +16,9 @@ agent-forum wal export [--data DIR] [--out FILE]
                                         the records as JSON, one a line, on stdout or in a new
                                         file; of a damaged log those before the damage
 agent-forum wal repair [--data DIR] --copy-to DIR2
-                                        copies everything to the new directory DIR2, then keeps of
-                                        a damaged log what leads up to the damage, and says what
-                                        is lost
+                                        copies everything to the new directory DIR2, then keeps
+                                        the part of a damaged log before the damage, and reports
+                                        what is lost
   -h, --help
 
 Without --data, DIR is AGENT_FORUM_DATA or ./data. Exit codes: 0 whole, 64 a flag that cannot be
@@ -32,15 +32,15 @@ const options = {
   help: helpFlag,
 } as const
 
-interface Wish {
+interface WalCommand {
   command: 'verify' | 'inspect' | 'export' | 'repair' | 'help'
   data: string
   out: string | undefined
   copyTo: string | undefined
 }
 
-// The flags that a command takes beside --data.
-const flagsOf: Record<Wish['command'], (keyof typeof options)[]> = {
+// The flags that a command takes besides --data.
+const flagsOf: Record<WalCommand['command'], (keyof typeof options)[]> = {
   verify: [],
   inspect: [],
   export: ['out'],
@@ -48,7 +48,7 @@ const flagsOf: Record<Wish['command'], (keyof typeof options)[]> = {
   help: ['out', 'copy-to'],
 }
 
-/** Runs the command; returns its exit code. Throws a ConfigError for what cannot be used. */
+/** Runs the command; returns its exit code. Throws a ConfigError for unusable arguments. */
 export async function runWal(args: string[]): Promise<number> {
   const { command, data, out, copyTo } = parse(args)
   if (command === 'export') return exportLog(data, out)
@@ -78,7 +78,7 @@ async function check(data: string, counting: boolean): Promise<number> {
   return error?.exitCode ?? 0
 }
 
-function parse(args: string[]): Wish {
+function parse(args: string[]): WalCommand {
   const refuse = (sentence: string) => new ConfigError(`${sentence}; try wal --help`)
   const { values, positionals } = readArgs({ args, options, allowPositionals: true }, refuse)
   const [name = 'help', ...more] = values.help ? ['help'] : positionals
@@ -86,7 +86,7 @@ function parse(args: string[]): Wish {
     const meant = suggestion(name, Object.keys(flagsOf), 'wal ')
     throw refuse(`there is no command "wal ${positionals.join(' ')}"${meant}`)
   }
-  const command = name as Wish['command']
+  const command = name as WalCommand['command']
   for (const flag of Object.keys(values) as (keyof typeof options)[]) {
     if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
     throw refuse(`wal ${command} takes no --${flag}`)

@@ -1,9 +1,9 @@
-// agent-forum wal export: the records of a log, a line of JSON each, as far as the log is whole.
+// agent-forum wal export: the records of a log, up to any damage, as one line of JSON each.
 //
 //   {"position":3,"type":"reply.posted","at":1795234582916,"by":1,"thread":0,"content":"…",…}
 //
-// What was encrypted stays encrypted; bytes are shown in base64. A file is only made, never written
-// over, and is its owner's alone, for private threads are in it.
+// What was encrypted stays encrypted; bytes are shown in base64. A file is never overwritten, and
+// only its owner can read it, because private threads are in it.
 
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { counted } from '../../wal/counted.ts'
@@ -15,7 +15,7 @@ import { readLog } from './read-log.ts'
 
 const pieceBytes = 256 * 1024
 
-/** Writes to `out`, or to stdout. Returns the exit code; damage is said on stderr. */
+/** Writes to `out`, or to stdout. Returns the exit code; damage is reported on stderr. */
 export async function exportLog(data: string, out: string | undefined): Promise<number> {
   const output = out === undefined ? standardOutput : newFile(out)
   const lines = new Lines(output)
@@ -29,17 +29,17 @@ export async function exportLog(data: string, out: string | undefined): Promise<
     output.end()
     bar.stop()
     if (error !== null && lines.count === 0) throw error
-    const said = `${counted(lines.count, 'record')}, up to position ${lines.position}`
-    if (error !== null) process.stderr.write(`agent-forum: ${said}; then ${error.message}\n`)
-    else if (out !== undefined) process.stdout.write(`${out}: ${said}\n`)
+    const summary = `${counted(lines.count, 'record')}, up to position ${lines.position}`
+    if (error !== null) process.stderr.write(`agent-forum: ${summary}; then ${error.message}\n`)
+    else if (out !== undefined) process.stdout.write(`${out}: ${summary}\n`)
     return error?.exitCode ?? 0
   } catch (error) {
     if (!(error instanceof OutputError)) {
-      // A file without a record would stand in the way of the next attempt.
+      // A file without a record would prevent the next attempt.
       if (out !== undefined && lines.count === 0) rmSync(out)
       throw error
     }
-    // Who reads has seen enough, like `head`.
+    // The reader has seen enough, like `head`.
     if (codeOf(error.cause) === 'EPIPE') return 0
     throw storageError(`write ${out ?? 'to stdout'}`, error.cause)
   } finally {
@@ -79,7 +79,7 @@ class Lines {
 }
 
 function inBase64(this: Record<string, unknown>, name: string, value: unknown): unknown {
-  const raw = this[name] // before Buffer made its own JSON of it
+  const raw = this[name] // before Buffer's own toJSON
   return raw instanceof Uint8Array ? Buffer.from(raw).toString('base64') : value
 }
 
@@ -105,7 +105,7 @@ function newFile(path: string): Output {
   }
 }
 
-const pipeIsFullMs = 2
+const fullPipePauseMs = 2
 
 function writeAll(file: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) {
@@ -113,7 +113,7 @@ function writeAll(file: number, bytes: Buffer): void {
       written += writeSync(file, bytes, written)
     } catch (error) {
       if (codeOf(error) !== 'EAGAIN') throw new OutputError('cannot write', { cause: error })
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pipeIsFullMs)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fullPipePauseMs)
     }
   }
 }

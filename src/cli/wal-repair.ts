@@ -1,10 +1,10 @@
-// agent-forum wal repair: makes a data directory start again that is damaged, after a full copy of
-// it. wal/tools/repair.ts has what is kept.
+// agent-forum wal repair: makes a damaged data directory start again, after a full copy of it.
+// wal/tools/repair.ts decides what is kept.
 //
-// Pages damaged beyond parity are left out where no whole checkpoint is left (node/salvage.ts).
+// If no whole checkpoint is left, pages damaged beyond parity are left out (node/salvage.ts).
 //
 // R1. Nothing is changed before the copy is synced and compared.
-// R2. What is lost is said by its positions, and begins a new epoch.
+// R2. Losses are reported by their positions, and begin a new epoch.
 
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -56,14 +56,14 @@ async function repair(dir: string, to: string, error: JournalError): Promise<num
   }
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
-  // First: cut off after it, the repair is run again; without it, positions would be given twice.
+  // First: a repair that is interrupted after it can be run again, and no position is used twice.
   if (plan.known > plan.position || salvaged !== null) beginEpochAt(dir, plan.position)
   if (salvaged !== null) {
     writeWhole(to, join(to, 'lost.txt'), listLosses(salvaged.losses))
     await writeSalvage(dir, salvaged)
   }
   applyRepair({ disk, dir, checkpoints: await checkCheckpoints({ disk, dir }) }, plan)
-  await mendPages(dir)
+  await repairPages(dir)
   say(
     `${to} holds ${dir} as it was; ${dir} ends at position ${plan.position} now and can be started`,
   )
@@ -71,8 +71,8 @@ async function repair(dir: string, to: string, error: JournalError): Promise<num
   return salvaged === null || plan.known > plan.position ? say(describeLoss(plan)) : 0
 }
 
-/** Mends what parity can rebuild, which a start and a scrub would do as well. */
-async function mendPages(dir: string): Promise<void> {
+/** Repairs what parity can rebuild, as a start and a scrub would. */
+async function repairPages(dir: string): Promise<void> {
   const unpaced = { pause: () => null, pace: async () => {} }
   for (const { manifest } of await checkCheckpoints({ disk, dir })) {
     for (const file of manifest?.files.keys() ?? []) {
@@ -86,7 +86,7 @@ function describeLoss({ position, known, start, chain }: RepairPlan): string {
     const what = 'what could be read of them is in the copy'
     return `lost: positions ${position + 1} to ${known}; ${what}`
   }
-  if (start === 0) return 'lost: nothing that the log tells of'
+  if (start === 0) return 'lost: nothing that the log knows of'
   const first = chain[0]?.first ?? position + 1
   return `lost: nothing; what came before position ${first} is in the checkpoint at ${start}`
 }

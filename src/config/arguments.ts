@@ -3,22 +3,23 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearMiss } from '../api/misspelled-fields.ts'
 
-/** Arguments, or other settings, that cannot be used: one sentence, and exit code 64. */
+/** An unusable argument or setting. The message is one sentence; the exit code is 64. */
 export class ConfigError extends Error {}
 
 /** The flag that every command takes. */
 export const helpFlag = { type: 'boolean', short: 'h' } as const
 
+/** Whether the arguments request the help, whatever else they hold. */
 export function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
 
-/** The directory that a tool works on: --data, or what a node takes without that flag. */
+/** The directory that a tool works on: `--data`, or the directory that a node uses without it. */
 export function dataOf(flag: string | undefined): string {
   return flag ?? process.env.AGENT_FORUM_DATA ?? './data'
 }
 
-/** What `parseArgs` reads. Throws what `refuse` makes of a sentence that says what is wrong. */
+/** Parses arguments. Throws the error that `refuse` makes of a sentence about what is wrong. */
 export function readArgs<T extends ParseArgsConfig>(
   config: T,
   refuse: (sentence: string) => Error,
@@ -32,19 +33,19 @@ export function readArgs<T extends ParseArgsConfig>(
   }
 }
 
-/** ` (did you mean …?)` where one of the known names is near to this one, else nothing. */
+/** ` (did you mean …?)` if the name is a near miss of a known one, otherwise ''. */
 export function suggestion(name: string, known: readonly string[], prefix = ''): string {
   const meant = nearMiss(name, known)
   return meant === null ? '' : ` (did you mean ${prefix}${meant}?)`
 }
 
-/** The sentence about a flag that is unknown; null when something else is wrong. */
+/** The sentence about an unknown flag; null when something else is wrong. */
 function unknownFlag(message: string, { args = [], options = {} }: ParseArgsConfig): string | null {
   const [, flag] = /^Unknown option '(.+?)'/.exec(message) ?? []
   if (flag === undefined) return null
-  // Of `-port` Node names the first letter only.
-  const [given] = (args.find((arg) => arg.startsWith(flag)) ?? flag).split('=')
-  return `unknown flag ${given}${suggestion(given.replace(/^-+/, ''), Object.keys(options), '--')}`
+  // Node names only the first letter of `-port`.
+  const [name] = (args.find((arg) => arg.startsWith(flag)) ?? flag).split('=')
+  return `unknown flag ${name}${suggestion(name.replace(/^-+/, ''), Object.keys(options), '--')}`
 }
 
 /** The sentence about a flag whose value is missing; null when something else is wrong. */

@@ -1,5 +1,5 @@
-// Flags and environment variables → one checked Config. A flag wins over its variable; what is
-// unknown or impossible is one clear line (ConfigError) and exit code 64.
+// Flags and environment variables → one checked Config. A flag takes precedence over its variable.
+// An unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
 import type { TrustProxy } from '../http/client-address.ts'
@@ -26,22 +26,22 @@ export interface Config {
   port: number
   data: string
   durability: Durability
-  /** Of a file of the log. */
+  /** Size of one log segment. */
   segmentBytes: number
-  /** As given or `always`: what status, logs and benchmarks say. */
+  /** The mode as status, logs and benchmarks show it: `always`, `interval:<ms>` or `none`. */
   durabilityName: string
-  /** Own origin, without a slash at the end; null: http://host:port. */
+  /** The service's own origin, without a slash at the end; null: http://host:port. */
   publicUrl: string | null
   /** The HTTP server: uWebSockets.js where it runs, or by name. */
   http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
-  /** How often callers may do what. */
+  /** Rate limits per action. */
   limits: Limits
-  /** What callers may make the node hold. */
+  /** Limits on what the node holds for callers. */
   nodeLimits: NodeLimits
   /** Whether messages can be published by GET. */
   compat: boolean
-  /** Set in the environment; else the data directory has one (secret.ts). */
+  /** From the environment; if absent, the data directory holds one (node/secret.ts). */
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
   trustProxy: TrustProxy | null
@@ -51,7 +51,7 @@ export interface Config {
   opsPort: number
   /** Whether webhooks may be at private hosts, ports and addresses: for labs. */
   webhookAllowPrivate: boolean
-  /** PEM of a further certificate authority that webhooks may be signed by, or null. */
+  /** PEM of an additional certificate authority for webhooks, or null. */
   webhookCa: string | null
   idempotencyHours: number
   /** MiB of log after which a checkpoint is taken; 0: none are taken. */
@@ -62,18 +62,18 @@ export interface Config {
 }
 
 const variablePrefix = 'AGENT_FORUM_'
-/** There is no flag for it: command lines are shown to every user of a machine. */
+/** It has no flag, because every user of a machine can see command lines. */
 const secretVariable = 'AGENT_FORUM_SECRET'
-/** A timer lasts no longer than 596. */
+/** A timer can last at most 596 hours. */
 const timerHoursMax = 500
 const secretCharactersMin = 32
-/** More than a node can do in the time; as many fit in memory. */
+/** More than a node can do in the time of a quota, and still few enough for the memory. */
 const quotaMax = 10_000_000
 
 interface Flag {
-  /** What stands for the value in --help; null: the flag is on or off. */
+  /** The placeholder of the value in --help; null: the flag is a switch. */
   value: string | null
-  /** What the flag stands for when it is given without a value; absent: it needs one. */
+  /** The value of the flag when it is used without one; absent: it needs one. */
   bare?: string
   preset: string
   help: string
@@ -89,24 +89,24 @@ const flags = {
   data: {
     value: 'DIR',
     preset: './data',
-    help: 'directory of the log, checkpoints and secret: everything there is to keep',
+    help: 'directory of the log, checkpoints and secret: all that has to be kept',
   },
   durability: {
     value: 'MODE',
     preset: 'always',
     help:
-      'always: synced before every answer; interval[:ms]: at most that much is lost when ' +
-      'power fails; none: left to the system',
+      'always: synced before every answer; interval[:ms]: a power failure loses at most that ' +
+      'much; none: left to the operating system',
   },
   'segment-mb': {
     value: 'MB',
     preset: '64',
-    help: 'size of one log segment; the next one is made ahead, so there are at least two',
+    help: 'size of one log segment; the next one is made in advance, so there are at least two',
   },
   'public-url': {
     value: 'URL',
     preset: '',
-    help: 'origin at which callers reach the node, where a proxy stands in front',
+    help: 'origin at which callers reach the node, if it is behind a proxy',
   },
   http: {
     value: 'SERVER',
@@ -121,7 +121,7 @@ const flags = {
   quotas: {
     value: 'PROFILE',
     preset: 'open',
-    help: 'open: only tickets are limited; public: so are the actions of the next flags',
+    help: 'open: only tickets are limited; public: also the actions of the flags below',
   },
   ...quotas,
   ...limitFlags,
@@ -149,17 +149,17 @@ const flags = {
   'webhook-ca': {
     value: 'FILE',
     preset: '',
-    help: 'a further certificate authority for webhooks, as PEM',
+    help: 'PEM file of an additional certificate authority for webhooks',
   },
   'idempotency-hours': {
     value: 'H',
     preset: '24',
-    help: 'how long idempotency keys are remembered at least',
+    help: 'minimum time for which idempotency keys are remembered',
   },
   'checkpoint-mb': {
     value: 'MB',
     preset: '128',
-    help: 'take a checkpoint after so much log, which bounds what a start replays; 0: never',
+    help: 'take a checkpoint after this much log, which bounds what a start replays; 0: never',
   },
   'scrub-hours': {
     value: 'H',
@@ -180,13 +180,13 @@ export function flagHelp(): string {
   return lines.join('\n')
 }
 
-/** The configuration, or a ConfigError that says what to write instead. */
+/** The checked configuration. Throws a ConfigError that says what to write instead. */
 export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Config {
-  const given = readFlags(args)
+  const fromArgs = readFlags(args)
   const setting = (flag: FlagName): Setting => {
     const variable = variableName(flag)
-    const isVariable = given[flag] === undefined && environment[variable] !== undefined
-    const text = given[flag] ?? environment[variable] ?? flags[flag].preset
+    const isVariable = fromArgs[flag] === undefined && environment[variable] !== undefined
+    const text = fromArgs[flag] ?? environment[variable] ?? flags[flag].preset
     return { name: isVariable ? variable : `--${flag}`, text }
   }
   const number = (flag: FlagName, min: number, max: number) => numberOf(setting(flag), min, max)
@@ -227,7 +227,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
   }
 }
 
-/** Environment variables that are meant as settings and are none, each with a suggestion. */
+/** Environment variables with our prefix that are not settings, each with a suggestion. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   const known = [...Object.keys(flags).map(variableName), secretVariable]
   const settings = known.map((name) => name.slice(variablePrefix.length))
@@ -236,12 +236,12 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
     .map((name) => name + suggestion(name.slice(variablePrefix.length), settings, variablePrefix))
 }
 
-/** Checked before anything is touched: the data directory, the port, the log. */
+/** Checked here, before the data directory, the port or the log is touched. */
 function readSecret({ [secretVariable]: secret }: NodeJS.ProcessEnv): string | undefined {
   return secret === undefined ? undefined : checkedSecret(secret, secretVariable)
 }
 
-/** The secret, or a ConfigError that names its `source` when it is too short. */
+/** The secret. Throws a ConfigError that names its `source` if it is too short. */
 export function checkedSecret(secret: string, source: string): string {
   if (secret.length >= secretCharactersMin) return secret
   throw new ConfigError(`${source} must hold at least ${secretCharactersMin} characters`)
@@ -251,7 +251,7 @@ function variableName(flag: string): string {
   return `${variablePrefix}${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** What was given, by flag; a switch that was given is `on`. */
+/** The values on the command line, by flag; a switch is `on`. */
 function readFlags(args: string[]): Partial<Record<string, string>> {
   const options = Object.fromEntries(
     Object.entries<Flag>(flags).map(([name, { value }]) => {
@@ -267,7 +267,7 @@ function readFlags(args: string[]): Partial<Record<string, string>> {
   )
 }
 
-/** Gives a flag that may stand alone, and does, the value that this means. */
+/** Adds the value to a flag that may be used without one, and is. */
 function withValue(arg: string, index: number, args: string[]): string {
   const flag = Object.entries<Flag>(flags).find(([name]) => arg === `--${name}`)?.[1]
   const isAlone = args[index + 1]?.startsWith('-') !== false

@@ -1,4 +1,4 @@
-// Settings of who may call from where: the proxies in front, and pages of other origins.
+// Settings for callers behind proxies and for pages of other origins.
 
 import { BlockList, isIP } from 'node:net'
 import type { TrustProxy } from '../http/client-address.ts'
@@ -6,7 +6,7 @@ import type { CorsOrigins } from '../http/cors.ts'
 import { ConfigError } from './arguments.ts'
 import { numberOf, originOf, type Setting } from './settings.ts'
 
-/** The flags; `bare` is what a flag without a value stands for. */
+/** The flags; `bare` is the value of one that is used without a value. */
 export const edgeFlags = {
   'trust-proxy': {
     value: '[HEADER]',
@@ -29,7 +29,7 @@ export const edgeFlags = {
   cors: {
     value: 'ORIGINS',
     preset: '',
-    help: 'origins, between commas, whose pages may use the API from a browser; *: all',
+    help: 'origins, separated by commas, whose pages may use the API from a browser; *: all',
   },
 } as const
 
@@ -38,18 +38,18 @@ const hopsMax = 16
 /** How the caller's address is found behind proxies; null: there are none. */
 export function trustProxyOf(header: Setting, hops: Setting, proxies: Setting): TrustProxy | null {
   const count = numberOf(hops, 1, hopsMax)
-  const given = proxies.text !== '' ? proxies : count !== 1 ? hops : null
-  const which = headerOf(header)
-  if (which !== 'xff') {
-    if (given !== null) throw new ConfigError(`${given.name} needs --trust-proxy xff`)
-    return which === null ? null : { header: 'cf-connecting-ip' }
+  const dependent = proxies.text !== '' ? proxies : count !== 1 ? hops : null
+  const named = headerOf(header)
+  if (named !== 'xff') {
+    if (dependent !== null) throw new ConfigError(`${dependent.name} needs --trust-proxy xff`)
+    return named === null ? null : { header: 'cf-connecting-ip' }
   }
   if (proxies.text === '') return { header: 'x-forwarded-for', hops: count }
   if (count === 1) return { header: 'x-forwarded-for', proxies: networksOf(proxies) }
   throw new ConfigError(`${hops.name} and ${proxies.name} exclude each other`)
 }
 
-/** It was a switch once: what a switch takes still means what it did. */
+/** The flag was a switch once, so the values of a switch keep their meaning. */
 function headerOf({ name, text }: Setting): 'xff' | 'cf-connecting-ip' | null {
   if (text === 'xff' || text === 'cf-connecting-ip') return text
   if (['on', 'true', '1'].includes(text)) return 'xff'
@@ -72,7 +72,7 @@ function networksOf({ name, text }: Setting): BlockList {
   return networks
 }
 
-/** The origins whose pages may use the API; null: of none but the service's own. */
+/** The origins whose pages may use the API; null: only the service's own. */
 export function corsOf({ name, text }: Setting): CorsOrigins | null {
   if (text === '' || text === '*') return text === '' ? null : '*'
   const origins = text.split(',').map((part) => originOf({ name, text: part.trim() }))

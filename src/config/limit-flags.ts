@@ -1,4 +1,4 @@
-// The flags that limit what callers may make the node hold. Some defaults follow from the machine.
+// The flags that limit what the node holds for callers. Some defaults depend on the machine.
 
 import os from 'node:os'
 import type { LoadLimits } from '../http/load.ts'
@@ -6,7 +6,7 @@ import { openFilesMax } from '../http/open-files.ts'
 
 export interface NodeLimits {
   load: LoadLimits
-  /** Writes stop when the process holds more. */
+  /** Writes are refused while the process holds more. */
   memoryBytesMax: number
 }
 
@@ -44,9 +44,10 @@ export const limitFlags = {
 
 export type LimitFlagName = keyof typeof limitFlags
 
-/** Reads a flag as a whole number in a range, or throws what is wrong. */
+/** Reads a flag as a whole number in a range. Throws a ConfigError. */
 type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
+/** The limits that the flags set. */
 export function nodeLimitsOf(read: ReadNumber): NodeLimits {
   return {
     load: {
@@ -61,8 +62,8 @@ export function nodeLimitsOf(read: ReadNumber): NodeLimits {
 }
 
 /**
- * How many connections may be open where so many files may: the log and webhooks need some of them,
- * and at the limit of open files uWebSockets.js would spin.
+ * The default and the maximum of open connections, given the limit on open files. The log and
+ * webhooks need some of the files, and at that limit uWebSockets.js would spin.
  */
 function connectionsPreset(filesMax: number): { preset: number; max: number } {
   const files = Number.isNaN(filesMax) ? 10_000 : Math.min(filesMax, 10_000_000)
@@ -71,7 +72,7 @@ function connectionsPreset(filesMax: number): { preset: number; max: number } {
 }
 
 function memoryPresetMb(): number {
-  // Node 20.13 and later know what is free here, inside a container too.
+  // Since Node 20.13 this respects the limit of a container.
   const free = process.availableMemory?.() ?? os.freemem()
   return Math.max(64, Math.floor(((free + process.memoryUsage.rss()) * 0.9) / mib))
 }

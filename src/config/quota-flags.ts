@@ -74,20 +74,20 @@ export type Profile = 'open' | 'public'
 
 export const quotaFlagNames = Object.keys(quotaFlags) as QuotaFlagName[]
 
-/** What --help says of a flag. */
+/** The text of a flag in --help. */
 export function quotaHelp(name: QuotaFlagName): string {
   const { what, public: limit } = quotaFlags[name]
   return `${what}; 0: no limit; public: ${limit}`
 }
 
-/** More tickets than this within an hour are refused to everybody: they are held in memory. */
+/** The tickets of all callers together are limited, too, because they are held in memory. */
 const ticketsPerHour = 1_000_000
 
-/** The limits of a profile, except where `given` says another (0: none). */
+/** The limits of a profile, unless `flagValue` returns another one (0: no limit). */
 export function limitsOf(
   profile: Profile,
   ticketLimit: number,
-  given: (name: QuotaFlagName) => number | null,
+  flagValue: (name: QuotaFlagName) => number | null,
 ): Limits {
   const limits: { [A in Action]: { [S in Scope]?: number } } = {
     messages: {},
@@ -99,7 +99,7 @@ export function limitsOf(
   }
   for (const name of quotaFlagNames) {
     const { action, scope, public: limit } = quotaFlags[name]
-    limits[action][scope] = given(name) ?? (profile === 'public' ? limit : 0)
+    limits[action][scope] = flagValue(name) ?? (profile === 'public' ? limit : 0)
   }
   return limits
 }

@@ -1,5 +1,5 @@
-// Single settings → checked values. A value that cannot be used is a ConfigError that names the
-// setting as it was given: by a flag, or by an environment variable.
+// Checks single settings. An unusable value is a ConfigError that names the flag or the environment
+// variable by which it was set.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -7,30 +7,32 @@ import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError } from './arguments.ts'
 
 export interface Setting {
-  /** Where it was given: `--port` or `AGENT_FORUM_PORT`. */
+  /** The flag or variable that set it: `--port` or `AGENT_FORUM_PORT`. */
   name: string
   text: string
 }
 
-/** An empty host would mean every address of the machine. */
+/** A text that is not empty: an empty host would mean every address of the machine. */
 export function textOf({ name, text }: Setting): string {
   if (text !== '') return text
   throw new ConfigError(`${name} takes a value that is not empty`)
 }
 
+/** A whole number from `min` to `max`. */
 export function numberOf({ name, text }: Setting, min: number, max: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
   throw new ConfigError(`${name} takes a whole number from ${min} to ${max}, not "${text}"`)
 }
 
-/** From 0 to `max`, fractions too. */
+/** Hours from 0 to `max`, which may have a fraction. */
 export function hoursOf({ name, text }: Setting, max: number): number {
   const value = Number(text)
   if (/^\d+(?:\.\d+)?$/.test(text) && value <= max) return value
   throw new ConfigError(`${name} takes hours from 0 to ${max}, not "${text}"`)
 }
 
+/** On (`on`, `true`, `1`) or off (`off`, `false`, `0`, empty). */
 export function switchOf({ name, text }: Setting): boolean {
   if (['on', 'true', '1'].includes(text)) return true
   if (['off', 'false', '0', ''].includes(text)) return false
@@ -38,7 +40,7 @@ export function switchOf({ name, text }: Setting): boolean {
 }
 
 export function choiceOf<T extends string>({ name, text }: Setting, choices: readonly T[]): T {
-  const choice = choices.find((each) => each === text)
+  const choice = choices.find((known) => known === text)
   if (choice !== undefined) return choice
   const all = `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
   throw new ConfigError(`${name} takes ${all}, not "${text}"`)
@@ -63,7 +65,7 @@ export function originOf({ name, text }: Setting): string | null {
   throw new ConfigError(`${name} takes an origin like https://forum.example, not "${text}"`)
 }
 
-/** The PEM text of the file that is named; null for an empty name. */
+/** The PEM text of the named file; null for an empty name. */
 export function certificateOf({ name, text }: Setting): string | null {
   if (text === '') return null
   try {

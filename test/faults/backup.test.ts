@@ -131,11 +131,11 @@ t.test('backup: a place that is taken, or no log: refused, nothing touched', asy
   mkdirSync(taken)
   writeFileSync(join(taken, 'file'), 'mine')
   const refusals: [string[], object, RegExp][] = [
-    [['--data', data, '--to', taken], ConfigError, /is not a free place$/],
+    [['--data', data, '--to', taken], ConfigError, /which .* is not$/],
     [['--data', data], ConfigError, /backup needs --to/],
     [['--data', data, '--to', `${data}-new`], JournalError, /cannot back up .* ENOENT/],
     [['--data', taken, '--to', `${data}-new`], ConfigError, /there is no log in/],
-    [['--data', data, '--to', join(taken, 'file', 'x')], ConfigError, /is not a free place/],
+    [['--data', data, '--to', join(taken, 'file', 'x')], ConfigError, /which .* is not/],
   ]
   for (const [flags, kind, words] of refusals) {
     const error = await runBackup(flags).then(
