@@ -233,6 +233,13 @@ export function importCycles(sources: readonly Source[]): string[][] {
   return cycles
 }
 
+const answer = /(?:\brefuse\(\w+, |\b(?:rejected|code): |\breturn | [?:] )'([a-z]+(?:_[a-z]+)*)'/g
+
+/** Error codes that a request is answered with: handed to `refuse`, in a rejection, returned. */
+export function answeredCodes(text: string): string[] {
+  return [...text.matchAll(answer)].map(([, code]) => code)
+}
+
 /** The room a file is in: its directory, or the one below `src`. */
 function roomOf(path: string): string {
   const [top, second, third] = path.split('/')

@@ -6,7 +6,13 @@ import t from 'tap'
 import { commonErrors, errors } from '../src/api/errors.ts'
 import type { AnyRoute } from '../src/api/route.ts'
 import { routes } from '../src/api/routes.ts'
-import { benchesWithoutQuestion, importCycles, rules, type Source } from './tidy-rules.ts'
+import {
+  answeredCodes,
+  benchesWithoutQuestion,
+  importCycles,
+  rules,
+  type Source,
+} from './tidy-rules.ts'
 
 const top = join(import.meta.dirname, '../..')
 const notOurs = ['node_modules', 'dist', 'data', '.git', '.tap']
@@ -47,15 +53,12 @@ t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
   t.same(importCycles(sources), [], 'move what is shared into a file that imports neither')
 })
 
-/** Codes of the edge, of the schemas and of authentication, as they stand in the code. */
+/** Codes that the edge, the schemas and authentication answer with. */
 function codesOfTheEdge(): Set<string> {
-  const named = sources.flatMap(({ path, text }) => {
-    if (path.startsWith('src/http/') || path === 'src/api/schema.ts') {
-      return [...text.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)]
-    }
-    return path === 'src/forum/forum.ts' ? [...text.matchAll(/rejected: '(\w+)'/g)] : []
-  })
-  return new Set(named.map(([, code]) => code))
+  const answering = sources.filter(
+    ({ path }) => path.startsWith('src/http/') || path === 'src/api/schema.ts',
+  )
+  return new Set(answering.flatMap(({ text }) => answeredCodes(text)))
 }
 
 /** Codes that a route declares, in its list or in its schemas. */
@@ -72,6 +75,20 @@ t.test('errors: the list, the routes and the edge: the same codes, both ways', a
   for (const code of Object.keys(errors)) {
     t.ok(used.has(code), `${code}: a route declares it, the edge uses it, or it is common`)
   }
+})
+
+t.test('errors: a code in the code: counts where a request is answered with it', async (t) => {
+  const answers = [
+    "refuse(exchange, 'a_b')",
+    "{ rejected: 'a_b' }",
+    "{ code: 'a_b', detail }",
+    "if (bad) return 'a_b'",
+    "auth ? nobody : 'x'\nreturn 'a_b'",
+    "isFine ? nobody : 'a_b'",
+  ]
+  for (const text of answers) t.ok(answeredCodes(text).includes('a_b'), text)
+  const others = ["refused.a_b += 1 // 'a_b'", "type A = 'a_b' | 'c'", "x === 'a_b'", "['a_b']"]
+  for (const text of others) t.same(answeredCodes(text), [], text)
 })
 
 // Each rule with what it must find, and what it must let through.
