@@ -60,7 +60,7 @@ function headerOf({ name, text }: Setting): 'xff' | 'cf-connecting-ip' | null {
 function networksOf({ name, text }: Setting): BlockList {
   const networks = new BlockList()
   for (const part of text.split(',')) {
-    const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part.trim()) ?? []
+    const [, address = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(part.trim()) ?? []
     const version = isIP(address)
     const bitsMax = version === 4 ? 32 : 128
     if (version === 0 || Number(bits ?? bitsMax) > bitsMax) {

@@ -235,12 +235,20 @@ const wrongProxies: [args: string[], sentence: RegExp][] = [
     ['--trust-proxy', '--proxy-hops', '2', '--trusted-proxies', '10.0.0.0/8'],
     /^--proxy-hops and --trusted-proxies exclude each other$/,
   ],
-  ...['10.0.0.0/33', '10.0.0/8', '10.0.0.0/', '::/129', 'a/8', '10.0.0.1,', '1.1.1.1;2.2.2.2'].map(
-    (list): [string[], RegExp] => [
-      ['--trust-proxy', '--trusted-proxies', list],
-      /^--trusted-proxies takes networks like .+, not ".+"$/,
-    ],
-  ),
+  ...[
+    '10.0.0.0/33',
+    '10.0.0/8',
+    '10.0.0.0/',
+    '::/129',
+    'a/8',
+    '10.0.0.1,',
+    '1.1.1.1;2.2.2.2',
+    'fe80::%eth0/64',
+    '2001:0db8:0000:0000:0000:0001:192.168.100.200%eth0',
+  ].map((list): [string[], RegExp] => [
+    ['--trust-proxy', '--trusted-proxies', list],
+    /^--trusted-proxies takes networks like .+, not ".+"$/,
+  ]),
   [['--cors', 'forum.example'], /^--cors takes an origin like .+, not "forum.example"$/],
   [['--cors', 'https://a.example/app'], /^--cors takes an origin like /],
   [['--cors', 'https://a.example,*'], /^--cors takes an origin like .+, not "\*"$/],
