@@ -18,7 +18,7 @@ import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../config/arguments.ts'
 import { beginEpochAt } from '../node/epoch.ts'
 import { describeLosses, listLosses, salvage, writeSalvage } from '../node/salvage.ts'
-import { writeWhole } from '../node/secret.ts'
+import { replaceFile } from '../node/secret.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 
@@ -59,7 +59,7 @@ async function repair(dir: string, to: string, error: JournalError): Promise<num
   // First: a repair that is interrupted after it can be run again, and no position is used twice.
   if (plan.known > plan.position || salvaged !== null) beginEpochAt(dir, plan.position)
   if (salvaged !== null) {
-    writeWhole(to, join(to, 'lost.txt'), listLosses(salvaged.losses))
+    replaceFile(to, join(to, 'lost.txt'), listLosses(salvaged.losses))
     await writeSalvage(dir, salvaged)
   }
   applyRepair({ disk, dir, checkpoints: await checkCheckpoints({ disk, dir }) }, plan)

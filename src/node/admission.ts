@@ -1,23 +1,23 @@
-// Whether writes are let in, as far as the log does not know: is there memory for more, and how
-// much waits for the disk already. Reading goes on whatever this says.
+// Whether writes are admitted, apart from the health of the log: whether there is memory for more,
+// and how much waits for the disk already. Reads are answered in any case.
 //
-// W1. Memory is looked at by a timer, never by a request; what it says holds until it looks again.
+// W1. Memory is measured by a timer, never by a request; the result holds until the next time.
 
 import { getHeapStatistics } from 'node:v8'
-import type { Admission as Asked, Rejection } from '../forum/forum.ts'
+import type { Admission as AdmissionRule, Rejection } from '../forum/forum.ts'
 import type { Load } from '../http/load.ts'
 import { residentMemory } from '../http/open-files.ts'
 
-const lookMs = 250
+const measureEveryMs = 250
 /** V8 ends the process at its limit, and is slow before that. */
 const heapUsedMax = 0.9
-/** From then on a log that does not move is worth telling. */
+/** A log that makes no progress for this long is reported. */
 const stallMs = 1000
-/** Memory does not come back soon. */
+/** Memory is not freed soon. */
 const memoryRetryAfterSeconds = 30
 
 export interface Memory {
-  /** NaN while the system does not tell. */
+  /** In bytes, like the others; NaN if it is unknown. */
   rss: number
   heapUsed: number
   heapLimit: number
@@ -25,15 +25,15 @@ export interface Memory {
 
 interface Watched {
   load: Load
-  /** How many answers wait for the log. */
+  /** The answers that wait for the log. */
   gate: { readonly length: number }
   journal: { readonly durable: number }
   memoryBytesMax: number
-  /** Gives back the memory that can be done without. */
+  /** Frees memory that can be spared: caches. */
   free(): void
 }
 
-export class Admission implements Asked {
+export class Admission implements AdmissionRule {
   #durable = 0
   #movedMs = 0
   #stalledMs = 0
@@ -45,14 +45,15 @@ export class Admission implements Asked {
     this.#memory = memory
   }
 
-  /** Looks from now on; returns a function that ends it. */
+  /** Starts the timer; returns a function that stops it. */
   start(): () => void {
-    const timer = setInterval(() => this.look(performance.now()), lookMs).unref()
-    this.look(performance.now())
+    const timer = setInterval(() => this.measure(performance.now()), measureEveryMs).unref()
+    this.measure(performance.now())
     return () => clearInterval(timer)
   }
 
-  look(nowMs: number): void {
+  /** Measures memory and the progress of the log; `nowMs` as performance.now(). */
+  measure(nowMs: number): void {
     const { load, gate, journal, memoryBytesMax, free } = this.#watched
     const { rss, heapUsed, heapLimit } = this.#memory()
     load.isMemoryLow = rss > memoryBytesMax || heapUsed > heapLimit * heapUsedMax
@@ -62,6 +63,7 @@ export class Admission implements Asked {
     this.#stalledMs = nowMs - this.#movedMs
   }
 
+  /** Why a write must be refused now, or null. */
   refusal(): Rejection | null {
     const { load, gate } = this.#watched
     if (load.isMemoryLow) {
@@ -74,7 +76,7 @@ export class Admission implements Asked {
     return { rejected: 'overloaded' }
   }
 
-  /** What an operator should know, a sentence each. */
+  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     const { load, gate } = this.#watched
     const warnings: string[] = []

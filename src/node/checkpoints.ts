@@ -1,9 +1,9 @@
-// When checkpoints are taken: after so much log since the last one, and at a clean stop when there
-// is enough to make the next start slow. wal/checkpoint/checkpoints.ts has how, state/saved.ts has
-// what.
+// Schedules checkpoints: after `--checkpoint-mb` of log since the last one, and at a clean stop if
+// there is enough log to make the next start slow. wal/checkpoint/checkpoints.ts takes them,
+// state/saved.ts says what they hold.
 //
-// T1. One at a time. One that fails is tried again a minute later at the soonest.
-// T2. While one is written, nobody waits longer than a slice of it.
+// T1. One at a time. After a failure the next attempt is made a minute later at the earliest.
+// T2. While one is written, it blocks the event loop for a slice at a time.
 
 import type { Logger } from 'pino'
 import type { BadPage } from '../../wal/checkpoint/checkpoint-reader.ts'
@@ -28,23 +28,23 @@ import { Scrub } from './scrub.ts'
 const checkEveryMs = 1_000
 const retryAfterMs = 60_000
 const sliceMs = 1
-/** Less log than this is replayed faster than an operator can tell. */
+/** Less log than this is replayed faster than an operator would notice. */
 const bytesAtStopMin = 1 << 20
 
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
-  /** Reads their page files again and again, and mends them. */
+  /** Reads their page files regularly, and repairs them. */
   readonly scrub: Scrub
-  /** What is wrong with them, until the next one is taken. */
+  /** Warnings about them, until the next one is taken. */
   #warnings: string[] = []
   readonly #checkpoints: Checkpoints
   readonly #log: Logger
-  /** Bytes of log between two; 0: none are taken. */
+  /** Bytes of log between two checkpoints; 0: none are taken. */
   readonly #everyBytes: number
   readonly #pause: Pause | undefined
   #journal: Journal | null = null
   #state: State | null = null
-  /** Bytes of log that were there when the newest one began. */
+  /** Bytes of log that existed when the newest one began. */
   #bytesAtLast = 0
   #notBeforeMs = 0
   #taking: Promise<void> | null = null
@@ -65,12 +65,12 @@ export class CheckpointSchedule {
     this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew })
   }
 
-  /** What an operator should know. */
+  /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return [...this.#warnings, ...this.scrub.warnings]
   }
 
-  /** Fills what `fresh` made last from the newest good checkpoint; returns its position. */
+  /** Loads the newest good checkpoint into a state that `fresh` makes; returns its position. */
   async load(storeId: string | null, fresh: () => State): Promise<number> {
     const position = await this.#checkpoints.load(storeId, (form) => targetOf(fresh(), form))
     this.stats.position = position
@@ -78,7 +78,7 @@ export class CheckpointSchedule {
     return position
   }
 
-  /** The node has recovered: from now on they are taken. */
+  /** Starts the schedule when the node has recovered. */
   begin(journal: Journal, state: State): void {
     this.#journal = journal
     this.#state = state
@@ -91,7 +91,7 @@ export class CheckpointSchedule {
     }, checkEveryMs).unref()
   }
 
-  /** Takes a last one if that makes the next start faster. Nothing changes any more. */
+  /** Takes a last one if that makes the next start faster. The state no longer changes. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.scrub.stop()
@@ -109,8 +109,8 @@ export class CheckpointSchedule {
   }
 
   /**
-   * Takes one that writes these pages anew, which memory has, and then as many as are kept, so that
-   * none of those needs the pages where they lie. Resolves to whether they are taken.
+   * Takes one that rewrites these pages from memory, and then as many as are kept, so that none of
+   * those needs the damaged copies. Resolves to whether they are taken.
    */
   async #renew(pages: readonly BadPage[]): Promise<boolean> {
     await this.#taking
@@ -164,7 +164,7 @@ export class CheckpointSchedule {
   }
 }
 
-/** What a checkpoint of this form fills. Every form that a released build wrote can be read. */
+/** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
 function targetOf(state: State, form: number): Target {
   return form === 1 ? targetOfForm1(state) : whatIsFilled(state)
 }

@@ -1,19 +1,19 @@
-// Which history this is. A node that goes on from a backup gives positions a second time that its
-// clients have seen already, for other messages: a new epoch has begun. /api/status shows it, and a
-// cursor from beyond the end is taken back to where the epoch began (forum/forum.ts, `pageStart`).
+// Identifies the history of the log. A node that continues from a backup assigns positions that its
+// clients have already seen to other messages: a new epoch begins. /api/status shows it. A cursor
+// beyond the end is reset to the beginning of the epoch (forum/forum.ts, `pageStart`).
 //
 //   no file                        the first epoch; its name is the store's
 //   {"id":null,"position":1000}    a backup: the first start on it gives it a name
 //   {"id":"5b3e…","position":1000}
 //
 // E1. Two starts on copies of one backup begin two epochs.
-// E2. The epoch has its name before anything is answered in it.
+// E2. The epoch has its name before the first answer in it.
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, storageError } from '../../wal/errors.ts'
-import { writeWhole } from './secret.ts'
+import { replaceFile } from './secret.ts'
 
 const idBytes = 16
 
@@ -32,21 +32,21 @@ export function loadEpoch(dir: string, storeId: string): Epoch {
     if (text === null) return { id: storeId, begin: null }
     const { id, position } = JSON.parse(text) as { id: string | null; position: number }
     if (id !== null) return { id, begin: position }
-    const named = randomBytes(idBytes).toString('hex')
-    writeEpoch(dir, named, position)
-    return { id: named, begin: position }
+    const newId = randomBytes(idBytes).toString('hex')
+    writeEpoch(dir, newId, position)
+    return { id: newId, begin: position }
   } catch (error) {
     throw storageError(`read or write ${path}`, error)
   }
 }
 
-/** Has the next start on `dir` begin an epoch behind `position`. */
+/** Makes the next start on `dir` begin an epoch behind `position`. */
 export function beginEpochAt(dir: string, position: number): void {
   writeEpoch(dir, null, position)
 }
 
 function writeEpoch(dir: string, id: string | null, position: number): void {
-  writeWhole(dir, join(dir, 'epoch'), `${JSON.stringify({ id, position })}\n`)
+  replaceFile(dir, join(dir, 'epoch'), `${JSON.stringify({ id, position })}\n`)
 }
 
 function readText(path: string): string | null {

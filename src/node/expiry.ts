@@ -1,6 +1,6 @@
 // Records what has expired: guests, unverified webhooks, old deliveries; and the time, while the
-// system clock is behind. A timer starts it. Where there is much to record, each iteration of the
-// event loop records a piece.
+// system clock is behind. A timer starts it. If there is much to record, each event-loop iteration
+// records a part.
 
 import { keepTime } from '../forum/expiry.ts'
 import type { Forum } from '../forum/forum.ts'
@@ -9,7 +9,7 @@ import { sweepWebhooks } from '../forum/webhooks.ts'
 
 const checkMs = 60_000
 
-/** Begins at once, and does the first piece at once; returns a function that ends it. */
+/** Records the first part at once; returns a function that stops the recording. */
 export function startExpiry(forum: Forum): () => void {
   let next: NodeJS.Immediate | null = null
   const work = () => {

@@ -1,5 +1,5 @@
 // What `wal repair` saves when pages are damaged beyond parity and the log before them is gone: the
-// newest checkpoint without what they held, healed (state/salvage.ts), and the log behind it.
+// newest checkpoint without their contents, healed (state/salvage.ts), and the log behind it.
 
 import { type Manifest, unpackFacts } from '../../wal/checkpoint/manifest.ts'
 import { fillDamaged, replaceCheckpoint } from '../../wal/checkpoint/salvage.ts'
@@ -28,7 +28,7 @@ export interface Salvage {
 
 /**
  * Reads the newest checkpoint of which something can be saved, and heals it in memory. Null: there
- * is none. Throws JournalError 77 when what is damaged cannot be healed.
+ * is none. Throws JournalError 77 when the damage cannot be healed.
  */
 export async function salvage(
   dir: string,
@@ -55,11 +55,11 @@ export async function salvage(
 /** Replaces all checkpoints of the directory with the healed one. */
 export async function writeSalvage(dir: string, { manifest, state, facts }: Salvage) {
   const { stores, rows } = whatIsSaved(state)
-  // The facts as they were: quotas and tickets are not this program's to know.
+  // The facts are written as they were read: this state has no quotas and tickets.
   await replaceCheckpoint({ disk, dir }, manifest, { stores, rows, facts, form: formVersion })
 }
 
-/** Sentences that say what is lost, of which `lost.txt` in the copy names each. */
+/** Sentences about what is lost; `lost.txt` in the copy names each item. */
 export function describeLosses({ keys, ...lost }: Losses): string[] {
   const what: Record<keyof typeof lost, string> = {
     messages: 'the text of messages',
@@ -69,21 +69,21 @@ export function describeLosses({ keys, ...lost }: Losses): string[] {
     reviews: 'the text of reviews',
   }
   const lines = Object.entries(lost).flatMap(([kind, ids]) =>
-    ids.length === 0 ? [] : [`lost: ${what[kind as keyof typeof lost]}: ${shown(ids)}`],
+    ids.length === 0 ? [] : [`lost: ${what[kind as keyof typeof lost]}: ${abbreviated(ids)}`],
   )
   if (keys > 0)
-    lines.push(`lost: ${keys} idempotency keys: a retry of what they stand for publishes`)
+    lines.push(`lost: ${keys} idempotency keys: a retry with one of them publishes again`)
   return lines.length === 0 ? ['lost: nothing'] : lines
 }
 
-/** All ids, one a line. */
+/** All ids, one per line. */
 export function listLosses({ keys: _, ...lost }: Losses): string {
   return `${Object.values(lost).flat().join('\n')}\n`
 }
 
 const shownMax = 5
 
-function shown(ids: readonly string[]): string {
+function abbreviated(ids: readonly string[]): string {
   const more = ids.length - shownMax
   return ids.slice(0, shownMax).join(', ') + (more > 0 ? ` and ${more} more, see lost.txt` : '')
 }

@@ -1,10 +1,10 @@
-// When page files are scrubbed (wal/checkpoint/scrub.ts): a minute after the start, and then every
-// `--scrub-hours`. Files in which the start has found damage are mended at once.
+// Schedules the scrubs of page files (wal/checkpoint/scrub.ts): a minute after the start, and then
+// every `--scrub-hours`. Files in which the start has found damage are repaired at once.
 //
-// S1. One pass at a time, slowly: it takes some MiB a second from the disk, or what half of the
-//     hours between two passes allow.
-// S2. What parity cannot mend is written anew from memory, by checkpoints that are taken for it: so
-//     many that none of those that are kept needs the damaged pages.
+// S1. One pass at a time, slowly: it reads 4 MiB a second, or as much as it needs to finish in half
+//     of the hours between two passes.
+// S2. What parity cannot repair is rewritten from memory, by as many checkpoints as it takes until
+//     none of those that are kept needs the damaged pages.
 
 import type { Logger } from 'pino'
 import { type BadPage, placesOf } from '../../wal/checkpoint/checkpoint-reader.ts'
@@ -23,13 +23,13 @@ const sliceMs = 1
 export interface ScrubOptions {
   disk: Disk
   dir: string
-  /** Between the beginnings of two passes; 0: only what a start has found is mended. */
+  /** Hours between the beginnings of two passes; 0: only what a start finds is repaired. */
   hours: number
   log: Logger
   pause: Pause | undefined
   /** The manifests of the checkpoints that are kept, newest first. */
   kept: () => readonly Manifest[]
-  /** Takes checkpoints that write these pages anew. Resolves to whether they are taken. */
+  /** Takes checkpoints that rewrite these pages. Resolves to whether they are taken. */
   renew: (pages: readonly BadPage[]) => Promise<boolean>
 }
 
@@ -37,14 +37,14 @@ class Stopped extends Error {}
 
 export class Scrub {
   readonly stats: ScrubStats = { ...noScrub }
-  /** Damage that is not mended yet, by page file. */
+  /** Warnings about damage that is not repaired yet, by page file. */
   readonly #damaged = new Map<number, string>()
   readonly #options: ScrubOptions
   readonly #pause: Pause
   #bytesPerMs = bytesPerMsMin
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
-  /** Ends the wait of the pass. */
+  /** Ends the wait of the pass at once. */
   #wake: () => void = () => {}
 
   constructor(options: ScrubOptions) {
@@ -56,18 +56,18 @@ export class Scrub {
     return [...this.#damaged.values()]
   }
 
-  /** The node has recovered, having rebuilt these pages in memory. */
+  /** Starts the schedule. The node has recovered, and rebuilt these pages in memory. */
   begin(rebuilt: readonly BadPage[]): void {
     const files = new Set(rebuilt.map(({ file }) => file))
     for (const file of files) {
-      this.#complain(rebuilt.filter((page) => page.file === file))
+      this.#addWarning(rebuilt.filter((page) => page.file === file))
     }
     this.#running = this.#run(files).catch((error) => {
       if (!(error instanceof Stopped)) throw error
     })
   }
 
-  /** Resolves when no pass goes on. */
+  /** Ends the schedule; resolves when no pass is running. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#wake()
@@ -97,7 +97,7 @@ export class Scrub {
     return [...files.values()].reduce((sum, bytes) => sum + bytes, 0)
   }
 
-  /** Returns how many damaged pages were found. */
+  /** Scrubs the files; resolves to the number of damaged pages found. */
   async #pass(files: Iterable<number>): Promise<number> {
     let found = 0
     for (const file of files) {
@@ -137,7 +137,7 @@ export class Scrub {
       this.#damaged.delete(file)
       return
     }
-    this.#complain(lost)
+    this.#addWarning(lost)
     if (!(await renew(lost))) return
     for (const { offset, bytes } of lost) {
       log.warn({ file: pagesName(file), offset, bytes, by: 'memory' }, 'page_mended')
@@ -146,11 +146,11 @@ export class Scrub {
     this.#damaged.delete(file)
   }
 
-  #complain(pages: readonly BadPage[]): void {
-    this.#damaged.set(pages[0]!.file, `damaged, and not mended yet: ${placesOf(pages)}`)
+  #addWarning(pages: readonly BadPage[]): void {
+    this.#damaged.set(pages[0]!.file, `damaged, and not repaired yet: ${placesOf(pages)}`)
   }
 
-  /** Throws Stopped when there is no more to wait for. */
+  /** Waits; throws Stopped once `stop` is called. */
   async #wait(ms: number): Promise<void> {
     if (!this.#isStopped) {
       await new Promise<void>((resolve) => {

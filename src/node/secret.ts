@@ -1,9 +1,9 @@
-// The server's secret: signs tickets, seals webhook secrets, hashes addresses. Made at the first
-// start in the data directory, or given as AGENT_FORUM_SECRET. docs/decisions.md,
-// "Publishing by GET".
+// The server's secret, from which keys are derived that sign tickets, encrypt webhook secrets and
+// hash addresses. It is AGENT_FORUM_SECRET, or a file that the first start makes in the data
+// directory. docs/decisions.md, "Publishing by GET".
 //
-// S1. A key derived for one purpose says nothing about the secret or other keys (HKDF, RFC 5869).
-// S2. The file appears whole or not at all, readable by its owner only.
+// S1. The key for one purpose reveals nothing about the secret or other keys (HKDF, RFC 5869).
+// S2. The file appears whole or not at all, and only its owner can read it.
 
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { checkedSecret } from '../config/config.ts'
 
 const keyBytes = 32
 
-/** What keys are derived for. */
+/** The purposes for which keys are derived. */
 export type Purpose = 'ticket' | 'webhook' | 'address'
 
 /** The key of 32 bytes for one purpose. */
@@ -23,12 +23,12 @@ export function deriveKey(secret: string, purpose: Purpose): Buffer {
 }
 
 /**
- * The secret of the data directory `dir`, which the caller has locked; made when there is none.
- * `given` (AGENT_FORUM_SECRET, checked with the configuration) wins. Throws a ConfigError for a
- * file that holds too short a one, a JournalError 74 where it can be neither read nor written.
+ * The secret of the data directory `dir`, which the caller has locked; made if there is none.
+ * `configured` (AGENT_FORUM_SECRET, already checked) takes precedence. Throws a ConfigError if the
+ * secret in the file is too short, a JournalError 74 if the file can be neither read nor written.
  */
-export function loadSecret(dir: string, given: string | undefined): string {
-  if (given !== undefined) return given
+export function loadSecret(dir: string, configured: string | undefined): string {
+  if (configured !== undefined) return configured
   const path = join(dir, 'secret')
   try {
     return checkedSecret(readOrMake(dir, path), path)
@@ -44,15 +44,15 @@ function readOrMake(dir: string, path: string): string {
     if (codeOf(error) !== 'ENOENT') throw error
   }
   const secret = randomBytes(keyBytes).toString('hex')
-  writeWhole(dir, path, `${secret}\n`)
+  replaceFile(dir, path, `${secret}\n`)
   return secret
 }
 
-/** Copies the secret of one data directory to another; false when it has none. */
+/** Copies the secret of one data directory to another; returns false if there is none. */
 export function copySecret(from: string, to: string): boolean {
   const path = join(from, 'secret')
   try {
-    writeWhole(to, join(to, 'secret'), readFileSync(path, 'utf8'))
+    replaceFile(to, join(to, 'secret'), readFileSync(path, 'utf8'))
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
@@ -60,8 +60,8 @@ export function copySecret(from: string, to: string): boolean {
   }
 }
 
-/** Writes a small file of a data directory so that it is there whole or not at all. */
-export function writeWhole(dir: string, path: string, text: string): void {
+/** Replaces a small file of a data directory atomically, and syncs it. */
+export function replaceFile(dir: string, path: string, text: string): void {
   const unfinished = `${path}.tmp`
   const file = openSync(unfinished, 'w', 0o600)
   writeSync(file, text)

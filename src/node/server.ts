@@ -1,11 +1,11 @@
-// A node: takes the data directory, listens, recovers, serves, drains, stops.
+// A node: locks the data directory, listens, recovers, serves, drains, stops.
 //
 // N1. It listens while it recovers, and answers 503 `starting` until the whole log is applied.
-// N2. Stopping: no new connections, 503 for new requests, what is in flight is finished and synced.
-// N3. Webhooks that are being asked or woken when it stops are waited for; the rest is sent later.
-// N4. After a failed sync nothing is retried: what waits gets 503, and the process ends with 74.
+// N2. Stopping: no new connections, 503 for new requests; those in flight are finished and synced.
+// N3. Stopping awaits the challenges and wakeups in flight; the others are sent by the next start.
+// N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
 
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
@@ -43,7 +43,7 @@ import { startWakeups, type Wakeups } from './wakeups.ts'
 const lingerMs = 50
 
 export interface Node {
-  /** Where it answers. */
+  /** The URL at which it answers. */
   url: string
   /** Takes a checkpoint now; resolves when it is taken, or has failed. */
   takeCheckpoint(): Promise<void>
@@ -53,17 +53,17 @@ export interface Node {
   failed: Promise<never>
 }
 
-/** What a node stands on, where it is not this machine: tests put a node on ground that shakes. */
+/** What replaces parts of the machine: tests run nodes in environments that fail. */
 export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
-  /** Says when work on a checkpoint has lasted long enough. */
+  /** Decides when work on a checkpoint yields to other work. */
   pause?: Pause
-  /** Takes requests. */
+  /** Listens in place of an HTTP server. */
   listen?: Listen
-  /** Says when what came in is worked off (http/turn.ts). */
+  /** Calls a function at the end of an event-loop iteration (http/tick.ts). */
   atTickEnd?: (end: () => void) => void
-  /** Posts to webhooks. */
+  /** Posts to webhooks in place of the network. */
   send?: Send
-  /** Where the lines of the log go, which may have to drop some. */
+  /** The output of the log, whose state metrics and readiness show. */
   logOutput?: LogOutput
 }
 
@@ -72,25 +72,27 @@ export async function startNode(
   config: Config,
   version: string,
   log: Logger,
-  ground: Environment = {},
+  environment: Environment = {},
 ): Promise<Node> {
-  const http = ground.listen ? { name: 'test', listen: ground.listen } : chooseHttp(config, log)
+  const http = environment.listen
+    ? { name: 'test', listen: environment.listen }
+    : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
   const { host, port, opsPort } = config
-  const { logOutput = allWritten } = ground
-  const edge = new Edge(routesOf(config), availability, edgeOptions(config, log, ground), load)
+  const { logOutput = allWritten } = environment
+  const edge = new Edge(routesOf(config), availability, edgeOptions(config, log, environment), load)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName, logOutput }
   const state = newState(config)
   const { memoryBytesMax } = config.nodeLimits
   const { meter } = edge
-  const checkpoints = new CheckpointSchedule(config, log, ground)
+  const checkpoints = new CheckpointSchedule(config, log, environment)
   const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
   Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
-  // This takes the directory at once, so a second start hears of it before it hears of the port.
-  const recovering = recover(config, vitals, checkpoints, log, ground)
-  await Promise.race([recovering, nextTurn()])
+  // This locks the directory at once, so that a second start reports that and not the port.
+  const recovering = recover(config, vitals, checkpoints, log, environment)
+  await Promise.race([recovering, nextIteration()])
   const onRequest = (exchange: Exchange) => edge.handle(exchange)
   const ops =
     opsPort === 0
@@ -112,7 +114,7 @@ export async function startNode(
   vitals.gateLength = () => gate.length
   vitals.warnings = () => [...admission.warnings, ...checkpoints.warnings]
   const publicUrl = publicUrlOf(config, url, log)
-  const wakeups = startWakeups(forum, config, publicUrl, ground.send)
+  const wakeups = startWakeups(forum, config, publicUrl, environment.send)
   const service: Service = {
     forum,
     publicUrl,
@@ -140,7 +142,7 @@ export async function startNode(
       availability.refusal = 'shutting_down'
       listener.stop()
       await wakeups.stop()
-      await nextTurn() // what the webhooks said is answered
+      await nextIteration() // lets the outcomes of challenges be answered
       await checkpoints.stop()
       await journal.close()
       await sleep(lingerMs)
@@ -149,7 +151,7 @@ export async function startNode(
   }
 }
 
-/** The HTTP server under the edge: the fast one, where it runs on this Node. */
+/** The HTTP server: uWebSockets.js where its binding loads, unless configured otherwise. */
 function chooseHttp({ http }: Config, log: Logger): { name: string; listen: Listen } {
   if (http === 'node') return { name: 'node:http', listen: listenNode }
   const binding = loadBinding((name, reason) => log.warn({ name, reason }, 'binding_unusable'))
@@ -160,11 +162,11 @@ function chooseHttp({ http }: Config, log: Logger): { name: string; listen: List
   }
   if (http === 'auto') return { name: 'node:http', listen: listenNode }
   throw new ConfigError(
-    `uWebSockets.js has no native binding for Node ${process.version} here; take --http auto`,
+    `uWebSockets.js has no native binding for Node ${process.version} here; use --http auto`,
   )
 }
 
-/** Listens; where that cannot be, gives the data directory back and says which flag to change. */
+/** Listens; on failure unlocks the data directory, and throws which flag to change. */
 async function orClose(
   recovering: Promise<Journal>,
   flag: string,
@@ -179,7 +181,7 @@ async function orClose(
   }
 }
 
-/** Tells operators when the system clock is set, and when it is behind the log at a start. */
+/** Stamps that warn operators when the system clock is set, or behind the log at a start. */
 function watchedStamps(vitals: Vitals, log: Logger): Stamps {
   const stamps = systemStamps((ms) => {
     if (ms < 0) vitals.clockStepsBack += 1
@@ -236,7 +238,7 @@ async function recover(
   return journal
 }
 
-/** The forum on its recovered state; a ConfigError when the secret is not the log's. */
+/** The forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
 async function openForum(
   config: Config,
   journal: Journal,
@@ -267,7 +269,7 @@ async function openForum(
   }
 }
 
-/** Lets answers and wakeups out as the log becomes durable; rejects when it never will again. */
+/** Releases answers and wakeups as the log becomes durable; rejects when the storage fails. */
 function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
   journal.onDurable = (durable) => {
     gate.open(durable)
@@ -276,11 +278,11 @@ function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {
       gate.fail()
-      // What came in before is answered first: the process ends when this is known.
+      // Requests that arrived before are answered first: this rejection ends the process.
       setImmediate(() => reject(error))
     }
     if (journal.failure !== null) reject(journal.failure)
   })
-  failed.catch(() => {}) // whoever runs the node looks at it
+  failed.catch(() => {}) // the caller of startNode handles it
   return failed
 }

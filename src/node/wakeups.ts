@@ -1,5 +1,5 @@
-// Joins the forum, which knows who is to be woken, and delivery/, which knows how: each is handed
-// what it needs of the other.
+// Connects the forum, which decides who is woken, with delivery/, which sends: neither imports the
+// other.
 
 import type { Config } from '../config/config.ts'
 import {
@@ -18,15 +18,15 @@ export interface Wakeups {
   /** Why a webhook may not be at this URL, as a sentence, or null. */
   refuseUrl(url: string): string | null
   challenge: Challenger['verify']
-  /** Sends again what a crash cut off, and what has become due meanwhile. */
+  /** Sends what a crash interrupted, and what has become due meanwhile. */
   resume(): void
-  /** Tells how far the log is durable. */
+  /** To be called when the log has become durable up to this position. */
   onDurable(durable: number): void
-  /** Sends nothing more; resolves when what was sent has come to its end, within 5 seconds. */
+  /** Sends nothing more; resolves when the attempts in flight have ended, within 5 seconds. */
   stop(): Promise<void>
 }
 
-/** `send`: posts in place of the network. */
+/** Starts to send wakeups; `send` replaces the network. */
 export function startWakeups(
   forum: Forum,
   config: Config,
@@ -56,7 +56,7 @@ export function startWakeups(
   }
 }
 
-/** Where a wakeup tells its receiver to poll. */
+/** The URL that a wakeup asks its receiver to poll. */
 export function inboxUrl(publicUrl: string): string {
   return `${publicUrl}/api/notifications`
 }

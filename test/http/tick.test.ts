@@ -1,6 +1,6 @@
 // A tick: T1 everything once and in order, T2 all work before the answers, T3 only so much is held.
 
-import { setImmediate as nextTick } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
 import { Tick } from '../../src/http/tick.ts'
 
@@ -22,24 +22,24 @@ t.test('T2: work and answers of one tick: all work, what comes after, answers', 
     }, 1)
   }
   t.strictSame(done, [])
-  await nextTick()
+  await nextIteration()
   t.strictSame(done, ['a', 'b', 'c', 'afterWork', 'A', 'B', 'C'])
-  await nextTick()
+  await nextIteration()
   t.equal(done.length, 7)
 })
 
 t.test('T1: added by work, by answers and between ticks: done once', async (t) => {
   const { tick, done } = newTick()
   tick.addWork(() => tick.addWork(() => done.push('work of work'), 0), 0)
-  await nextTick()
-  await nextTick()
+  await nextIteration()
+  await nextIteration()
   t.strictSame(done, ['afterWork', 'work of work', 'afterWork'])
   tick.addAnswer(() => {
     tick.addAnswer(() => done.push('answer of an answer'))
     tick.addWork(() => done.push('work of an answer'), 0)
   })
-  await nextTick()
-  await nextTick()
+  await nextIteration()
+  await nextIteration()
   t.strictSame(done.slice(3), [
     'afterWork',
     'work of an answer',
@@ -55,7 +55,7 @@ t.test(
     for (let i = 1; i <= 600; i++) {
       tick.addWork(() => tick.addAnswer(() => done.push(`${i}`)), 0)
     }
-    await nextTick()
+    await nextIteration()
     const rounds = [done.indexOf('afterWork', 1), done.lastIndexOf('afterWork'), done.length]
     t.strictSame(rounds, [257, 514, 603])
     t.strictSame(
@@ -82,7 +82,7 @@ for (const [what, count, bytes] of [
     add('one more')
     t.equal(done.filter((name) => name.endsWith('answered')).length, count)
     t.notOk(done.includes('one more'))
-    await nextTick()
+    await nextIteration()
     const all = done.filter((name) => name !== 'afterWork')
     t.strictSame(all.slice(-2), ['one more', 'one more answered'])
     t.equal(new Set(all).size, all.length)

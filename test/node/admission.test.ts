@@ -22,7 +22,7 @@ function given() {
 
 t.test('admission: nothing is short: writes are let in, nothing to tell', async (t) => {
   const { admission } = given()
-  admission.look(0)
+  admission.measure(0)
   t.equal(admission.refusal(), null)
   t.strictSame(admission.warnings, [])
 })
@@ -31,16 +31,16 @@ for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
   const what = Object.keys(short)[0]
   t.test(`admission: ${what} near its limit: refused until it is below again`, async (t) => {
     const { admission, load, memory, freed } = given()
-    admission.look(0)
+    admission.measure(0)
     t.equal(freed.times, 0)
     Object.assign(memory, short)
-    admission.look(0)
+    admission.measure(0)
     t.equal(freed.times, 1, 'what can be done without is given back')
     t.match(admission.refusal(), { rejected: 'overloaded', retryAfter: 30, detail: /memory/ })
     t.match(admission.warnings, [/memory/])
     t.strictSame([load.isMemoryLow, load.refused.memory], [true, 1])
     Object.assign(memory, { rss: 99 * mib, heapUsed: 89 * mib })
-    admission.look(1)
+    admission.measure(1)
     t.equal(admission.refusal(), null)
     t.notOk(load.isMemoryLow)
   })
@@ -67,21 +67,21 @@ t.test('admission: as many bytes wait as may: refused', async (t) => {
 
 t.test('admission: the disk takes long: told after a second, until it moves', async (t) => {
   const { admission, gate, journal } = given()
-  admission.look(0)
+  admission.measure(0)
   gate.length = 2
-  admission.look(999)
+  admission.measure(999)
   t.strictSame(admission.warnings, [])
-  admission.look(5100)
+  admission.measure(5100)
   t.match(admission.warnings, [/disk: slow, nothing became durable for 5 s, 2 wait/])
   journal.durable = 1
-  admission.look(5200)
+  admission.measure(5200)
   t.strictSame(admission.warnings, [])
   t.equal(admission.refusal(), null)
 })
 
 t.test('admission: nothing waits for long: that is no slow disk', async (t) => {
   const { admission } = given()
-  admission.look(0)
-  admission.look(60_000)
+  admission.measure(0)
+  admission.measure(60_000)
   t.strictSame(admission.warnings, [])
 })
