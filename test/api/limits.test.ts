@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { until } from '../until.ts'
 import { type Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
 import { ask, freePort, sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
@@ -21,10 +22,6 @@ async function given(t: Test, ...flags: string[]): Promise<Watched> {
 
 function refused(ops: number, why: string): Promise<number> {
   return sample(ops, `agent_forum_refusals_total{why="${why}"}`)
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20)
 }
 
 function post(ana: Client, path: string, body: string): string {
@@ -64,7 +61,7 @@ t.test('connections: a burst over the limit: as many as may be are served, exact
   open.write(requestText('GET', '/api/status'))
   t.match((await once(open, 'data')).toString(), /200 OK/)
   for (const socket of kept) socket.destroy()
-  await until(async () => (await count()) <= before)
+  await until('as many connections as before', async () => (await count()) <= before)
   t.ok(await isServed(forum.port, kept), 'the port was never closed')
 })
 
@@ -103,7 +100,7 @@ t.test('readers: ask for pages without end and read none: memory stays bounded',
     socket.destroy()
   }
   t.equal((await ana.read(thread)).status, 200)
-  await until(async () => (await queued()) === 0)
+  await until('an empty queue', async () => (await queued()) === 0)
 })
 
 t.test('readers: slow, but they read: get their page whole', async (t) => {
@@ -134,7 +131,7 @@ t.test('bodies: together more than may be held: some are refused, then none', as
     connections.push(connection)
   }
   let heldBefore = 0
-  await until(async () => {
+  await until('what the operators are to see', async () => {
     const held = await sample(ops, 'agent_forum_queue_bytes{what="bodies"}')
     const isStill = held === heldBefore // all have arrived
     heldBefore = held

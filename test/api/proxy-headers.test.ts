@@ -1,12 +1,10 @@
 // A proxy stands in front and nobody told the node: the operator is warned. Behind a proxy that the
 // node knows of, there is nothing to warn of.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../until.ts'
 import { type Forum, startForum } from './harness.ts'
 import type { LogLine } from './process.ts'
-
-const patienceMs = 10_000
 
 function warnings({ log }: Forum): LogLine[] {
   const lines = log.split('\n').filter((line) => line.includes('forwarding_header_ignored'))
@@ -14,11 +12,7 @@ function warnings({ log }: Forum): LogLine[] {
 }
 
 async function untilWarned(forum: Forum): Promise<void> {
-  const giveUpAt = performance.now() + patienceMs
-  while (warnings(forum).length === 0) {
-    if (performance.now() > giveUpAt) throw new Error(`no warning in:\n${forum.log}`)
-    await sleep(10)
-  }
+  await until('a warning', () => warnings(forum).length > 0)
 }
 
 for (const header of ['x-forwarded-for', 'cf-connecting-ip']) {
@@ -51,8 +45,6 @@ t.test('--trust-proxy: both headers arrive: no warning', async (t) => {
   for (let n = 0; n < 20; n++) await forum.anonymous.get('/api/compat/ticket', headers)
   // What is logged of the stop comes behind what was logged before.
   process.kill(forum.pid, 'SIGTERM')
-  const giveUpAt = performance.now() + patienceMs
-  while (!forum.log.includes('"stopped"') && performance.now() < giveUpAt) await sleep(10)
-  t.match(forum.log, '"stopped"')
+  await until('the stop', () => forum.log.includes('"stopped"'))
   t.equal(warnings(forum).length, 0)
 })

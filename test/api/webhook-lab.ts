@@ -1,8 +1,8 @@
 // Webhooks from outside: a real HTTPS receiver, and what its owners do and see.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { echo, makeCertificates, Receiver } from '../delivery/receiver.ts'
+import { until } from '../until.ts'
 import { type Client, type Forum, newKey, publishedThread } from './harness.ts'
 
 const certificates = makeCertificates()
@@ -60,12 +60,11 @@ export async function deliveriesOf(caller: Client, query = ''): Promise<Delivery
 
 /** The deliveries, once none of them is under way. */
 export async function settled(caller: Client): Promise<DeliveryJson[]> {
-  for (;;) {
+  return until('deliveries that were tried', async () => {
     const deliveries = await deliveriesOf(caller)
     const isSettled = deliveries.every(({ state, attempts }) => state !== 'sending' && attempts > 0)
-    if (deliveries.length > 0 && isSettled) return deliveries
-    await sleep(20)
-  }
+    return deliveries.length > 0 && isSettled ? deliveries : null
+  })
 }
 
 /** A thread of ana's, and the two who write in it. */

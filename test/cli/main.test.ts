@@ -2,9 +2,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { dataDirectory, Program, run } from '../api/process.ts'
+import { until } from '../until.ts'
 
 const serve = (t: Test, ...flags: string[]) => [
   'serve',
@@ -87,15 +87,8 @@ t.test('log level: silent: not a word, and it serves', async (t) => {
   const port = await freePort()
   const program = new Program([...serve(t, '--log-level', 'silent'), '--port', `${port}`])
   t.teardown(() => program.stop('SIGKILL'))
-  while (
-    !(await fetch(`http://127.0.0.1:${port}/api/status`).then(
-      ({ ok }) => ok,
-      () => false,
-    ))
-  ) {
-    if (program.hasEnded) break
-    await sleep(20)
-  }
+  const isServing = () => fetch(`http://127.0.0.1:${port}/api/status`).then(({ ok }) => ok)
+  await until('it to serve', () => program.hasEnded || isServing().catch(() => false))
   const { code, stdout, stderr } = await program.stop('SIGTERM')
   t.strictSame([code, stdout, stderr], [0, '', ''])
 })

@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from '../until.ts'
 
 export interface Received {
   path: string
@@ -72,7 +73,6 @@ export class Receiver {
   readonly received: Received[] = []
   behave: Behave
   readonly #server: Server
-  #onReceived: () => void = () => {}
 
   constructor({ key, cert }: Certificates, behave: Behave = echo) {
     this.behave = behave
@@ -84,7 +84,6 @@ export class Receiver {
       const received = { path: url!, headers, text, body: JSON.parse(text), servername }
       this.received.push(received)
       this.behave(received, response)
-      this.#onReceived()
     })
   }
 
@@ -103,11 +102,7 @@ export class Receiver {
 
   /** Resolves when what was received satisfies `isEnough`. */
   async until(isEnough: () => boolean): Promise<void> {
-    while (!isEnough()) {
-      await new Promise<void>((resolve) => {
-        this.#onReceived = resolve
-      })
-    }
+    await until('a request to the receiver', isEnough)
   }
 
   async close(): Promise<void> {

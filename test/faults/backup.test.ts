@@ -12,6 +12,7 @@ import { ConfigError } from '../../src/config/arguments.ts'
 import { JournalError } from '../../wal/errors.ts'
 import { type Client, publishedThread, startForum, startForumOn } from '../api/harness.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { until } from '../until.ts'
 
 const small = ['--segment-mb', '1']
 
@@ -54,7 +55,7 @@ t.test('backup: a node that agents write to: everything answered before is in it
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
   const { answered, stop } = keepWriting(ana, thread, { characters: 500, restMs: 0 })
-  while (answered.length < 100) await sleep(10)
+  await until('100 answers', () => answered.length >= 100)
   const before = answered.length
   const copy = `${forum.data}-copy`
   const { code, stdout, stderr } = await run(['backup', '--data', forum.data, '--to', copy])
@@ -87,9 +88,7 @@ t.test('backup: a node that takes checkpoints and drops log: a start gives all b
   // It rests, as the machine has other work.
   const { answered, stop } = keepWriting(ana, thread, { characters: 8000, restMs: 5 })
   const firstSegment = join(forum.data, '0000000001.wal')
-  const deadline = Date.now() + 30_000
-  while (existsSync(firstSegment) && Date.now() < deadline) await sleep(50)
-  t.notOk(existsSync(firstSegment), 'the log has lost its beginning')
+  await until('a log without its beginning', () => !existsSync(firstSegment))
   const copies: { copy: string; before: string[] }[] = []
   for (const round of [1, 2]) {
     const before = [...answered]

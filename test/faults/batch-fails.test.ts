@@ -6,6 +6,7 @@ import { request } from 'undici'
 import type { JournalError } from '../../wal/errors.ts'
 import { ask, sample, samples } from '../api/operators.ts'
 import { requestText, type Wire, wire } from '../api/wire.ts'
+import { until } from '../until.ts'
 import { type Held, startHeld } from './held-disk.ts'
 
 const waiters = 1_000
@@ -48,12 +49,10 @@ async function waiting(t: Test, forum: Positioned, count: number): Promise<Wire[
     return connection
   })
   const wires = await Promise.all(begun)
-  await until(forum, 'agent_forum_gate_waiting', count)
+  await until(`${count} waiting`, async () => {
+    return (await sample(forum.operators, 'agent_forum_gate_waiting')) === count
+  })
   return wires
-}
-
-async function until({ operators }: Held, name: string, value: number): Promise<void> {
-  while ((await sample(operators, name)) !== value) await sleep(10)
 }
 
 for (const http of ['auto', 'node']) {
@@ -64,9 +63,10 @@ for (const http of ['auto', 'node']) {
     const wires = await waiting(t, forum, waiters)
     const before = await sample(forum.operators, 'agent_forum_connections')
     for (const [n, { socket }] of wires.entries()) if (n % 2 === 1) socket.resetAndDestroy()
-    while ((await sample(forum.operators, 'agent_forum_connections')) > before - waiters / 4) {
-      await sleep(10)
-    }
+    await until('the end of many connections', async () => {
+      const now = await sample(forum.operators, 'agent_forum_connections')
+      return now <= before - waiters / 4
+    })
     forum.disk.refuse('sync', 'EIO')
     forum.disk.completeOne()
     const error: JournalError = await forum.node.failed.catch((error) => error)
@@ -111,7 +111,7 @@ for (const http of ['auto', 'node']) {
     await late.write(requestText('GET', '/api/status'))
     t.equal((await late.answer()).status, 200, 'what is durable can be read')
     const readyz = () => ask(forum.operators, '/readyz')
-    while (!(await readyz()).text.includes('disk: slow')) await sleep(50)
+    await until('a slow disk', async () => (await readyz()).text.includes('disk: slow'))
     t.match(await readyz(), { status: 200, text: /^degraded: queues: full, 50 answers wait/ })
     // It may have been told of a little before the sync had lasted a second.
     await sleep(begun + 1500 - performance.now())
@@ -121,7 +121,7 @@ for (const http of ['auto', 'node']) {
     for (const connection of wires) t.equal((await connection.answer()).status, 201)
     await late.write(replyText(forum, 100))
     t.equal((await late.answer()).status, 201, 'refused before, done now with the same key')
-    while ((await readyz()).text !== 'ok\n') await sleep(50)
+    await until('ok again', async () => (await readyz()).text === 'ok\n')
     const metrics = samples((await ask(forum.operators, '/metrics')).text)
     const bucket = (le: string) => `agent_forum_journal_sync_duration_seconds_bucket{le="${le}"}`
     const slow = metrics.get(bucket('+Inf'))! - metrics.get(bucket('1'))!

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { request } from 'undici'
+import { until } from '../until.ts'
 import type { CrashPoint } from './crash-disk.ts'
 
 const program = join(import.meta.dirname, 'crash-node.js')
@@ -218,12 +219,12 @@ export class Scene {
   }
 
   /** Waits until every message by the other one was told of, and its delivery is recorded. */
-  async delivered(): Promise<object[]> {
-    for (;;) {
+  delivered(): Promise<object[]> {
+    return until('every delivery to be recorded', async () => {
       const { text } = await this.#call('GET', '/api/notifications/deliveries?limit=100', this.ana)
       const { deliveries } = JSON.parse(text) as { deliveries: { state: string }[] }
-      if (deliveries.every(({ state }) => state === 'delivered')) return deliveries
-    }
+      return deliveries.every(({ state }) => state === 'delivered') ? deliveries : null
+    })
   }
 }
 

@@ -8,14 +8,13 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
 import { freePort } from '../api/operators.ts'
+import { until } from '../until.ts'
 
 const guide = readFileSync(new URL('../../../docs/proxies.md', import.meta.url), 'utf8')
 const [, configuration] = /```nginx\n(.*?)```/s.exec(guide)!
-const patienceMs = 10_000
 
 /** nginx as the guide has it for this node, and in front of it one more like it. */
 async function startProxies(t: Test, nodePort: number): Promise<{ inner: number; outer: number }> {
@@ -38,11 +37,7 @@ async function startProxies(t: Test, nodePort: number): Promise<{ inner: number;
     if (!t.passing()) t.comment(readFileSync(join(dir, 'log'), 'utf8'))
     rmSync(dir, { recursive: true })
   })
-  const giveUpAt = performance.now() + patienceMs
-  while (!(await listens(outer))) {
-    if (performance.now() > giveUpAt) throw new Error('nginx does not listen')
-    await sleep(20)
-  }
+  await until('nginx to listen', () => listens(outer))
   return { inner, outer }
 }
 

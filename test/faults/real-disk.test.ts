@@ -9,10 +9,10 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Answer, type Client, Forum, newKey } from '../api/harness.ts'
 import { dataDirectory, program, run } from '../api/process.ts'
+import { until } from '../until.ts'
 import { fill, smallDisk } from './small-disk.ts'
 
 const content = 'x'.repeat(8000)
@@ -53,12 +53,12 @@ class SmallForum extends Forum {
 
   /** Publishes until it is possible: by itself, once there is room. */
   async publishAgain(): Promise<void> {
-    for (;;) {
+    await until('a reply to be published', async () => {
       const { status, body } = await this.publish()
-      if (status === 201) return
+      if (status === 201) return true
       if (!/^(storage_full|overloaded)$/.test(body.error)) throw new Error(body.error)
-      await sleep(100)
-    }
+      return false
+    })
   }
 
   async shown(): Promise<string[]> {

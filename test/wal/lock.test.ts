@@ -7,6 +7,7 @@ import path from 'node:path'
 import t from 'tap'
 import { openJournal } from '../../wal/journal/journal.ts'
 import { lockDirectory } from '../../wal/journal/lock.ts'
+import { until } from '../until.ts'
 import { dir, open } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
@@ -65,7 +66,7 @@ t.test('its owner was killed, and its parent has not heard of it yet: taken', as
   const pid = Number.parseInt(text, 10)
   process.kill(pid, 'SIGKILL')
   const state = () => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
-  while (state()[0] !== 'Z' || state()[17] !== '1') await new Promise(setImmediate)
+  await until('a zombie of init', () => state()[0] === 'Z' && state()[17] === '1')
   const journal = await openJournal({ dir: where, segmentBytes: 65536, onRecord() {} })
   await journal.close()
 })
