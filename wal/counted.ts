@@ -1,4 +1,4 @@
-// Counts in sentences.
+// Formats counts in sentences.
 
 /** `1 record`, `2 records`. */
 export function counted(count: number, noun: string): string {

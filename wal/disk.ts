@@ -1,6 +1,6 @@
-// The only way from the journal to a file system, small enough for a test to imitate in memory.
-// Calls that end in `Later` run in the background and call `done` once, never before they return;
-// all others block, and throw what the system said (`error.code`).
+// The journal's only access to a file system, small enough for a test to simulate in memory. Calls
+// that end in `Later` run in the background and call `done` once, never before they return; all
+// others block, and throw the system's error (`error.code`).
 
 import fs from 'node:fs'
 import { hasLife, showLife } from './journal/life-sign.ts'
@@ -9,7 +9,7 @@ import { hasLife, showLife } from './journal/life-sign.ts'
 export type OpenHow = 'read' | 'write' | 'create'
 
 export interface Disk {
-  /** One level, mode 0700; not an error when it is there already. */
+  /** Creates one level, mode 0700; not an error when the directory exists. */
   makeDirectory(path: string): void
   list(path: string): string[]
   open(path: string, how: OpenHow): number
@@ -17,10 +17,10 @@ export interface Disk {
   size(file: number): number
   /** Fills `into` from byte `at` of the file. Returns the bytes read: fewer at the end, or 0. */
   read(file: number, into: Uint8Array, at: number): number
-  /** Returns the bytes written, which may be fewer than given: a full disk looks like that. */
+  /** Returns the bytes written, which may be fewer than requested, as on a full disk. */
   write(file: number, bytes: Uint8Array, at: number): number
   truncate(file: number, size: number): void
-  /** Content, size and, for a directory, its names. */
+  /** Makes the content and the size durable, or the names in a directory. */
   sync(file: number): void
   rename(from: string, to: string): void
   /** A second name for a file; EEXIST when the name is taken. */
@@ -31,7 +31,7 @@ export interface Disk {
   showLife(path: string): () => void
   hasLife(path: string): Promise<boolean | null>
 
-  /** As `read`. Nobody else may look at `into` before `done`. */
+  /** As `read`. `into` must not be accessed before `done` is called. */
   readLater(
     file: number,
     into: Uint8Array,
@@ -44,10 +44,10 @@ export interface Disk {
     at: number,
     done: (error: Error | null, written: number) => void,
   ): void
-  /** As `remove`: to free a large file may take long. */
+  /** As `remove`, in the background, because freeing a large file may take long. */
   removeLater(path: string, done: (error: Error | null) => void): void
   syncLater(file: number, done: (error: Error | null) => void): void
-  /** Makes durable what was written before the call. The hot path. */
+  /** Makes everything written before the call durable. The hot path. */
   dataSyncLater(file: number, done: (error: Error | null) => void): void
 }
 
@@ -82,7 +82,7 @@ export const realDisk: Disk = {
   dataSyncLater: (file, done) => fs.fdatasync(file, done),
 }
 
-/** Writes all of `bytes`, however short the single writes come up. */
+/** Writes all of `bytes`, in several writes if some of them are short. */
 export function writeAll(disk: Disk, file: number, bytes: Uint8Array, at: number): void {
   let written = 0
   while (written < bytes.length) {
@@ -103,7 +103,7 @@ export function readFully(disk: Disk, file: number, into: Uint8Array, at: number
   return read
 }
 
-/** Makes names made, renamed and removed in `dir` durable. */
+/** Makes the creation, renaming and removal of names in `dir` durable. */
 export function syncDirectory(disk: Disk, dir: string): void {
   const file = disk.open(dir, 'read')
   try {
@@ -167,14 +167,14 @@ export async function syncDirectoryLater(disk: Disk, dir: string): Promise<void>
   }
 }
 
-/** A call that ends in `Later`, as a promise. */
+/** Turns a call that ends in `Later` into a promise. */
 export function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error) => (error ? reject(error) : resolve()))
   })
 }
 
-// A write of nothing, without an error, is how a full disk may look.
+// A full disk may show itself by a write of zero bytes without an error.
 function noSpace(): Error {
   return Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 }

@@ -1,5 +1,5 @@
-// Why a journal cannot be opened, read or written. The exit code is the process's: 74 the storage
-// failed, 75 another process has the directory, 76 a newer version wrote it, 77 damage.
+// Why a journal cannot be opened, read or written. The exit code is that of the process: 74 the
+// storage failed, 75 another process uses the directory, 76 a newer version wrote it, 77 damage.
 
 import os from 'node:os'
 
@@ -9,7 +9,7 @@ export type JournalExitCode = 74 | 75 | 76 | 77
 export class JournalError extends Error {
   override readonly name = 'JournalError'
   readonly exitCode: JournalExitCode
-  /** The sentence without the advice at its end. */
+  /** The message without the advice at its end. */
   readonly finding: string
 
   constructor(exitCode: JournalExitCode, finding: string, options: ErrorOptions & Advice = {}) {
@@ -20,12 +20,12 @@ export class JournalError extends Error {
 }
 
 interface Advice {
-  /** What to do. */
+  /** What the operator can do. */
   advice?: string
 }
 
 // libuv has no name for some errors: their code is `UNKNOWN`, or `Unknown system error -122` from a
-// call in the background. Only their number tells them apart.
+// call in the background. Only `errno` distinguishes them.
 const unnamed = new Map([
   [os.constants.errno.EDQUOT, { code: 'EDQUOT', meaning: 'disk quota exceeded' }],
   [os.constants.errno.EBADMSG, { code: 'EBADMSG', meaning: 'bad message, a checksum is wrong' }],
@@ -33,7 +33,7 @@ const unnamed = new Map([
 ])
 const systemCode = /^E[A-Z0-9]+$/
 
-/** The system's code of an error (`ENOSPC`; `E` and its number without a name), or `''`. */
+/** The system's code of an error (`ENOSPC`; `E` and the number if it has no name), or `''`. */
 export function codeOf(error: unknown): string {
   const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown }
   const text = typeof code === 'string' ? code : ''
@@ -41,7 +41,7 @@ export function codeOf(error: unknown): string {
   return unnamed.get(-errno)?.code ?? `E${-errno}`
 }
 
-/** The message of an error, with the system's name of it where Node does not know one. */
+/** The message of an error, with the system's name for it where Node has none. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code, errno, syscall } = error as NodeJS.ErrnoException
@@ -50,12 +50,12 @@ export function messageOf(error: unknown): string {
   return `${codeOf(error)}: ${meaning}, ${syscall}`
 }
 
-/** Whether the system reported the error, and not our own code. */
+/** Whether the error comes from the operating system, not from our own code. */
 export function isOfSystem(error: unknown): boolean {
   return systemCode.test(codeOf(error))
 }
 
-// Conditions that end by themselves or with an operator's help, without any loss: retried.
+// Conditions that end by themselves or with an operator's help, without any loss; retried.
 const spaceCodes = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM'])
 
 export function isLackOfSpace(error: unknown): boolean {
@@ -64,7 +64,7 @@ export function isLackOfSpace(error: unknown): boolean {
 
 const damageCodes = new Set(['EIO', 'EUCLEAN', 'EBADMSG'])
 
-/** Whether the device or the file system cannot give back what was written. */
+/** Whether the device or the file system cannot read data that was written. */
 export function isUnreadable(error: unknown): boolean {
   return damageCodes.has(codeOf(error))
 }
@@ -74,14 +74,14 @@ export function isLackOfFiles(error: unknown): boolean {
   return ['EMFILE', 'ENFILE'].includes(codeOf(error))
 }
 
-/** Turns a failure of the file system into a JournalError 74 that says what was being done. */
+/** Turns a file-system error into a JournalError 74 that says what failed, as in `read FILE`. */
 export function storageError(doing: string, error: unknown): JournalError {
   if (error instanceof JournalError) return error
   const advice = isLackOfFiles(error) ? { advice: 'raise `ulimit -n`' } : {}
   return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, { cause: error, ...advice })
 }
 
-/** JournalError 76: `file` has a version of its format that is not known yet. */
+/** JournalError 76: `file` has a newer format version than this program supports. */
 export function newerError(file: string, version: number, known: number): JournalError {
   return new JournalError(
     76,
@@ -90,7 +90,7 @@ export function newerError(file: string, version: number, known: number): Journa
   )
 }
 
-/** JournalError 77: the bytes at `at` of `file`, where `position` should be, are not as written. */
+/** JournalError 77: the bytes at offset `at` of `file`, which should hold `position`, changed. */
 export function damageError(
   dir: string,
   file: string,

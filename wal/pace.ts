@@ -1,15 +1,15 @@
-// Long work in slices: others on the event loop get their turn between them.
+// Divides long work into slices, so that the event loop can process other work between them.
 
-/** Says whether others have waited long enough: null, or a promise of the loop's next turn. */
+/** Returns null to continue at once, or a promise that resolves in the next iteration. */
 export type Pause = () => Promise<void> | null
 
-/** Slices of `sliceMs`, and whatever one piece of work takes. */
+/** Pauses when a slice has taken `sliceMs`; the last unit of work may make it longer. */
 export function inSlicesOf(sliceMs: number): Pause {
   let begun = performance.now()
-  const nextTurn = (resolve: () => void) =>
+  const nextIteration = (resolve: () => void) =>
     setImmediate(() => {
       begun = performance.now()
       resolve()
     })
-  return () => (performance.now() - begun < sliceMs ? null : new Promise(nextTurn))
+  return () => (performance.now() - begun < sliceMs ? null : new Promise(nextIteration))
 }

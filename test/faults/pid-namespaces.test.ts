@@ -90,7 +90,12 @@ t.test('the life sign is lost: refused with 75, taken when the lock is removed',
   const { code, stderr } = await startTwice(data, { under: container })
   t.equal(code, 75)
   const lock = join(data, 'lock')
-  t.match(stderr, new RegExp(`^agent-forum: [^\\n]+ it cannot be told .* then remove ${lock}\\n$`))
+  t.match(
+    stderr,
+    new RegExp(
+      `^agent-forum: [^\\n]+ whether that still runs is not visible .* then remove ${lock}\\n$`,
+    ),
+  )
   rmSync(lock)
   const second = await startIn(t, data, container)
   t.equal((await second.anonymous.get('/api/threads')).status, 200)

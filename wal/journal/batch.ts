@@ -1,12 +1,12 @@
-// The open batch: records wait here, encoded, until their frame is written. One buffer serves all
-// batches, because a frame is in the page cache when the write returns.
+// The open batch: encoded records wait here until their frame is written. All batches share one
+// buffer, because a frame is in the page cache when the write returns.
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
 import { finishFrame, frameHeaderBytes, recordHeaderBytes, wholeSectors } from './format.ts'
 
 const firstBufferBytes = 256 * 1024
-// msgpackr's REUSE_BUFFER_MODE | RESET_BUFFER_MODE: encode at the start of one buffer, always, and
+// msgpackr's REUSE_BUFFER_MODE | RESET_BUFFER_MODE: always encode at the start of one buffer, and
 // return that buffer with the range as `start` and `end`.
 const encodeInPlace = 512 | 1024
 
@@ -31,14 +31,14 @@ export class Batch {
     return this.#length
   }
 
-  /** Encodes a record behind the others. */
+  /** Encodes a record and appends it to the batch. */
   add(record: unknown): void {
     const packed = this.#packr.pack(record, encodeInPlace) as Buffer & {
       start: number
       end: number
     }
     const { start, end } = packed
-    assert(end - start <= this.#recordBytesMax, 'a record is longer than a record may be')
+    assert(end - start <= this.#recordBytesMax, 'a record is within the limit of its length')
     const length = this.#length + recordHeaderBytes + end - start
     if (wholeSectors(length) > this.#bytes.length) this.#grow(wholeSectors(length))
     this.#bytes.writeUInt32LE(end - start, this.#length)
@@ -48,8 +48,8 @@ export class Batch {
   }
 
   /**
-   * Completes the frame and begins the next batch. The bytes are whole sectors and stay as they are
-   * until the next `add`.
+   * Completes the frame and begins the next batch. The bytes are whole sectors, and valid until the
+   * next `add`.
    */
   finish(
     frame: { firstPosition: number; watermark: number; link: number },

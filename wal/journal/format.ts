@@ -28,13 +28,13 @@
 //
 // J1. Positions start at 1, have no gaps and never repeat.
 // J2. A watermark is true: what it covers had been synced before the frame was written.
-// J3. A synced sector is never written again, save a seal's. A torn write spoils nothing older.
+// J3. A synced sector is never rewritten, except a seal's. A torn write damages nothing older.
 // J4. The durable position never passes what finished syncs cover (mode `always`).
 // J5. After a failed write or sync the journal is dead: nothing becomes durable any more.
-// J6. Bytes that no watermark covers are a torn tail: put aside, and said so. Bytes that one
-//     covers and that are not as written are damage: refused, and nothing is changed.
-// J7. No length is believed before it is bounded.
-// J8. A segment's header says where the one before ends; what still follows there is not the log's.
+// J6. Bytes that no watermark covers are a torn tail: set aside and reported. Bytes that a
+//     watermark covers and that have changed are damage: the start is refused, nothing is changed.
+// J7. No length is trusted before it is bounded.
+// J8. A segment's header fixes where the previous one ends; bytes after that are not in the log.
 
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
@@ -90,7 +90,7 @@ export function wholeSectors(bytes: number): number {
   return Math.ceil(bytes / sectorBytes) * sectorBytes
 }
 
-/** What the frames of a store start their crc with, so that no other store's frame is taken. */
+/** The initial value of the frames' crc, so that a frame of another store is never accepted. */
 export function crcSeed(storeId: string): number {
   return crc32(Buffer.from(storeId, 'hex'))
 }
@@ -130,8 +130,8 @@ export function decodeSegmentHeader(bytes: Buffer): ReadHeader {
 }
 
 /**
- * Completes a frame in place: its payload stands from byte 36 to `length`, and `bytes` has room for
- * the padding. Returns the frame's crc, which is the next frame's link.
+ * Completes a frame in place: its payload is in bytes 36 to `length`, and `bytes` has room for the
+ * padding. Returns the frame's crc, which is the next frame's link.
  */
 export function finishFrame(
   bytes: Buffer,
@@ -151,7 +151,7 @@ export function finishFrame(
   return crc
 }
 
-/** The frame that starts at `at`, or null when no whole and unspoilt one does. */
+/** The frame that starts at `at`, or null when no whole and undamaged frame does. */
 export function readFrame(bytes: Buffer, at: number, seed: number): Frame | null {
   if (at + frameHeaderBytes > bytes.length || bytes.readUInt32LE(at) !== frameMagic) return null
   const length = bytes.readUInt32LE(at + 8)
@@ -174,7 +174,7 @@ export function readFrame(bytes: Buffer, at: number, seed: number): Frame | null
   }
 }
 
-/** What is wrong with the bytes at `at`, for a message: two crcs where there are two. */
+/** What is wrong with the bytes at `at`, for a message: with both crcs where they differ. */
 export function describeBadFrame(bytes: Buffer, at: number, seed: number): string {
   if (at + frameHeaderBytes > bytes.length) return 'the file ends here'
   if (bytes.readUInt32LE(at) !== frameMagic) return 'no frame starts here'

@@ -20,30 +20,30 @@ import { Writer } from './writer.ts'
 export type { Durability, Health, Journal, JournalStats, Notice } from './types.ts'
 
 export interface JournalOptions {
-  /** Made when it is missing, one level. */
+  /** The data directory; its last level is created when it is missing. */
   dir: string
   disk?: Disk | undefined
   /** A whole number of sectors, from 16 KiB to 1 GiB; default 64 MiB. */
   segmentBytes?: number | undefined
   durability?: Durability
   /**
-   * Records after this position are replayed; default 0, all. A function is asked when the
-   * directory is locked; it is told the id of the store, or null when there is no log yet.
+   * Records after this position are replayed; default 0: all. A function is called when the
+   * directory is locked, with the id of the store, or null when there is no log yet.
    */
   from?: number | ((storeId: string | null) => Promise<number>)
   onRecord: (position: number, record: unknown) => void
-  /** Bytes of the log that have been read, and all there are. */
+  /** Receives the bytes of the log that have been read, and their total. */
   onProgress?: (done: number, total: number) => void
-  /** What an operator may want to find in a log, by `event`. */
+  /** Receives events for the operator's log, named by `event`. */
   onNotice?: (notice: Notice) => void
 }
 
 const segmentBytesDefault = 64 * 1024 * 1024
 
 /**
- * Locks the directory, replays its records in order, and returns the journal that goes on from
- * there. The event loop keeps running meanwhile. Rejects with a JournalError: 74 storage, 75 in
- * use, 76 written by a newer version, 77 damage; and with what `onRecord` throws.
+ * Locks the directory, replays its records in order, and returns the journal, which appends after
+ * them. The event loop keeps running meanwhile. Rejects with a JournalError (74 storage, 75 in use,
+ * 76 written by a newer version, 77 damage), and with any error that `onRecord` throws.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { dir, disk = realDisk, durability = { mode: 'always' } } = options
@@ -93,14 +93,14 @@ function noLog(dir: string, from: number): JournalError {
   )
 }
 
-// Its name must survive as well as what it holds.
+// The directory's own name must be durable, too.
 function makeDirectory(disk: Disk, dir: string): void {
   guarded(`make ${dir}`, () => {
     disk.makeDirectory(dir)
     try {
       syncDirectory(disk, path.dirname(path.resolve(dir)))
     } catch (error) {
-      // A parent that may be entered but not read is somebody else's, and older than this.
+      // A parent that can be entered but not read belongs to another user, and existed before.
       if (codeOf(error) !== 'EACCES') throw error
     }
   })

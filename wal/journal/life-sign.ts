@@ -1,16 +1,16 @@
-// A life sign: a socket in the file system that a process listens on while it lives. The kernel
-// ends it with the process, and any process of the same machine can connect to it, whatever its PID
-// or network namespace. It is how two containers on one volume find out about each other.
+// A life sign: a socket in the file system on which a process listens while it lives. The kernel
+// closes it with the process, and any process of the same machine can connect to it, whatever its
+// PID or network namespace. By it two containers that share a volume detect each other.
 
 import net from 'node:net'
 import { codeOf } from '../errors.ts'
 
-/** What an address of a socket may hold, less the zero at its end. */
+/** The longest path of a socket's address, without the terminating zero. */
 const pathBytesMax = 107
 
 /**
- * Listens on `path` until the process ends or calls what is returned. Where that cannot be, because
- * the path is too long or the file system has no sockets, there is no life sign.
+ * Listens on `path` until the process ends or calls the returned function. There is no life sign if
+ * the path is too long or the file system does not support sockets.
  */
 export function showLife(path: string): () => void {
   if (Buffer.byteLength(path) > pathBytesMax) return () => {}
@@ -21,8 +21,8 @@ export function showLife(path: string): () => void {
 }
 
 /**
- * Whether a process that called `showLife(path)` on this machine lives; null when that cannot be
- * told, because there is no socket or it may not be asked.
+ * Whether a process that called `showLife(path)` on this machine lives; null when that is unknown,
+ * because there is no socket or connecting to it is not permitted.
  */
 export function hasLife(path: string): Promise<boolean | null> {
   if (Buffer.byteLength(path) > pathBytesMax) return Promise.resolve(null)
@@ -34,7 +34,7 @@ export function hasLife(path: string): Promise<boolean | null> {
     })
     socket.once('error', (error) => {
       const code = codeOf(error)
-      // A listener that is stopped has a full queue some time: EAGAIN.
+      // EAGAIN: the listener's queue is full, as that of a stopped process may be.
       resolve(code === 'ECONNREFUSED' ? false : code === 'EAGAIN' ? true : null)
     })
   })

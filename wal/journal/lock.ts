@@ -1,18 +1,17 @@
-// One process per data directory. The file `lock` names its owner; a dead owner's is taken over.
-//
-// A taker writes its own file, then links it to a name that only one of several can make:
+// One process per data directory. The file `lock` names its owner; the lock of a dead owner is
+// taken over. A process writes its own file, then links it to a name that only one can create:
 //
 //   lock (owner A, dead) ──▶ lock.after-A (B, dead too) ──▶ lock.after-B: made by link(), by one
 //
 // The last one in the chain that starts at `lock` is the owner. A new owner moves its file to
-// `lock` before it removes the rest, so who comes late with an old view makes a name that is not
-// in the chain, sees that, and looks again.
+// `lock` before it removes the rest. So a process with an outdated view creates a name that is not
+// in the chain, detects that, and tries again.
 //
-// An owner in another PID namespace, such as another container on the same volume, is not in this
-// one's /proc. A life sign, the socket `lock.TOKEN.socket`, shows whether it lives (life-sign.ts).
+// An owner in another PID namespace, such as another container on the same volume, is not visible
+// in /proc. A life sign, the socket `lock.TOKEN.socket`, shows whether it lives (life-sign.ts).
 //
-// Refused when it cannot be told: an owner in another namespace without a life sign, and one on
-// another machine. Not covered: a machine that has the name of the owner's.
+// An owner whose life is unknown keeps the lock: one in another namespace without a life sign, and
+// one on another machine. Not covered: another machine with the same host name as the owner's.
 
 import { randomBytes } from 'node:crypto'
 import os from 'node:os'
@@ -24,10 +23,10 @@ import { giveReserve } from './reserve.ts'
 interface Owner {
   token: string
   pid: number
-  /** Clock ticks from boot to the start of the process; null where the system does not tell. */
+  /** Clock ticks from boot to the start of the process; null where the system has no such value. */
   startTicks: string | null
   bootId: string | null
-  /** Null: it cannot see itself in /proc. Absent in locks of older versions. */
+  /** Null: the process is not visible to itself in /proc. Absent in locks of older versions. */
   pidNamespace?: string | null
   host: string
 }
@@ -35,8 +34,8 @@ interface Owner {
 const attemptsMax = 100
 
 /**
- * Takes the lock of `dir` and resolves to what gives it back. Rejects with JournalError 75 when a
- * living process has it, 74 when the directory cannot be written.
+ * Takes the lock of `dir` and resolves to a function that releases it. Rejects with JournalError 75
+ * when a living process holds it, 74 when the directory cannot be written.
  */
 export async function lockDirectory(disk: Disk, dir: string): Promise<() => void> {
   const own = thisProcess(disk)
@@ -56,13 +55,13 @@ export async function lockDirectory(disk: Disk, dir: string): Promise<() => void
     try {
       disk.remove(path.join(dir, 'lock'))
     } catch {
-      // It stays as a dead owner's.
+      // The file stays; the next process takes it over from a dead owner.
     }
     endLife()
   }
 }
 
-/** Rejects with JournalError 75 when a living process has the directory. Changes nothing. */
+/** Rejects with JournalError 75 when a living process uses the directory. Changes nothing. */
 export async function refuseIfInUse(disk: Disk, dir: string): Promise<void> {
   await refuseUnlessDead(disk, dir, readChain(disk, dir).at(-1))
 }
@@ -106,9 +105,9 @@ function lifePath(dir: string, { token }: Owner): string {
   return path.join(dir, `lock.${token}.socket`)
 }
 
-// A lock is linked when it is written, so one that is no JSON is what a power loss left of it. Two
-// in a chain need tokens that differ, or the chain would have no end. What is JSON and no owner was
-// written by something else, of which nothing is known.
+// A lock is linked after it is written, so one that is not JSON was damaged by a power loss. Tokens
+// of such locks must differ, or the chain would have no end. JSON that describes no owner was
+// written by an unknown program.
 function parseOwner(file: string, text: string, token: string): Owner {
   let owner: unknown
   try {
@@ -144,7 +143,7 @@ async function refuseUnlessDead(disk: Disk, dir: string, owner: Owner | undefine
   const user = `process ${owner.pid}`
   const bootId = readBootId(disk)
   if (bootId !== owner.bootId) {
-    if (owner.host === os.hostname()) return // this machine was started again since
+    if (owner.host === os.hostname()) return // this machine has been rebooted since
     const where = `${user} on ${owner.host}`
     throw inUse(`${dir} is in use by ${where}; if that machine is gone, remove ${lock}`)
   }
@@ -154,8 +153,8 @@ async function refuseUnlessDead(disk: Disk, dir: string, owner: Owner | undefine
     const where = `${user} of another PID namespace, as of another container`
     if (isAlive) throw inUse(`${dir} is in use by ${where} (host name ${owner.host})`)
     throw inUse(
-      `${dir} may be in use by ${where} (host name ${owner.host}), and it cannot be told from ` +
-        `here whether that still runs; make sure that it does not, then remove ${lock}`,
+      `${dir} may be in use by ${where} (host name ${owner.host}), and whether that still runs ` +
+        `is not visible from here; make sure that it does not, then remove ${lock}`,
     )
   }
   if (isRunning(disk, owner)) throw inUse(`${dir} is in use by ${user}`)
@@ -165,7 +164,7 @@ function inUse(sentence: string): JournalError {
   return new JournalError(75, sentence)
 }
 
-/** Whether a process of this boot would be found in this process's /proc. */
+/** Whether a process of this boot is visible in this process's /proc. */
 function isVisible(disk: Disk, { pidNamespace }: Owner): boolean {
   if (pidNamespace === undefined) return true // written by an older version
   return pidNamespace !== null && pidNamespace === readPidNamespace(disk)
@@ -193,7 +192,7 @@ function thisProcess(disk: Disk): Owner {
   }
 }
 
-/** Null where /proc is missing, or is that of another namespace, in which pids differ. */
+/** Null when /proc is missing, or belongs to another namespace, in which pids differ. */
 function readPidNamespace(disk: Disk): string | null {
   try {
     const isOwnProc = disk.readLink('/proc/self') === `${process.pid}`
@@ -207,9 +206,9 @@ function readBootId(disk: Disk): string | null {
   return readText(disk, '/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
 
-// The third field is the state, the 20th the number of threads, the 22nd the start; the second, the
-// program's name, may hold anything but ends in the last ')'. A zombie has ended and only waits for
-// its parent to hear of it, unless a thread of it is still writing.
+// The third field is the state, the 20th the number of threads, the 22nd the start time; the
+// second, the program's name, can contain anything but ends at the last ')'. A zombie has ended and
+// waits only to be reaped by its parent, unless one of its threads is still writing.
 function readStartTicks(disk: Disk, pid: number): string | null {
   const stat = readText(disk, `/proc/${pid}/stat`)
   if (stat === null) return null

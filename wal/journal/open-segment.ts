@@ -31,7 +31,7 @@ export class OpenSegment {
     return this.#number
   }
 
-  /** Whether a frame of so many bytes has room here, and a seal after it. */
+  /** Whether there is room for a frame of so many bytes, and a seal after it. */
   fits(bytes: number): boolean {
     return this.#at + bytes + sectorBytes <= this.#size
   }

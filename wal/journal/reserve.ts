@@ -1,5 +1,5 @@
-// A block of disk that is kept, so that a node which is killed on a full disk can be started: the
-// lock of the next start needs one. All else a start needs it finds in the log (settle.ts).
+// A reserved block of disk space, so that a node which was killed on a full disk can be started:
+// the lock of the next start needs it. The log has the space for everything else (settle.ts).
 
 import path from 'node:path'
 import { type Disk, writeAll } from '../disk.ts'
@@ -8,7 +8,7 @@ import { codeOf, isLackOfSpace } from '../errors.ts'
 const name = 'reserve'
 const reserveBytes = 4096
 
-/** Makes the reserve where it is missing and there is space for it. */
+/** Creates the reserve if it is missing and there is space for it. */
 export function keepReserve(disk: Disk, dir: string): void {
   const file = path.join(dir, name)
   if (disk.list(dir).includes(name)) return
@@ -25,7 +25,7 @@ export function keepReserve(disk: Disk, dir: string): void {
   }
 }
 
-/** Gives the reserve back to the disk. Returns whether there was one. */
+/** Releases the reserve's disk space. Returns whether there was a reserve. */
 export function giveReserve(disk: Disk, dir: string): boolean {
   try {
     disk.remove(path.join(dir, name))

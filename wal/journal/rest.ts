@@ -1,15 +1,15 @@
-// What stands behind the last good frame: nothing but zeros, or bytes to be judged.
+// Examines what follows the last good frame: only zeros, or bytes that tail-rule.ts must judge.
 
 import { lastNonZero, readFrame, sectorBytes } from './format.ts'
 import type { SegmentFile } from './segments.ts'
 import type { LogPlace } from './types.ts'
 
 export interface Rest {
-  /** Other bytes than zeros, a range in each segment that has some. */
+  /** The range of bytes other than zeros, in each segment that has any. */
   torn: { number: number; from: number; to: number }[]
-  /** Segments of zeros, ready for use. */
+  /** Segments that contain only zeros, ready for use. */
   spares: { number: number; size: number }[]
-  /** Who says that what should follow the last good frame had been synced. */
+  /** Which header or frame says that more than the last good frame had been synced; null: none. */
   promise: string | null
 }
 
@@ -43,7 +43,7 @@ export async function lookBehind(
   return rest
 }
 
-// A frame in the middle of the rest may be good: all that counts is what it says of others (J2).
+// A frame within the rest may be good, but only its watermark matters (J2).
 export function findPromise(
   { end, seed }: Pick<ReadLog, 'end' | 'seed'>,
   { name, head }: Pick<SegmentFile, 'name' | 'head'>,

@@ -1,5 +1,5 @@
-// Reads a log from its first segment to its end and says how it ends. Writes nothing, so that it
-// serves recovery, `wal verify` and `wal inspect` alike.
+// Reads a log from its first segment to its end and determines how it ends. It writes nothing, so
+// recovery, `wal verify` and `wal inspect` all use it.
 
 import { Unpackr } from 'msgpackr'
 import type { Disk } from '../disk.ts'
@@ -41,7 +41,7 @@ export interface LogEnd {
   /** Where the good frames of each segment end. */
   ends: Map<number, number>
   segments: SegmentSummary[]
-  /** Of the frames that were given to `onRecord`. */
+  /** Bytes of the frames whose records were passed to `onRecord`. */
   replayedBytes: number
   verdict: Exclude<TailVerdict, 'damage'>
 }
@@ -49,7 +49,7 @@ export interface LogEnd {
 export interface ScanOptions {
   disk: Disk
   dir: string
-  /** Records after this position are given to `onRecord`; segments before it are not read. */
+  /** Records after this position are passed to `onRecord`; segments before it are not read. */
   from: number
   onRecord: (position: number, record: unknown) => void
   onProgress?: ((done: number, total: number) => void) | undefined
@@ -76,7 +76,7 @@ class LogScan {
   readonly #unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType: 'number' })
   readonly #ends = new Map<number, number>()
   readonly #segments: SegmentSummary[] = []
-  // Frames with records above the watermark, oldest first: the next bases.
+  // Frames with records above the watermark, oldest first: candidates for the next base.
   #unsynced: LogPlace[] = []
   #base: LogPlace
   #end: LogPlace
@@ -91,7 +91,7 @@ class LogScan {
     this.#reader = new SegmentReader(options.disk, files, options.onProgress)
     this.#storeId = first.storeId
     this.#seed = crcSeed(first.storeId)
-    // What older segments held was synced before they were removed.
+    // The records of older segments were synced before the segments were removed.
     const position = first.firstPosition - 1
     this.#base = { number: first.number, at: segmentHeaderBytes, position, link: first.link }
     this.#end = this.#base
@@ -132,15 +132,15 @@ class LogScan {
     this.#ends.set(header.number, segmentHeaderBytes)
     this.#sealed = false
     this.#raise(header.watermark)
-    // The segment got its name when all this was synced, so it is not above any watermark.
+    // The segment got its name after all of it was synced, so no watermark has to cover it.
     if (header.settled) this.#base = this.#end
     const { firstPosition, number } = header
     const counts = { lastPosition: firstPosition - 1, frames: 0, records: 0 }
     this.#segments.push({ number, firstPosition, ...counts })
   }
 
-  // A segment that ends below `from` need not be read. The one before last may hold frames above
-  // the watermark still, so it takes two later ones.
+  // A segment that ends below `from` need not be read. The last segment but one may still contain
+  // frames above the watermark, so two later segments are required.
   #skippable(index: number): boolean {
     const later = this.#headerOf(index + 2)
     return later !== null && later.firstPosition <= this.#options.from + 1

@@ -1,4 +1,4 @@
-// Reads whole segments into one buffer, and lets the event loop run now and then, so that a server
+// Reads whole segments into one buffer, and yields to the event loop regularly, so that a server
 // can answer "starting" meanwhile.
 
 import { type Disk, readFully } from '../disk.ts'
@@ -28,7 +28,7 @@ export class SegmentReader {
     this.#total = files.reduce((sum, file) => sum + file.size, 0)
   }
 
-  /** All bytes of a segment; they stay until the next call. */
+  /** All bytes of a segment, valid until the next call. */
   async load(index: number): Promise<Buffer> {
     const { path, size } = this.#files[index]!
     if (this.#buffer.length < size) this.#buffer = Buffer.allocUnsafeSlow(size)

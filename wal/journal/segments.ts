@@ -44,7 +44,7 @@ export function listSegments(disk: Disk, dir: string): SegmentFile[] {
   })
 }
 
-/** The position before the first record. Checkpoints let older segments go. */
+/** The position before the first record; not 0 after a checkpoint had older segments removed. */
 export function positionBefore([first]: SegmentFile[]): number {
   return first?.head.kind === 'good' ? first.head.header.firstPosition - 1 : 0
 }
@@ -64,7 +64,7 @@ export function readHead(disk: Disk, path: string): Pick<SegmentFile, 'size' | '
   }
 }
 
-/** Removes what a crash left half made. */
+/** Removes files that a crash left unfinished. */
 export function removeLeftovers(disk: Disk, dir: string): void {
   for (const name of disk.list(dir)) {
     if (/^\d{10}\.wal\.tmp$/.test(name)) disk.remove(path.join(dir, name))
@@ -75,7 +75,7 @@ function giveSpaceBack(disk: Disk, dir: string): void {
   try {
     removeLeftovers(disk, dir)
   } catch {
-    // The next try, or the next start, removes them.
+    // The next attempt, or the next start, removes them.
   }
 }
 
@@ -87,8 +87,8 @@ export function fillWithZeros(disk: Disk, file: number, from: number, size: numb
 }
 
 /**
- * Opens a segment as many times as syncs of it may be in flight, less the descriptors there are;
- * returns all. Throws what the disk throws, and has closed then what it opened.
+ * Opens a segment until it has a descriptor for each sync that may be in flight; returns all, with
+ * those in `open`. Throws what the disk throws, after closing the descriptors that it opened.
  */
 export function openForSyncs(disk: Disk, path: string, open: readonly number[] = []): number[] {
   const files = [...open]
@@ -149,7 +149,7 @@ export async function dropSegments(
   position: number,
 ): Promise<void> {
   const files = listSegments(disk, dir)
-  // The first segment's header must be known to be durable: a record behind it vouches for it.
+  // The first segment's header must be known to be durable: a synced record after it proves that.
   const first = files.findLastIndex(
     ({ head }) => head.kind === 'good' && head.header.firstPosition <= position,
   )
@@ -161,7 +161,7 @@ export async function dropSegments(
   if (dropped.length > 0) onNotice({ event: 'segments_dropped', segments: dropped, position })
 }
 
-/** Copies `from..to` of one segment to a file of its own that survives; returns its name. */
+/** Copies `from..to` of a segment to a separate, durable file; returns its name. */
 export function keepAside(
   disk: Disk,
   dir: string,
@@ -186,10 +186,10 @@ export function keepAside(
   return name
 }
 
-function freeName(disk: Disk, dir: string, wanted: string): string {
+function freeName(disk: Disk, dir: string, preferred: string): string {
   const taken = new Set(disk.list(dir))
-  let name = wanted
-  for (let suffix = 1; taken.has(name); suffix++) name = `${wanted}-${suffix}`
+  let name = preferred
+  for (let suffix = 1; taken.has(name); suffix++) name = `${preferred}-${suffix}`
   return name
 }
 

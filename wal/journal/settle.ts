@@ -1,10 +1,9 @@
-// Gives the journal a segment to go on in, and makes what the scan accepted truly durable.
-//
-// A log that ends in a seal goes on where it is. In every other case - killed, torn, new - the
-// frames above the base go into a segment of their own that gets its name when it is synced:
+// Prepares the segment that the journal continues in, and makes the frames that the scan accepted
+// durable. A log that ends in a seal continues in its last segment. In every other case (killed,
+// torn, new) the frames above the base go into a new segment, which gets its name once synced:
 //
 //   segment n        │ header │ synced … │ frames above the base │ torn bytes │
-//                                        ▲ base                       └─▶ kept in n.wal.torn
+//                                        ▲ base                       └─▶ copied to n.wal.torn
 //                                        └──────────┬───────────┘
 //   segment n + 1    │ header, settled   │ the same frames │ seal │ 0…
 //
@@ -37,7 +36,7 @@ import {
 } from './segments.ts'
 import type { LogPlace, Notice } from './types.ts'
 
-/** Where the writer goes on: an open segment that ends in a seal, and what comes after it. */
+/** Where the writer continues: an open segment that ends in a seal, and the spare after it. */
 export interface Settled {
   storeId: string
   seed: number
@@ -45,7 +44,7 @@ export interface Settled {
   /** Its descriptors, one for each sync that may be in flight. */
   files: readonly number[]
   size: number
-  /** The next segment is there and filled with zeros. */
+  /** Whether the next segment exists, filled with zeros. */
   spare: boolean
 }
 
@@ -56,7 +55,7 @@ export interface SettleOptions {
   onNotice: (notice: Notice) => void
 }
 
-/** Every step may be the last one before a crash. Throws what the disk throws. */
+/** Safe against a crash after any step. Throws what the disk throws. */
 export function settle(end: LogEnd | null, options: SettleOptions): Settled {
   const { disk, dir } = options
   removeLeftovers(disk, dir)
@@ -70,14 +69,14 @@ export function settle(end: LogEnd | null, options: SettleOptions): Settled {
 
 type WithoutSpare = Omit<Settled, 'spare' | 'files'> & { file: number }
 
-// The seal is written again: its own sync may have failed, and a hole must not stay below J2.
+// The seal is written again: its own sync may have failed, and J2 must hold for later watermarks.
 function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {
   const { disk, dir } = options
   const { storeId, seed, end: place } = end
   const file = disk.open(segmentPath(dir, place.number), 'write')
   const seal = encodeSeal(place.position, place.link, seed)
   writeAll(disk, file, seal, wholeSectors(place.at) - sectorBytes)
-  // A backup, and a segment made on a full disk, is no longer than what it holds.
+  // A backup, or a segment made on a full disk, has no space after its content.
   growIfThereIsSpace(file, place.at, options)
   disk.sync(file)
   return { storeId, seed, place, file, size: disk.size(file) }
@@ -113,7 +112,7 @@ function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
   return { storeId, seed, place: { ...last, number, at }, file, size: disk.size(file) }
 }
 
-// The zeros at the end of the log are the space for what comes, also when the disk is full.
+// The zeros at the end of the log are space for the new segment, even if the disk is full.
 function giveZerosBack({ end, torn }: LogEnd, { disk, dir }: SettleOptions): void {
   const tornTo = torn.find(({ number }) => number === end.number)?.to ?? 0
   const file = disk.open(segmentPath(dir, end.number), 'write')
@@ -131,7 +130,7 @@ function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOpti
   }
 }
 
-// A spare is taken only when it is the only one: taking it must not leave a gap.
+// A spare is used only when it is the only one, because using it must not leave a gap.
 function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOptions): number {
   const { disk, dir, segmentBytes } = options
   const target = segmentPath(dir, number)
@@ -139,7 +138,7 @@ function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOp
   const fits = spare?.number === number && spare.size === segmentBytes
   if (!fits) return disk.open(`${target}.tmp`, 'create')
   disk.rename(target, `${target}.tmp`)
-  // Not before the old name is gone for good: a power loss must not show half of it under that.
+  // Written only after the old name is durably gone: a power loss must not leave half of it there.
   syncDirectory(disk, dir)
   return disk.open(`${target}.tmp`, 'write')
 }
@@ -156,8 +155,8 @@ function copyTail({ base, ends }: LogEnd, target: number, { disk, dir }: SettleO
   return at
 }
 
-// Without space the segment is as long as what it holds: reads go on, and so do writes when the
-// next one can be made.
+// Without space the segment is only as long as its content: reads continue, and writes resume when
+// the next segment can be made.
 function growIfThereIsSpace(file: number, from: number, options: SettleOptions): void {
   const { disk, segmentBytes } = options
   const size = disk.size(file)
@@ -170,7 +169,7 @@ function growIfThereIsSpace(file: number, from: number, options: SettleOptions):
   }
 }
 
-// Gives back the space of what is now in the next segment. Not needed for correctness (J8).
+// Frees the space of the frames that are now in the next segment. Not needed for correctness (J8).
 function cutBehindBase({ base }: LogEnd, { disk, dir }: SettleOptions): void {
   const file = disk.open(segmentPath(dir, base.number), 'write')
   disk.truncate(file, base.at)

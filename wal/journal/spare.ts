@@ -5,8 +5,8 @@
 //     │ └─ a second later ─┐
 //     └──── no space ──▶ no_space
 //
-// P1. A segment is there only when the header of the one before it is synced. So whatever a crash
-//     leaves, at most one segment follows the last one that has a good header.
+// P1. A segment exists only when the header of the previous one is synced. So after any crash, at
+//     most one segment follows the last one that has a good header.
 
 import assert from 'node:assert/strict'
 import type { Disk } from '../disk.ts'
@@ -21,7 +21,7 @@ export interface SpareOptions {
   dir: string
   segmentBytes: number
   onNotice: (notice: Notice) => void
-  /** The disk failed in a way that does not go away. */
+  /** Called when the disk failed for a reason other than a lack of space. */
   onFailed: (error: unknown) => void
 }
 
@@ -38,7 +38,7 @@ export class Spare {
   #making: Promise<void> = Promise.resolve()
   #retry: NodeJS.Timeout | null = null
 
-  /** `found`: the segment is there already, filled with zeros. */
+  /** `found`: the segment exists already, filled with zeros. */
   constructor(number: number, found: boolean, options: SpareOptions) {
     this.#options = options
     if (found) {
@@ -53,14 +53,14 @@ export class Spare {
     return this.#state
   }
 
-  /** What an operator should know, a sentence each. */
+  /** Warnings for operators, one sentence each. */
   get warnings(): string[] {
     return this.#state === 'no_space' ? [`storage: the next segment: ${this.#whyNot}`] : []
   }
 
   /**
-   * Hands over the open files of a segment that goes on behind `position`. Segment `next` is made
-   * when more than that is synced.
+   * Hands over the open files of a segment that continues after `position`. Segment `next` is made
+   * when a later position is synced.
    */
   take(next: number, position: number): readonly number[] {
     assert(this.#state === 'ready')
@@ -72,14 +72,14 @@ export class Spare {
     return files
   }
 
-  /** The log is synced up to `position`, and the header of the segment taken last with it (P1). */
+  /** Called when the log is synced up to `position`: makes the next segment when P1 allows it. */
   onSynced(position: number): void {
     if (this.#state !== 'taken' || position <= this.#takenAt) return
     this.#state = 'making'
     this.#make(this.#next)
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when no write is in progress any more. */
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#retry !== null) clearTimeout(this.#retry)

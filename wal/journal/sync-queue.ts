@@ -3,11 +3,11 @@
 //
 // Q1. Each sync in flight has a descriptor of its own, opened for it alone.
 //
-// Linux reports a failed write once to each open file description (errseq_t: each has a mark of its
-// own, set when it is opened). Of two syncs on one descriptor the first to look takes the error,
-// and the other succeeds for bytes that are lost; if that is the older one and its success arrives
-// here first, records would be called durable that are not. By Q1 each sync sees every error since
-// its descriptor was opened, which is before the first record of the segment was written.
+// Linux reports a failed write once per open file description (errseq_t: each has its own mark, set
+// when it is opened). Of two syncs on one descriptor, the first to check consumes the error, and
+// the other succeeds although bytes are lost; if that is the older one and completes first, records
+// would be reported as durable that are not. By Q1 each sync sees every error since its descriptor
+// was opened, which is before the first record of the segment was written.
 
 import type { Disk } from '../disk.ts'
 
@@ -19,14 +19,14 @@ export const syncsInFlightMax = 3
 
 interface Sync {
   files: readonly number[]
-  /** The descriptor that it uses; -1: all are in use, and it waits for one. */
+  /** The descriptor that it uses; -1 while it waits for one. */
   file: number
   position: number
   bytes: number
   done: boolean
 }
 
-// Upper bounds of the histogram's buckets, milliseconds; one more bucket holds what is slower.
+// Upper bounds of the histogram's buckets in milliseconds; one more bucket counts slower syncs.
 const bucketBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
 
 export interface SyncStats {
@@ -47,7 +47,7 @@ export class SyncQueue {
   #totalMs = 0
   #failed = false
 
-  /** `onSynced` hears of positions in order; after `onFailed`, which comes once, of none. */
+  /** `onSynced` receives ascending positions; after `onFailed`, called at most once, none. */
   constructor(
     disk: Disk,
     onSynced: (position: number, bytes: number) => void,
@@ -63,15 +63,15 @@ export class SyncQueue {
   }
 
   /**
-   * Starts a sync of the file that is open as `files`, as soon as one of them is free. `bytes` are
-   * those written to it since the last start.
+   * Starts a sync of the file with the descriptors `files` as soon as one of them is free. `bytes`
+   * is the number of bytes written since the last start.
    */
   start(files: readonly number[], position: number, bytes: number): void {
     this.#queue.push({ files, file: -1, position, bytes, done: false })
     this.#startWaiting()
   }
 
-  /** Closes a file that gets no more syncs when those in flight are back. */
+  /** Closes the descriptors of a file when its last syncs have completed. */
   retire(files: readonly number[]): void {
     this.#retired.push(files)
     this.#closeRetired()

@@ -1,12 +1,11 @@
-// The types that the parts of the journal share, and its interface. It imports no part that
-// imports it.
+// The journal's interface, and the types that its parts share.
 
 import type { JournalError } from '../errors.ts'
 import type { SyncStats } from './sync-queue.ts'
 
 /**
- * `always`: durable means synced. `interval`: durable means written, and synced within `ms`; a loss
- * of power takes no more than that. `none`: written, and synced when the system likes.
+ * `always`: durable means synced. `interval`: durable means written, and synced within `ms`, which
+ * bounds what a power loss can lose. `none`: written, and synced when the system decides.
  */
 export type Durability = { mode: 'always' } | { mode: 'interval'; ms: number } | { mode: 'none' }
 export type Health = 'ok' | 'storage_full' | 'overloaded' | 'storage_failed'
@@ -25,32 +24,32 @@ export interface JournalStats {
 }
 
 export interface Journal {
-  /** 32 hex digits, the same as long as the directory lives. */
+  /** 32 hex digits that identify the store; they never change. */
   readonly storeId: string
-  /** Of the record appended last; 0 in an empty journal. */
+  /** Position of the last appended record; 0 in an empty journal. */
   readonly position: number
-  /** Up to here records are as durable as the mode promises. */
+  /** Position up to which records are as durable as the mode promises. */
   readonly durable: number
-  /** Ask before every record: anything but `ok` means that it must not be appended. */
+  /** Must be checked before every record: unless it is `ok`, none may be appended. */
   readonly health: Health
-  /** What an operator should act on before `health` changes, a sentence each. */
+  /** Warnings to act on before `health` changes, one sentence each. */
   readonly warnings: string[]
-  /** Returns the record's position. Never waits. Throws on our own bugs only. */
+  /** Returns the record's position. Never waits. Throws only for a bug of ours. */
   append(record: unknown): number
-  /** Writes what was appended now instead of at the turn's end, if a sync may begin. */
+  /** Writes the open batch now instead of in the next event-loop iteration, if a sync may begin. */
   flush(): void
-  /** Called whenever `durable` has moved. One listener. */
+  /** Called whenever `durable` has advanced. There is one listener. */
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */
   onFailed: (error: JournalError) => void
-  /** What `onFailed` was called with, for who listens later: it also fails by itself. */
+  /** The error that `onFailed` was called with, for listeners that are added later. */
   readonly failure: JournalError | null
   stats(): JournalStats
-  /** Resolves when all that was appended is synced, whatever the mode. Rejects when that fails. */
+  /** Resolves when all appended records are synced, whatever the mode. Rejects if that fails. */
   sync(): Promise<void>
-  /** Removes segments whose records are all before this one's position, which is synced. */
+  /** Removes segments that contain only records before `position`, which must be synced. */
   dropBefore(position: number): Promise<void>
-  /** Makes durable what was appended, seals, and gives the directory back. Never rejects. */
+  /** Syncs all records, seals the log and releases the directory's lock. Never rejects. */
   close(): Promise<void>
 }
 

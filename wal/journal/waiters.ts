@@ -1,5 +1,5 @@
-// Who waits until the log is synced up to a position. Positions only grow, so the first who came is
-// the first to be told.
+// Promises that resolve when the log is synced up to a position. Positions only grow, so they are
+// resolved in the order in which they were added.
 
 import { Queue } from '../queue.ts'
 
@@ -20,13 +20,13 @@ export class Waiters {
     return new Promise((resolve, reject) => this.#waiters.push({ position, resolve, reject }))
   }
 
-  /** The log is synced up to here. */
+  /** Resolves the promises for positions up to `synced`. */
   advance(synced: number): void {
     const waiters = this.#waiters
     while (waiters.length > 0 && waiters.first.position <= synced) waiters.shift().resolve()
   }
 
-  /** It never will be. */
+  /** Rejects all promises. */
   fail(error: Error): void {
     while (this.#waiters.length > 0) this.#waiters.shift().reject(error)
   }

@@ -1,9 +1,9 @@
-// The living journal: takes records, writes frames, keeps count of what is durable.
+// The open journal: accepts records, writes frames, and tracks which positions are durable.
 //
 //   positions: appended >= written >= synced; with no batch open, appended = written
 //
-// Nothing here waits: a batch goes out on `flush`, or at the end of the turn, when no sync is in
-// flight, or few are and it is long enough; else when one of them comes back.
+// Nothing here blocks: a batch is written on `flush`, or in the next event-loop iteration, when no
+// sync is in flight, or few are and it is long enough; otherwise when one of them completes.
 
 import assert from 'node:assert/strict'
 import type { Disk } from '../disk.ts'
@@ -48,7 +48,7 @@ export class Writer implements Journal {
   #synced: number
   #link: number
   #sealed = true
-  // Bytes that are written and not synced; those of them that no sync in flight covers.
+  // Bytes that are written but not synced, and those of them that no sync in flight covers.
   #unsyncedBytes = 0
   #uncoveredBytes = 0
   #frames = 0
@@ -107,7 +107,7 @@ export class Writer implements Journal {
   }
 
   append(record: unknown): number {
-    assert(this.#state === 'open', 'the journal takes records')
+    assert(this.#state === 'open', 'the journal is open')
     this.#batch.add(record)
     if (!this.#flushPlanned && this.#mayFlush()) {
       this.#flushPlanned = true
@@ -170,7 +170,7 @@ export class Writer implements Journal {
     this.#options.unlock()
   }
 
-  // Sync what is written, then seal it, then sync the seal.
+  // Syncs the written frames, then writes the seal, then syncs that.
   #closeStep(): void {
     if (this.#state !== 'closing') return
     if (this.#syncs.length > 0) return
@@ -179,8 +179,8 @@ export class Writer implements Journal {
     else this.#finish()
   }
 
-  // A second sync in flight shortens the wait; but each costs this thread a write and a call, and
-  // with 64 writers many small ones brought 17,000 records/s where fewer and longer brought 24,000.
+  // A second sync in flight shortens the wait, but each costs this thread a write and a call: with
+  // 64 writers, many small batches reached 17,000 records/s, fewer and longer ones 24,000.
   #mayFlush(): boolean {
     if (!this.#always || this.#syncs.length === 0) return true
     const { besideBytesMin } = this.#options.limits
@@ -200,12 +200,12 @@ export class Writer implements Journal {
     assert(this.#written === this.#position)
   }
 
-  /** What a frame or a header that is written now says of the log before it. */
+  /** The fields by which a frame or a header refers to the log before it. */
   #next(): { firstPosition: number; watermark: number; link: number } {
     return { firstPosition: this.#written + 1, watermark: this.#synced, link: this.#link }
   }
 
-  // J2: a seal says that all records are synced, so it is written when they are.
+  // J2: a seal states that all records are synced, so it is written only when they are.
   #writeSeal(): void {
     assert(this.#synced === this.#written)
     this.#sealed = this.#write(encodeSeal(this.#written, this.#link, this.#seed))
@@ -262,7 +262,7 @@ export class Writer implements Journal {
     this.#closeStep()
   }
 
-  // Damage in the last frame can be told from a torn tail only when a later frame vouches for it.
+  // Damage in the last frame is distinguished from a torn tail only by a later frame's watermark.
   #sealWhenIdle(): void {
     if (this.#idle !== null || this.#sealed || this.#state !== 'open') return
     if (this.#synced !== this.#position) return
