@@ -1,4 +1,4 @@
-// The files of checkpoints: how one gets its name, and how those that nobody needs lose it.
+// The files of checkpoints: how one gets its name, and how unneeded ones are removed.
 
 import path from 'node:path'
 import {
@@ -31,12 +31,12 @@ export function manifestNumbers({ disk, dir }: Place): number[] {
   return names.map(numberIn).sort((a, b) => b - a)
 }
 
-/** A number that no file of a checkpoint has, or had beside those that are there. */
+/** The next checkpoint's number: greater than that of any file of a checkpoint in the directory. */
 export function nextNumber({ disk, dir }: Place): number {
   return Math.max(0, ...disk.list(dir).map(numberIn)) + 1
 }
 
-/** Throws what the disk throws, save for a bad sector: that is a bad manifest. */
+/** Throws what the disk throws, except for a bad sector, which makes the manifest bad. */
 export function readManifest({ disk, dir }: Place, number: number): ReadManifest {
   const file = disk.open(path.join(dir, manifestName(number)), 'read')
   try {
@@ -51,7 +51,7 @@ export function readManifest({ disk, dir }: Place, number: number): ReadManifest
   }
 }
 
-/** Writes a file whole: it has its name when it is durable, and the name survives. */
+/** Writes a file atomically: it gets its name once its content is durable; then syncs the name. */
 export async function writeWhole<T>(
   { disk, dir }: Place,
   name: string,
@@ -78,18 +78,18 @@ export function writeManifest(place: Place, number: number, bytes: Buffer): Prom
 }
 
 /** Whether a manifest reads as it was written. */
-export async function isWritten({ disk, dir }: Place, number: number, wanted: Buffer) {
+export async function isWritten({ disk, dir }: Place, number: number, written: Buffer) {
   const file = disk.open(path.join(dir, manifestName(number)), 'read')
   try {
-    const bytes = Buffer.alloc(wanted.length + 1)
+    const bytes = Buffer.alloc(written.length + 1)
     const read = await readFullyLater(disk, file, bytes, 0)
-    return bytes.subarray(0, read).equals(wanted)
+    return bytes.subarray(0, read).equals(written)
   } finally {
     disk.close(file)
   }
 }
 
-/** Removes what a checkpoint that failed left behind, as far as the disk lets it. */
+/** Removes the files of a checkpoint that failed, as far as the disk permits. */
 export async function removeAttempt({ disk, dir }: Place, number: number): Promise<void> {
   const remove = async (name: string) => {
     await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
@@ -101,7 +101,7 @@ export async function removeAttempt({ disk, dir }: Place, number: number): Promi
   await remove(parityName(number))
 }
 
-/** What is not there, or stays until the next start, does no harm: nobody reads it. */
+/** Ignores system errors: a file that is missing, or stays until the next start, does no harm. */
 export async function ifPossible(work: Promise<void>): Promise<void> {
   try {
     await work
@@ -110,7 +110,7 @@ export async function ifPossible(work: Promise<void>): Promise<void> {
   }
 }
 
-/** Removes what a crash left half made. */
+/** Removes files that a crash left unfinished. */
 export function removeUnfinished({ disk, dir }: Place): void {
   for (const name of disk.list(dir)) {
     if (/^\d{10}\.(checkpoint|pages|parity)\.tmp$/.test(name)) disk.remove(path.join(dir, name))
@@ -118,8 +118,8 @@ export function removeUnfinished({ disk, dir }: Place): void {
 }
 
 /**
- * Removes older manifests than those kept, then the pages that only they named, and their parity: a
- * manifest never outlives its pages.
+ * Removes older manifests than those kept, then the page files that only they named, with their
+ * parity: a manifest never outlives its pages.
  */
 export async function removeUnneeded(
   { disk, dir }: Place,

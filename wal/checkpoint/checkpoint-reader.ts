@@ -1,5 +1,5 @@
-// Fills stores with what a checkpoint saved: long reads straight to where the pages will stay. A
-// page that is damaged, cut off or on a bad sector is rebuilt from the parity of its file.
+// Loads a checkpoint into stores, by long reads directly into the memory where the pages will stay.
+// A page that is damaged, truncated or on a bad sector is rebuilt from the parity of its file.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -13,16 +13,16 @@ import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
 
 const readBytesMax = 4 * 1024 * 1024
 const readLaterBytesMin = 256 * 1024
-/** Most of the work is to copy into memory that is new: three take 60 % of the time of one. */
+/** Most of the time goes into copying to new memory: three readers take 60 % of the time of one. */
 const readsInFlight = 3
 /** At least the longest page. */
 const verifyBytesMax = pieceBytes
 const placesMax = 8
 
-/** Why a checkpoint cannot be used: another one, and more of the log, may do. */
+/** Thrown when a checkpoint cannot be used; an older one, with more of the log, may be usable. */
 export class BadCheckpoint extends Error {}
 
-/** A page that is not as it was written, and where it lies. */
+/** A page that does not read as it was written, and its place. */
 export interface BadPage {
   store: string
   page: number
@@ -30,27 +30,27 @@ export interface BadPage {
   file: number
   offset: number
   bytes: number
-  /** As it was written. */
+  /** The crc of the page as it was written. */
   crc: number
 }
 
 export interface ReadOptions {
   disk: Disk
   dir: string
-  /** Asked after every read. */
+  /** Called after every read. */
   pause: Pause
 }
 
 export interface PagesRead {
-  /** In memory; the files are as they were. */
+  /** Pages rebuilt in memory; the files are unchanged. */
   rebuilt: BadPage[]
-  /** Zeros stand for them. */
+  /** Pages that are filled with zeros. */
   lost: BadPage[]
 }
 
 /**
- * Fills the stores with all that is good or can be rebuilt. Throws BadCheckpoint when they do not
- * fit the manifest, and what the disk throws.
+ * Fills the stores with all pages that are good or can be rebuilt. Throws BadCheckpoint when the
+ * stores do not match the manifest, and what the disk throws.
  */
 export async function readPages(
   manifest: Manifest,
@@ -72,7 +72,7 @@ export async function readPages(
     try {
       await readRuns(runs, files, sidecars, found, options.pause)
     } catch (error) {
-      runs.return() // the others need not go on
+      runs.return() // stops the other readers
       throw error
     }
   })
@@ -83,7 +83,7 @@ export async function readPages(
   return found
 }
 
-/** Pages that lie together, on disk and in memory. */
+/** Pages that are contiguous on disk and in memory. */
 interface PageRun {
   store: string
   table: PageTable
@@ -108,7 +108,7 @@ function* runsOf(
   }
 }
 
-/** Several of these share the runs: while one waits for the disk, another checks what it read. */
+/** Several readers share the runs: while one waits for the disk, another checks what it read. */
 async function readRuns(
   runs: Generator<PageRun, void>,
   files: PageFiles,
@@ -133,7 +133,7 @@ async function readRuns(
   }
 }
 
-/** Reads back the pages that lie in one file, while others go on. Returns those that are bad. */
+/** Reads back all pages in one file, in the background. Returns those that are bad. */
 export async function verifyPages(
   manifest: Manifest,
   number: number,
@@ -166,7 +166,7 @@ export async function verifyPages(
   }
 }
 
-/** The pages of a manifest that lie in one file. */
+/** The pages of a manifest that are in one file. */
 export function pagesIn({ tables }: Manifest, number: number): BadPage[] {
   return Array.from(tables).flatMap(([store, table]) =>
     Array.from(table.files.keys())
@@ -175,7 +175,7 @@ export function pagesIn({ tables }: Manifest, number: number): BadPage[] {
   )
 }
 
-/** Where pages lie, for a sentence: `0000000007.pages at offsets 0 and 8192`. */
+/** The places of pages, for a sentence: `0000000007.pages at offsets 0 and 8192`. */
 export function placesOf(pages: readonly BadPage[]): string {
   const shown = pages.slice(0, placesMax)
   const byFile = new Map<number, number[]>()
@@ -207,7 +207,7 @@ function pageOf({ table, page, room }: PageRun, wanted: number): Uint8Array {
   return room.subarray(from, from + table.lengthOf(wanted))
 }
 
-/** Which pages of a run, read into its room, are not as they were written. */
+/** The pages of a run, read into its room, that do not have the crc of the manifest. */
 function badPages(run: PageRun): BadPage[] {
   const { store, table, page: first, count } = run
   const bad: BadPage[] = []
@@ -222,7 +222,7 @@ function placeOf(store: string, table: PageTable, page: number): BadPage {
   return { store, page, file, offset, bytes: table.lengthOf(page), crc }
 }
 
-/** Reads each page of a run by itself; zeros stand for what cannot be read. */
+/** Reads each page of a run separately; pages that cannot be read are filled with zeros. */
 async function readSingly(run: PageRun, files: PageFiles): Promise<void> {
   const { table, page: first, count } = run
   for (let page = first; page < first + count; page++) {
@@ -232,7 +232,7 @@ async function readSingly(run: PageRun, files: PageFiles): Promise<void> {
   }
 }
 
-/** How many pages from `page` on lie behind each other in one file, within `bytesMax`. */
+/** How many pages from `page` on are contiguous in one file, within `bytesMax`. */
 function pagesTogether(table: PageTable, page: number, bytesMax: number): number {
   const { files, offsets, pageBytes, pages } = table
   let count = 1
@@ -247,7 +247,7 @@ function pagesTogether(table: PageTable, page: number, bytesMax: number): number
   return count
 }
 
-/** A manifest whose crc is right does not name what is not there, unless it was made by a fault. */
+/** Guards against a manifest with a valid crc that a faulty program wrote. */
 function checkPlaces({ files }: Manifest, table: PageTable): void {
   for (let page = 0; page < table.pages; page++) {
     const number = table.files[page]!
@@ -256,7 +256,7 @@ function checkPlaces({ files }: Manifest, table: PageTable): void {
   }
 }
 
-/** Page files, opened when they are first read. One that is gone reads like one that is empty. */
+/** Page files, opened when they are first read. A missing file reads like an empty one. */
 class PageFiles {
   readonly #options: ReadOptions
   readonly #open = new Map<number, number | null>()
@@ -265,7 +265,7 @@ class PageFiles {
     this.#options = options
   }
 
-  /** Whether `into` could be filled. What is short is read at once, which is faster. */
+  /** Whether `into` could be filled. Short reads are synchronous, which is faster. */
   read(number: number, offset: number, into: Uint8Array): boolean | Promise<boolean> {
     if (into.length >= readLaterBytesMin) return this.readLater(number, offset, into)
     const file = this.#file(number)

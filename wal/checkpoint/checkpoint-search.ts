@@ -1,5 +1,5 @@
-// Which checkpoints of a directory a start may use, and the refusal when it needs one and has none.
-// Reads only.
+// Finds the checkpoints of a directory that a start may use, and refuses the start when it needs
+// one and has none. Reads only.
 
 import path from 'node:path'
 import { JournalError, newerError } from '../errors.ts'
@@ -7,26 +7,26 @@ import { listSegments, positionBefore } from '../journal/segments.ts'
 import { manifestNumbers, type Place, readManifest } from './checkpoint-files.ts'
 import { checkpointVersion, type Manifest, manifestName } from './manifest.ts'
 
-/** One that cannot be used, and why. */
+/** A manifest that cannot be used, and why. */
 export interface BadManifest {
   name: string
   why: string
 }
 
-interface Wanted {
+interface Accepted {
   /** The newest form of state that the caller can read. */
   form: number
-  /** The log's; null: there is no log. */
+  /** The id of the log's store; null: there is no log. */
   storeId: string | null
 }
 
 /**
- * The manifests that are whole, newest first; their pages are not looked at. Throws JournalError 76
+ * The manifests that are whole, newest first; their pages are not checked. Throws JournalError 76
  * for a newer format, 77 for one of another store, and what the disk throws.
  */
 export function findManifests(
   place: Place,
-  { form, storeId }: Wanted,
+  { form, storeId }: Accepted,
 ): { good: Manifest[]; bad: BadManifest[] } {
   const good: Manifest[] = []
   const bad: BadManifest[] = []
@@ -54,8 +54,8 @@ export function findManifests(
 }
 
 /**
- * No checkpoint can be used: throws JournalError 77, which names what is damaged, unless the log
- * has everything since its first record.
+ * To be called when no checkpoint can be used: throws JournalError 77, which names the damaged
+ * ones, unless the log is complete from its first record.
  */
 export function refuseWithoutLog({ disk, dir }: Place, bad: readonly BadManifest[]): void {
   const begin = positionBefore(listSegments(disk, dir))

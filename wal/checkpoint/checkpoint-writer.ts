@@ -1,10 +1,10 @@
-// Writes the pages of one checkpoint into one file, a piece after the other, while the stores go on
-// changing.
+// Writes the pages of one checkpoint into one file, piece by piece, while the stores continue to
+// change.
 //
 //   stores ──page──▶ │ piece, 1 MiB │ ──▶ file ──sync──▶ …     one piece fills while one is written
 //                            └──▶ parity file
 //
-// Every few pieces are synced, so that the last sync is short and holds up none of the log's.
+// Every few pieces are synced, so that the last sync is short and does not delay those of the log.
 
 import { crc32 } from 'node:zlib'
 import { type Disk, settled, writeAllLater } from '../disk.ts'
@@ -24,18 +24,18 @@ export const rowPageBytes = 64 * 1024
 
 export interface WriteOptions {
   disk: Disk
-  /** Open, empty. */
+  /** Open and empty. */
   file: number
-  /** Open, empty: gets the parity of the pages. */
+  /** Open and empty: receives the parity of the pages. */
   parityFile: number
-  /** The number of both, and the store they are of. */
+  /** The number of the checkpoint, and the id of its store. */
   number: number
   storeId: string
-  /** Asked after every page. */
+  /** Called after every page. */
   pause: Pause
 }
 
-/** A store that is frozen, its length then, and where its pages lie that did not change since. */
+/** A frozen store, its length when it was frozen, and the places of its previously saved pages. */
 export interface FrozenStore {
   store: PagedStore
   bytes: number
@@ -48,7 +48,7 @@ export interface WrittenPages {
   bytes: number
 }
 
-/** Resolves when the changed pages are written. Rejects with what the disk says. */
+/** Resolves when the changed pages are written. Rejects with the disk's error. */
 export async function writePages(
   frozen: ReadonlyMap<string, FrozenStore>,
   rows: Rows,
@@ -90,7 +90,7 @@ async function writeChanged(
   return tables
 }
 
-/** Writes all rows of a source behind each other, in pages of their own. */
+/** Writes all rows of a source one after another, in separate pages. */
 async function writeRows(
   source: RowSource,
   out: Pieces,
@@ -157,12 +157,12 @@ class Pieces {
     )
   }
 
-  /** Where in the file the next page comes to lie. */
+  /** The offset of the next page in the file. */
   get offset(): number {
     return this.#written + this.#filled
   }
 
-  /** Resolves when a page of this length can be added: there is room for what of it overflows. */
+  /** Resolves when a page of this length can be added, with room for the part that overflows. */
   async makeRoom(bytes: number): Promise<void> {
     if (bytes > pieceBytes - blockBytes) this.#align()
     if (this.#filled + bytes >= pieceBytes) await this.#writing
@@ -179,7 +179,7 @@ class Pieces {
     this.#filled = rest.length
   }
 
-  /** Resolves when all is written, to its bytes. The last of them are not synced yet. */
+  /** Resolves when all is written, to the number of bytes. The last of them are not synced yet. */
   async finish(): Promise<number> {
     await this.#writing
     if (this.#filled > 0) this.#flush()
@@ -188,7 +188,7 @@ class Pieces {
     return this.#written
   }
 
-  /** Resolves when nothing is written any more, whether that went well or not. */
+  /** Resolves when no write is in progress any more, whether it succeeded or failed. */
   async stop(): Promise<void> {
     await this.#writing.catch(() => {})
   }
@@ -200,14 +200,14 @@ class Pieces {
     this.#filled = aligned
   }
 
-  /** Has the piece written; the one before is. */
+  /** Starts writing the piece; the previous one has been written. */
   #flush(): void {
     const [piece, length, at] = [this.#filling, this.#filled, this.#written]
     this.#written += length
     this.#filled = 0
     ;[this.#filling, this.#spare] = [this.#spare, this.#filling]
     this.#writing = this.#write(piece, length, at)
-    this.#writing.catch(() => {}) // whoever waits for it next hears of it
+    this.#writing.catch(() => {}) // the next one to await it gets the error
   }
 
   async #write(piece: Buffer, length: number, at: number): Promise<void> {

@@ -2,16 +2,17 @@
 //
 //   take: freeze ─▶ pages and their parity written, synced ─▶ log synced up to `position`
 //         ─▶ manifest.tmp, synced ─▶ renamed, directory synced ─▶ read back
-//         ─▶ what no kept one needs is removed
+//         ─▶ files that no kept checkpoint needs are removed
 //
-// C1. A manifest has its name only when all it names is durable, the log up to its position too.
-// C2. Two are kept, and the log since the older one. Nothing is removed before the new one is
+// C1. A manifest has its name only when everything it names, and the log up to its position, is
+//     durable.
+// C2. Two are kept, and the log since the older one. Nothing is removed before the new one has been
 //     read back and found as written.
 // C3. The manifest of a checkpoint that cannot be used is put aside, never removed, and only after
-//     the start has succeeded without it: a start that is refused changes nothing. Its pages go
-//     when no kept manifest names them.
-//     A page that was rebuilt is mended in its file by the scrub (scrub.ts), after the start.
-// C4. A checkpoint that fails leaves things as they were; the next one has another number.
+//     the start has succeeded without it: a start that is refused changes nothing. Its pages are
+//     removed when no kept manifest names them. A page that was rebuilt is repaired in its file by
+//     the scrub (scrub.ts), after the start.
+// C4. A checkpoint that fails changes nothing; the next one has another number.
 
 import path from 'node:path'
 import { type Disk, syncDirectory } from '../disk.ts'
@@ -58,7 +59,7 @@ import {
 } from './paged-store.ts'
 import { Sidecar } from './sidecar.ts'
 
-/** So many are kept (C2). */
+/** How many checkpoints are kept (C2). */
 export const keptCount = 2
 const readSliceMs = 4
 
@@ -70,7 +71,7 @@ export interface CheckpointsOptions {
   onNotice: (notice: Notice) => void
 }
 
-/** What is filled at a start; thrown away when the checkpoint turns out bad. */
+/** What a checkpoint is loaded into; it is discarded when the checkpoint turns out to be bad. */
 export interface Target {
   stores: Stores
   rows: Rows
@@ -78,7 +79,7 @@ export interface Target {
   restore: (facts: unknown) => void
 }
 
-/** What is saved: what the log folds to, up to its last record. */
+/** What a checkpoint saves: the state that the log folds to, up to its last record. */
 export interface Source {
   journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
   facts: unknown
@@ -90,14 +91,14 @@ export interface Source {
 export interface Taken {
   number: number
   position: number
-  /** Bytes of pages that were written: what had changed. */
+  /** Bytes of the pages that were written because they had changed. */
   bytes: number
 }
 
 export class Checkpoints {
-  /** Those that cannot be used, and why. */
+  /** The checkpoints that cannot be used, and why. */
   readonly bad: BadManifest[] = []
-  /** Pages that `load` rebuilt in memory; their files are as they were. */
+  /** Pages that `load` rebuilt in memory; their files are unchanged. */
   rebuilt: readonly BadPage[] = []
   readonly #options: CheckpointsOptions
   readonly #place: Place
@@ -116,7 +117,7 @@ export class Checkpoints {
     return this.#kept
   }
 
-  /** Where the newest one stands in the log; 0: there is none. */
+  /** The position of the newest checkpoint; 0: there is none. */
   get position(): number {
     return this.#kept[0]?.position ?? 0
   }
@@ -249,7 +250,7 @@ export class Checkpoints {
     )
   }
 
-  /** Reads back what was written. */
+  /** Reads back the pages and the parity that were written. */
   async #verify(manifest: Manifest, bytes: number, pause: Pause): Promise<void> {
     const { number, storeId } = manifest
     const bad = await verifyPages(manifest, number, { ...this.#place, pause })
@@ -269,8 +270,8 @@ export class Checkpoints {
   }
 
   /**
-   * Has the next checkpoint write pages anew that are damaged where they lie: memory has them. Not
-   * while one is taken.
+   * Has the next checkpoint rewrite pages from memory that are damaged on disk. Must not be called
+   * while one is being taken.
    */
   renew(pages: readonly BadPage[], stores: Stores): void {
     const newest = this.#kept[0]
@@ -282,7 +283,7 @@ export class Checkpoints {
     }
   }
 
-  // What cannot be removed now is tried again after the next one.
+  // Removal that fails now is retried after the next checkpoint.
   async #removeUnneeded(journal: Source['journal']): Promise<void> {
     const numbers = new Set(this.#kept.map(({ number }) => number))
     const pages = new Set(this.#kept.flatMap(({ files }) => [...files.keys()]))

@@ -1,4 +1,4 @@
-// The manifest of a checkpoint: a small file that says where all its pages lie. Its name appears
+// The manifest of a checkpoint: a small file with the places of all its pages. Its name appears
 // when everything it names is durable. Numbers are little endian.
 //
 //   0000000007.pages          0000000007.checkpoint          0000000009.pages
@@ -28,13 +28,13 @@ const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType:
 
 export interface Manifest {
   number: number
-  /** Of the log that it is a checkpoint of. */
+  /** The id of the log's store. */
   storeId: string
-  /** What is saved is the state after the record at this position. */
+  /** The saved state is that after the record at this position. */
   position: number
-  /** Of what is saved, by whom it is saved; the file's own version is another thing. */
+  /** The version of what is saved, defined by the caller; not the version of the file format. */
   form: number
-  /** What the saver knows, packed by it. */
+  /** The caller's facts, packed. */
   facts: Buffer
   tables: Map<string, PageTable>
   /** Bytes of each page file that is named, by its number. */
@@ -58,7 +58,7 @@ export function parityName(number: number): string {
   return `${String(number).padStart(10, '0')}.parity`
 }
 
-/** The number in a name that belongs to a checkpoint, also one put aside; else 0. */
+/** The number in the name of a checkpoint's file, including one put aside; otherwise 0. */
 export function numberIn(name: string): number {
   return Number(numberPattern.exec(name)?.[1] ?? 0)
 }
@@ -71,7 +71,7 @@ export function unpackFacts(facts: Buffer): unknown {
   return unpackr.unpack(facts)
 }
 
-/** Rows as they stand behind each other in pages. */
+/** Packs a row; pages contain packed rows one after another. */
 export function packRow(row: unknown): Buffer {
   return packr.pack(row)
 }
@@ -98,7 +98,7 @@ export function encodeManifest(manifest: Manifest): Buffer {
   return whole
 }
 
-/** What stands in a manifest as its crc, in every version. */
+/** The crc that a manifest of any version contains. */
 export function crcOf(manifest: Buffer): number {
   return crc32(manifest.subarray(crcAt + 4), crc32(manifest.subarray(0, crcAt)))
 }

@@ -1,51 +1,51 @@
-// What a checkpoint saves: stores of bytes, in pages of one size, and where on disk each page lies.
+// What a checkpoint saves: stores of bytes in pages of one size, and where each page is on disk.
 //
 //   store   │ page 0 │ page 1 │ page 2 │ pag…      the last page may be shorter
 //   table     file 4   file 7   file 4   file 7    offset and crc of each
 //
-// A store is frozen at one instant and goes on changing; its pages are asked for later, in order,
-// and each comes as it was at that instant.
+// A store is frozen at one instant and continues to change; its pages are read later, in order, and
+// each has its content of that instant.
 
 import type { Pause } from '../pace.ts'
 
-/** A page file with a smaller part of it in use is emptied: its pages are written again. */
+/** A page file of which a smaller fraction is in use is emptied: its pages are written again. */
 const livePartMin = 0.5
 
-/** What the bytes of a checkpoint are read into. */
+/** A target that the bytes of a checkpoint are read into. */
 export interface Filled {
   readonly pageBytes: number
-  /** While empty: gets room for so many bytes, which `room` shows. */
+  /** Allocates so many bytes, which `room` returns. The target must be empty. */
   fill(bytes: number): void
-  /** The bytes from page `page` on, as far as they lie together in memory. */
+  /** The bytes from page `page` on, as far as they are contiguous in memory. */
   room(page: number): Uint8Array
 }
 
 export interface PagedStore extends Filled {
-  /** Fixes what is saved: the store as it is now. Returns how many bytes that is. Never waits. */
+  /** Freezes the present content, which is to be saved. Returns its length. Never waits. */
   freeze(): number
   /**
-   * Page `page` as it was when frozen; null when it is what was saved last. To be asked for once,
-   * in ascending order; valid until the store changes.
+   * The frozen content of page `page`; null when it is the same as was saved last. To be called
+   * once per page, in ascending order; valid until the store changes.
    */
   frozen(page: number): Uint8Array | null
-  /** Ends what `freeze` began; `isSaved`: what was given out is now what was saved last. */
+  /** Ends what `freeze` began; `isSaved`: the pages that were returned are now saved. */
   thaw(isSaved: boolean): void
   /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
   markDirty(page: number): void
 }
 
-/** Rows of plain objects: few beside what stores hold, and saved whole, a few at a time. */
+/** Rows of plain objects: few compared with the stores, and all saved each time, one by one. */
 export interface RowSource {
-  /** Fixes what is saved. Never waits. */
+  /** Freezes the present rows, which are to be saved. Never waits. */
   freeze(): void
-  /** A row as it was when frozen, in no particular order; null: there are no more. */
+  /** The next frozen row, in no defined order; null: there are no more. */
   next(): unknown
   thaw(): void
   /** Takes the rows of a checkpoint. */
   fill(rows: unknown[]): void
 }
 
-/** Bytes in one piece. */
+/** A target of contiguous bytes. */
 export class Bytes implements Filled {
   readonly pageBytes: number
   bytes: Buffer = Buffer.alloc(0)
@@ -66,7 +66,7 @@ export class Bytes implements Filled {
 export type Stores = ReadonlyMap<string, PagedStore>
 export type Rows = ReadonlyMap<string, RowSource>
 
-/** Where the pages of one store lie. */
+/** The places of the pages of one store. */
 export class PageTable {
   readonly bytes: number
   readonly pageBytes: number
@@ -99,7 +99,7 @@ export class PageTable {
   }
 }
 
-/** Bytes of each page file that these tables name; `pause` is asked after each run of pages. */
+/** Bytes in use of each page file in the tables; `pause` is called after each run of pages. */
 export async function liveBytes(
   tables: Iterable<PageTable>,
   pause: Pause,
@@ -119,8 +119,8 @@ export async function liveBytes(
 }
 
 /**
- * Has the next checkpoint write again what lies in files of which little is named any more. Now and
- * not as it begins: a checkpoint begins at one instant, however many pages there are.
+ * Has the next checkpoint rewrite the pages in files of which little is still in use. This is done
+ * now, because a checkpoint must begin at one instant, however many pages there are.
  */
 export async function markSparseFilesDirty(
   { tables, files }: { tables: ReadonlyMap<string, PageTable>; files: ReadonlyMap<number, number> },

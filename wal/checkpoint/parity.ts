@@ -1,5 +1,5 @@
-// The parity of a page file, in a file of its own beside it: from this and the rest of the page
-// file any part that is damaged or cannot be read is rebuilt. Numbers are little endian.
+// The parity of a page file, in a separate file beside it: from this and the rest of the page file,
+// a part that is damaged or cannot be read is rebuilt. Numbers are little endian.
 //
 //   0000000007.pages     │ piece 0 │ piece 1 │ … │ piece 15 │ piece 16 │ …    1 MiB each
 //                        └────────── stripe 0 ──────────────┘└─ stripe 1
@@ -20,7 +20,7 @@
 // P2. A page is no longer than a piece, and one that touches a column twice does not occur: a page
 //     of nearly a whole MiB begins with a block. So any one page of a stripe is rebuilt. (Earlier
 //     builds wrote such pages: of those all blocks but the outermost.)
-// P3. The manifest has the last word: what is rebuilt must have the crc that it has of the page.
+// P3. The manifest is authoritative: a rebuilt page must have the crc that the manifest has for it.
 
 import { crc32 } from 'node:zlib'
 import type { Pause } from '../pace.ts'
@@ -36,10 +36,10 @@ const blocksPerPiece = pieceBytes / blockBytes
 const blocksPerStripe = piecesPerStripe * blocksPerPiece
 const stripeBytes = piecesPerStripe * pieceBytes
 const crcBytes = 4
-/** Worked on between two pauses: about 0.03 ms. */
+/** Bytes processed between two pauses, in about 0.03 ms. */
 const sliceBytes = 64 * 1024
 
-/** A page file, as its manifest knows it. */
+/** A page file, as described by its manifest. */
 export interface PageFile {
   storeId: string
   number: number
@@ -61,7 +61,7 @@ export function blocksOf(bytes: number): number {
   return Math.ceil(bytes / blockBytes)
 }
 
-/** The parity block that a block of data counts into. */
+/** The parity block that covers a block of data. */
 export function columnOf(block: number): number {
   return Math.floor(block / blocksPerStripe) * blocksPerPiece + (block % blocksPerPiece)
 }
@@ -85,7 +85,7 @@ export function encodeParityHeader({ storeId, number, bytes }: PageFile, crcs: B
   return header
 }
 
-/** Takes the bytes of a page file as they are written, and writes its parity. */
+/** Receives the bytes of a page file as they are written, and writes its parity. */
 export class ParityBuilder {
   readonly #file: Omit<PageFile, 'bytes'>
   readonly #write: (bytes: Buffer, at: number) => Promise<void>
@@ -107,8 +107,8 @@ export class ParityBuilder {
   }
 
   /**
-   * Takes the next piece, the first `length` bytes of a buffer of a whole piece that begins its
-   * ArrayBuffer; only the last piece may be shorter. Overwrites the rest with zeros.
+   * Adds the next piece: the first `length` bytes of a buffer of `pieceBytes` at the start of its
+   * ArrayBuffer. Only the last piece may be shorter. Overwrites the rest of the buffer with zeros.
    */
   async add(piece: Buffer, length: number): Promise<void> {
     piece.fill(0, length)

@@ -1,5 +1,5 @@
-// Saves what there is of a checkpoint whose pages are partly lost: fills stores with the rest, and,
-// when whoever knows what they mean has healed them, takes a whole checkpoint in its place.
+// Salvages a checkpoint of which some pages are lost: fills stores with the rest, and, when the
+// caller has repaired their content, takes a whole checkpoint in its place.
 
 import type { Place } from './checkpoint-files.ts'
 import { type BadPage, readPages } from './checkpoint-reader.ts'
@@ -12,7 +12,7 @@ import { Sidecars } from './sidecar.ts'
 
 const unpaced = () => null
 
-/** Bytes `from` to `to` of a store, by its name; zeros stand for them. */
+/** Bytes `from` to `to` of a store, by its name, which are filled with zeros. */
 export interface LostBytes {
   store: string
   from: number
@@ -20,8 +20,8 @@ export interface LostBytes {
 }
 
 /**
- * Fills stores and rows with all that is good or can be rebuilt, and returns what is lost. Rows are
- * filled only when all of them are there. Throws BadCheckpoint and what the disk throws.
+ * Fills stores and rows with everything that is good or can be rebuilt, and returns what is lost.
+ * Rows are filled only if none is lost. Throws BadCheckpoint and what the disk throws.
  */
 export async function fillDamaged(
   place: Place,
@@ -64,8 +64,8 @@ async function salvagePage(
 }
 
 /**
- * Takes a checkpoint of all that the stores hold, at the position of `damaged`, from which they
- * were filled; it and all others are removed then. `facts` and `form` are as in Checkpoints.
+ * Takes a checkpoint of the stores' whole content, at the position of `damaged`, from which they
+ * were filled, then removes all others. `facts` and `form` are as in Checkpoints.
  */
 export async function replaceCheckpoint(
   place: Place,
@@ -76,7 +76,7 @@ export async function replaceCheckpoint(
     for (let page = 0; page < pages; page++) saved.stores.get(name)?.markDirty(page)
   }
   const { storeId, position } = damaged
-  // The log is as it was when this position was durable, and repair.ts decides what stays of it.
+  // The log up to this position is durable, and repair.ts decides which part of it to keep.
   const journal = { storeId, position, sync: async () => {}, dropBefore: async () => {} }
   const checkpoints = new Checkpoints({ ...place, form: saved.form, onNotice: () => {} })
   await checkpoints.take({ journal, ...saved, pause: unpaced })

@@ -1,17 +1,17 @@
-// Scrubs a page file: reads all of it and its parity, and mends what has rotted, long before a
-// start would need it.
+// Scrubs a page file: reads all of it and its parity, and repairs bit rot long before a start needs
+// the file.
 //
 //   file and parity agree ──▶ good
 //   they do not ──▶ each page is compared with its crc in the manifests
 //                     damaged, and parity can rebuild it ──▶ its blocks are written in place
-//                     damaged beyond that ──▶ lost here: who has it in memory saves it anew
-//               ──▶ the parity is written anew, unless something is lost
+//                     damaged beyond that ──▶ lost here: the next checkpoint saves it from memory
+//               ──▶ the parity is written again, unless something is lost
 //
-// S1. What is written in place has the crc that the manifest has of it (parity.ts, P3). Those bytes
-//     were damaged before, so a crash in the middle of it makes nothing worse.
-// S2. New parity is made only when every page is good, and takes the place of the old one by its
-//     name: a crash leaves one or the other. This is also how page files that were written before
-//     there was parity get theirs.
+// S1. Bytes written in place have the crc that the manifest has for them (parity.ts, P3). They were
+//     damaged before, so a crash during the write makes nothing worse.
+// S2. New parity is made only when every page is good, and replaces the old file by renaming: a
+//     crash leaves one or the other. Page files that were written before parity existed also get
+//     theirs this way.
 
 import path from 'node:path'
 import { removeLater, settled, writeAllLater } from '../disk.ts'
@@ -25,7 +25,7 @@ import { openIfThere, type Rebuilt, readWhole, Sidecars } from './sidecar.ts'
 
 export interface ScrubOptions {
   pause: Pause
-  /** Called when so many bytes have been read; the scrub goes on when it resolves. */
+  /** Called when so many bytes have been read; the scrub continues when it resolves. */
   pace: (bytes: number) => Promise<void>
 }
 
@@ -33,17 +33,17 @@ export interface Scrubbed {
   /** Pages that were rebuilt and written in place. */
   mended: BadPage[]
   /**
-   * Pages that the next checkpoint should write anew: parity could not rebuild them, they could not
-   * be written in place, or part of their file cannot be read, so that it can have no parity.
+   * Pages that the next checkpoint should rewrite: parity could not rebuild them, they could not be
+   * written in place, or a part of their file cannot be read, so that it can have no parity.
    */
   lost: BadPage[]
-  /** The parity was missing or not that of the file, and has been written anew. */
+  /** Whether the parity was missing or did not match the file, and has been written again. */
   newParity: boolean
 }
 
 /**
- * Scrubs page file `number`, which all of `manifests`, newest first, name. Rejects with what the
- * disk says, and with what `pace` rejects with; then it may be begun again.
+ * Scrubs page file `number`, which all of `manifests`, newest first, name. Rejects with errors of
+ * the disk and of `pace`; the scrub may then be started again.
  */
 export async function scrubFile(
   place: Place,
@@ -82,7 +82,7 @@ async function mend(
   }
 }
 
-/** False: the file is gone, or the device does not take it. */
+/** False when the file is missing, or the device cannot write it. */
 async function writeInPlace(
   { disk, dir }: Place,
   number: number,
@@ -103,7 +103,7 @@ async function writeInPlace(
   }
 }
 
-/** Whether there is parity, and it is that of the file as it is, to the last bit. */
+/** Whether there is parity, and it matches the file exactly. */
 async function parityFits(place: Place, file: PageFile, options: ScrubOptions): Promise<boolean> {
   const { disk, dir } = place
   const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
@@ -111,9 +111,9 @@ async function parityFits(place: Place, file: PageFile, options: ScrubOptions): 
   try {
     if (disk.size(parity) !== parityFileBytes(file.bytes)) return false
     let fits = true
-    const compare = async (wanted: Buffer, at: number) => {
-      const bytes = Buffer.allocUnsafe(wanted.length)
-      fits &&= (await readWhole(disk, parity, bytes, at)) && bytes.equals(wanted)
+    const compare = async (expected: Buffer, at: number) => {
+      const bytes = Buffer.allocUnsafe(expected.length)
+      fits &&= (await readWhole(disk, parity, bytes, at)) && bytes.equals(expected)
     }
     return (await buildParity(place, file, compare, options)) && fits
   } finally {
@@ -121,7 +121,7 @@ async function parityFits(place: Place, file: PageFile, options: ScrubOptions): 
   }
 }
 
-/** False: part of the file cannot be read. */
+/** False when a part of the file cannot be read. */
 async function makeParity(place: Place, file: PageFile, options: ScrubOptions): Promise<boolean> {
   const name = parityName(file.number)
   const { disk, dir } = place
@@ -140,7 +140,7 @@ async function makeParity(place: Place, file: PageFile, options: ScrubOptions): 
 
 class Unreadable extends Error {}
 
-/** False: part of the file cannot be read. */
+/** False when a part of the file cannot be read. */
 async function buildParity(
   { disk, dir }: Place,
   file: PageFile,

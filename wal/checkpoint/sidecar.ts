@@ -1,4 +1,4 @@
-// Reads the parity file of a page file, and rebuilds what of the page file is damaged.
+// Reads the parity file of a page file, and rebuilds damaged parts of the page file.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -28,15 +28,15 @@ interface Place {
   dir: string
 }
 
-/** A page that is to be rebuilt, with the crc that its manifest has of it. */
-interface Wanted {
+/** A page to rebuild, with the crc that its manifest has for it. */
+interface DamagedPage {
   file: number
   offset: number
   bytes: number
   crc: number
 }
 
-/** The parity of the page files that a manifest names, opened when it is first needed. */
+/** The parity of the page files that a manifest names; each is opened when it is first needed. */
 export class Sidecars {
   readonly #place: Place
   readonly #manifest: Pick<Manifest, 'storeId' | 'files'>
@@ -47,9 +47,9 @@ export class Sidecars {
     this.#manifest = manifest
   }
 
-  /** The page and the blocks it lies in, as they were written. Null when that cannot be. */
-  async rebuild(wanted: Wanted): Promise<(Rebuilt & { page: Buffer }) | null> {
-    const { file, offset, bytes, crc } = wanted
+  /** The page and the blocks that contain it, as they were written; null if that is impossible. */
+  async rebuild(damaged: DamagedPage): Promise<(Rebuilt & { page: Buffer }) | null> {
+    const { file, offset, bytes, crc } = damaged
     const rebuilt = await (await this.#sidecar(file))?.rebuild(offset, bytes)
     if (!rebuilt) return null
     const page = rebuilt.bytes.subarray(offset - rebuilt.at).subarray(0, bytes)
@@ -57,18 +57,18 @@ export class Sidecars {
   }
 
   /**
-   * What can be had of a page that cannot be rebuilt: zeros stand for what is lost, which begins at
-   * `lost` of the page file, in blocks of 4 KiB. Null when nothing is known to be good.
+   * The good blocks of a page that cannot be rebuilt, with zeros in place of the lost blocks of
+   * 4 KiB, whose offsets in the page file are `lost`. Null when no block is known to be good.
    */
-  async salvage(wanted: Wanted): Promise<{ page: Buffer; lost: number[] } | null> {
-    const { file, offset, bytes } = wanted
+  async salvage(damaged: DamagedPage): Promise<{ page: Buffer; lost: number[] } | null> {
+    const { file, offset, bytes } = damaged
     const found = await (await this.#sidecar(file))?.salvage(offset, bytes)
-    if (!found || found.lost.length === 0) return null // if nothing is wrong, the crcs are
+    if (!found || found.lost.length === 0) return null // the crcs of the parity file are wrong
     const page = found.bytes.subarray(offset - found.at).subarray(0, bytes)
     return { page, lost: found.lost }
   }
 
-  /** Whether a page file has parity, and that is not as it was written. */
+  /** Whether a page file has parity that does not read as it was written. */
   async isDamaged(file: number): Promise<boolean> {
     const sidecar = await this.#sidecar(file)
     if (sidecar !== null) return !(await sidecar.isWhole())
@@ -99,7 +99,7 @@ export class Sidecar {
   /** Open, or null when the page file is gone. */
   readonly #pages: number | null
   readonly #parity: number
-  /** Of the blocks of data, then of those of parity. */
+  /** The crcs of the blocks of data, then of those of parity. */
   #crcs = Buffer.alloc(0)
 
   private constructor(disk: Disk, file: PageFile, pages: number | null, parity: number) {
@@ -109,7 +109,7 @@ export class Sidecar {
     this.#parity = parity
   }
 
-  /** Null when there is no parity, or none that can be used. Throws what else the disk throws. */
+  /** Null when there is no usable parity. Throws any other error of the disk. */
   static async open({ disk, dir }: Place, file: PageFile): Promise<Sidecar | null> {
     const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
     if (parity === null) return null
@@ -162,7 +162,7 @@ export class Sidecar {
     return { at, bytes, lost }
   }
 
-  /** Whether the parity is as it was written. */
+  /** Whether the parity reads as it was written. */
   async isWhole(): Promise<boolean> {
     const parityBytes = parityBytesOf(this.#file.bytes)
     const buffer = Buffer.allocUnsafeSlow(Math.min(pieceBytes, parityBytes))
@@ -205,7 +205,7 @@ export class Sidecar {
     return crc32(into) === this.#crcOf(block)
   }
 
-  /** Whether the block can be read and is as it was written. */
+  /** Whether the block can be read and reads as it was written. */
   async #readData(block: number, into: Buffer): Promise<boolean> {
     if (this.#pages === null) return false
     if (!(await readWhole(this.#disk, this.#pages, into, block * blockBytes))) return false

@@ -1,4 +1,4 @@
-// Reads checkpoints for tools: whether each is whole, without filling anything.
+// Checks for tools whether checkpoints are whole, without loading them.
 
 import { manifestNumbers, type Place, readManifest } from '../checkpoint/checkpoint-files.ts'
 import {
@@ -19,28 +19,28 @@ import type { Pause } from '../pace.ts'
 
 export interface CheckedCheckpoint {
   name: string
-  /** Null: it cannot be used. */
+  /** Null when the checkpoint cannot be used. */
   manifest: Manifest | null
-  /** Why not. */
+  /** Why it cannot be used. */
   why: string
-  /** Pages that are damaged, and that a start would rebuild from parity. */
+  /** Damaged pages that a start would rebuild from parity. */
   rebuilt: BadPage[]
-  /** Its manifest, when that is good and pages are damaged beyond what parity can rebuild. */
+  /** The manifest, if it is good but pages are damaged beyond what parity can rebuild. */
   damaged: Manifest | null
-  /** Names of parity files that are damaged, which costs nothing yet. */
+  /** Names of damaged parity files, which do not prevent a start. */
   badParity: string[]
 }
 
 const unpaced: Pause = () => null
 
-/** All of a directory, newest first. Throws JournalError 76 when a newer version wrote one. */
+/** Checks all checkpoints of a directory, newest first. Throws JournalError 76 for a newer one. */
 export async function checkCheckpoints(place: Place): Promise<CheckedCheckpoint[]> {
   const checked: CheckedCheckpoint[] = []
   for (const number of manifestNumbers(place)) checked.push(await checkCheckpoint(place, number))
   return checked
 }
 
-/** Reads one with every page that it names. */
+/** Checks a checkpoint by reading every page that it names. */
 export async function checkCheckpoint(place: Place, number: number): Promise<CheckedCheckpoint> {
   const name = manifestName(number)
   const read = readManifest(place, number)

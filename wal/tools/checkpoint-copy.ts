@@ -1,7 +1,6 @@
-// Copies the newest whole checkpoint of a running node: its files never change once they have their
-// names, save where damage is mended, and when they are removed meanwhile the copy fails, and the
-// caller begins again. What can be read is copied; what cannot, and what is damaged, is rebuilt in
-// the copy.
+// Copies the newest whole checkpoint of a running node. Its files never change once they have their
+// names, except where damage is repaired; if they are removed meanwhile, the copy fails and the
+// caller starts again. Parts that are damaged or cannot be read are rebuilt in the copy.
 
 import path from 'node:path'
 import { manifestNumbers, type Place, readManifest } from '../checkpoint/checkpoint-files.ts'
@@ -41,7 +40,7 @@ export async function copyCheckpoint(from: Place, to: string): Promise<Manifest 
   return null
 }
 
-/** Zeros stand for what cannot be read. */
+/** Copies a file; parts that cannot be read are filled with zeros. */
 async function copyFile({ disk, dir }: Place, name: string, to: string): Promise<void> {
   const source = disk.open(path.join(dir, name), 'read')
   const target = disk.open(path.join(to, name), 'create')

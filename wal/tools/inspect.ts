@@ -1,5 +1,5 @@
-// What `agent-forum wal verify`, `inspect` and `export` show. Reads only. Refuses a directory in
-// use: a log that is being written looks torn, or worse.
+// The reports of `agent-forum wal verify`, `inspect` and `export`. Reads only. Refuses a directory
+// in use, because a log that is being written looks torn, or worse.
 
 import path from 'node:path'
 import { placesOf } from '../checkpoint/checkpoint-reader.ts'
@@ -20,7 +20,7 @@ export interface LogReport {
   checkpoints: CheckedCheckpoint[]
   /** How the log ends; null when there is none, or an error. */
   log: LogEnd | null
-  /** Exit code 74 to 77, with the sentence that `openJournal` would fail with. */
+  /** The error that `openJournal` would fail with: exit code 74 to 77 and its message. */
   error: JournalError | null
 }
 
@@ -29,9 +29,9 @@ export interface InspectOptions extends Partial<Pick<ScanOptions, 'onRecord' | '
 }
 
 /**
- * Reads the whole log in `dir`, checks every byte of it, and gives its records to `onRecord`: of a
- * damaged log those before the damage. What `onRecord` throws must be no error of the system's,
- * which would be taken for a failure to read.
+ * Reads the whole log in `dir`, checks every byte of it, and passes its records to `onRecord`; for
+ * a damaged log only those before the damage. `onRecord` must not throw system errors, which would
+ * be reported as failures to read.
  */
 export async function inspectLog(
   dir: string,
@@ -59,7 +59,7 @@ export async function inspectLog(
   return report
 }
 
-// What is wrong between a log that is whole and its checkpoints.
+// The error of a whole log that does not match its checkpoints.
 function together(dir: string, report: LogReport, begin: number): JournalError | null {
   const { log, checkpoints, files } = report
   const bad = checkpoints.find(({ manifest }) => manifest === null)
@@ -83,7 +83,7 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
   return begin > position ? place(`positions before ${begin + 1} are missing`) : null
 }
 
-/** Damage that costs nothing, as long as there is no more of it. */
+/** Damage that parity or a running node repairs, as a sentence; null: there is none. */
 function harmlessDamage(dir: string, checkpoints: CheckedCheckpoint[]): string | null {
   const rebuilt = checkpoints.flatMap(({ rebuilt }) => rebuilt)
   if (rebuilt.length > 0) {
@@ -97,7 +97,7 @@ function harmlessDamage(dir: string, checkpoints: CheckedCheckpoint[]): string |
   return `in ${dir} parity is damaged: ${[...parity].join(', ')}; a node writes it anew as it runs`
 }
 
-// The segments before the first one that has no place among them, and what is wrong with that one.
+// The segments before the first one whose header is wrong, and the error of that one.
 function beforeBadHead(
   files: SegmentFile[],
   options: { dir: string; from: number },
@@ -115,7 +115,7 @@ function beforeBadHead(
   return { files: [], error }
 }
 
-/** One line a segment, and one for the end, in the words of the format. */
+/** One line per segment, torn tail and checkpoint, and one for the end of the log. */
 export function describeReport({ files, torn, checkpoints, log, error }: LogReport): string[] {
   const lines = files.map((file) => {
     const { number, name, size, head } = file

@@ -1,14 +1,14 @@
-// Copies the log of a running node, without asking it: a prefix that ends behind a whole frame.
+// Copies the log of a running node without its cooperation: a prefix that ends after a whole frame.
 //
-// What moves meanwhile, and what is done about it:
+// Concurrent changes, and how they are handled:
 //
-//   frames are appended    what cannot be read is read once more: frames are written one after the
-//                          other, so before a later one was seen this one was whole
-//   the next one begins    the one before it is read once more, and now reaches up to it
-//   segments are removed   when a checkpoint covers them: the copy fails, the caller begins again
+//   frames are appended    a frame that is not whole is read once more: frames are written in
+//                          order, so it was whole before a later one was visible
+//   a segment begins       the previous one is read once more, now up to its end
+//   segments are removed   when a checkpoint covers them: the copy fails, the caller starts again
 //
-// C1. What was synced when the copy began is in it, or the copy is refused as damage.
-// C2. The copy ends in a seal, so what spoils it later is told from a torn tail.
+// C1. Everything synced when the copy began is in it, or the copy is refused as damaged.
+// C2. The copy ends in a seal, so later damage to it is distinguished from a torn tail.
 
 import { type Disk, readFully, writeAll } from '../disk.ts'
 import { damageError, type JournalError } from '../errors.ts'
@@ -37,7 +37,7 @@ export interface LiveCopyOptions {
   dir: string
   /** A directory without a log. */
   to: string
-  /** Segments that end at this position or before are left out. */
+  /** Segments that end at or before this position are left out. */
   from: number
   onProgress?: ((done: number, total: number) => void) | undefined
 }
@@ -95,7 +95,7 @@ class LiveCopy {
     return this.#end.position
   }
 
-  /** Reads a segment up to its last whole frame. Returns whether another one goes on from there. */
+  /** Reads a segment up to its last whole frame. Returns whether another segment follows it. */
   #readWhole(number: number): boolean {
     const begin = this.#end
     let promise: string | null = null
@@ -156,7 +156,7 @@ class LiveCopy {
     return head.kind === 'good' ? head.header : null
   }
 
-  // J2 holds for the copy: all of it is synced.
+  // J2 holds for the copy, because all of it is synced.
   #seal(file: number): void {
     const { position, link, at } = this.#end
     writeAll(this.#options.disk, file, encodeSeal(position, link, this.#seed), at)

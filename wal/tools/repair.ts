@@ -1,15 +1,15 @@
-// Makes a log that starts out of a damaged one: the part from a good beginning, the first record or
-// a checkpoint, to the first gap. What follows a gap is not used: its records speak of things by
-// numbers that the lost ones gave out, so they would come to mean other things.
+// Makes a usable log from a damaged one: the part from a good beginning, which is the first record
+// or a checkpoint, to the first gap. Records after a gap are not used: they refer to objects by
+// numbers that the lost records assigned, so their meaning would change.
 //
-//   1.wal │ 1…14 │  2.wal │ 15…20 │ ruins │ 24…28 │  3.wal │ 29…42 │       a checkpoint at 30
+//   1.wal │ 1…14 │  2.wal │ 15…20 │damaged│ 24…28 │  3.wal │ 29…42 │       a checkpoint at 30
 //
 //   from 0:  │ 1…14 │ 15…20 │           from 30:  │ 29…42 │
 //
-// R1. The beginning is taken from which the log reaches furthest; of equals the earliest.
+// R1. The beginning from which the log reaches furthest is used; among equals, the earliest.
 // R2. Nothing is changed before the caller has a copy of everything.
-// R3. Cut off at any step, it can be run again, and until then the log is refused as damaged: were
-//     it gone, a start would begin another one.
+// R3. If it is interrupted at any step, it can be run again, and until then the log is refused as
+//     damaged. The log is never absent, because a start would then begin a new one.
 
 import path from 'node:path'
 import type { Place } from '../checkpoint/checkpoint-files.ts'
@@ -28,9 +28,9 @@ import { chainFrom, findRuns, type Run } from './runs.ts'
 
 export interface RepairPlan {
   storeId: string
-  /** The position of the checkpoint that the log goes on from; 0: from the first record. */
+  /** The position of the checkpoint that the log continues from; 0: from the first record. */
   start: number
-  /** Where the log ends after the repair, and how far it is known to have reached. */
+  /** The last position after the repair, and the last one that is known to have existed. */
   position: number
   known: number
   chain: Run[]
@@ -39,7 +39,7 @@ export interface RepairPlan {
 export interface RepairOptions {
   disk: Disk
   dir: string
-  /** Positions of checkpoints that are whole, and the store they are of. */
+  /** Positions of checkpoints that are whole, and the ids of their stores. */
   checkpoints: { position: number; storeId: string }[]
   onProgress?: (done: number, total: number) => void
 }
@@ -66,7 +66,7 @@ export function planRepair({
 }
 
 interface Output {
-  /** As it is already; null: it is written anew. */
+  /** Whether the existing file is kept; otherwise it is written again. */
   kept: boolean
   number: number
   runs: Run[]
@@ -77,15 +77,15 @@ interface ApplyOptions extends Place {
 }
 
 /**
- * Changes the directory as planned: every file of the log that it removes is in the copy. Manifests
- * of checkpoints that the log does not reach, or that are not `whole`, are put aside.
+ * Changes the directory as planned; the copy contains every file of the log that is removed.
+ * Manifests of checkpoints that the log does not reach, or that are not `whole`, are put aside.
  */
 export function applyRepair({ disk, dir, checkpoints }: ApplyOptions, plan: RepairPlan): void {
   for (const { name, manifest } of checkpoints) {
     const fits = manifest?.storeId === plan.storeId && manifest.position <= plan.position
     if (!fits) disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
   }
-  removeLeftovers(disk, dir) // of a repair that was cut off
+  removeLeftovers(disk, dir) // of an interrupted repair
   const files = listSegments(disk, dir)
   const outputs = outputsOf(disk, files, plan)
   for (const output of outputs) {

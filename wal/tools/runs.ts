@@ -1,5 +1,5 @@
-// What can be read of a damaged log: runs of frames that follow one another without a gap, wherever
-// they lie. Frames of other stores are not seen: their crc starts with another store id.
+// Finds what can be read of a damaged log: runs of frames without a gap, at any offset. Frames of
+// other stores are not found, because their crc is seeded with another store id.
 
 import { type Disk, readFully } from '../disk.ts'
 import {
@@ -19,7 +19,7 @@ export interface Run {
   to: number
   first: number
   last: number
-  /** Crc of the frame with records before it, and of its own last one. */
+  /** The crc of the frame with records before the run, and that of the run's last one. */
   before: number
   after: number
 }
@@ -27,11 +27,11 @@ export interface Run {
 export interface Runs {
   storeId: string
   runs: Run[]
-  /** The last position that anything in the log tells of. */
+  /** The last position that any header or frame of the log mentions. */
   known: number
 }
 
-/** All runs, in order of where they lie; null when not one frame can be read. */
+/** All runs, in order of segment and offset; null when no frame can be read. */
 export function findRuns(
   disk: Disk,
   files: SegmentFile[],
@@ -55,7 +55,7 @@ export function findRuns(
   return null
 }
 
-/** Store ids that headers show, good ones first. */
+/** The store ids in headers, those of good headers first. */
 function candidates(disk: Disk, files: SegmentFile[]): Set<string> {
   const ids = files.flatMap(({ head }) => (head.kind === 'good' ? [head.header.storeId] : []))
   for (const { head, path } of files) {
@@ -118,7 +118,7 @@ function readAll(disk: Disk, path: string): Buffer {
   }
 }
 
-/** The way through `runs` from `start` on. Its first run may begin earlier. */
+/** The chain of consecutive runs from `start` on. The first run may begin earlier. */
 export function chainFrom(runs: readonly Run[], start: number): Run[] {
   const chain: Run[] = []
   let next = runs.find(

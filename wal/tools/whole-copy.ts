@@ -1,5 +1,5 @@
-// Copies a directory that no process has open, as it is, and compares the copy. Zeros stand for
-// what cannot be read.
+// Copies a directory that no process uses, and verifies the copy. Parts that cannot be read are
+// filled with zeros.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -9,10 +9,10 @@ import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
 import { isUnreadable, JournalError } from '../errors.ts'
 
 const pieceBytes = 1024 * 1024
-// Whose they are says nothing about the copy; a reserve is made where it is needed.
+// The lock's owner does not use the copy, and a start of the copy creates a new reserve.
 const leftOut = /^(?:lock.*|reserve)$/
 
-/** Throws JournalError 74 when the copy differs, and what the disk throws. */
+/** Copies the directory. Throws JournalError 74 when the copy differs, and what the disk throws. */
 export function copyWhole(
   { disk, dir }: Place,
   to: string,
