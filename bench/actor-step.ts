@@ -1,8 +1,8 @@
-// Question:   what does one event cost an actor, by the way its machine is run?
+// Question:   what does one event of an actor cost, depending on how its machine is run?
 // Compares:   a step on a plain object (floor), a step in an ActorTable, xstate's actor.send(),
 //             xstate's transition().
-// Fixed:      what replies and subscriptions tell actors: thread, feed and subscription in
-//             turn, as in the server, so that no call site sees only one machine.
+// Fixed:      the events of replies and subscriptions: thread, feed and subscription
+//             alternately, as in the server, so that no call site sees only one machine.
 // Reports:    ns/step; the contexts read back, which must be the same every way.
 // Leaves out: the journal, the arena, finding the actor among many.
 // Smoke:      300 steps in test/actors/actor-step.test.ts, so it cannot rot.
@@ -29,7 +29,7 @@ interface Role {
   later: { type: string; position: number }[]
 }
 
-// One actor run one way: how to tell it an event, and its context in the end.
+// One actor run in one way: how to send it an event, and its final context.
 interface Subject {
   tell: Tell
   context: () => Context
@@ -90,7 +90,7 @@ const ways: Record<string, (role: Role) => Subject> = {
   },
 }
 
-/** Takes `steps` steps each way, after a tenth as many to warm up. */
+/** Runs `steps` steps in each way, after a tenth as many to warm up. */
 export function measure(steps: number): Result[] {
   return Object.entries(ways).map(([way, start]) => {
     drive(roles.map(start), Math.ceil(steps / 10))

@@ -1,7 +1,7 @@
 // Question:   does a receiver that never answers slow down those who publish?
 // Compares:   a server without webhooks; one where 1,000 wakeups wait for a silent receiver, one of
-//             them always under way; and on that one, replies in the very thread that the 1,000
-//             follow, where each reply is merged into 1,000 waiting wakeups.
+//             them always being sent; and on that one, replies in the thread that all 1,000
+//             follow, where each reply is merged into 1,000 pending wakeups.
 // Fixed:      wrk with 16 connections, 300-byte replies, --durability always, servers on core 0,
 //             wrk on core 1; measured alternately, the median of the rounds is reported.
 // Reports:    replies/s, p50 and p99 of each; attempts made meanwhile.
@@ -55,7 +55,7 @@ interface Side {
   path: string
 }
 
-/** A writer and a thread that nobody else follows. */
+/** Creates a writer and a thread that nobody else follows. */
 async function newThread(name: string, url: string): Promise<Side> {
   const { token } = await post<{ token: string }>(url, '/api/identities')
   const { read_url } = await post<{ read_url: string }>(url, '/api/threads', token, {
@@ -65,7 +65,7 @@ async function newThread(name: string, url: string): Promise<Side> {
   return { name, url, token, path: `${read_url}/replies` }
 }
 
-/** Has identities follow a thread with verified webhooks; returns the token of one of them. */
+/** Creates identities with verified webhooks that follow a thread; returns the token of one. */
 async function follow({ url, path }: Side, receiver: Receiver): Promise<string> {
   const webhook = '/api/notifications/webhook'
   const endpoint = { url: `https://localhost:${receiver.port}/` }
@@ -85,7 +85,7 @@ async function follow({ url, path }: Side, receiver: Receiver): Promise<string> 
   return last
 }
 
-/** Whether the wakeup of one follower waits. */
+/** Whether the wakeup of one follower is pending. */
 async function isWaiting(url: string, token: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${token}` }
   const path = '/api/notifications/deliveries'

@@ -1,13 +1,13 @@
-// Sides of a comparison are measured alternately, each round in the other order: what else the
-// machine does meets all of them. What counts is the median of the rounds, and for ratios the
-// median of each round's ratio.
+// The sides of a comparison are measured alternately, in reverse order every other round, so that
+// other load on the machine affects all of them. The result is the median of the rounds, and for
+// ratios the median of each round's ratio.
 
 import { type Percentile, percentiles, type Seen } from './generator.ts'
 import { cpuSeconds } from './process.ts'
 
 export interface Side {
   name: string
-  /** The processes whose time is counted, with their children. */
+  /** The processes whose processor time is counted, with their children. */
   pids: readonly number[]
   load(amount: Amount, round: number): Promise<Seen>
 }
@@ -22,9 +22,9 @@ export interface Measured {
   latencyMs: Record<Percentile, number>
   errors: number
   requests: number
-  /** Processor time of the server. */
+  /** The server's processor time. */
   cpuUsPerRequest: number
-  /** Part of its core that the server used. */
+  /** The fraction of its core that the server used. */
   busy: number
 }
 
@@ -32,11 +32,11 @@ export interface Result extends Measured {
   side: string
   /** Requests a second in each round. */
   rounds: number[]
-  /** This side's throughput against the first side's, and the least and most of the rounds. */
+  /** This side's throughput relative to the first side's: median, minimum and maximum of rounds. */
   ratio: number
   ratioMin: number
   ratioMax: number
-  /** The first side's processor time for a request against this side's. */
+  /** The first side's processor time per request, relative to this side's. */
   cpuRatio: number
 }
 

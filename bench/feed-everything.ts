@@ -1,12 +1,12 @@
-// Question:   do agents that follow very many threads, and poll from the beginning, hold up others?
+// Question:   do agents that follow very many threads, and poll from the beginning, delay others?
 // Compares:   a node with eight pollers at the end of their feed, and the same node with eight that
 //             poll with `after=0`: the author of everything in 150,000 threads, who finds nothing;
-//             and a reader who follows them all, and finds news in each.
+//             and a reader who follows them all, and finds new messages in each.
 // Fixed:      one connection for each poller and one for the other request, a thread's page; polls
 //             follow one another at once; measured alternately, the medians of the rounds.
 // Reports:    p99 of the other request, the longest delay of the event loop, polls/s.
-// Leaves out: the first poll after a start, or after a change to what is followed, which looks at
-//             everything once (it is made before the measurement, and its time is reported).
+// Leaves out: the first poll after a start, or after a change to the followed threads, which
+//             examines everything once (it precedes the measurement, and its time is reported).
 // Smoke:      `--threads 5000 --seconds 1`. Run it: node dist/bench/feed-everything.js
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -32,7 +32,7 @@ const rounds = 3
 const pollers = 8
 const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
 
-/** One author of all threads; one who answers in each; one who follows all and wrote nothing. */
+/** One author of all threads, one who replies in each, and one who only follows all. */
 function populate(dir: string) {
   return inForum(dir, async (forum, pause) => {
     const [author, , reader] = ['author', 'answerer', 'reader'].map((name) => {

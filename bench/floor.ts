@@ -1,6 +1,6 @@
-// The floor: bare uWebSockets.js handlers that take in and give out the same bytes as the forum,
-// and do nothing else. What they give out, in turn, is what the forum answered to some of the same
-// requests: [{ route, status, body }], a file whose path is the argument. POST parses its body.
+// The floor: bare uWebSockets.js handlers that receive and send the same bytes as the forum, and do
+// nothing else. They cycle through the forum's answers to some of the same requests:
+// [{ route, status, body }], a file whose path is the argument. POST parses its body.
 
 import { readFileSync } from 'node:fs'
 import { type HttpResponse, loadBinding } from '../src/http/uws-binding.ts'
@@ -21,12 +21,12 @@ for (const route of new Set(answers.map(({ route }) => route))) {
   const [method, pattern] = route.split(' ')
   const status = reasons[ofRoute[0].status]
   const bodies = ofRoute.map(({ body }) => Buffer.from(body))
-  let turn = 0
+  let next = 0
   const send = (response: HttpResponse) => {
-    turn = turn + 1 < bodies.length ? turn + 1 : 0
+    next = next + 1 < bodies.length ? next + 1 : 0
     if (status !== reasons[200]) response.writeStatus(status)
     response.writeHeader('Content-Type', headers)
-    response.end(bodies[turn])
+    response.end(bodies[next])
   }
   if (method === 'GET') {
     app.get(pattern, send)

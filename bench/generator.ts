@@ -1,4 +1,4 @@
-// What a load generator is given, and what it reports.
+// The input of a load generator, and its results.
 
 import type { Filling, Ring } from './ring.ts'
 
@@ -11,7 +11,7 @@ export interface Load {
 export const percentiles = ['50', '90', '99', '99.9', '100'] as const
 export type Percentile = (typeof percentiles)[number]
 
-/** What the load generator saw. */
+/** The results of a load generator. */
 export interface Seen {
   requests: number
   seconds: number
@@ -23,5 +23,5 @@ export interface Seen {
 
 export type Send = (load: Load, filling: Filling) => Promise<Seen>
 
-/** Writes what the generator needs to send a ring into a directory; returns what sends it. */
+/** Writes the generator's files for a ring into a directory; returns a function that sends it. */
 export type Prepare = (dir: string, name: string, ring: Ring) => Send

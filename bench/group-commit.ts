@@ -1,7 +1,7 @@
 // Question:   what does sharing one sync among many writers buy?
 // Compares:   1 (floor), 8, 64, 512 writers, each of which waits for its record to be durable.
 // Fixed:      256-byte payload; disk and durability mode printed with the result.
-// Reports:    writes/s; p50 and p99 from append to durable; a hash of what was read back.
+// Reports:    writes/s; p50 and p99 from append to durable; a hash of the records read back.
 // Leaves out: HTTP, validation, state.
 // Smoke:      50 records in `npm run check`, so it cannot rot.
 
@@ -46,7 +46,7 @@ async function measure(writers: number, durability: Durability, smoke: boolean):
   }
 }
 
-// Each writer appends again when its record is durable: a closed loop, as requests are.
+// Each writer appends again when its record is durable: a closed loop, like clients' requests.
 function run(
   journal: Journal,
   writers: number,

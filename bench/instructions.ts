@@ -1,11 +1,10 @@
 // Question:   how many instructions does the server execute for a request?
-// Compares:   the floor and the forum, in user mode. Unlike time, that hardly changes with what
-//             else the machine does: a tenth less is seen where rounds differ by half.
+// Compares:   the floor and the forum, in user mode. Unlike time, this hardly depends on other load
+//             of the machine: a change of 10 % is visible where times differ by 50 %.
 // Fixed:      64 connections, the state of `npm run bench`, V8 on one thread, durability always.
-// Reports:    instructions for a request: what a long load takes more than a short one, each on a
-//             server that was started anew, counted by valgrind's cachegrind.
-// Leaves out: the kernel, and that instructions cost more where caches are cold: not for ratios of
-//             throughput.
+// Reports:    instructions per request: the difference between a long load and a short one, each on
+//             a newly started server, counted by valgrind's cachegrind.
+// Leaves out: the kernel, and the cost of cold caches: ratios are not those of throughput.
 // Smoke:      none: it takes minutes. Run it: node dist/bench/instructions.js [SCENARIO …]
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -34,7 +33,7 @@ process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 const built = join(dir, 'built')
 let runs = 0
 
-/** A load of some seconds on a server that is started for it, under cachegrind. */
+/** Runs a load of some seconds on a server that is started for it, under cachegrind. */
 async function count(
   scenario: Scenario,
   floorAnswers: readonly Answered[] | null,
@@ -47,19 +46,19 @@ async function count(
     'valgrind',
     '--tool=cachegrind',
     '--cache-sim=no',
-    '--smc-check=all-non-file', // V8 makes its code as it runs
+    '--smc-check=all-non-file', // V8 compiles code at run time
     '--cachegrind-out-file=/dev/null',
     `--log-file=${log}`,
   ]
   const data = join(home, 'data')
   cpSync(built, data, { recursive: true })
-  // Keys and positions are the forum's: the floor's load asks one that is not counted.
+  // Keys and positions come from a forum; for the floor's load, from one that is not counted.
   const isFloor = floorAnswers !== null
   const forum = await startForum(data, ['--checkpoint-mb', '0'], isFloor ? [] : under)
   const server = isFloor ? await startFloor(join(home, 'floor.json'), floorAnswers, under) : forum
   const side = (await sender(home, scenario, population, forum))(scenario.name, server)
   const { requests, errors } = await side.load({ connections, seconds }, 0)
-  // The first answer of a connection, for which V8 makes its code, may come too late for the load.
+  // The first answer, for which V8 compiles code, may come too late for the load generator.
   if (errors > connections) throw new Error(`${scenario.name}: ${errors} errors`)
   await server.stop()
   if (isFloor) await forum.stop()
@@ -91,7 +90,7 @@ const answersOf = new Map<Scenario, Answered[]>()
 for (const scenario of chosen as Scenario[]) {
   answersOf.set(scenario, await sample(scenario, population, first))
 }
-await first.stop() // takes a checkpoint: starts cost the same
+await first.stop() // takes a checkpoint, so that all starts cost the same
 say('instructions for a request, in user mode')
 for (const [scenario, answers] of answersOf) {
   const floor = await perRequest(scenario, answers)

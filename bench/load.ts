@@ -1,5 +1,6 @@
-// The load generators: wrk where it is installed, since it costs its core least; else autocannon,
-// which comes with npm. Each sends a ring of requests to one server over many connections.
+// The load generators: wrk where it is installed, since it needs the least processor time;
+// otherwise autocannon, from npm. Each sends a ring of requests to one server over many
+// connections.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

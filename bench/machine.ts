@@ -1,5 +1,5 @@
-// What the figures were measured on: printed with every result, since no figure means anything
-// without it.
+// Describes the machine of a measurement. It is printed with every result, because figures mean
+// nothing without it.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -16,10 +16,10 @@ export interface Machine {
   kernel: string
   node: string
   fileSystem: string
-  /** A write of 4 KiB over what is there already, and fdatasync. */
+  /** Overwriting 4 KiB of a file, with fdatasync. */
   syncMs: { p50: number; p99: number }
   durability: string
-  /** How much else was running as the measurement began. */
+  /** The load of the machine when the measurement began. */
   loadAverage: number
   at: string
 }

@@ -1,11 +1,11 @@
-// Question:   how fast is the forum, against the fastest and the usual ways to do the same?
+// Question:   how fast is the forum, compared with the fastest and the usual ways to do the same?
 // Compares:   the forum; the floor (bare uWebSockets.js handlers, same method, same bytes in and
 //             out); Redis with an append-only file; Fastify on PostgreSQL.
 // Fixed:      64 connections, 10,000 identities, 1,000 threads, 60,000 messages of 300 bytes,
 //             --durability always; server on one core, load (wrk) on another; sides measured
 //             alternately, medians of the rounds.
 // Reports:    requests/s, their ratio to the floor's, latency percentiles, processor time of the
-//             server for each request; throughput against connections; stalls of the event loop.
+//             server per request; throughput by number of connections; stalls of the event loop.
 //             A table; on request JSON and a page with plots.
 // Leaves out: TLS, networks, webhooks (black-hole.ts, webhook-lab.ts), large states (scale.ts).
 // Smoke:      test/bench runs every scenario for a second, every peer once, and this with --smoke.
@@ -35,7 +35,7 @@ interface Plan {
   rounds: number
   seconds: number
   warmUpSeconds: number
-  /** Connections of the scenarios that are swept. */
+  /** Numbers of connections for the scenarios that are swept. */
   sweep: readonly number[]
   sweepRounds: number
   sweepSeconds: number
@@ -59,7 +59,7 @@ const full: Plan = {
 
 const plans = { smoke, quick, full }
 
-/** Who plays in every scenario. */
+/** The sides that take part in every scenario. */
 interface Cast {
   dir: string
   plan: Plan
@@ -79,7 +79,7 @@ async function main(args: string[]): Promise<number> {
     return 0
   }
   const dir = mkdtempSync(join(options.dir, 'agent-forum-bench-'))
-  // After an interrupt, too.
+  // Also after an interrupt.
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
   try {
     const results = await run(options, dir)
@@ -122,7 +122,7 @@ async function build(data: string, size: Size): Promise<Population> {
   return population
 }
 
-/** Those that some scenario needs and that are installed, by name. */
+/** The peers that some scenario needs and that are installed, by name. */
 async function startPeers(
   { dir, durability, hasPeers }: Options,
   chosen: readonly Scenario[],
@@ -139,7 +139,7 @@ async function startPeers(
   return peers
 }
 
-/** Measures one scenario and adds what it finds to the results. */
+/** Measures one scenario and adds the measurements to the results. */
 async function play(
   cast: Cast,
   scenario: Scenario,

@@ -1,9 +1,9 @@
-// Question:   what does counting a request cost it?
+// Question:   what does the meter add to a request?
 // Compares:   an empty loop (floor), the meter as the edge uses it, one that times every request.
-// Fixed:      one route, one status; ten million requests a round, five rounds, the best one told.
-// Reports:    nanoseconds a request, over the floor.
+// Fixed:      one route, one status; ten million requests per round; the best of five rounds.
+// Reports:    nanoseconds per request above the floor.
 // Leaves out: everything else a request does (7,000 ns and more).
-// Smoke:      none: the types hold it to the meter. Run it: node dist/bench/meter-cost.js
+// Smoke:      none: the types keep it in step. Run it: node dist/bench/meter-cost.js
 
 import { Meter } from '../src/http/meter.ts'
 

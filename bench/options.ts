@@ -9,12 +9,12 @@ export interface Options {
   plan: 'smoke' | 'quick' | 'full'
   /** Whether Redis and PostgreSQL are measured where they are installed. */
   hasPeers: boolean
-  /** Names of scenarios. */
+  /** The names of the scenarios to run. */
   only: string[]
   connections: number
   load: Generator
   durability: string
-  /** Where data directories are made: the disk that is measured. */
+  /** Where data directories are created: on the disk that is measured. */
   dir: string
   json: string | null
   html: string | null
@@ -42,7 +42,7 @@ Scenarios:
 ${scenarios.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n')}
 `
 
-/** Null when help is asked for. */
+/** Null when help is requested. */
 export function parseOptions(args: string[]): Options | null {
   const values = parseFlags(args)
   if (values.help) return null

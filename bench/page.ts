@@ -1,11 +1,11 @@
-// The results as one self-contained HTML page: no script, nothing to load, light and dark.
+// The results as one self-contained HTML page, without scripts or external files, light and dark.
 
 import { percentiles } from './generator.ts'
 import { machineLines } from './machine.ts'
 import { bars, linearAxis, lines, logAxis, type Row, rows } from './plot.ts'
 import type { Results, ScenarioResult, Stall, Sweep } from './results.ts'
 
-/** The longest stall of the event loop that is aimed at. */
+/** The target for the longest stall of the event loop. */
 const stallAimMs = 10
 
 const style = `
@@ -101,11 +101,11 @@ function ratioSection(scenarios: readonly ScenarioResult[]): string {
 }
 
 function latencySection(scenarios: readonly ScenarioResult[]): string {
-  const told = (side: ScenarioResult['sides'][number]) =>
+  const shownLatencies = (side: ScenarioResult['sides'][number]) =>
     percentiles.slice(0, -1).map((p) => side.latencyMs[p])
   const all = scenarios.map(({ title, sides }): Row => {
     const marks = sides.map((side, lane) => {
-      const at = told(side)
+      const at = shownLatencies(side)
       const values = percentiles.flatMap((p) =>
         Number.isFinite(side.latencyMs[p]) ? [`p${p} ${side.latencyMs[p].toFixed(2)} ms`] : [],
       )
@@ -113,7 +113,7 @@ function latencySection(scenarios: readonly ScenarioResult[]): string {
     })
     return { label: escaped(title), marks }
   })
-  const values = scenarios.flatMap(({ sides }) => sides.flatMap(told))
+  const values = scenarios.flatMap(({ sides }) => sides.flatMap(shownLatencies))
   return section(
     `Latency at ${scenarios[0]?.connections} connections`,
     'Dots from left to right: p50, p90, p99, p99.9. Every side is driven as fast as it answers, ' +
@@ -179,10 +179,10 @@ function tableSection(scenarios: readonly ScenarioResult[]): string {
       ].map((cell) => `<td>${cell.replace('NaN', '–')}</td>`)
       return `<tr><td class="name ${side.side}">${side.side}</td>${cells.join('')}</tr>`
     })
-    const said = verdicts.map((verdict) => `<li>${escaped(verdict)}</li>`).join('')
+    const items = verdicts.map((verdict) => `<li>${escaped(verdict)}</li>`).join('')
     return card(
       `<h3>${escaped(title)}</h3><table><tr>${heads.map((head) => `<th>${head}</th>`).join('')}` +
-        `</tr>${lines.join('')}</table>${said === '' ? '' : `<ul>${said}</ul>`}`,
+        `</tr>${lines.join('')}</table>${items === '' ? '' : `<ul>${items}</ul>`}`,
     )
   })
   return section('All figures', '', `<div class="pair">${tables.join('')}</div>`)

@@ -1,5 +1,5 @@
-// Plots as SVG, without a library and without anything to load. Colours and type come from the
-// page's style (page.ts): a side's colour is its class, so light and dark need no second plot.
+// Plots as SVG, without a library or external files. Colours and fonts come from the page's style
+// (page.ts): a side's class determines its colour, so light and dark need no second plot.
 
 export interface Axis {
   label: string
@@ -10,7 +10,7 @@ export interface Axis {
 }
 
 export interface Series {
-  /** Name of a side: its class and its label. */
+  /** The name of a side, which is its class and its label. */
   name: string
   points: readonly (readonly [x: number, y: number])[]
 }
@@ -88,7 +88,7 @@ export type RowMark =
   | { kind: 'bar'; side: string; to: number; low: number; high: number; text: string }
   | { kind: 'dot'; side: string; at: number; text: string }
   | { kind: 'aim'; at: number; text: string }
-  /** Points on a line of their own within the row. */
+  /** Points on a separate line within the row. */
   | { kind: 'span'; side: string; lane: number; at: readonly number[]; text: string }
 
 const rowWidth = 920
@@ -96,7 +96,7 @@ const rowLabels = 300
 const rowEnd = 60
 const laneHeight = 12
 
-/** A row for each label, all over one axis. */
+/** A row for each label, all above one axis. */
 export function rows(all: readonly Row[], axis: Axis): string {
   const tops = [8]
   for (const { marks } of all) {

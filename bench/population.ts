@@ -1,10 +1,10 @@
-// A forum with many identities, threads and messages, built fast: through the real commands, in
-// this process, with nobody to wait for. Everything in it follows from its size, but for ids and
+// A forum with many identities, threads and messages, built fast: by the real commands, in this
+// process, without waiting for syncs. Everything in it is determined by its size, except ids and
 // tokens.
 //
 //   thread t:      begun by one of its regulars, who are 3 x identities / threads in number
 //   identity i:    a regular of three threads, and following those in which it has replied
-//   the follower:  follows the first 1,000 threads; ten of them have news after `follower.after`
+//   the follower:  follows the first 1,000 threads; ten have new messages after `follower.after`
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { apply } from '../src/forum/apply.ts'
@@ -25,7 +25,7 @@ export interface Size {
   contentBytes: number
 }
 
-/** What is measured where nothing larger is asked for. */
+/** The default size. */
 export const usualSize: Size = {
   identities: 10_000,
   threads: 1_000,
@@ -41,7 +41,7 @@ export interface PopulatedThread {
   tokens: string[]
 }
 
-/** A reply as it was sent. */
+/** A reply that was sent. */
 export interface SentReply {
   token: string
   threadId: string
@@ -49,12 +49,12 @@ export interface SentReply {
   key: string
 }
 
-/** What a load has to know; of a large forum a part. */
+/** What a load needs to know; for a large forum, a sample. */
 export interface Population {
   size: Size
-  /** Position of the last record. */
+  /** The position of the last record. */
   position: number
-  /** Bytes of rendered text: what the state cannot do without. */
+  /** Bytes of rendered text: the minimum that the state must hold. */
   renderedBytes: number
   tokens: string[]
   threads: PopulatedThread[]
@@ -65,7 +65,7 @@ export interface Population {
 }
 
 const pageMessages = 50
-/** How many tokens, threads and replies a load is told of, at most. */
+/** The most tokens, threads and replies in a population's sample. */
 const tokensTold = 10_000
 const threadsTold = 1_000
 const repliesTold = 1_000
@@ -77,12 +77,12 @@ const commandsPerTurn = 512
 const retentionMs = 24 * 3_600_000
 const filler = 'The quick brown agent jumps over the lazy benchmark. '
 
-/** The text of the n-th message: all differ, all are as long. */
+/** The text of the n-th message: all are different and equally long. */
 export function contentOf(n: number, bytes: number): string {
   return `${n} ${filler.repeat(Math.ceil(bytes / filler.length))}`.slice(0, bytes)
 }
 
-/** Builds it in an empty directory; `onProgress` hears how many commands are done, of how many. */
+/** Builds a forum in an empty directory; `onProgress` receives the commands done and the total. */
 export async function populate(
   dir: string,
   size: Size,
@@ -99,7 +99,7 @@ export async function populate(
   return population
 }
 
-/** Runs commands on a forum in this directory; `pause` is awaited after each, with their count. */
+/** Runs commands on a forum in this directory; `pause` is awaited after each, with the count. */
 export async function inForum<T>(
   dir: string,
   work: (forum: Forum, pause: (done: number) => Promise<void>) => Promise<T>,
@@ -142,8 +142,8 @@ async function build(
     await pause(++done)
   }
   for (let t = 0; t < threads; t++) {
-    const said = { content: contentOf(t, contentBytes) }
-    const text = { title: `Thread ${t}`, ...said, key: `thread-${t}` }
+    const content = contentOf(t, contentBytes)
+    const text = { title: `Thread ${t}`, content, key: `thread-${t}` }
     const access = { visibility: 'public', participantIds: [], address: '' } as const
     demand(createThread(forum, { caller: regularOf(size, t, 0), ...text, ...access }))
     await pause(++done)
@@ -178,7 +178,7 @@ async function build(
   }
 }
 
-/** Number of the identity that is the `n`-th of a thread's regulars. */
+/** The number of a thread's `n`-th regular. */
 function regularOf({ identities, threads }: Size, thread: number, n: number): number {
   const apart = Math.max(1, Math.floor(identities / threads))
   return (thread * apart + (n % (3 * apart))) % identities
@@ -189,7 +189,7 @@ function longThreadsOf({ threads, messages }: Size): number {
   return Math.max(1, Math.min(longThreadsTold, threads, affordable))
 }
 
-/** The first replies make the long threads long; the others are scattered, alike in each run. */
+/** The first replies go to the long threads; the others are scattered, equally in each run. */
 function threadOfReply(size: Size, n: number): number {
   const long = longThreadsOf(size)
   const nth = n - size.threads

@@ -1,5 +1,5 @@
-// The processes of a benchmark: servers on core 0 and load on core 1, where `taskset` is there to
-// say so. Each is stopped by its own handle, and none outlives the benchmark.
+// The processes of a benchmark: servers on core 0 and load on core 1, where `taskset` is installed.
+// Each is stopped by its own handle, and none outlives the benchmark.
 
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 
 const serverCore = 0
 const loadCore = 1
-/** Of the times in /proc, on every Linux that Node runs on. */
+/** The unit of the times in /proc, on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
 /** Whether a program is installed. */
@@ -34,7 +34,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => process.exit(1)) // or they would outlive it
+  process.once(signal, () => process.exit(1)) // otherwise the servers would outlive it
 }
 
 function start(core: number, command: readonly string[], options: SpawnOptions): ChildProcess {
@@ -45,7 +45,7 @@ function start(core: number, command: readonly string[], options: SpawnOptions):
   return child
 }
 
-/** Runs a load generator to its end; what it printed. */
+/** Runs a load generator to its end; resolves to its output. */
 export async function runLoad(command: readonly string[]): Promise<string> {
   const child = start(loadCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'close')
@@ -65,7 +65,7 @@ export interface Server extends Child {
   url: string
 }
 
-/** Starts a program that is asked later whether it is ready. */
+/** Starts a program that the caller polls later until it is ready. */
 export function startDaemon(command: readonly string[], options: SpawnOptions = {}): Child {
   const child = start(serverCore, command, { stdio: ['ignore', 'ignore', 'inherit'], ...options })
   const exited = once(child, 'exit')
@@ -78,12 +78,12 @@ export function startDaemon(command: readonly string[], options: SpawnOptions = 
   }
 }
 
-/** As `npm start` has it. */
+/** As in `npm start`. */
 const nodeFlags = ['--enable-source-maps', '--v8-pool-size=1']
 
 /**
- * Starts a Node program that says its URL in a line of JSON with the property `url`. `under`: what
- * runs it, with V8 on one thread.
+ * Starts a Node program that prints its URL as the property `url` of a line of JSON. `under`: a
+ * command that runs it, with V8 on one thread.
  */
 export async function startServer(
   args: readonly string[],
@@ -119,7 +119,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Seconds of processor time that a process and its children have taken; NaN where unknown. */
+/** Seconds of processor time that a process and its children have used; NaN where unknown. */
 export function cpuSeconds(pid: number): number {
   try {
     const own = statOf(pid)
@@ -134,13 +134,13 @@ export function cpuSeconds(pid: number): number {
 
 function statOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the program's name, which may hold spaces.
+  // The second field is the program's name, which may contain spaces.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [user, system] = fields.slice(11, 13).map(Number)
   return (user + system) / ticksPerSecond
 }
 
-/** Bytes of memory that a process holds. */
+/** Bytes of resident memory of a process. */
 export function residentBytes(pid: number): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(text)![1]) * 1024

@@ -1,10 +1,10 @@
-// What a run of the benchmark found, as it is written to a file, and what is said about it.
+// The results of a run of the benchmark, as they are written to a file, and the verdicts on them.
 
 import { median, type Result } from './compare.ts'
 import type { Machine } from './machine.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** Where the server has less of its core than this, something else was in its way. */
+/** If the server used a smaller fraction of its core, something else was the bottleneck. */
 const busyEnough = 0.9
 
 export interface ScenarioResult {
@@ -13,9 +13,9 @@ export interface ScenarioResult {
   connections: number
   /** The floor first, then the forum, then peers. */
   sides: Result[]
-  /** The part of the floor that is aimed at, or null. */
+  /** The target, as a fraction of the floor, or null. */
   floorAim: number | null
-  /** Sentences: which targets are met, and what makes the figures doubtful. */
+  /** Sentences that say which targets are met, and what makes the figures doubtful. */
   verdicts: string[]
 }
 
@@ -26,7 +26,7 @@ export interface Sweep {
   sides: { side: string; points: { connections: number; perSecond: number }[] }[]
 }
 
-/** The longest time that the event loop stood still in a short interval. */
+/** The longest stall of the event loop in a short interval. */
 export interface Stall {
   atSeconds: number
   stallMs: number
@@ -67,7 +67,7 @@ function aims({ targets = {}, p99Target }: Scenario, sides: Result[]): string[] 
   return sentences
 }
 
-/** What makes the figures doubtful. */
+/** Sentences about what makes the figures doubtful. */
 function doubts([floor, ...others]: Result[]): string[] {
   const failed = [floor, ...others].filter(({ errors }) => errors > 0)
   const sentences = failed.map(

@@ -1,16 +1,16 @@
-// Requests that a load generator sends in turn, over and over. Each is rendered once, before the
-// load begins; at one place a fresh idempotency key or a position of the log may be filled in.
+// A ring of requests that a load generator sends repeatedly, in order. Each is rendered once,
+// before the load begins; at one place a fresh idempotency key or a log position may be inserted.
 
-/** Where a key goes that was never used. */
+/** Marks the place of an idempotency key that has never been used. */
 export const freshKey = '\x1c'
-/** Where the position goes that the log had one turn of the ring ago: what a poller saw last. */
+/** Marks the place of the log position one cycle of the ring ago: what a poller saw last. */
 export const lastSeen = '\x1d'
-/** Ends a request in a file of them. */
+/** Ends each request in a file of requests. */
 const end = '\x1e'
 
 export interface Request {
   method: 'GET' | 'POST'
-  /** Of the path: requests of one route have answers of one kind. */
+  /** The route of the path: requests of one route have answers of one kind. */
   route: string
   path: string
   token?: string
@@ -20,11 +20,11 @@ export interface Request {
 
 export interface Ring {
   requests: readonly Request[]
-  /** How many of the requests append a record each. */
+  /** How many of the requests append a record. */
   writes: number
 }
 
-/** What is filled in: a prefix for keys, and the log's position as the load begins. */
+/** The values to insert: a prefix for keys, and the log's position when the load begins. */
 export interface Filling {
   prefix: string
   position: number
@@ -34,7 +34,7 @@ export function ringOf(requests: readonly Request[]): Ring {
   return { requests, writes: requests.filter(({ key }) => key === freshKey).length }
 }
 
-/** The requests as they go over the wire, with their marks. */
+/** The requests as sent over the wire, with their marks. */
 export function renderRing({ requests }: Ring): string {
   return requests.map((request) => render(request) + end).join('')
 }
@@ -56,7 +56,7 @@ export function headersOf({ token, key, body }: Request): Record<string, string>
   }
 }
 
-/** A request with its place filled in, as the `n`-th that is sent. */
+/** The `n`-th request to send, with its mark replaced. */
 export function fill(
   request: Request,
   ring: Ring,
@@ -78,7 +78,7 @@ export interface Answered {
   body: string
 }
 
-/** Sends `count` requests of the ring, evenly spread; what a server said to them. */
+/** Sends `count` requests of the ring, evenly spread; returns the server's answers. */
 export async function ask(
   url: string,
   ring: Ring,

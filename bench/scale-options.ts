@@ -11,16 +11,16 @@ export interface ScaleOptions {
   only: string[]
   rounds: number
   seconds: number
-  /** How long each round of replies is watched with checkpoints, and without. */
+  /** The duration of each round of replies, with checkpoints and without. */
   watchSeconds: number
   /** Megabytes of log that a killed server leaves behind its last checkpoint. */
   logMb: number
-  /** Megabytes of log after which the node takes a checkpoint while it is watched. */
+  /** Megabytes of log after which the node takes a checkpoint during the measurement. */
   checkpointMb: number
   durability: string
-  /** Where the data goes. */
+  /** The directory for data. */
   dir: string
-  /** A directory that is kept, and used again when it is there. */
+  /** A directory that is kept, and reused if it exists. */
   data: string | null
   json: string | null
 }
@@ -60,7 +60,7 @@ Presets: ${Object.entries(presets)
   .join(' ')}
 `
 
-/** Null when help is asked for. */
+/** Null when help is requested. */
 export function parseScaleOptions(args: string[]): ScaleOptions | null {
   const values = parseFlags(args)
   if (values.help) return null

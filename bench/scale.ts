@@ -1,11 +1,11 @@
 // Question:   does a large forum answer as fast as a small one, and start soon enough?
-// Compares:   a forum of 1 M messages (or as many as are asked for), one of 60,000, and the floor;
+// Compares:   a forum of 1 M messages (or as many as requested), one of 60,000, and the floor;
 //             starts from the log, after a clean stop, and after SIGKILL; replies and the event
 //             loop with checkpoints and without.
 // Fixed:      64 connections, server on one core, load on another; sides measured alternately.
-// Reports:    seconds to start; memory against rendered bytes; ratios of the scenarios; longest
+// Reports:    seconds to start; memory and rendered bytes; ratios of the scenarios; longest
 //             stall of the event loop and p99.9 of replies while checkpoints are taken.
-// Leaves out: cold caches: what is read at a start was written a moment before.
+// Leaves out: cold caches: the data read at a start was written shortly before.
 // Smoke:      test/bench/scale.test.ts, with 2,000 messages.
 //
 // Run:        node dist/bench/scale.js --help
@@ -34,7 +34,7 @@ const logBytes = 'agent_forum_journal_bytes_total'
 interface ScaleResults {
   machine: Machine
   size: Size
-  /** By what came before. */
+  /** By what preceded the start. */
   starts: Record<string, Start>
   memory: { residentMb: number; renderedMb: number }
   scenarios: ScenarioResult[]
@@ -43,14 +43,14 @@ interface ScaleResults {
 
 interface Start {
   seconds: number
-  /** Of processor time, which a shared machine changes less. */
+  /** The ratio of processor times, which other load on the machine affects less. */
   cpuSeconds: number
 }
 
 interface CheckpointResult {
-  /** How many were taken while the event loop was watched. */
+  /** How many checkpoints were taken during the measurement of the event loop. */
   taken: number
-  /** How long the newest of each round held up everything to begin, as the node measured it. */
+  /** How long the beginning of each round's newest checkpoint blocked the node, by its metrics. */
   longestBeginMs: number
   longestStallMs: { without: number; with: number }
   p999Ms: { without: number; with: number }
@@ -110,7 +110,7 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
   return { machine, size, starts, memory, scenarios: results, checkpoints }
 }
 
-/** The forum in `home`, built if it is not there yet. */
+/** The forum in `home`, which is built if it does not exist. */
 async function build(home: string, size: Size): Promise<Built> {
   const [data, file] = [join(home, 'data'), join(home, 'population.json')]
   if (!existsSync(file)) {
@@ -174,7 +174,7 @@ async function compareSizes(
 
 const replies = scenarios.find(({ name }) => name === 'reply')!
 
-/** Posts replies until the log has grown by as much as is asked for. */
+/** Posts replies until the log has grown by the requested amount. */
 async function writeLog(
   { logMb }: ScaleOptions,
   dir: string,
@@ -194,7 +194,7 @@ async function writeLog(
   phase.end()
 }
 
-/** Replies, alternately while checkpoints are taken and while none is. */
+/** Measures replies alternately while checkpoints are taken and while none is. */
 async function watchCheckpoints(
   { checkpointMb, rounds, watchSeconds, durability }: ScaleOptions,
   dir: string,

@@ -1,5 +1,5 @@
-// What callers do, one scenario each: a ring of requests made for one population, and what is aimed
-// at. Those that only read come first, so that they find what was built.
+// Scenarios of what callers do: a ring of requests for one population, and the targets. Those that
+// only read come first, so that they find the population as it was built.
 
 import type { Population } from './population.ts'
 import { contentOf } from './population.ts'
@@ -8,15 +8,15 @@ import { freshKey, lastSeen, type Request, type Ring, ringOf } from './ring.ts'
 export interface Scenario {
   name: string
   title: string
-  /** By the name of another side: at least this many times its throughput. */
+  /** By name of another side: the minimum ratio to its throughput. */
   targets?: Readonly<Record<string, number>>
-  /** At most this many times the floor's p99. */
+  /** The maximum ratio to the floor's p99. */
   p99Target?: number
-  /** Who else can do it. */
+  /** The peers that can run it. */
   peers?: readonly string[]
-  /** Whether it is measured with few and many connections too. */
+  /** Whether it is also measured with few and with many connections. */
   isSwept?: boolean
-  /** Whether the event loop is watched while it runs. */
+  /** Whether stalls of the event loop are measured while it runs. */
   showsStalls?: boolean
   ring(population: Population): Ring
 }
@@ -25,7 +25,7 @@ const postsReply = 'POST /api/threads/:id/replies'
 const readsThread = 'GET /api/threads/:id'
 const pollsFeed = 'GET /api/notifications'
 const newsPerPoll = 5
-/** By an identity in the mean: those of its threads in which it has replied. */
+/** The mean per identity: those of its threads in which it has replied. */
 const threadsFollowed = 1.6
 const ringLength = 1_000
 
@@ -140,7 +140,7 @@ export const scenarios: readonly Scenario[] = [
 
 const key = freshKey
 
-/** Each identity polls once in a turn of the ring, and is told of what came since. */
+/** Each identity polls once per cycle of the ring, and receives what was published since. */
 function mixed(population: Population): Ring {
   const { tokens, threads } = population
   const turns = Math.ceil(tokens.length / 7)
@@ -148,7 +148,7 @@ function mixed(population: Population): Ring {
   for (let turn = 0; turn < turns; turn++) {
     for (let i = 0; i < 7; i++)
       requests.push(poll(tokens[(turn * 7 + i) % tokens.length], lastSeen))
-    // Replies and polls lie between each other, as those of many callers do.
+    // Replies and polls are interleaved, like those of many callers.
     requests.splice(-5, 0, replyOf(population, turn))
     for (let i = 0; i < 2; i++) {
       const { id } = threads[(turn * 2 + i) % threads.length]

@@ -9,11 +9,11 @@ import { freePort, type Server, startServer } from './process.ts'
 import { type Answered, ask } from './ring.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** How many of the forum's answers the floor gives in turn. */
+/** How many of the forum's answers the floor cycles through. */
 const samples = 100
 
 export interface Forum extends Server {
-  /** The numbers of /metrics, by name and labels. */
+  /** The values of /metrics, by name and labels. */
   metrics(): Promise<Map<string, number>>
 }
 
@@ -39,12 +39,12 @@ export async function startForum(
 export interface Scene {
   floor: Side
   forum: Side
-  /** A further side that is sent the same. */
+  /** A further side that receives the same load. */
   other(name: string, server: Server): Side
   stop(): Promise<void>
 }
 
-/** Makes sides of servers that are sent the scenario's ring; keys and positions are the forum's. */
+/** Makes sides of servers that receive the scenario's ring; keys and positions are the forum's. */
 export async function sender(
   dir: string,
   { name, ring }: Scenario,
@@ -80,7 +80,7 @@ export async function setScene(
   return { floor: other('floor', floor), forum: other('forum', forum), other, stop }
 }
 
-/** What the forum answers to some of the scenario's requests. */
+/** The forum's answers to some of the scenario's requests. */
 export async function sample(
   { name, ring }: Scenario,
   population: Population,
@@ -91,7 +91,7 @@ export async function sample(
   return ask(forum.url, ring(population), filling, samples)
 }
 
-/** The floor under these answers, which it reads from the file. */
+/** Starts the floor with these answers, which it reads from the file. */
 export function startFloor(
   file: string,
   answers: readonly Answered[],

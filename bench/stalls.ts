@@ -1,5 +1,5 @@
-// How long the event loop stands still while the swarm keeps it busy: the node says it at /metrics,
-// and forgets it with each look.
+// How long the event loop stalls while the swarm keeps it busy, by the node's /metrics, which reset
+// the value at each scrape.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Amount, Side } from './compare.ts'

@@ -36,7 +36,7 @@ const markdownHead = [
   '|---|---|---|---|---|---|---|',
 ]
 
-/** One row for each scenario, and what was aimed at below. */
+/** One row for each scenario, and the targets below. */
 export function markdown({ scenarios }: Results): string {
   const rows = scenarios.map(({ name, sides: [floor, forum, ...others] }) => {
     const peers = others.map((other) => `${other.side} ${rate(other)}`).join(', ')

@@ -1,8 +1,8 @@
-// Question:   is everyone who has a webhook woken for everything, and by nothing else?
+// Question:   is every webhook woken for every message of its feed, and for nothing else?
 // Compares:   an undisturbed server with one that gets SIGKILL when half of the replies are out.
 // Fixed:      200 identities with verified webhooks at one HTTPS receiver, each following 4 of 20
-//             threads; 10,000 replies, theirs and others', over 64 connections; callers try again
-//             with the same key.
+//             threads; 10,000 replies, theirs and others', over 64 connections; callers retry with
+//             the same key.
 // Reports:    replies/s while waking, wakeups, how many ids came twice, the time from the last
 //             reply to the last wakeup. Fails unless each message that an identity's feed shows
 //             lies in the range of a wakeup that its receiver got, every range begins and ends
@@ -37,7 +37,7 @@ interface Identity {
 interface Owner extends Identity {
   number: number
   secret: string
-  /** Wakeups tell of messages after this one. */
+  /** Wakeups announce messages after this one. */
   from: number
 }
 interface Delivery {
@@ -50,7 +50,7 @@ const certificates = makeCertificates()
 const http = new HttpAgent({ connections })
 let url = ''
 
-/** Sends until there is an answer: the server may be killed and come back meanwhile. */
+/** Sends until there is an answer: the server may be killed and restarted meanwhile. */
 async function send<T>(method: 'GET' | 'POST', path: string, token = '', body?: object, key = '') {
   const headers: Record<string, string> = {}
   if (token !== '') headers.authorization = `Bearer ${token}`
@@ -70,7 +70,7 @@ async function send<T>(method: 'GET' | 'POST', path: string, token = '', body?: 
   }
 }
 
-/** Runs `work` for 0 … count - 1, as many at once as there are connections. */
+/** Runs `work` for 0 … count - 1, with one at a time on each connection. */
 async function each(count: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 0
   const lane = async () => {
@@ -156,7 +156,7 @@ async function quiet(receiver: Receiver): Promise<number> {
   return lastAt
 }
 
-/** Holds one owner's wakeups to its feed and to its receipts; returns how many ids came twice. */
+/** Compares one owner's wakeups with its feed and its receipts; returns how many ids came twice. */
 async function check(owner: Owner, received: readonly Received[]): Promise<number> {
   const wakeups = received.map(({ text, headers }) => {
     new Webhook(owner.secret).verify(text, headers as Record<string, string>)
@@ -168,8 +168,8 @@ async function check(owner: Owner, received: readonly Received[]): Promise<numbe
     assert.ok(shown.has(after + 1) && shown.has(through), `${owner.number} was woken by itself`)
   }
   for (const seq of seqs) {
-    const isTold = wakeups.some(({ after, through }) => after < seq && seq <= through)
-    assert.ok(isTold, `${owner.number} was never told of ${seq}`)
+    const isAnnounced = wakeups.some(({ after, through }) => after < seq && seq <= through)
+    assert.ok(isAnnounced, `${owner.number} was never woken for ${seq}`)
   }
   const ids = new Set(wakeups.map(({ event_id }) => event_id))
   for (const { id, state } of await deliveries(owner.token)) {
@@ -221,7 +221,7 @@ async function round(kills: boolean): Promise<void> {
       `${rate.toLocaleString('en')}/s, ${owners.length} webhooks, ` +
       `${receiver.wakeups.length} wakeups, ${doubled} ids twice, last wakeup ` +
       `${Math.max(0, Math.round(lastAt - published))} ms after the last reply; ` +
-      'everyone told, nobody by itself, every receipt right',
+      'everyone woken, nobody by itself, every receipt right',
   )
   await server.stop('SIGTERM')
   await receiver.close()

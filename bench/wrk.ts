@@ -1,5 +1,5 @@
-// wrk, the load generator (Debian package `wrk`): sends a ring of requests to one server with its
-// script below, and reads what it measured.
+// wrk, the load generator (Debian package `wrk`): sends a ring of requests to one server with the
+// script below, and reads its measurements.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import type { Seen, Send } from './generator.ts'
 import { runLoad } from './process.ts'
 import { type Ring, renderRing } from './ring.ts'
 
-// Requests end with \\30. \\28 is where a fresh key goes, \\29 where a position goes: there, most
-// of what a request costs the load generator is one string put together.
+// Requests end with \\30. \\28 marks the place of a fresh key, \\29 that of a position: most of
+// what a request costs the load generator is to concatenate one string there.
 const script = `
 local heads, tails, isKey, count = {}, {}, {}, 0
 local prefix, position, rate, sent = "", 0, 0, 0
@@ -46,7 +46,7 @@ function done(summary, latency)
 end
 `
 
-/** Writes what wrk needs to send a ring into a directory; returns what sends it. */
+/** Writes wrk's files for a ring into a directory; returns a function that sends it. */
 export function prepareWrk(dir: string, name: string, ring: Ring): Send {
   const scriptFile = join(dir, 'ring.lua')
   const ringFile = join(dir, `${name}.ring`)

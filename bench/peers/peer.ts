@@ -1,11 +1,11 @@
-// What stands beside the forum in a comparison: started for a run, skipped where it is missing.
+// A peer that the forum is compared with: started for a run, skipped where it is not installed.
 
 import type { Side } from '../compare.ts'
 import type { Population } from '../population.ts'
 import type { Scene } from '../sides.ts'
 
 export interface Peer {
-  /** Where it answers, if it speaks HTTP. */
+  /** Its URL, if it speaks HTTP. */
   url?: string
   /** Its side in a scenario; `sendHttp` makes one of a server that is sent the scenario's ring. */
   side(scenario: string, sendHttp: Scene['other']): Side
@@ -14,8 +14,8 @@ export interface Peer {
 
 export interface PeerKind {
   name: string
-  /** What has to be installed, or null when everything is there. */
+  /** What has to be installed, or null when nothing is missing. */
   missing(): string | null
-  /** Starts it in an empty directory of its own, below `parent`. */
+  /** Starts it in a new, empty directory below `parent`. */
   start(parent: string, population: Population, durability: string): Promise<Peer>
 }

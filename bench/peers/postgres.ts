@@ -1,5 +1,5 @@
-// What one would write instead: Fastify and PostgreSQL (web.ts). The same identities, threads and
-// messages, so that it is sent the very same requests as the forum.
+// The usual alternative: Fastify and PostgreSQL (web.ts), with the same identities, threads and
+// messages, so that it receives the same requests as the forum.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -71,7 +71,7 @@ export const postgres: PeerKind = {
       port: `${port}`,
       synchronous_commit: durability === 'always' ? 'on' : 'off',
       shared_buffers: '512MB',
-      // A checkpoint in the middle of a run would be in its disfavour.
+      // A checkpoint in the middle of a run would put it at a disadvantage.
       max_wal_size: '8GB',
       checkpoint_timeout: '1h',
       log_min_messages: 'panic',
@@ -95,14 +95,14 @@ export const postgres: PeerKind = {
   },
 }
 
-/** Where its programs are: Debian keeps them out of PATH. */
+/** The directory of its programs, which Debian keeps out of PATH. */
 function programs(): string | null {
   const versions = existsSync(debianVersions) ? readdirSync(debianVersions) : []
   const [newest] = versions.sort((a, b) => Number(b) - Number(a))
   return newest === undefined ? null : join(debianVersions, newest, 'bin')
 }
 
-/** It refuses to run as root. */
+/** PostgreSQL refuses to run as root. */
 function ownerOfData(): { uid: number; gid: number } | null {
   if (process.getuid!() !== 0) return null
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

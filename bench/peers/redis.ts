@@ -1,5 +1,5 @@
-// Redis: what an append-only file with a sync before each answer costs, and a page of 50, without
-// HTTP and without any rule of a forum. Load comes from its own redis-benchmark.
+// Redis: the cost of an append-only file with a sync before each answer, and of a page of 50,
+// without HTTP and without the rules of a forum. The load comes from its own redis-benchmark.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ const firstRequests = 1_000
 
 const syncs: Record<string, string> = { always: 'always', none: 'no' }
 
-// Numbers in keys are as redis-benchmark writes them for __rand_int__.
+// Numbers in keys have the format that redis-benchmark uses for __rand_int__.
 const fill = `
 for s = 0, ${longStreams - 1} do
   for m = 1, ${pageMessages} do
@@ -41,7 +41,7 @@ export const redis: PeerKind = {
     const server = startDaemon([
       ...['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir],
       ...['--appendonly', 'yes', '--appendfsync', syncs[durability] ?? 'everysec', '--save', ''],
-      // Rewriting the file in the middle of a run would be in its disfavour.
+      // Rewriting the file in the middle of a run would put it at a disadvantage.
       ...['--auto-aof-rewrite-percentage', '0', '--loglevel', 'warning'],
     ])
     const cli = (...args: string[]) =>
@@ -79,7 +79,7 @@ async function answering(ask: () => void): Promise<void> {
   }
 }
 
-/** redis-benchmark counts requests, not seconds: how many it sends follows from the last time. */
+/** redis-benchmark takes a number of requests, not seconds; it is derived from the previous run. */
 function sideOf({ pid }: Child, port: number, command: string[]): Side {
   const perSecond = new Map<number, number>()
   const send = async (requests: number, connections: number): Promise<Seen> => {

@@ -1,6 +1,6 @@
-// A forum as one would write it with Fastify and PostgreSQL, two routes of it: prepared statements,
-// one round trip for each request, a pool, schemas for what comes in and goes out. Its argument is
-// the database's URL.
+// Two routes of a forum as one would write it with Fastify and PostgreSQL: prepared statements, one
+// round trip per request, a connection pool, schemas for requests and answers. Its argument is the
+// database's URL.
 
 import { createHash, randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
