@@ -2,10 +2,10 @@
 //
 //   node examples/webhook-receiver.mjs DIRECTORY [PORT]
 //
-// It listens at https://127.0.0.1:PORT/wakeup (8443 unless given) with a certificate for 127.0.0.1,
-// which openssl makes in DIRECTORY at the first start, and prints a line of JSON for each request.
-// It answers challenges, and checks signatures with the signing secret in the file DIRECTORY/secret.
-// Without that file nothing is checked, and the line says so.
+// It listens at https://127.0.0.1:PORT/wakeup (default: 8443) with a certificate for 127.0.0.1,
+// which openssl creates in DIRECTORY at the first start, and prints a line of JSON per request.
+// It answers challenges, and checks signatures with the signing secret in the file
+// DIRECTORY/secret. Without that file nothing is checked, and the line says so.
 
 import { execFileSync } from 'node:child_process'
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -46,10 +46,10 @@ if (!existsSync(certificate)) {
   console.log(`npm start -- --webhook-allow-private --webhook-ca ${certificate}`)
 }
 
-/** 'valid', or why not. Standard Webhooks: the id, the time and the exact bytes are signed. */
+/** 'valid', or the reason why not. Standard Webhooks sign the id, the time and the exact bytes. */
 function checkSignature(headers, body) {
   if (!existsSync(secretFile)) return `not checked: ${secretFile} is missing`
-  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': given } = headers
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': header } = headers
   const age = Math.abs(Date.now() / 1000 - Number(timestamp))
   if (!(age <= toleranceSeconds)) return 'too old'
   const secret = readFileSync(secretFile, 'utf8').trim().replace('whsec_', '')
@@ -57,18 +57,18 @@ function checkSignature(headers, body) {
   const expected = Buffer.from(
     `v1,${hmac.update(`${id}.${timestamp}.`).update(body).digest('base64')}`,
   )
-  const signatures = `${given}`.split(' ').map((signature) => Buffer.from(signature))
+  const signatures = `${header}`.split(' ').map((signature) => Buffer.from(signature))
   const isSigned = signatures.some((signature) => {
     return signature.length === expected.length && timingSafeEqual(signature, expected)
   })
   return isSigned ? 'valid' : 'invalid'
 }
 
-/** The answer to a request: its status and its JSON. */
+/** The answer to a request: its status and the value of its JSON body. */
 function answer(body, signature) {
   if (signature === 'invalid' || signature === 'too old') return [401, { error: signature }]
   const { type, challenge } = JSON.parse(body)
-  // An agent would now poll its feed; a challenge is answered with itself.
+  // An agent would poll its feed now. A challenge is returned as it is.
   return [200, type === 'webhook.challenge' ? { challenge } : { received: true }]
 }
 

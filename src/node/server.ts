@@ -74,13 +74,11 @@ export async function startNode(
   log: Logger,
   environment: Environment = {},
 ): Promise<Node> {
-  const http = environment.listen
-    ? { name: 'test', listen: environment.listen }
-    : chooseHttp(config, log)
+  const { listen, logOutput = allWritten } = environment
+  const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
   const load = new Load(config.nodeLimits.load)
   const { host, port, opsPort } = config
-  const { logOutput = allWritten } = environment
   const edge = new Edge(routesOf(config), availability, edgeOptions(config, log, environment), load)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName, logOutput }

@@ -1,12 +1,12 @@
-// What an agent says to the forum, one function a sentence, and what it demands of the answers.
-// Every answer is checked against the interface before anybody believes it; an answer of another
-// status or shape throws WrongAnswer, which says what was asked and what came back.
+// The requests of an agent, one function each, and the checks of their answers. Every answer is
+// checked against the interface before it is used. An answer of another status or shape throws
+// WrongAnswer, which names the request and the answer.
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import { type Answer, type Client, errorOf, type Operation, type Request } from './client.ts'
 import { WrongAnswer } from './failures.ts'
 
-/** Items on a page: the most that the interface gives. */
+/** Items on a page: the maximum that the interface allows. */
 const pageLimit = 100
 
 export type Kind = 'guest' | 'persistent'
@@ -113,15 +113,15 @@ const isFeedPage = ajv.compile<FeedPage>(
   }),
 )
 
-/** What the server says of itself, for the head of the summary. */
+/** The server's status, for the head of the summary. */
 export async function readStatus(client: Client): Promise<Record<string, unknown>> {
   const request: Request = { operation: null, method: 'GET', path: '/api/status' }
-  return believe(request, await client.send(request), [200], isStatus)
+  return checked(request, await client.send(request), [200], isStatus)
 }
 
 /**
- * Makes an identity. The request is not idempotent: when its answer is lost, the retry leaves one
- * behind that nobody uses.
+ * Creates an identity. The request is not idempotent: if its answer is lost, a retry leaves an
+ * identity behind that nobody uses.
  */
 export async function createIdentity(client: Client, kind: Kind, name: string): Promise<Identity> {
   const request: Request = {
@@ -130,7 +130,7 @@ export async function createIdentity(client: Client, kind: Kind, name: string): 
     path: '/api/identities',
     body: { kind, display_name: name },
   }
-  return believe(request, await client.send(request), [201], isIdentity)
+  return checked(request, await client.send(request), [201], isIdentity)
 }
 
 /** `threadId` null opens a thread. `replay`: the key has been used for this very message. */
@@ -143,11 +143,11 @@ export type Publish = {
 }
 
 /**
- * Publishes a message. A replay must be answered 200; a first time 201, and 200 only when an answer
- * was lost on the way: then an earlier try was the one that published.
+ * Publishes a message. A replay must be answered with 200, a first request with 201, or with 200 if
+ * an answer was lost: then an earlier try has published.
  */
-export async function publish(client: Client, wish: Publish): Promise<Publication> {
-  const { threadId, token, key, body, replay } = wish
+export async function publish(client: Client, message: Publish): Promise<Publication> {
+  const { threadId, token, key, body, replay } = message
   const first: Operation = threadId === null ? 'create thread' : 'reply'
   const request: Request = {
     operation: replay ? 'replay' : first,
@@ -159,23 +159,23 @@ export async function publish(client: Client, wish: Publish): Promise<Publicatio
   }
   const answer = await client.send(request)
   const statuses = replay ? [200] : answer.tries === 1 ? [201] : [200, 201]
-  const publication = believe(request, answer, statuses, isPublication)
+  const publication = checked(request, answer, statuses, isPublication)
   if (publication.replayed !== (answer.status === 200) || !publication.published) {
     throw wrong(request, answer, 'but says otherwise in its body')
   }
   return publication
 }
 
-/** Subscribes; the same again changes nothing. */
+/** Subscribes; repeating it changes nothing. */
 export async function subscribe(client: Client, token: string, threadId: string): Promise<void> {
   const path = `/api/threads/${threadId}/subscribe`
   const request: Request = { operation: 'subscribe', method: 'POST', path, token }
   const answer = await client.send(request)
-  const subscription = believe(request, answer, [200], isSubscription)
+  const subscription = checked(request, answer, [200], isSubscription)
   if (subscription.thread_id !== threadId) throw wrong(request, answer, 'for another thread')
 }
 
-/** One page of a thread as anybody sees it, after a position. */
+/** One page of a thread, after a position, as anybody can read it. */
 export async function readThread(
   client: Client,
   threadId: string,
@@ -184,7 +184,7 @@ export async function readThread(
   const path = `/api/threads/${threadId}?limit=${pageLimit}&after=${after}`
   const request: Request = { operation: 'read thread', method: 'GET', path }
   const answer = await client.send(request)
-  const page = believe(request, answer, [200], isThreadPage)
+  const page = checked(request, answer, [200], isThreadPage)
   checkCursor(request, answer, after, page, page.messages.at(-1)?.seq)
   return page
 }
@@ -199,12 +199,12 @@ export async function readFeed(
   const path = `/api/notifications?limit=${pageLimit}&after=${after}`
   const request: Request = { operation, method: 'GET', path, token }
   const answer = await client.send(request)
-  const page = believe(request, answer, [200], isFeedPage)
+  const page = checked(request, answer, [200], isFeedPage)
   checkCursor(request, answer, after, page, page.notifications.at(-1)?.seq)
   return page
 }
 
-// Following `next_after` must neither skip anything nor go round in circles.
+// Following `next_after` must neither skip items nor repeat them forever.
 function checkCursor(
   request: Request,
   answer: Answer,
@@ -220,7 +220,7 @@ function checkCursor(
   }
 }
 
-function believe<T>(
+function checked<T>(
   request: Request,
   answer: Answer,
   statuses: number[],

@@ -1,17 +1,17 @@
-// One HTTP client for the whole swarm: a pool of connections, retries, and how long things took.
+// One HTTP client for the whole swarm: a pool of connections, retries and latencies.
 //
 //   send ──▶ answer 2xx, 4xx ─────────────────────────────▶ returned
 //     ▲        lost: no connection, no answer in time, 503, 429
-//     └── wait ◀┘   (Retry-After, or a growing pause with jitter; until the patience is used up)
+//     └── wait ◀┘   (Retry-After, or a growing pause with jitter; until the patience ends)
 //
-// H1. A lost answer says nothing about what the server did. So the same request is sent again,
-//     byte for byte, with the same idempotency key; only that makes retrying a publication safe.
-// H2. A request ends: with an answer, or with Unreachable when its patience is used up.
-// H3. The time of a request runs from its first try to its answer, lost tries and pauses included:
-//     it is what an agent waited. This process's own work is in it too: with many connections
-//     against a fast server, the swarm is what is measured.
-// H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a text. Two texts
-//     decoded like this are equal exactly when their UTF-8 bytes are equal.
+// H1. A lost answer does not show what the server did. So the same request is sent again, byte for
+//     byte, with the same idempotency key, which makes retrying a publication safe.
+// H2. A request ends with an answer, or with Unreachable when its patience has ended.
+// H3. The latency of a request runs from its first try to its answer, including lost tries and
+//     pauses: it is how long an agent waited. It includes this process's own work, which dominates
+//     with many connections to a fast server.
+// H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a string. Two
+//     strings decoded in this way are equal exactly if their UTF-8 bytes are equal.
 
 import { setMaxListeners } from 'node:events'
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
@@ -79,7 +79,7 @@ export class Client {
     const timeoutMs = answerTimeoutMs ?? answerTimeoutMsDefault
     this.url = url
     this.#patienceMs = patienceMs
-    // Every request that waits to retry listens.
+    // Every request that waits for a retry adds a listener.
     setMaxListeners(0, this.#ending.signal)
     this.#pool = new Pool(url, {
       connections,
@@ -91,7 +91,7 @@ export class Client {
     })
   }
 
-  // Sends until answered. Throws Unreachable: patience used up, or nobody ever answered here.
+  /** Sends until answered. Throws Unreachable: patience has ended, or nothing ever answered. */
   async send(request: Request): Promise<Answer> {
     const startedAt = performance.now()
     for (let tries = 1; ; tries++) {
@@ -100,7 +100,7 @@ export class Client {
         this.#took(request.operation, startedAt)
         return { ...outcome, tries }
       }
-      // A wrong address should be told at once; a server that was there may come back.
+      // A wrong address is reported at once; a server that has answered before may come back.
       if (!this.#answeredOnce) throw new Unreachable(`no server at ${this.url}: ${outcome.why}`)
       const waitMs = Math.max(outcome.waitMs, pauseMs(tries))
       if (performance.now() - startedAt + waitMs > this.#patienceMs) {
@@ -113,7 +113,7 @@ export class Client {
     }
   }
 
-  // Closes every connection; requests still under way fail.
+  /** Closes every connection; requests in flight fail. */
   async close(): Promise<void> {
     this.#ending.abort()
     await this.#pool.destroy()
@@ -179,7 +179,7 @@ function parse(bytes: ArrayBuffer): unknown {
   }
 }
 
-// Network errors carry a code; an error without one, or about our own arguments, is our bug.
+// Network errors carry a code; an error without one, or about our arguments, is a bug.
 function lostBy(error: unknown): Lost {
   const { code, message } = error as { code?: unknown; message: string }
   if (typeof code !== 'string' || code === 'UND_ERR_INVALID_ARG') throw error
@@ -187,7 +187,7 @@ function lostBy(error: unknown): Lost {
   return { lost, why: message || code, waitMs: 0 }
 }
 
-// Doubles from try to try. The jitter keeps a crowd that failed together from returning together.
+// Doubles from try to try. The jitter prevents requests that failed together from coming together.
 function pauseMs(tries: number): number {
   const fullMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** (tries - 1))
   return fullMs * (0.5 + Math.random() / 2)

@@ -1,12 +1,12 @@
-// A corpus: the discussions that a swarm replays, one JSON object a line, plain or gzip.
+// A corpus: the discussions that a swarm publishes, one JSON object per line, plain or gzip.
 //
 //   {"thread": 17, "title": "…", "messages": [{"author": "ana", "at": 1394148585000, "text": "…"}]}
 //
 // C1. Messages are in the order in which they are to be published; `at` is not used.
-// C2. Every text can be published as it is: what the interface forbids is refused here, with the
+// C2. Every text can be published unchanged: what the interface forbids is rejected here, with the
 //     number of its line, before anything is sent.
-// C3. Every text has a UTF-8 form. An unpaired surrogate has none; it becomes U+FFFD here, as it
-//     would on the server.
+// C3. Every text can be encoded in UTF-8. An unpaired surrogate cannot; it becomes U+FFFD here, as
+//     it would on the server.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ export type Discussion = {
   messages: { author: string; text: string }[]
 }
 
-/** `fingerprint` tells one corpus from another, so that a saved run is verified against its own. */
+/** `fingerprint` distinguishes corpora, so that a saved run is verified against its own. */
 export type Corpus = { fingerprint: string; discussions: Discussion[] }
 
 const text = (maxLength: number) => ({ type: 'string', maxLength, pattern: '\\S' })
@@ -57,7 +57,7 @@ export async function readCorpus(file: string): Promise<Corpus> {
   return { fingerprint: `sha256 ${createHash('sha256').update(bytes).digest('hex')}`, discussions }
 }
 
-// Gzip is known by its first two bytes, whatever the file is called.
+// Gzip is recognized by its first two bytes, whatever the file is called.
 async function readPlain(file: string): Promise<Uint8Array> {
   try {
     const bytes = await readFile(file)

@@ -1,9 +1,9 @@
-// What was found to differ: all are counted, the first few are kept to be shown.
+// The differences that a verification finds: all are counted, and the first few are shown.
 
 const shownMax = 10
 const excerptCharacters = 24
 
-/** Counts all, keeps the first. */
+/** Counts all differences and keeps the first ones. */
 export class Differences {
   count = 0
   readonly first: string[] = []
@@ -13,8 +13,8 @@ export class Differences {
   }
 }
 
-/** Where two texts part, with what stands there. They must differ. */
-export function parting(got: string, due: string): string {
+/** Describes where two texts begin to differ, with an excerpt of each. They must differ. */
+export function firstDifference(got: string, due: string): string {
   let at = 0
   while (got[at] === due[at]) at++
   const excerpt = (text: string) => JSON.stringify(text.slice(at, at + excerptCharacters))

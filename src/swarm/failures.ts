@@ -1,11 +1,11 @@
-// Why a swarm ends early, and with which exit code. Differences found while verifying are not
-// here: they are counted and reported, and the run goes on to find the others.
+// Errors that end a swarm early, and their exit codes. Differences that a verification finds do not
+// end it: they are counted and reported, and the run continues.
 
 /** A flag, a corpus or a saved run that cannot be used. Exit code 64. */
 export class UsageError extends Error {}
 
-/** The server could not be reached, or not within the patience given. Exit code 74. */
+/** The server could not be reached within the patience. Exit code 74. */
 export class Unreachable extends Error {}
 
-/** The server answered, and the answer is not what the interface promises. Exit code 1. */
+/** The server's answer is not what the interface promises. Exit code 1. */
 export class WrongAnswer extends Error {}

@@ -1,10 +1,10 @@
-// Agents follow their feeds while the swarm publishes, each from where it stopped reading.
+// Agents poll their feeds while the swarm publishes, each from its own cursor.
 //
-// F1. A feed is ordered by `seq`, and a poll asks for what comes after the last item seen. So a
+// F1. A feed is ordered by `seq`, and a poll requests the items after the last one seen. So a
 //     message that was published before its reader subscribed, and lies before the reader's cursor,
-//     is not in any later poll: it is read in the thread, or by polling from 0 again.
-// F2. An agent's polls and its subscriptions never overlap. So the cursor at which it joined a
-//     thread is known, and with it exactly which messages its polls must bring: those after it.
+//     is in no later poll: it is read in the thread, or by polling from 0 again.
+// F2. An agent's polls and subscriptions never overlap. So the cursor at which it joined a thread
+//     is known, and its polls must return exactly the messages after it.
 // F3. Polls are a bounded share of the traffic: one after `requestsPerPoll` other requests.
 
 import { type Notification, readFeed, subscribe } from './calls.ts'
@@ -27,7 +27,7 @@ export type Inbox = {
   polling: Promise<boolean> | null
 }
 
-/** The inboxes of all agents, by `agent.index`, and whose turn it is to poll. */
+/** The inboxes of all agents, by `agent.index`, and which of them polls next. */
 export class Feeds {
   readonly inboxes: Inbox[]
   subscriptions = 0
@@ -35,7 +35,7 @@ export class Feeds {
   readonly #following: Inbox[] = []
   readonly #known = new Map<string, Notification>()
   #requests = 0
-  #turn = 0
+  #next = 0
 
   constructor(client: Client, agents: Agent[]) {
     this.#client = client
@@ -50,7 +50,7 @@ export class Feeds {
     }))
   }
 
-  // The agent opened a thread, or has subscribed to one: from now on its feed is worth polling.
+  // Polls this agent's feed from now on, since it has opened a thread or subscribed to one.
   follow(agent: Agent): void {
     const inbox = this.inboxes[agent.index]
     if (inbox.followed) return
@@ -58,7 +58,7 @@ export class Feeds {
     this.#following.push(inbox)
   }
 
-  // Subscribes an agent to a thread of another: see F2.
+  // Subscribes an agent to a thread of another agent: see F2.
   async join(agent: Agent, thread: PlannedThread): Promise<void> {
     const inbox = this.inboxes[agent.index]
     while (inbox.polling !== null) await inbox.polling
@@ -70,11 +70,11 @@ export class Feeds {
     this.follow(agent)
   }
 
-  // To be called after each request: see F3. Agents take turns; one that is busy misses its turn.
+  // To be called after each request: see F3. Agents poll in turn; one that is busy is skipped.
   async pollSometimes(): Promise<void> {
     if (++this.#requests % requestsPerPoll !== 0) return
     for (let tried = 0; tried < this.#following.length; tried++) {
-      const inbox = this.#following[this.#turn++ % this.#following.length]
+      const inbox = this.#following[this.#next++ % this.#following.length]
       if (inbox.joining === 0 && inbox.polling === null) {
         await this.#poll(inbox)
         return
@@ -82,12 +82,12 @@ export class Feeds {
     }
   }
 
-  // Reads on until there is nothing more. Once all is published, the feed is then complete.
+  // Reads all remaining pages. Once everything is published, the feed is then complete.
   async drain(inbox: Inbox): Promise<void> {
     while (await this.#poll(inbox));
   }
 
-  // Reads one page; says whether there is another.
+  // Reads one page; returns whether there is another.
   async #poll(inbox: Inbox): Promise<boolean> {
     inbox.polling = this.#readPage(inbox)
     try {
@@ -105,7 +105,7 @@ export class Feeds {
     return page.has_more
   }
 
-  // The same message is in many feeds. Keeping it once keeps a large swarm small.
+  // The same message is in many feeds. Keeping it once saves memory in a large swarm.
   #shared(item: Notification): Notification {
     const known = this.#known.get(item.message_id)
     if (known === undefined) {

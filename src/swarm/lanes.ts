@@ -1,6 +1,6 @@
-// Works through a list, `count` items at a time. Each lane takes the next item when it is done with
-// its last one, and awaits one request after the other, so `count` lanes keep `count` requests in
-// flight and never more. The first failure fails the whole; the other lanes take no further item.
+// Processes a list with `count` lanes. Each lane takes the next item when it has finished its last
+// one, and awaits one request after the other, so that at most `count` requests are in flight. The
+// first failure rejects the whole; the other lanes take no further item.
 export async function inLanes<Item>(
   count: number,
   items: Iterable<Item>,

@@ -39,7 +39,7 @@ Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that 
 74 the server cannot be reached.
 `
 
-/** Returns null when help is asked for. Throws UsageError: one line that names the flag. */
+/** Returns null if help is requested. Throws UsageError: one line that names the flag. */
 export function parseOptions(args: string[]): Options | null {
   const values = parseFlags(args)
   if (values.help) return null

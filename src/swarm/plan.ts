@@ -1,16 +1,15 @@
-// What the swarm is to do, made from a corpus, and filled in with what the server answered:
-// identities, thread ids, message ids. Publishing fills it; a saved run brings it back; verifying
-// only reads it.
+// The plan of a run, made from a corpus and completed with what the server returns: identities,
+// thread ids, message ids. Publishing completes it, a saved run restores it, verifying reads it.
 //
-// P1. A message's idempotency key follows from the run, its thread and its index: the same message
+// P1. A message's idempotency key is derived from the run, its thread and its index: the message
 //     has the same key in every try, and in a verification days later.
-// P2. An agent is a name in the corpus. Its feed is to hold every message by others in the threads
+// P2. An agent is a name in the corpus. Its feed must hold every message by others in the threads
 //     in which it writes.
 
 import type { Kind } from './calls.ts'
 import type { Corpus } from './corpus.ts'
 
-/** `id` and `token` are empty until the server has given them. */
+/** `id` and `token` are empty until the server has returned them. */
 export type Agent = {
   index: number
   name: string
@@ -20,7 +19,7 @@ export type Agent = {
   threads: PlannedThread[]
 }
 
-/** `label` is the thread's name in the corpus. `others` are its authors but for the first. */
+/** `label` is the thread's name in the corpus. `others` are its authors except the first. */
 export type PlannedThread = {
   index: number
   label: string
@@ -40,7 +39,7 @@ export type Plan = {
   messageCount: number
 }
 
-/** Lays out the run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
+/** Plans a run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
 export function planOf(corpus: Corpus, runId: string): Plan {
   const agents = new Map<string, Agent>()
   const threads = corpus.discussions.map(({ thread, title, messages }, index): PlannedThread => {
@@ -68,7 +67,7 @@ export function planOf(corpus: Corpus, runId: string): Plan {
 export const keyOf = ({ runId }: Plan, thread: PlannedThread, messageIndex: number): string =>
   `swarm:${runId}:${thread.index}:${messageIndex}`
 
-// Every other agent is a guest, so that both kinds are at work.
+// Every other agent is a guest, so that both kinds take part.
 function agentNamed(agents: Map<string, Agent>, name: string): Agent {
   const known = agents.get(name)
   if (known !== undefined) return known

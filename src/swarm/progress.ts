@@ -1,5 +1,5 @@
-// Shows how far a run is: a bar on a terminal, else a plain line every few seconds. Each phase
-// leaves one line behind, so that a log of a run reads like its story.
+// Shows the progress of a run: a bar on a terminal, otherwise a line every few seconds. Each phase
+// leaves one line behind, so that the output is a log of the run.
 
 import { performance } from 'node:perf_hooks'
 import cliProgress from 'cli-progress'
@@ -35,8 +35,8 @@ export class Progress {
   phase(name: string, total: number): Phase {
     const startedAt = performance.now()
     let done = 0
-    const sayWhere = () => this.say(`${name}: ${grouped(done)} of ${grouped(total)}`)
-    const moved = this.#output.isTTY ? this.#bar(name, total) : this.#plain(sayWhere)
+    const showProgress = () => this.say(`${name}: ${grouped(done)} of ${grouped(total)}`)
+    const moved = this.#output.isTTY ? this.#bar(name, total) : this.#plain(showProgress)
     return {
       tick: () => moved(++done),
       end: () => {
@@ -48,7 +48,7 @@ export class Progress {
     }
   }
 
-  // Ends what is shown, also in the middle of a phase.
+  // Removes the bar or timer, also in the middle of a phase.
   stop(): void {
     this.#stop()
     this.#stop = () => {}
@@ -60,7 +60,7 @@ export class Progress {
       barCompleteChar: '█',
       barIncompleteChar: '░',
       clearOnComplete: true,
-      // Its own handler would swallow the first interrupt; without it nothing must be restored.
+      // The library's handler would swallow the first interrupt, and there is nothing to restore.
       gracefulExit: false,
       linewrap: true,
       stream: this.#output as NodeJS.WritableStream,
@@ -70,8 +70,8 @@ export class Progress {
     return (done) => bar.update(done)
   }
 
-  #plain(sayWhere: () => void): () => void {
-    const timer = setInterval(sayWhere, plainLineMs)
+  #plain(showProgress: () => void): () => void {
+    const timer = setInterval(showProgress, plainLineMs)
     this.#stop = () => clearInterval(timer)
     return () => {}
   }

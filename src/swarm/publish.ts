@@ -1,10 +1,10 @@
-// Writes the whole plan to the forum: threads side by side, each thread in order.
+// Publishes the whole plan: threads concurrently, the messages of each thread in order.
 //
 //   thread:  opened by its first author ─▶ every other author subscribes ─▶ reply ─▶ reply ─▶ …
-//                     (a feed is polled now and then, between the requests)
+//                     (some feed is polled now and then between the requests)
 //
-// A thread's requests follow each other, so each lane has one request in flight. A reply is sent
-// when the one before it was answered: that alone fixes the order of a thread.
+// The requests of a thread follow each other, so each lane has one request in flight. A reply is
+// sent when the previous one is answered, and only that determines the order of a thread.
 
 import { createIdentity, publish } from './calls.ts'
 import type { Client } from './client.ts'
@@ -12,23 +12,23 @@ import { WrongAnswer } from './failures.ts'
 import type { Feeds } from './feeds.ts'
 import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
 
-/** What an answer is checked against, and how many of them were replays of a lost answer. */
+/** What publishing needs; `replayedAnswers` counts replays after a lost answer. */
 export type Publishing = { client: Client; plan: Plan; feeds: Feeds; replayedAnswers: number }
 
-/** Makes an identity for an agent, and fills it in. */
+/** Creates an identity for an agent, and stores its id and token. */
 export async function introduce(client: Client, agent: Agent): Promise<void> {
   const identity = await createIdentity(client, agent.kind, agent.name)
   if (identity.kind !== agent.kind || identity.display_name !== agent.name) {
-    const asked = `${agent.kind} "${agent.name}"`
+    const expected = `${agent.kind} "${agent.name}"`
     throw new WrongAnswer(
-      `POST /api/identities for ${asked} made a ${identity.kind} "${identity.display_name}"`,
+      `POST /api/identities for ${expected} made a ${identity.kind} "${identity.display_name}"`,
     )
   }
   agent.id = identity.id
   agent.token = identity.token
 }
 
-/** Publishes one thread and fills in its ids. `published` is called after each message. */
+/** Publishes one thread and stores its ids. `published` is called after each message. */
 export async function publishThread(
   publishing: Publishing,
   thread: PlannedThread,
@@ -58,7 +58,7 @@ async function publishMessage(
   const { client, plan } = publishing
   const message = thread.messages[index]
   const publication = await publish(client, {
-    ...wishFor(plan, thread, index),
+    ...requestFor(plan, thread, index),
     replay: false,
   })
   const rightAuthor = publication.author_id === message.author.id
@@ -75,7 +75,7 @@ async function publishMessage(
 }
 
 /** The request that publishes a message: the same every time, see P1 in plan.ts. */
-export function wishFor(plan: Plan, thread: PlannedThread, index: number) {
+export function requestFor(plan: Plan, thread: PlannedThread, index: number) {
   const { author, text } = thread.messages[index]
   return {
     token: author.token,

@@ -1,4 +1,4 @@
-// The end of a run: one object, for --json, and the same as a page to read.
+// The report of a run: one object, for --json, and the same as text.
 
 import { type Client, operations } from './client.ts'
 import type { Feeds } from './feeds.ts'
@@ -21,7 +21,7 @@ export type OperationReport = {
   max: number
 }
 
-/** What is null was not done: verifying a saved run publishes nothing. */
+/** `published` is null for the verification of a saved run, which publishes nothing. */
 export type Report = {
   url: string
   server: { name: string; version: string; durability: string }
@@ -37,7 +37,7 @@ export type Report = {
   verification: Verification
 }
 
-export type Ran = {
+export type Run = {
   client: Client
   status: Record<string, unknown>
   connections: number
@@ -47,15 +47,19 @@ export type Ran = {
   verification: Verification
 }
 
-/** Everything a run found out, ready to be written as JSON. */
-export function reportOf(ran: Ran): Report {
-  const { client, status, plan, published } = ran
-  const say = (name: string) => (typeof status[name] === 'string' ? status[name] : 'unknown')
+/** All results of a run, ready to be written as JSON. */
+export function reportOf(run: Run): Report {
+  const { client, status, plan, published } = run
+  const statusText = (name: string) => (typeof status[name] === 'string' ? status[name] : 'unknown')
   return {
     url: client.url,
-    server: { name: say('name'), version: say('version'), durability: say('durability') },
+    server: {
+      name: statusText('name'),
+      version: statusText('version'),
+      durability: statusText('durability'),
+    },
     runId: plan.runId,
-    connections: ran.connections,
+    connections: run.connections,
     identities: plan.agents.length,
     threads: plan.threads.length,
     messages: plan.messageCount,
@@ -64,9 +68,9 @@ export function reportOf(ran: Ran): Report {
       replayedAnswers: published.replayedAnswers,
     },
     retries: client.retries,
-    secondsPerPhase: ran.secondsPerPhase,
+    secondsPerPhase: run.secondsPerPhase,
     operations: operationReports(client),
-    verification: ran.verification,
+    verification: run.verification,
   }
 }
 
@@ -91,7 +95,7 @@ function operationReports(client: Client): OperationReport[] {
   return reports
 }
 
-/** The report as text. Every count of a comparison says out of how many. */
+/** The report as text. Every count of a comparison is shown with its total. */
 export function summary(report: Report): string {
   const { server, retries, verification, published } = report
   const lost = Object.values(retries).reduce((sum, count) => sum + count, 0)

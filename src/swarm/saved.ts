@@ -1,5 +1,5 @@
-// A run on disk: what a later verification needs and cannot find in the corpus. It holds the
-// agents' tokens, so only its owner may read it.
+// A saved run: what a later verification needs besides the corpus. It holds the agents' tokens, so
+// only its owner may read it.
 //
 //   {"format": "agent-forum swarm 1", "url", "runId", "fingerprint",
 //    "agents": [{"name", "id", "token"}], "threads": [{"id", "messages": ["msg_…"]}]}
@@ -41,7 +41,7 @@ const isSaved = new Ajv().compile<Saved>({
   },
 })
 
-/** Writes a finished run, mode 0600 also when the file was there before. */
+/** Saves a finished run with mode 0600, even if the file existed before. */
 export async function saveRun(file: string, url: string, plan: Plan): Promise<void> {
   const saved: Saved = {
     format,
@@ -61,7 +61,7 @@ export async function saveRun(file: string, url: string, plan: Plan): Promise<vo
   }
 }
 
-/** The plan of a saved run, filled in. Throws UsageError: not a saved run, or of another corpus. */
+/** The plan of a saved run, with its ids. Throws UsageError: not a saved run, or another corpus. */
 export async function loadRun(file: string, corpus: Corpus): Promise<{ url: string; plan: Plan }> {
   const saved = await readSaved(file)
   if (saved.fingerprint !== corpus.fingerprint) {

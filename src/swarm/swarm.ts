@@ -1,12 +1,12 @@
-// `agent-forum swarm`: a swarm of agents that uses a forum over HTTP and then checks every byte.
+// `agent-forum swarm`: agents that use a forum over HTTP and then verify every byte of it.
 //
 //   corpus ─▶ identities ─▶ publish, subscribe, poll ─▶ drain feeds ─▶ [save] ─▶ verify ─▶ report
 //
-//   corpus.ts synthetic.ts   what is said        client.ts  HTTP: retries, latencies
-//   plan.ts saved.ts         who says it where   calls.ts   the requests, and what they must answer
-//   publish.ts feeds.ts      the agents at work  verify*.ts what must be there afterwards
+//   corpus.ts synthetic.ts   the texts           client.ts  HTTP: retries, latencies
+//   plan.ts saved.ts         authors, threads    calls.ts   requests, and checks of their answers
+//   publish.ts feeds.ts      the agents          verify*.ts comparing the forum with the plan
 //
-// Nothing is sent before flags, corpus and files to be written are known to be usable.
+// Nothing is sent until flags, corpus and output files are known to be usable.
 
 import { randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
@@ -63,8 +63,8 @@ async function run(options: Options, outputs: Outputs, progress: Progress): Prom
     const inboxes = published?.feeds.inboxes ?? null
     const verification = await verify({ client, plan, inboxes, connections, replayAll, progress })
     const secondsPerPhase = progress.seconds
-    const ran = { client, status, connections, plan, published, secondsPerPhase, verification }
-    const report = reportOf(ran)
+    const outcome = { client, status, connections, plan, published, secondsPerPhase, verification }
+    const report = reportOf(outcome)
     if (options.json !== null) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
     outputs.stdout.write(summary(report))
     return verification.differences.count === 0 ? 0 : 1
@@ -85,7 +85,7 @@ async function prepare(options: Options): Promise<{ corpus: Corpus; url: string;
   return { corpus, url: options.url ?? origin(options.verify, saved.url), plan: saved.plan }
 }
 
-// A report that cannot be written should be known before the work, not after it.
+// A report that cannot be written must be noticed before the run, not after it.
 async function mustBeWritable(file: string): Promise<void> {
   try {
     await (await open(file, 'a', 0o600)).close()

@@ -1,10 +1,10 @@
-// A corpus made up on the spot: the same specification gives the same texts, on any machine.
+// A generated corpus: the same specification yields the same texts on any machine.
 //
 //   agents=100,threads=50,replies=1000[,seed=1]     all three are totals
 //
 // Every agent writes at least once; who opens a thread, who replies and where is random. The texts
-// are short words with what breaks careless servers between them: other scripts, emoji, quotes,
-// control characters, and now and then the longest message the interface allows.
+// are short words mixed with what breaks careless servers: other scripts, emoji, quotes, control
+// characters, and now and then the longest message that the interface allows.
 
 import type { Corpus, Discussion } from './corpus.ts'
 import { UsageError } from './failures.ts'
@@ -20,7 +20,7 @@ const words = (
 
 type Specification = { agents: number; threads: number; replies: number; seed: number }
 
-/** Makes the corpus of a specification. Throws UsageError when it is not one. */
+/** Generates the corpus of a specification. Throws UsageError if that is malformed. */
 export function syntheticCorpus(specification: string): Corpus {
   const { agents, threads, replies, seed } = parse(specification)
   const random = randomNumbers(seed)
@@ -47,16 +47,16 @@ export function syntheticCorpus(specification: string): Corpus {
 }
 
 function parse(specification: string): Specification {
-  const given: Record<string, number> = { seed: 1 }
+  const numbers: Record<string, number> = { seed: 1 }
   for (const part of specification.split(',')) {
     const match = /^(agents|threads|replies|seed)=(\d{1,7})$/.exec(part)
     if (match === null) {
       const names = 'agents, threads, replies or seed'
       throw new UsageError(`--synthetic: "${part}" is not ${names} with a number, like agents=100`)
     }
-    given[match[1]] = Number(match[2])
+    numbers[match[1]] = Number(match[2])
   }
-  const { agents = 0, threads = 0, replies = -1, seed } = given
+  const { agents = 0, threads = 0, replies = -1, seed } = numbers
   if (agents < 1 || threads < 1 || replies < 0) {
     throw new UsageError('--synthetic needs agents=…,threads=…,replies=…, as in --help')
   }
@@ -68,7 +68,7 @@ function parse(specification: string): Specification {
 
 const authorName = (index: number) => `agent-${String(index + 1).padStart(4, '0')}`
 
-// Mostly a sentence or two, sometimes a page, rarely everything that fits.
+// Usually a sentence or two, sometimes a page, rarely the maximum length.
 function content(upTo: (count: number) => number): string {
   const dice = upTo(500)
   if (dice === 0) return '🧵'.repeat(contentCharactersMax)
@@ -80,7 +80,7 @@ function phrase(upTo: (count: number) => number, wordsMax: number): string {
   return Array.from({ length: count }, () => words[upTo(words.length)]).join(' ')
 }
 
-// Fisher and Yates.
+// The Fisher-Yates shuffle.
 function shuffle(list: string[], upTo: (count: number) => number): void {
   for (let last = list.length - 1; last > 0; last--) {
     const other = upTo(last + 1)

@@ -1,8 +1,8 @@
-// What a feed must hold, and whether it does.
+// Verifies feeds.
 //
-// What is due follows from the plan and from the threads as they were read, never from the feed:
-// every message by others in the threads where the agent writes, by `seq`, each once, with the
-// thread, author and time that the thread shows.
+// The expected items follow from the plan and from the threads as they were read, never from the
+// feed: every message by others in the threads in which the agent writes, by `seq`, each once, with
+// the thread, author and time that the thread shows.
 
 import { type Notification, readFeed } from './calls.ts'
 import type { Client } from './client.ts'
@@ -10,12 +10,12 @@ import type { Differences } from './differences.ts'
 import { type Inbox, sameNotification } from './feeds.ts'
 import type { Agent } from './plan.ts'
 
-// One message that is due, and the cursor at which the agent joined its thread: see F1 in feeds.ts.
+// One expected message, and the cursor at which the agent joined its thread: see F1 in feeds.ts.
 type Due = { item: Notification; joinedAt: number }
 
 /**
- * Everything an agent's feed holds once all is published. A message that could not be read back is
- * left out: its thread was reported.
+ * Everything that an agent's feed must hold once all is published. A message that could not be read
+ * back is left out, since its thread has been reported.
  */
 export function dueFeed(
   agent: Agent,
@@ -33,16 +33,16 @@ export function dueFeed(
   return due.sort((a, b) => a.item.seq - b.item.seq)
 }
 
-/** The feed as the agent polled it while all was being published. */
+/** Compares the feed as the agent polled it while messages were published. */
 export function verifyGathered(differences: Differences, inbox: Inbox, due: Due[]): boolean {
-  const wanted = due.filter(({ item, joinedAt }) => item.seq > joinedAt)
+  const dueItems = due.filter(({ item, joinedAt }) => item.seq > joinedAt)
   const name = `the feed that ${inbox.agent.name} gathered`
   const { gathered } = inbox
-  const same = compareItems(differences, name, 0, gathered, wanted)
-  return same && endsHere(differences, name, gathered.length, wanted)
+  const same = compareItems(differences, name, 0, gathered, dueItems)
+  return same && endsHere(differences, name, gathered.length, dueItems)
 }
 
-/** The feed as it is now, read from its beginning. Throws WrongAnswer. */
+/** Compares the feed as it is now, read from its beginning. Throws WrongAnswer. */
 export async function verifyFresh(
   client: Client,
   differences: Differences,
@@ -62,7 +62,7 @@ export async function verifyFresh(
   return endsHere(differences, name, count, due)
 }
 
-// Reports the first item that is not the one due in its place.
+// Reports the first item that is not the one expected in its place.
 function compareItems(
   differences: Differences,
   name: string,
@@ -71,10 +71,12 @@ function compareItems(
   due: Due[],
 ): boolean {
   for (const [index, item] of got.entries()) {
-    const wanted = due[offset + index]?.item
-    if (wanted === undefined || !sameNotification(item, wanted)) {
-      const say = wanted === undefined ? 'nothing' : JSON.stringify(wanted)
-      differences.add(`${name}, item ${offset + index + 1}: ${JSON.stringify(item)}, due: ${say}`)
+    const dueItem = due[offset + index]?.item
+    if (dueItem === undefined || !sameNotification(item, dueItem)) {
+      const expected = dueItem === undefined ? 'nothing' : JSON.stringify(dueItem)
+      differences.add(
+        `${name}, item ${offset + index + 1}: ${JSON.stringify(item)}, due: ${expected}`,
+      )
       return false
     }
   }

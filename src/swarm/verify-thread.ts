@@ -1,15 +1,14 @@
-// One thread read back, page by page, and held against the plan.
+// Reads one thread back, page by page, and compares it with the plan.
 //
-// A thread is compared in step with the plan up to the first message that is not the one due there:
-// lost, doubled and swapped messages all show as that. What follows would differ too, and says
-// nothing new.
+// The comparison ends at the first message that is not the one expected in its place: lost, doubled
+// and swapped messages all show in this way. What follows would differ, too, and tell nothing new.
 
 import { type Message, type Notification, readThread, type Thread } from './calls.ts'
 import type { Client } from './client.ts'
-import { type Differences, parting } from './differences.ts'
+import { type Differences, firstDifference } from './differences.ts'
 import type { PlannedThread } from './plan.ts'
 
-/** `shown` gathers, by message id, what a notification about each message has to say. */
+/** `shown` collects, by message id, what a notification about each message must contain. */
 export type Reading = {
   client: Client
   differences: Differences
@@ -17,8 +16,8 @@ export type Reading = {
 }
 
 /**
- * Returns how many messages are identical and in their place, and whether that is all there is to
- * the thread. Throws WrongAnswer.
+ * Returns how many messages are identical and in their place, and whether the thread consists of
+ * exactly these. Throws WrongAnswer.
  */
 export async function verifyThread(
   reading: Reading,
@@ -55,7 +54,7 @@ export async function verifyThread(
   return { identical, exact: headExact && identical === due.length }
 }
 
-/** The words for a message, counted from one. */
+/** Names a message in a report, counted from one. */
 export const placeOf = ({ label, messages }: PlannedThread, index: number): string =>
   `thread ${label}, message ${index + 1} of ${messages.length}`
 
@@ -75,7 +74,7 @@ function compareHead(differences: Differences, planned: PlannedThread, got: Thre
   differs('its message_count', got.message_count, planned.messages.length)
   if (got.title !== planned.title) {
     differences.add(
-      `thread ${planned.label}: its title differs ${parting(got.title, planned.title)}`,
+      `thread ${planned.label}: its title differs ${firstDifference(got.title, planned.title)}`,
     )
   }
   return differences.count === countBefore
@@ -98,7 +97,9 @@ function compareMessage(
   differs('the kind', got.kind, author.kind)
   if (got.seq <= seqBefore) differs('its seq', got.seq, `more than ${seqBefore}`)
   if (got.content !== text) {
-    differences.add(`${placeOf(planned, index)}: its content differs ${parting(got.content, text)}`)
+    differences.add(
+      `${placeOf(planned, index)}: its content differs ${firstDifference(got.content, text)}`,
+    )
   }
   return differences.count === countBefore
 }

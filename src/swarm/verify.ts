@@ -2,9 +2,8 @@
 //
 // V1. Keys are replayed first, so what is read afterwards also shows that a replay changes nothing.
 // V2. Texts are compared as JavaScript strings, decoded strictly from UTF-8 (H4 in client.ts), so
-//     equal strings are equal bytes. How a text is escaped in the JSON around it is the server's
-//     business.
-// V3. A difference is reported and the verification goes on; only an unreachable server ends it.
+//     equal strings are equal bytes. How the server escapes a text in JSON does not matter.
+// V3. A difference is reported, and the verification continues; only an unreachable server ends it.
 
 import { publish } from './calls.ts'
 import type { Client } from './client.ts'
@@ -14,7 +13,7 @@ import type { Inbox } from './feeds.ts'
 import { inLanes } from './lanes.ts'
 import type { Plan, PlannedThread } from './plan.ts'
 import type { Progress } from './progress.ts'
-import { wishFor } from './publish.ts'
+import { requestFor } from './publish.ts'
 import { dueFeed, verifyFresh, verifyGathered } from './verify-feed.ts'
 import { placeOf, type Reading, verifyThread } from './verify-thread.ts'
 
@@ -46,22 +45,22 @@ export type Verify = {
 
 type Key = { thread: PlannedThread; index: number }
 
-/** Compares all there is; what differs is in the result. Throws Unreachable. */
-export async function verify(wish: Verify): Promise<Verification> {
-  const { client, plan, inboxes } = wish
+/** Compares everything; the result holds the differences. Throws Unreachable. */
+export async function verify(options: Verify): Promise<Verification> {
+  const { client, plan, inboxes } = options
   const differences = new Differences()
   const shown: Reading['shown'] = new Map()
   const messages = { compared: plan.messageCount, exact: 0 }
   const gatheredFeeds = inboxes && { compared: 0, exact: 0, items: 0 }
   let freshItems = 0
 
-  const replays = await compareEach(wish, differences, {
+  const replays = await compareEach(options, differences, {
     name: 'replay keys',
-    items: keysToReplay(plan, wish.replayAll),
+    items: keysToReplay(plan, options.replayAll),
     nameOf: ({ thread, index }) => placeOf(thread, index),
     isExact: (key) => verifyReplay(client, differences, plan, key),
   })
-  const threads = await compareEach(wish, differences, {
+  const threads = await compareEach(options, differences, {
     name: 'read threads',
     items: plan.threads,
     nameOf: ({ label }) => `thread ${label}`,
@@ -71,7 +70,7 @@ export async function verify(wish: Verify): Promise<Verification> {
       return exact
     },
   })
-  const feeds = await compareEach(wish, differences, {
+  const feeds = await compareEach(options, differences, {
     name: 'read feeds',
     items: plan.agents,
     nameOf: (agent) => `the feed of ${agent.name}`,
@@ -98,7 +97,7 @@ type Comparison<Item> = {
   isExact: (item: Item) => Promise<boolean>
 }
 
-// Runs a phase over many things. A wrong answer is a difference of the thing it was about.
+// Runs a phase over many items. A wrong answer counts as a difference of its item.
 async function compareEach<Item>(
   { connections, progress }: Verify,
   differences: Differences,
@@ -136,7 +135,7 @@ async function verifyReplay(
   { thread, index }: Key,
 ): Promise<boolean> {
   const due = thread.messages[index].id
-  const got = await publish(client, { ...wishFor(plan, thread, index), replay: true })
+  const got = await publish(client, { ...requestFor(plan, thread, index), replay: true })
   if (got.message_id === due && got.thread_id === thread.id) return true
   differences.add(`${placeOf(thread, index)}: its key replays ${got.message_id}, due: ${due}`)
   return false
