@@ -8,7 +8,7 @@ export interface ProgressBar {
   stop(): void
 }
 
-/** Begins a bar; `what` is the word in front of it. The caller stops it. */
+/** Begins a bar with a label. The caller stops it. */
 export function progressBar(what: string): ProgressBar {
   if (!process.stderr.isTTY) return { at: () => {}, stop: () => {} }
   const bar = new cliProgress.SingleBar({

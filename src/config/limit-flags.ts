@@ -47,7 +47,6 @@ export type LimitFlagName = keyof typeof limitFlags
 /** Reads a flag as a whole number in a range. Throws a ConfigError. */
 type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
-/** The limits that the flags set. */
 export function nodeLimitsOf(read: ReadNumber): NodeLimits {
   return {
     load: {

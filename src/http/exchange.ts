@@ -78,7 +78,7 @@ export type Handler = (exchange: Exchange) => void
 export interface ListenOptions {
   /** Counts what the server holds, and has the limits on it. */
   load: Load
-  /** Whether a proxy stands in front, which may find the end of a request elsewhere. */
+  /** Whether a proxy is in front, which may find the end of a request elsewhere (framing.ts). */
   behindProxy: boolean
 }
 

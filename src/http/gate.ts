@@ -2,7 +2,7 @@
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.
-// G3. What has left is let go, also while others wait: at most as much is held as waits.
+// G3. Answers that have left are released, also while others wait: memory follows what waits.
 
 import { Queue } from '../../wal/queue.ts'
 
@@ -19,7 +19,7 @@ export class Gate {
     return this.#waiting.length
   }
 
-  /** Keeps an answer until its position is durable, or never will be, and tells `leave` which. */
+  /** Calls `leave` when the position is durable (true), or can no longer become so (false). */
   keep(position: number, leave: (isDurable: boolean) => void): void {
     if (this.#hasFailed) leave(false)
     else this.#waiting.push({ position, leave })

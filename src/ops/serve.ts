@@ -2,7 +2,7 @@
 //
 // O1. It answers from the start on, also while the log is replayed and while the node drains.
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
-//     disk does not change that, since reading goes on.
+//     disk does not change that, since reads are still answered.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -64,12 +64,12 @@ export function parseOptions(args: string[]): Options | null {
   }
 }
 
-/** The origin of a server, without a path. Throws UsageError; `what` names where it was given. */
-export function origin(what: string, text: string): string {
+/** The origin of a server, without a path. Throws UsageError; `source` names the flag or file. */
+export function origin(source: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const whole = url !== null && `${url.protocol}//${url.host}/` === url.href
   if (!whole || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError(`${what}: "${text}" is not like ${defaultUrl}`)
+    throw new UsageError(`${source}: "${text}" is not like ${defaultUrl}`)
   }
   return url.origin
 }
