@@ -8,25 +8,11 @@ import { createInterface } from 'node:readline'
 import { request } from 'undici'
 import { until } from '../until.ts'
 import type { CrashPoint } from './crash-disk.ts'
+import { type Agent, History, type Write } from './history.ts'
 
 const program = join(import.meta.dirname, 'crash-node.js')
 const repliesMax = 60
 
-interface Agent {
-  id: string
-  token: string
-}
-interface Write {
-  by: Agent
-  path: string
-  key: string
-  body: object
-}
-interface Message {
-  id: string
-  seq: number
-  content: string
-}
 interface Wakeup {
   eventId: string
   after: number
@@ -44,12 +30,8 @@ export class Scene {
   readonly wakeups: Wakeup[] = []
   ana: Agent | null = null
   bob: Agent | null = null
-  thread = ''
   hasWebhook = false
-  readonly #unknown: Write[] = []
-  /** Answers by key, and messages by id, as they were. */
-  readonly #answered = new Map<string, { write: Write; answer: string }>()
-  readonly #shown = new Map<string, string>()
+  readonly #history = new History((...request) => this.#call(...request))
   #keys = 0
 
   constructor(data: string) {
@@ -124,21 +106,9 @@ export class Scene {
     }
   }
 
-  async #write(by: Agent, path: string, body: object): Promise<string> {
+  #write(by: Agent, path: string, body: object) {
     this.#keys += 1
-    const write = { by, path, body, key: `crash-key-${this.#keys}` }
-    this.#unknown.push(write)
-    return this.#finish(write)
-  }
-
-  /** Asks until it is answered, and remembers the answer. */
-  async #finish(write: Write): Promise<string> {
-    const { status, text } = await this.#call('POST', write.path, write.by, write)
-    if (status === 503) return this.#finish(write)
-    if (status !== 201 && status !== 200) throw new Error(`${status} ${text}`)
-    this.#unknown.splice(this.#unknown.indexOf(write), 1)
-    this.#answered.set(write.key, { write, answer: withoutReplayed(text) })
-    return text
+    return this.#history.write({ by, path, body, key: `crash-key-${this.#keys}` })
   }
 
   /** Everybody acts, as long as the process lives. */
@@ -147,15 +117,15 @@ export class Scene {
       this.ana ??= JSON.parse((await this.#call('POST', '/api/identities', null)).text)
       this.bob ??= JSON.parse((await this.#call('POST', '/api/identities', null)).text)
       const ana = this.ana!
-      if (this.thread === '') {
-        const body = { title: 'Crashes', content: 'Who is there?' }
-        this.thread = JSON.parse(await this.#write(ana, '/api/threads', body)).thread_id
+      const { threads } = this.#history
+      if (threads.length === 0) {
+        await this.#write(ana, '/api/threads', { title: 'Crashes', content: 'Who is there?' })
       }
       if (!this.hasWebhook) await this.#registerWebhook(ana)
       for (let n = 0; n < repliesMax; n++) {
         const content = `reply ${this.#keys} ${'é'.repeat(250)}`
-        await this.#write(this.bob!, `/api/threads/${this.thread}/replies`, { content })
-        if (n % 5 === 0) await this.readThread()
+        await this.#write(this.bob!, `/api/threads/${threads[0]}/replies`, { content })
+        if (n % 5 === 0) await this.#history.readThread(threads[0]!)
         if (n % 20 === 10) this.#process!.kill('SIGUSR2')
       }
     } catch (error) {
@@ -170,52 +140,15 @@ export class Scene {
     this.hasWebhook = JSON.parse(text).verified === true
   }
 
-  async readThread(): Promise<Message[]> {
-    const all: Message[] = []
-    for (let after = 0; ; ) {
-      const path = `/api/threads/${this.thread}?limit=100&after=${after}`
-      const { status, text } = await this.#call('GET', path, null)
-      if (status !== 200) throw new Error(`${status} ${text}`)
-      const { messages, next_after, has_more } = JSON.parse(text)
-      for (const message of messages) this.#shown.set(message.id, JSON.stringify(message))
-      all.push(...messages)
-      if (!has_more) return all
-      after = next_after
-    }
-  }
-
   /** What differs between what the agents know and what the process says, until it dies. */
   async differences(): Promise<string[]> {
     const found: string[] = []
     try {
-      await this.#compare(found)
+      await this.#history.compare(found, 10)
     } catch (error) {
       if (!(error instanceof Dead)) throw error
     }
     return found
-  }
-
-  async #compare(found: string[]): Promise<void> {
-    const newest = [...this.#answered.values()].slice(-10).reverse()
-    for (const { write, answer } of newest) {
-      const { status, text } = await this.#call('POST', write.path, write.by, write)
-      const isSame = status === 200 && withoutReplayed(text) === answer
-      if (!isSame) found.push(`${write.key}: ${status} ${text} after ${answer}`)
-    }
-    for (const write of [...this.#unknown]) await this.#finish(write)
-    const before = new Map(this.#shown)
-    const messages = this.thread === '' ? [] : await this.readThread()
-    const ids = new Set(messages.map(({ id }) => id))
-    for (const [id, json] of before) {
-      if (this.#shown.get(id) !== json) found.push(`${id} was shown otherwise`)
-      if (!ids.has(id)) found.push(`${id} is gone`)
-    }
-    const contents = new Set(messages.map(({ content }) => content))
-    if (contents.size !== messages.length) found.push('a message is there twice')
-    for (const { write } of this.#answered.values()) {
-      const { content } = write.body as { content?: string }
-      if (content !== undefined && !contents.has(content)) found.push(`${write.key} is gone`)
-    }
   }
 
   /** Waits until every message by the other one was told of, and its delivery is recorded. */
@@ -226,8 +159,4 @@ export class Scene {
       return deliveries.every(({ state }) => state === 'delivered') ? deliveries : null
     })
   }
-}
-
-function withoutReplayed(text: string): string {
-  return text.replace(/"replayed":(?:true|false)/, '').replace(/"webhook":{.*?},/, '')
 }
