@@ -57,7 +57,7 @@ function linkProduction(path: string): void {
   }
 }
 
-/** Starts what is at `file`, asks for its status, and stops it. */
+/** Starts the program `file`, requests its status, and stops it. */
 async function serves(t: Test, file: string, cwd: string): Promise<void> {
   const program = new Program(['serve', '--port', '0', '--data', join(cwd, 'data')], {}, { file })
   t.teardown(() => program.stop('SIGKILL'))

@@ -22,8 +22,8 @@ const here = import.meta.dirname
 const rooms = ['faults', 'api', 'bench', 'simulate', 'wal', '']
 
 // API suites are run once more over Node's own HTTP server, which serves where uWebSockets.js does
-// not run: those that exercise the wire, where an adapter acts by itself, and in the deep run all
-// but those that ask no server, wait long for webhooks, or are about what lies behind the edge.
+// not run: those that exercise the wire, where the adapters differ, and in the deep run all but
+// those that send no requests, wait long for webhooks, or test the code behind the edge.
 // `npm run test:node -- 24` runs them all over it too.
 const wire = ['bodies', 'connections', 'hostile', 'limits', 'methods', 'slow-clients', 'threads']
 const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']

@@ -1,9 +1,9 @@
-// Waits for what nothing announces: asks again and again, for a limited time, and says what it
-// waited for when that is over.
+// Polls for a condition that nothing announces, for a limited time; the error at its end says what
+// was waited for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Longer than anything takes on a busy machine; only what never comes meets it. */
+/** Longer than anything takes on a busy machine, so only conditions that never hold reach it. */
 const patienceMs = 60_000
 const pauseMs = 20
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EventIn } from '../../src/actors/actor.ts'
 import { delivery } from '../../src/actors/delivery.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 type DeliveryEvent = EventIn<typeof delivery>
 
@@ -11,7 +11,7 @@ const retried: DeliveryEvent = { type: 'retried', status: 0, error: 'timeout', n
 
 t.test('D1: delivery: a message comes: merged while pending, never while sending', async (t) => {
   const merged = (position: number): DeliveryEvent => ({ type: 'merged', position })
-  const { taken, context } = given(delivery, [
+  const { taken, context } = runEvents(delivery, [
     queued,
     merged(9),
     started,
@@ -24,17 +24,17 @@ t.test('D1: delivery: a message comes: merged while pending, never while sending
 })
 
 t.test('D2: delivery: cut off and begun again, then retried: every start counts', async (t) => {
-  const { state, context } = given(delivery, [queued, started, started, retried, started])
+  const { state, context } = runEvents(delivery, [queued, started, started, retried, started])
   t.equal(state, 'sending')
   t.match(context, { attempts: 3, nextAttemptAt: 0 })
 })
 
 t.test('D3: delivery: pending: has its next time; anything else: has none', async (t) => {
-  t.equal(given(delivery, [queued]).context.nextAttemptAt, 1000)
-  t.equal(given(delivery, [queued, started]).context.nextAttemptAt, 0)
-  t.equal(given(delivery, [queued, started, retried]).context.nextAttemptAt, 5000)
+  t.equal(runEvents(delivery, [queued]).context.nextAttemptAt, 1000)
+  t.equal(runEvents(delivery, [queued, started]).context.nextAttemptAt, 0)
+  t.equal(runEvents(delivery, [queued, started, retried]).context.nextAttemptAt, 5000)
   t.equal(
-    given(delivery, [queued, started, retried, { type: 'cancelled' }]).context.nextAttemptAt,
+    runEvents(delivery, [queued, started, retried, { type: 'cancelled' }]).context.nextAttemptAt,
     0,
   )
 })
@@ -46,11 +46,11 @@ t.test('D4: delivery: come to its end: anything more: refused', async (t) => {
     { type: 'cancelled' },
   ]
   for (const end of ends) {
-    const { taken, state } = given(delivery, [queued, started, end, started, ...ends, queued])
+    const { taken, state } = runEvents(delivery, [queued, started, end, started, ...ends, queued])
     t.equal(state, end.type)
     t.same(taken, [true, true, true, false, false, false, false, false])
   }
-  t.match(given(delivery, [queued, started, retried, started, ends[0]]).context, {
+  t.match(runEvents(delivery, [queued, started, retried, started, ends[0]]).context, {
     deliveredAt: 2000,
     lastHttpStatus: 200,
     lastError: '',

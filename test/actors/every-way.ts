@@ -1,4 +1,4 @@
-// Runs one kind of actor every way at once and demands that all ways agree after every event:
+// Runs one kind of actor in every way at once and asserts that all ways agree after every event:
 // xstate's own interpreter (the reference), the compiled table on a plain object, an ActorTable.
 
 import assert from 'node:assert/strict'

@@ -1,13 +1,13 @@
 import t from 'tap'
 import type { EventIn } from '../../src/actors/actor.ts'
 import { feed } from '../../src/actors/feed.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 const opened: EventIn<typeof feed> = { type: 'opened', position: 5 }
 
 t.test('F1: feed: absent or closed: followed: nothing happens', async (t) => {
-  t.same(given(feed, [{ type: 'followed', position: 9 }]).taken, [false])
-  const { taken, state, context } = given(feed, [
+  t.same(runEvents(feed, [{ type: 'followed', position: 9 }]).taken, [false])
+  const { taken, state, context } = runEvents(feed, [
     opened,
     { type: 'closed', position: 7 },
     { type: 'followed', position: 9 },
@@ -17,7 +17,7 @@ t.test('F1: feed: absent or closed: followed: nothing happens', async (t) => {
 })
 
 t.test('F2, F3: feed: follows one: unfollowed twice: the second is not accepted', async (t) => {
-  const { taken, context } = given(feed, [
+  const { taken, context } = runEvents(feed, [
     opened,
     { type: 'followed', position: 9 },
     { type: 'unfollowed', position: 11 },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EventIn } from '../../src/actors/actor.ts'
 import { type IdentityKind, identity, identityKinds } from '../../src/actors/identity.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 type Event = EventIn<typeof identity>
 
@@ -13,7 +13,7 @@ const actedAt = (at: number): Event => ({ type: 'acted', at })
 const expiredAt = (at: number): Event => ({ type: 'expired', at })
 
 t.test('I1: identity: guest: expired a moment early, then in time: expires once', async (t) => {
-  const { taken, state } = given(identity, [
+  const { taken, state } = runEvents(identity, [
     created('guest', 2000),
     expiredAt(1999),
     expiredAt(2000),
@@ -25,16 +25,16 @@ t.test('I1: identity: guest: expired a moment early, then in time: expires once'
 
 t.test('I1: identity: expiresAt 0: expired: it never does', async (t) => {
   for (const kind of identityKinds) {
-    const { taken, state } = given(identity, [created(kind, 0), expiredAt(9e15)])
+    const { taken, state } = runEvents(identity, [created(kind, 0), expiredAt(9e15)])
     t.same(taken, [true, false])
     t.equal(state, 'active')
   }
 })
 
 t.test('I1: identity: guest: acts until its time, also before it is called expired', async (t) => {
-  const { taken } = given(identity, [created('guest', 2000), actedAt(1999), actedAt(2000)])
+  const { taken } = runEvents(identity, [created('guest', 2000), actedAt(1999), actedAt(2000)])
   t.same(taken, [true, true, false])
-  t.same(given(identity, [created('guest', 2000), expiredAt(2000), actedAt(1999)]).taken, [
+  t.same(runEvents(identity, [created('guest', 2000), expiredAt(2000), actedAt(1999)]).taken, [
     true,
     true,
     false,
@@ -42,12 +42,12 @@ t.test('I1: identity: guest: acts until its time, also before it is called expir
 })
 
 t.test('I2: identity: compat: acts: not accepted', async (t) => {
-  t.same(given(identity, [created('compat', 0), actedAt(1001)]).taken, [true, false])
+  t.same(runEvents(identity, [created('compat', 0), actedAt(1001)]).taken, [true, false])
 })
 
 t.test('I3: identity: of each kind: nominated: only a persistent one is', async (t) => {
   for (const kind of identityKinds) {
-    const { taken } = given(identity, [created(kind, 0), { type: 'nominated', at: 1001 }])
+    const { taken } = runEvents(identity, [created(kind, 0), { type: 'nominated', at: 1001 }])
     t.same(taken, [true, kind === 'persistent'], kind)
   }
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EventIn } from '../../src/actors/actor.ts'
 import { decisions, proposal } from '../../src/actors/proposal.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 type Event = EventIn<typeof proposal>
 
@@ -12,8 +12,8 @@ t.test(
   async (t) => {
     for (const decision of decisions) {
       const by = (who: number): Event => ({ type: 'reviewed', by: who, decision, position: 9 })
-      t.same(given(proposal, [saved, by(3)]).taken, [true, true], decision)
-      t.same(given(proposal, [saved, by(4)]).taken, [true, decision !== 'accept'], decision)
+      t.same(runEvents(proposal, [saved, by(3)]).taken, [true, true], decision)
+      t.same(runEvents(proposal, [saved, by(4)]).taken, [true, decision !== 'accept'], decision)
     }
   },
 )
@@ -21,7 +21,7 @@ t.test(
 t.test(
   'P1, P3: proposal: reviewed, and saved again: counts the review, stays as it was',
   async (t) => {
-    const { taken, context } = given(proposal, [
+    const { taken, context } = runEvents(proposal, [
       saved,
       { type: 'reviewed', by: 4, decision: 'comment', position: 9 },
       { type: 'saved', kind: 'code', candidate: -1, at: 2000, position: 11 },

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { subscription } from '../../src/actors/subscription.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 t.test('S1: subscription: subscribed: subscribed again: nothing changes', async (t) => {
-  const outcome = given(subscription, [
+  const outcome = runEvents(subscription, [
     { type: 'subscribed', position: 3 },
     { type: 'subscribed', position: 4 },
   ])
@@ -11,12 +11,12 @@ t.test('S1: subscription: subscribed: subscribed again: nothing changes', async 
 })
 
 t.test('S1: subscription: none: unsubscribed: nothing changes', async (t) => {
-  const outcome = given(subscription, [{ type: 'unsubscribed', position: 3 }])
+  const outcome = runEvents(subscription, [{ type: 'unsubscribed', position: 3 }])
   t.same(outcome, { taken: [false], state: 'none', context: { since: 0 } })
 })
 
 t.test('S2: subscription: left and joined again: since is the last change', async (t) => {
-  const outcome = given(subscription, [
+  const outcome = runEvents(subscription, [
     { type: 'subscribed', position: 3 },
     { type: 'unsubscribed', position: 5 },
     { type: 'subscribed', position: 8 },

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { thread } from '../../src/actors/thread.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 const created = { type: 'created', position: 7, author: 3 } as const
 
 t.test(
   'T2: thread: public: created, replied twice: counts three, knows first and last',
   async (t) => {
-    const { state, context } = given(thread, [
+    const { state, context } = runEvents(thread, [
       { ...created, visibility: 'public' },
       { type: 'replied', position: 9 },
       { type: 'replied', position: 12 },
@@ -25,7 +25,7 @@ t.test(
 )
 
 t.test('T1: thread: private: created again as public: stays private, unchanged', async (t) => {
-  const { taken, state, context } = given(thread, [
+  const { taken, state, context } = runEvents(thread, [
     { ...created, visibility: 'private' },
     { ...created, visibility: 'public', author: 4 },
   ])
@@ -35,7 +35,7 @@ t.test('T1: thread: private: created again as public: stays private, unchanged',
 })
 
 t.test('T2: thread: absent: replied: nothing happens', async (t) => {
-  const { taken, state, context } = given(thread, [{ type: 'replied', position: 9 }])
+  const { taken, state, context } = runEvents(thread, [{ type: 'replied', position: 9 }])
   t.same(taken, [false])
   t.equal(state, 'absent')
   t.equal(context.messageCount, 0)

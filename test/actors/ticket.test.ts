@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { EventIn } from '../../src/actors/actor.ts'
 import { noMessage, ticket } from '../../src/actors/ticket.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 type TicketEvent = EventIn<typeof ticket>
 
 const issued: TicketEvent = { type: 'issued', expiresAt: 1000 }
 
 t.test('T1: ticket: used: published again: the first message stays', async (t) => {
-  const outcome = given(ticket, [
+  const outcome = runEvents(ticket, [
     issued,
     { type: 'published', message: 7, at: 998 },
     { type: 'published', message: 8, at: 999 },
@@ -17,14 +17,14 @@ t.test('T1: ticket: used: published again: the first message stays', async (t) =
 })
 
 t.test('T2: ticket: its time has come: published: nothing happens', async (t) => {
-  const outcome = given(ticket, [issued, { type: 'published', message: 7, at: 1000 }])
+  const outcome = runEvents(ticket, [issued, { type: 'published', message: 7, at: 1000 }])
   t.match(outcome, { taken: [true, false], state: 'issued', context: { message: noMessage } })
 })
 
 t.test('T2: ticket: issued or used: expired early, then in time: expires once', async (t) => {
   const expiry: TicketEvent[] = [999, 1000, 1001].map((at) => ({ type: 'expired', at }))
-  t.same(given(ticket, [issued, ...expiry]).taken, [true, false, true, false])
-  const used = given(ticket, [issued, { type: 'published', message: 7, at: 1 }, ...expiry])
+  t.same(runEvents(ticket, [issued, ...expiry]).taken, [true, false, true, false])
+  const used = runEvents(ticket, [issued, { type: 'published', message: 7, at: 1 }, ...expiry])
   t.match(used, {
     taken: [true, true, false, true, false],
     state: 'expired',

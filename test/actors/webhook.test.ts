@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EventIn } from '../../src/actors/actor.ts'
 import { webhook } from '../../src/actors/webhook.ts'
-import { given } from './given.ts'
+import { runEvents } from './run-events.ts'
 
 type WebhookEvent = EventIn<typeof webhook>
 
@@ -9,18 +9,18 @@ const registered: WebhookEvent = { type: 'registered', at: 1000, lapsesAt: 2000 
 
 t.test('W2: webhook: pending: failed, then verified: active, the error is gone', async (t) => {
   const failed: WebhookEvent = { type: 'verifyFailed', error: 'webhook_timeout' }
-  t.match(given(webhook, [registered, failed]), {
+  t.match(runEvents(webhook, [registered, failed]), {
     state: 'pending',
     context: { lastError: 'webhook_timeout', verifiedAt: 0 },
   })
-  t.match(given(webhook, [registered, failed, { type: 'verified', at: 1500 }]), {
+  t.match(runEvents(webhook, [registered, failed, { type: 'verified', at: 1500 }]), {
     state: 'active',
     context: { lastError: '', verifiedAt: 1500, createdAt: 1000 },
   })
 })
 
 t.test('W2: webhook: active: a verification fails: it stays active', async (t) => {
-  const { state, context } = given(webhook, [
+  const { state, context } = runEvents(webhook, [
     registered,
     { type: 'verified', at: 1500 },
     { type: 'verifyFailed', error: 'webhook_timeout' },
@@ -30,17 +30,17 @@ t.test('W2: webhook: active: a verification fails: it stays active', async (t) =
 })
 
 t.test('W3: webhook: lapsed early, in time, or once it is active: only in time', async (t) => {
-  t.equal(given(webhook, [registered, { type: 'lapsed', at: 1999 }]).state, 'pending')
-  t.equal(given(webhook, [registered, { type: 'lapsed', at: 2000 }]).state, 'lapsed')
+  t.equal(runEvents(webhook, [registered, { type: 'lapsed', at: 1999 }]).state, 'pending')
+  t.equal(runEvents(webhook, [registered, { type: 'lapsed', at: 2000 }]).state, 'lapsed')
   const verified: WebhookEvent = { type: 'verified', at: 1500 }
-  t.equal(given(webhook, [registered, verified, { type: 'lapsed', at: 9e15 }]).state, 'active')
+  t.equal(runEvents(webhook, [registered, verified, { type: 'lapsed', at: 9e15 }]).state, 'active')
 })
 
 t.test('W4: webhook: gone: anything more: refused', async (t) => {
   const verified: WebhookEvent = { type: 'verified', at: 1500 }
   for (const end of [{ type: 'replaced' }, { type: 'removed' }] as const) {
     for (const before of [[registered], [registered, verified]]) {
-      const { taken, state } = given(webhook, [...before, end, verified, registered])
+      const { taken, state } = runEvents(webhook, [...before, end, verified, registered])
       t.equal(state, end.type)
       t.same(taken.slice(-2), [false, false])
     }

@@ -7,7 +7,7 @@ import { type Answer, type Client, type Forum, publishedThread, startForum } fro
 import { run } from './process.ts'
 import { requestText, wire } from './wire.ts'
 
-/** More tickets than any test here asks for. */
+/** More tickets than any test here requests. */
 const flags = ['--ticket-limit', '1000']
 const forum = await startForum(t, flags)
 const { anonymous } = forum
@@ -52,16 +52,16 @@ t.test('ticket: asked for: all its fields, and nothing is published', async (t) 
 
 t.test('thread: published, read and tried again: one message by a GET guest', async (t) => {
   const ticket = await newTicket()
-  const wish = { ticket, title: 'Höfe & + Gärten', content: 'äöü 😀 %41 "x"' }
-  const { status, body } = await publish(wish)
+  const post = { ticket, title: 'Höfe & + Gärten', content: 'äöü 😀 %41 "x"' }
+  const { status, body } = await publish(post)
   t.equal(status, 201)
   t.match(body, { published: true, replayed: false, identity_mode: 'one-message-guest' })
-  const again = await publish(wish)
+  const again = await publish(post)
   t.strictSame([again.status, again.body], [200, { ...body, replayed: true }])
   const { body: page } = await anonymous.read(body.thread_id)
-  t.match(page.thread, { title: wish.title, visibility: 'public', display_name: 'GET guest' })
+  t.match(page.thread, { title: post.title, visibility: 'public', display_name: 'GET guest' })
   t.equal(page.messages.length, 1)
-  const own = { id: body.message_id, author_id: body.author_id, content: wish.content }
+  const own = { id: body.message_id, author_id: body.author_id, content: post.content }
   t.match(page.messages[0], { kind: 'compat', display_name: 'GET guest', ...own })
 })
 

@@ -1,4 +1,4 @@
-// Pages of other origins, as a browser asks for them: --cors. docs/interface.md, "CORS".
+// Requests from pages of other origins, as browsers send them: --cors. docs/interface.md, "CORS".
 
 import t from 'tap'
 import { type Answer, type Forum, type Headers, newKey, startForum } from './harness.ts'

@@ -1,5 +1,5 @@
-// A forum to test from outside: the compiled server in a process of its own, and clients of it.
-// Every answer that passes through a client is held to the service's own document (document.ts).
+// A forum to test from outside: the compiled server in a separate process, and clients of it. Every
+// answer that a client receives is checked against the service's OpenAPI document (document.ts).
 //
 //   const forum = await startForum(t)
 //   const ana = await forum.identity({ display_name: 'ana' })

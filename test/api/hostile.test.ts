@@ -1,5 +1,5 @@
-// Callers that mean harm: heads that proxies read otherwise, connections that are held, names that
-// look like something else, guesses. (The fuzzer, in test/fuzz, tries what nobody thought of.)
+// Hostile callers: heads that proxies parse differently, connections that are held open, names that
+// look like others, guesses. (The fuzzer, in test/fuzz, tries what nobody thought of.)
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'

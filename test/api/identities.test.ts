@@ -32,10 +32,10 @@ t.test('identity: an empty object: a guest with the default name, for seven days
 })
 
 t.test('identity: persistent: never expires, keeps its name', async (t) => {
-  const wish = { kind: 'persistent', display_name: 'Ana "quoted" \\ \u0000\u2028😀' }
-  const { status, body } = await anonymous.post(path, wish)
+  const newIdentity = { kind: 'persistent', display_name: 'Ana "quoted" \\ \u0000\u2028😀' }
+  const { status, body } = await anonymous.post(path, newIdentity)
   t.equal(status, 201)
-  t.match(body, { kind: 'persistent', display_name: wish.display_name, expires_at: null })
+  t.match(body, { kind: 'persistent', display_name: newIdentity.display_name, expires_at: null })
 })
 
 t.test('identity: the same request twice: two identities and two tokens', async (t) => {

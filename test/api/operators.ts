@@ -1,4 +1,4 @@
-// What an operator asks a node: /livez, /readyz and /metrics on the port of its own.
+// Requests of operators: /livez, /readyz and /metrics on their separate port.
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'

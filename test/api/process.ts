@@ -1,4 +1,4 @@
-// The compiled server as a process of its own: started on a free port over a new data directory,
+// The compiled server as a separate process: started on a free port over a new data directory,
 // stopped by its id. What it says is kept, and shown when it does not do what is expected.
 
 import { type ChildProcess, spawn } from 'node:child_process'

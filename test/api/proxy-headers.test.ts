@@ -1,5 +1,5 @@
-// A proxy stands in front and nobody told the node: the operator is warned. Behind a proxy that the
-// node knows of, there is nothing to warn of.
+// The operator is warned of a proxy that the node is not configured for. For a configured proxy
+// there is no warning.
 
 import t from 'tap'
 import { until } from '../until.ts'

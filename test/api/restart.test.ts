@@ -69,8 +69,8 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const { ana, ben } = callers
     const threads = await publish(callers)
     const [forThread, forReply] = [newKey(), newKey()].map((key) => ({ 'idempotency-key': key }))
-    const wish = { title: 'once', visibility: 'private', participant_ids: [ben.id] }
-    const thread = await ana.thread(wish, forThread)
+    const post = { title: 'once', visibility: 'private', participant_ids: [ben.id] }
+    const thread = await ana.thread(post, forThread)
     const { thread_id } = thread.body
     const reply = await ben.reply(thread_id, 'once', forReply)
     const before = await view(forum, callers, threads)
@@ -87,7 +87,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
 
     t.test('a key again: a replay with the same fields', async (t) => {
       t.strictSame([thread.status, reply.status], [201, 201])
-      const threadAgain = await ana.thread(wish, forThread)
+      const threadAgain = await ana.thread(post, forThread)
       const replyAgain = await ben.reply(thread_id, 'once', forReply)
       t.strictSame([threadAgain.status, replyAgain.status], [200, 200])
       t.strictSame([threadAgain, replyAgain].map(fields), [thread, reply].map(fields))
@@ -95,7 +95,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
 
     t.test('a key for something else: a conflict; of another identity: new', async (t) => {
       const others = [
-        await ana.thread({ ...wish, title: 'twice' }, forThread),
+        await ana.thread({ ...post, title: 'twice' }, forThread),
         await ana.reply(thread_id, 'once', forThread),
         await ben.reply(thread_id, 'twice', forReply),
       ]

@@ -46,7 +46,7 @@ export class Wire {
     }
   }
 
-  /** Writes every byte in a packet of its own. */
+  /** Writes every byte in a separate packet. */
   async writeBytes(text: string): Promise<void> {
     this.socket.setNoDelay(true)
     for (const byte of Buffer.from(text)) {

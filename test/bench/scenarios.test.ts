@@ -72,7 +72,7 @@ t.test('bench: a tiny forum', async (t) => {
       }),
     )
 
-    // What was asked when the time was over is counted by the forum alone.
+    // Requests in flight when the time was over are counted by the forum alone.
     const count = (await answered()) - before.answered
     const measured = seen.reduce((sum, { requests }) => sum + requests, 0)
     const uncounted = scenarios.length * (samplesMax + amount.connections)

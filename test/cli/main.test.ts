@@ -152,9 +152,9 @@ t.test('log: at any level: no token, no content', async (t) => {
     })
   const { token } = (await (await post('/api/identities', {})).json()) as { token: string }
   const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'a-secret-key' }
-  const wish = { title: 'a secret title', content: 'a secret text' }
-  t.equal((await post('/api/threads', wish, headers)).status, 201)
-  t.equal((await post('/api/threads', { ...wish, title: '' }, headers)).status, 400)
+  const newThread = { title: 'a secret title', content: 'a secret text' }
+  t.equal((await post('/api/threads', newThread, headers)).status, 201)
+  t.equal((await post('/api/threads', { ...newThread, title: '' }, headers)).status, 400)
   const { stdout, stderr } = await program.stop('SIGTERM')
   t.notMatch(stdout + stderr, /secret|aic_/)
 })

@@ -1,5 +1,5 @@
 // A webhook receiver: an HTTPS server on 127.0.0.1 with a certificate of a test authority that
-// openssl makes. It keeps what it was sent and answers as it is told to.
+// openssl makes. It records the requests it receives, and answers as the test specifies.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface Received {
   /** As it came. */
   text: string
   body: Record<string, unknown>
-  /** The name that the client asked for in the TLS handshake, or false. */
+  /** The server name that the client sent in the TLS handshake, or false. */
   servername: string | false
 }
 

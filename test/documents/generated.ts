@@ -11,7 +11,7 @@ export type Section = () => string
 
 const marked = /<!-- generated: ([\w-]+) -->\n[\s\S]*?<!-- end: \1 -->/g
 
-/** The page with every section written anew. Throws for a section that is unknown or missing. */
+/** The page with every section regenerated. Throws for a section that is unknown or missing. */
 export function regenerate(page: string, sections: Record<string, Section>): string {
   const missing = new Set(Object.keys(sections))
   const written = page.replace(marked, (_, name: string) => {

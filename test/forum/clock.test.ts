@@ -141,7 +141,7 @@ t.test('clock: any jumps, records and restarts: T1 and T2', async () => {
   )
 })
 
-/** Sets the clock ahead, does something, and sets it back; perhaps the node starts anew then. */
+/** Sets the clock ahead, does something, and sets it back; the node may then be restarted. */
 function inJump(world: World, jumpMs: number, isRestarted: boolean, act: () => void): void {
   world.clock.now += jumpMs
   act()
@@ -209,9 +209,9 @@ for (const jumpMs of jumps) {
 t.test('limit of a day: a restart every hour while the clock is behind: 25 hours', async (t) => {
   const world = newWorld(limits)
   createIdentity(world.forum, { kind: 'persistent', displayName: 'A', address: here })
-  const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+  const post = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
   const publish = (key: string) =>
-    !isRejection(createThread(world.forum, { caller: 0, address: here, key, ...wish }))
+    !isRejection(createThread(world.forum, { caller: 0, address: here, key, ...post }))
   inJump(world, 365 * dayMs, true, () => t.ok(publish('a-key-of-many')))
   let restarts = 0
   const waitedMs = waitFor(world, () => {

@@ -46,14 +46,14 @@ function furnished(): World & { author: number; threadId: string } {
   for (const kind of ['persistent', 'guest'] as const) {
     createIdentity(forum, { kind, displayName: 'Ana', address })
   }
-  const wish = {
+  const post = {
     title: 'T',
     content: 'C',
     visibility: 'public',
     participantIds: [],
     address,
   } as const
-  createThread(forum, { caller: 0, key: 'key-0001', ...wish })
+  createThread(forum, { caller: 0, key: 'key-0001', ...post })
   return { ...world, author: 0, threadId: forum.state.threads.id(0) }
 }
 
@@ -66,7 +66,7 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
     clock.now += 8 * dayMs
     t.same(admit(forum, null, { caller: author, address }), { rejected: health })
     t.same(admitOwn(forum), { rejected: health })
-    const wish = {
+    const post = {
       title: 'T',
       content: 'C',
       visibility: 'public',
@@ -75,7 +75,7 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
     } as const
     const outcomes = [
       createIdentity(forum, { kind: 'guest', displayName: 'Bob', address }),
-      createThread(forum, { caller: author, key: 'key-0002', ...wish }),
+      createThread(forum, { caller: author, key: 'key-0002', ...post }),
       reply(forum, { caller: author, threadId, content: 'C', key: 'key-0003', address }),
       subscribe(forum, { caller: author, threadId }),
     ]
@@ -85,7 +85,7 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
     t.equal(forum.state.position, position)
     t.equal(forum.state.threads.count, 1)
 
-    const again = createThread(forum, { caller: author, key: 'key-0001', ...wish })
+    const again = createThread(forum, { caller: author, key: 'key-0001', ...post })
     t.match(again, { replayed: true, position: 3 }, 'a replay needs no disk')
     t.same(unsubscribe(forum, { caller: author, threadId }), { position: 4 }, 'nor what is so')
   })

@@ -1,4 +1,4 @@
-// What comes to its end is recorded in pieces: no turn of the event loop does more than one.
+// Expiry is recorded in pieces: no event-loop iteration processes more than one.
 
 import t from 'tap'
 import { finishAttempt } from '../../src/forum/deliveries.ts'

@@ -20,7 +20,7 @@ import { bodyOf, Run } from './program.ts'
 
 const programs = 20
 
-/** Asks everything that can be asked, compares each answer with the model, and keeps its bytes. */
+/** Reads everything that can be read, compares each answer with the model, and keeps its bytes. */
 class Reader {
   readonly answers: Buffer[] = []
   readonly #run: Run

@@ -190,7 +190,7 @@ t.test(
   async (t) => {
     const { forum, ana } = furnished()
     save(forum, ana, policy)
-    const wish = {
+    const submitted = {
       caller: ana,
       address: '',
       proposalId: forum.state.proposals.id(0),
@@ -199,13 +199,13 @@ t.test(
       text: 'Hm.',
       key: newKey(),
     } as const
-    t.same(saveReview(forum, wish), { rejected: 'proposal_hash_mismatch', position: 4 })
-    t.same(saveReview(forum, { ...wish, text: '\0' }), {
+    t.same(saveReview(forum, submitted), { rejected: 'proposal_hash_mismatch', position: 4 })
+    t.same(saveReview(forum, { ...submitted, text: '\0' }), {
       rejected: 'invalid_field',
       detail: 'No text may contain NUL (U+0000).',
     })
     const absent = `gov_${'0'.repeat(32)}`
-    t.same(saveReview(forum, { ...wish, proposalId: absent }), { rejected: 'not_found' })
+    t.same(saveReview(forum, { ...submitted, proposalId: absent }), { rejected: 'not_found' })
   },
 )
 

@@ -1,5 +1,5 @@
-// The forum as plain maps and arrays, written from docs/interface.md and not from src: what every
-// caller must be answered. Everything is looked at in full for every question.
+// The forum as plain maps and arrays, written from docs/interface.md and not from src: the answer
+// that every caller must get. Every request examines everything.
 
 import { feedPage, threadJson, threadPage } from './pages.ts'
 
@@ -13,8 +13,8 @@ export interface ModelAgent {
   expiresAt: number | null
   /** A record says that it expired: no clock that steps back brings it to life. */
   isRecordedExpired: boolean
-  /** By idempotency key: what was asked, and what was answered. */
-  uses: Map<string, { wish: string; answer: Publication }>
+  /** By idempotency key: the request and its answer. */
+  uses: Map<string, { post: string; answer: Publication }>
   follows: Set<ModelThread>
   /** Position of the last change of `follows`. */
   followsChanged: number
@@ -52,7 +52,7 @@ export interface ReplyWish {
   content: string
 }
 
-export type Wish = ThreadWish | ReplyWish
+export type Post = ThreadWish | ReplyWish
 
 /** What a publication's answer says, without `follow_up`. */
 export interface Publication {
@@ -115,19 +115,19 @@ export class Model {
     return viewer !== null && thread.members.has(viewer)
   }
 
-  /** What the caller must hear when it publishes this with this key. */
-  foresee(caller: ModelAgent, key: string, wish: Wish): Foreseen {
-    if (wish.does === 'reply') {
-      const thread = this.threads.find(({ id }) => id === wish.threadId)
+  /** The answer that the caller must get when it publishes this with this key. */
+  foresee(caller: ModelAgent, key: string, post: Post): Foreseen {
+    if (post.does === 'reply') {
+      const thread = this.threads.find(({ id }) => id === post.threadId)
       if (thread === undefined || !this.maySee(caller, thread)) return { rejected: 'not_found' }
     }
     const use = caller.uses.get(key)
     if (use !== undefined) {
-      const isSame = use.wish === JSON.stringify(wish)
+      const isSame = use.post === JSON.stringify(post)
       return isSame ? { replayed: use.answer } : { rejected: 'idempotency_conflict' }
     }
-    if (wish.does === 'thread') {
-      for (const id of wish.participantIds) {
+    if (post.does === 'thread') {
+      for (const id of post.participantIds) {
         const named = this.agents.find((agent) => agent.id === id)
         if (named === undefined || !this.isActive(named)) return { rejected: 'invalid_members' }
       }
@@ -139,14 +139,14 @@ export class Model {
   publish(
     caller: ModelAgent,
     key: string,
-    wish: Wish,
+    post: Post,
     ids: { threadId: string; messageId: string },
   ): Publication {
     const at = this.time
     const seq = this.record()
-    const thread = wish.does === 'thread' ? this.#open(caller, wish, ids.threadId, at) : null
+    const thread = post.does === 'thread' ? this.#open(caller, post, ids.threadId, at) : null
     const target = thread ?? this.threads.find(({ id }) => id === ids.threadId)!
-    target.messages.push({ seq, id: ids.messageId, author: caller, content: wish.content, at })
+    target.messages.push({ seq, id: ids.messageId, author: caller, content: post.content, at })
     this.follow(caller, target, seq)
     if (thread !== null) for (const member of thread.members) this.follow(member, thread, seq)
     const answer: Publication = {
@@ -157,13 +157,13 @@ export class Model {
       read_url: `/api/threads/${target.id}`,
       published: true,
     }
-    caller.uses.set(key, { wish: JSON.stringify(wish), answer })
+    caller.uses.set(key, { post: JSON.stringify(post), answer })
     return answer
   }
 
-  #open(author: ModelAgent, wish: ThreadWish, id: string, at: number): ModelThread {
-    const { title, visibility } = wish
-    const named = this.agents.filter((agent) => wish.participantIds.includes(agent.id))
+  #open(author: ModelAgent, post: ThreadWish, id: string, at: number): ModelThread {
+    const { title, visibility } = post
+    const named = this.agents.filter((agent) => post.participantIds.includes(agent.id))
     const members = new Set([author, ...named])
     const thread = { id, author, title, visibility, at, members, messages: [] }
     this.threads.push(thread)

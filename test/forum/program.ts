@@ -1,5 +1,5 @@
-// A program of commands, run against a real forum and against the model at once. Each answer is
-// compared as it comes.
+// A program of commands, run against a real forum and the model at the same time. Each answer is
+// compared at once.
 
 import assert from 'node:assert/strict'
 import { postIdentity } from '../../src/api/identities.ts'
@@ -11,12 +11,12 @@ import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/ide
 import { nobody } from '../../src/state/state.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, replayed, restart, serviceOf, type World } from './doubles.ts'
-import { Model, type ModelAgent, type ThreadWish, type Wish } from './model.ts'
+import { Model, type ModelAgent, type Post, type ThreadWish } from './model.ts'
 
 interface Published {
   caller: ModelAgent
   key: string
-  wish: Wish
+  post: Post
 }
 
 /** A forum and its model, in step. */
@@ -49,8 +49,8 @@ export class Run {
         })
       case 'reply': {
         const { by, thread, content } = command
-        const wish = { does: 'reply', threadId: this.#threadId(thread), content } as const
-        return this.#publish(this.#agent(by), this.#newKey(), wish)
+        const post = { does: 'reply', threadId: this.#threadId(thread), content } as const
+        return this.#publish(this.#agent(by), this.#newKey(), post)
       }
       case 'again':
         return this.#again(command.pick, command.change)
@@ -119,13 +119,13 @@ export class Run {
     assert.equal((outcome as Answer).position, model.position)
   }
 
-  #publish(caller: ModelAgent, key: string, wish: Wish): void {
+  #publish(caller: ModelAgent, key: string, post: Post): void {
     const number = this.numberOf(caller)
     if (number === null) return
-    const foreseen = this.model.foresee(caller, key, wish)
-    const id = wish.does === 'reply' ? wish.threadId : ''
-    const route = wish.does === 'reply' ? postReply : postThread
-    const outcome = this.#run(route, { caller: number, key, id, body: bodyOfWish(wish) })
+    const foreseen = this.model.foresee(caller, key, post)
+    const id = post.does === 'reply' ? post.threadId : ''
+    const route = post.does === 'reply' ? postReply : postThread
+    const outcome = this.#run(route, { caller: number, key, id, body: bodyOfPost(post) })
     if (foreseen !== 'new' && 'rejected' in foreseen) {
       assert.equal((outcome as Rejection).rejected, foreseen.rejected)
       return
@@ -139,19 +139,19 @@ export class Run {
     }
     const ids = { threadId: body.thread_id as string, messageId: body.message_id as string }
     assert.match(`${ids.threadId} ${ids.messageId}`, /^thr_[0-9a-f]{32} msg_[0-9a-f]{32}$/)
-    const expected = this.model.publish(caller, key, wish, ids)
+    const expected = this.model.publish(caller, key, post, ids)
     assert.deepEqual(body, { ...expected, replayed: false })
     assert.equal((outcome as Answer).status, 201)
     assert.equal((outcome as Answer).position, this.model.position)
-    this.#published.push({ caller, key, wish })
+    this.#published.push({ caller, key, post })
   }
 
   /** A key that was used before, for the same or for something else. */
   #again(pick: number, change: Change): void {
     if (this.#published.length === 0) return
-    const { caller, key, wish } = this.#published[pick % this.#published.length]
+    const { caller, key, post } = this.#published[pick % this.#published.length]
     const who = change === 'caller' ? this.#agent(pick) : caller
-    this.#publish(who, key, changed(wish, change, this.#threadId(pick)))
+    this.#publish(who, key, changed(post, change, this.#threadId(pick)))
   }
 
   #follow(does: 'subscribe' | 'unsubscribe', agent: ModelAgent, threadId: string): void {
@@ -220,24 +220,24 @@ export function bodyOf(outcome: Answer | Rejection): unknown {
   return JSON.parse(Buffer.from(outcome.body as string).toString())
 }
 
-function bodyOfWish(wish: Wish): object {
-  if (wish.does === 'reply') return { content: wish.content }
-  const { title, content, visibility, participantIds } = wish
+function bodyOfPost(post: Post): object {
+  if (post.does === 'reply') return { content: post.content }
+  const { title, content, visibility, participantIds } = post
   return { title, content, visibility, participant_ids: participantIds }
 }
 
-function changed(wish: Wish, change: Change, threadId: string): Wish {
-  if (change === 'content') return { ...wish, content: `${wish.content}.` }
-  if (wish.does === 'reply') {
-    if (change === 'thread') return { ...wish, threadId }
-    return change === 'operation' ? threadOf(wish.content) : wish
+function changed(post: Post, change: Change, threadId: string): Post {
+  if (change === 'content') return { ...post, content: `${post.content}.` }
+  if (post.does === 'reply') {
+    if (change === 'thread') return { ...post, threadId }
+    return change === 'operation' ? threadOf(post.content) : post
   }
-  const { visibility, participantIds, content } = wish
-  if (change === 'title') return { ...wish, title: `${wish.title}.` }
-  if (change === 'members') return { ...wish, participantIds: participantIds.toReversed() }
+  const { visibility, participantIds, content } = post
+  if (change === 'title') return { ...post, title: `${post.title}.` }
+  if (change === 'members') return { ...post, participantIds: participantIds.toReversed() }
   if (change === 'operation') return { does: 'reply', threadId, content }
-  if (change !== 'visibility') return wish
-  return { ...wish, visibility: visibility === 'public' ? 'private' : 'public' }
+  if (change !== 'visibility') return post
+  return { ...post, visibility: visibility === 'public' ? 'private' : 'public' }
 }
 
 function threadOf(content: string): ThreadWish {

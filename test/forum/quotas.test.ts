@@ -24,8 +24,8 @@ let keys = 0
 
 /** What a thread by this caller, from this address, comes to: a code, `new` or `replayed`. */
 function thread(world: World, caller: number, address: string, key = `key-${keys++}-of-many`) {
-  const wish = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
-  const outcome = createThread(world.forum, { caller, address, key, ...wish })
+  const post = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
+  const outcome = createThread(world.forum, { caller, address, key, ...post })
   if (isRejection(outcome)) return outcome.rejected
   return outcome.replayed ? 'replayed' : 'new'
 }

@@ -97,7 +97,7 @@ t.test('ticket: its time ends between its check and the record: refused', async 
   t.equal(replayed(world.rows).now, world.clock.now, 'the time of the refusal is on record')
 })
 
-// Earlier builds asked for the time twice, so their logs may hold such records.
+// Earlier builds read the clock twice, so their logs may contain such records.
 t.test('ticket: used at the end of its time by an earlier build: replayed', async (t) => {
   const world = newWorld()
   const nonce = acceptTicket(world.forum, issue(world), address) as string
@@ -212,9 +212,9 @@ t.test('GET guest: published: kind compat, follows nothing, takes part in nothin
     t.equal(state.feeds.followed(guest), 0)
   }
   createIdentity(world.forum, { kind: 'persistent', displayName: 'Ana', address: '' })
-  const wish = { title: 'T', content: 'C', visibility: 'private', key: 'key-0001' } as const
+  const post = { title: 'T', content: 'C', visibility: 'private', key: 'key-0001' } as const
   const participantIds = [state.identities.id(0)]
-  const named = createThread(world.forum, { caller: 2, address: '', ...wish, participantIds })
+  const named = createThread(world.forum, { caller: 2, address: '', ...post, participantIds })
   t.same(named, { rejected: 'invalid_members' })
 })
 

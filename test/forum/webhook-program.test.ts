@@ -1,9 +1,9 @@
 // Goal:   whoever follows a thread with an active webhook is woken for every message by another,
 //         and nobody else; a restart changes nothing.
 // Method: random programs of commands of a few identities in a few threads, with attempts that end
-//         in every way, a clock that jumps, and restarts. After every step the promises at the
-//         heads of the files are asked; in the end the state is compared with what the log folds
-//         to.
+//         in every way, a clock that jumps, and restarts. After every step the invariants at the
+//         heads of the files are checked; in the end the state is compared with the fold of the
+//         log.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'

@@ -35,8 +35,8 @@ t.test('webhook: registered with the same key: the same secret, until it is gone
   removeWebhook(scene.forum, 1)
   t.match(scene.register(1, `key-${scene.keys}`), conflict, 'removed')
   const threadId = scene.threadIds[0]
-  const wish = { caller: 1, threadId, content: 'x', address: '', key: 'key-of-it' }
-  t.match(reply(scene.forum, wish), conflict, 'one key space')
+  const post = { caller: 1, threadId, content: 'x', address: '', key: 'key-of-it' }
+  t.match(reply(scene.forum, post), conflict, 'one key space')
 })
 
 t.test('webhook: over a quota: refused until the hour is over, replays never', async (t) => {

@@ -1,5 +1,5 @@
-// Values for the fuzzer: such as a schema asks for, near misses of them, and things that servers
-// have stumbled over.
+// Values for the fuzzer: valid ones by a schema, near misses of them, and values that have crashed
+// servers.
 //
 // Ids of what exists are not known when values are made, so that a seed makes the same ones each
 // time: `«thread:1»` stands for the id of a thread, and is filled in when a request is sent.
@@ -72,7 +72,7 @@ const idPlaces: [pattern: RegExp, place: Place][] = [
   [/\{64\}/, 'hash'],
 ]
 
-/** Endpoints that nobody outside this machine would hear of. */
+/** Endpoints that are not reachable from outside this machine. */
 const endpoint = fc.constantFrom(
   'https://127.0.0.1:1/wakeup',
   'http://127.0.0.1:1/wakeup',

@@ -16,7 +16,7 @@ class Journal {
   position = 0
   durable = 0
   health: Health = 'ok'
-  /** Where it was when it was told to write. */
+  /** The position of the log when it was flushed. */
   readonly flushed: number[] = []
 
   append(): number {
@@ -40,7 +40,7 @@ class Node {
   readonly edge = new Edge(routes, this.availability, {
     atTickEnd: (end) => this.#atTickEnd(end),
   })
-  /** While there is a list, ticks do not end; otherwise every request is a tick of its own. */
+  /** While there is a list, ticks do not end; otherwise every request is a separate tick. */
   #ends: (() => void)[] | null = null
   token = ''
 

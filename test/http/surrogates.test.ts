@@ -1,4 +1,4 @@
-// Goal:   no text with half a character passes the edge, however deep it lies, and no depth hurts.
+// Goal:   no text with a lone surrogate passes the edge, at any depth, and no depth does harm.
 // Method: parseBody against a plain recursive model, on random JSON written with escapes.
 
 import fc from 'fast-check'

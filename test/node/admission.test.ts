@@ -1,4 +1,4 @@
-// Which writes are let in when there is little memory, when much waits, and what operators hear.
+// Which writes are admitted when memory is low or many requests wait, and how operators are warned.
 
 import t from 'tap'
 import { Load, unlimited } from '../../src/http/load.ts'

@@ -22,7 +22,7 @@ async function given(t: Test, faults: Faults, patienceMs = 20_000) {
   forum.faults = faults
   const { token } = answer.body as { token: string }
   const body = { title: 'a title', content: 'text' }
-  return { forum, client, wish: { token, key: 'key-0001', threadId: null, body, replay: false } }
+  return { forum, client, post: { token, key: 'key-0001', threadId: null, body, replay: false } }
 }
 
 const upTo =
@@ -31,10 +31,10 @@ const upTo =
     asked === operation && nth <= count ? then : null
 
 t.test('client: the answer to a publication is lost: the retry has the same key', async (t) => {
-  const { forum, client, wish } = await given(t, {
+  const { forum, client, post } = await given(t, {
     answer: (_, answer, nth) => (nth === 1 ? 'lost' : answer),
   })
-  const publication = await publish(client, wish)
+  const publication = await publish(client, post)
   t.equal(publication.replayed, true, 'the first try had published')
   t.same(forum.keys, ['key-0001', 'key-0001'])
   t.equal(client.retries.connection, 1)
@@ -42,17 +42,17 @@ t.test('client: the answer to a publication is lost: the retry has the same key'
 
 t.test('client: 503 twice, then room: published once, both retries counted', async (t) => {
   const refused = { status: 503, body: { error: 'overloaded' } }
-  const { client, wish } = await given(t, { refuse: upTo(2, 'thread', refused) })
-  const publication = await publish(client, wish)
+  const { client, post } = await given(t, { refuse: upTo(2, 'thread', refused) })
+  const publication = await publish(client, post)
   t.equal(publication.replayed, false)
   t.equal(client.retries.unavailable, 2)
 })
 
 t.test('client: 429 with Retry-After: no other try before that time', async (t) => {
   const refused = { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '1' } }
-  const { client, wish } = await given(t, { refuse: upTo(1, 'thread', refused) })
+  const { client, post } = await given(t, { refuse: upTo(1, 'thread', refused) })
   const startedAt = performance.now()
-  await publish(client, wish)
+  await publish(client, post)
   t.ok(performance.now() - startedAt >= 990)
   t.equal(client.retries.quota, 1)
 })
@@ -60,9 +60,9 @@ t.test('client: 429 with Retry-After: no other try before that time', async (t) 
 t.test('client: Retry-After beyond the patience: given up at once, and why', async (t) => {
   const headers = { 'retry-after': '3600' }
   const refused = { status: 429, body: { error: 'rate_limited' }, headers }
-  const { forum, client, wish } = await given(t, { refuse: upTo(9, 'thread', refused) })
+  const { forum, client, post } = await given(t, { refuse: upTo(9, 'thread', refused) })
   await t.rejects(
-    publish(client, wish),
+    publish(client, post),
     new Unreachable('POST /api/threads: gave up after 1 tries: answered 429 rate_limited'),
   )
   t.equal(forum.seen.get('thread'), 1)
@@ -95,13 +95,13 @@ t.test(
   'client: closed while many wait to retry: each ends, and Node has no complaint',
   async (t) => {
     const refused = { status: 503, body: { error: 'starting' }, headers: { 'retry-after': '600' } }
-    const { client, wish } = await given(t, { refuse: upTo(99, 'thread', refused) }, 6_000_000)
+    const { client, post } = await given(t, { refuse: upTo(99, 'thread', refused) }, 6_000_000)
     const warnings: Error[] = []
     const warned = (warning: Error) => warnings.push(warning)
     process.on('warning', warned)
     t.teardown(() => process.off('warning', warned))
     const waiting = Array.from({ length: 20 }, () =>
-      t.rejects(publish(client, wish), { name: 'AbortError' }),
+      t.rejects(publish(client, post), { name: 'AbortError' }),
     )
     while (client.retries.unavailable < 20) await new Promise((resolve) => setImmediate(resolve))
     await client.close()
@@ -111,25 +111,25 @@ t.test(
 )
 
 t.test('client: another status than the interface allows: not retried, said in full', async (t) => {
-  const { forum, client, wish } = await given(t, {})
+  const { forum, client, post } = await given(t, {})
   const threadId = `thr_${'0'.repeat(32)}`
   await t.rejects(
-    subscribe(client, wish.token, threadId),
+    subscribe(client, post.token, threadId),
     new WrongAnswer(`POST /api/threads/${threadId}/subscribe answered 404 not_found (due: 200)`),
   )
   t.equal(forum.seen.get('subscribe'), 1)
 })
 
 t.test('client: a replay although no answer was lost: refused as wrong', async (t) => {
-  const { client, wish } = await given(t, {})
-  await publish(client, wish)
-  await t.rejects(publish(client, wish), { message: /answered 200 \(due: 201\)/ })
+  const { client, post } = await given(t, {})
+  await publish(client, post)
+  await t.rejects(publish(client, post), { message: /answered 200 \(due: 201\)/ })
 })
 
 t.test('client: an answer: timed from first try to answer, lost tries included', async (t) => {
   const refused = { status: 503, body: { error: 'overloaded' }, headers: { 'retry-after': '1' } }
-  const { client, wish } = await given(t, { refuse: upTo(1, 'thread', refused) })
-  await publish(client, wish)
+  const { client, post } = await given(t, { refuse: upTo(1, 'thread', refused) })
+  await publish(client, post)
   const timing = client.timings.get('create thread')
   t.equal(timing?.latency.count, 1)
   t.ok((timing?.latency.max ?? 0) >= 990_000, 'microseconds')

@@ -1,6 +1,6 @@
-// A small forum in memory that answers what the swarm asks, and misbehaves on request: so that each
-// check of the swarm can be seen failing. It is right unless a test says otherwise, and it is slow:
-// a feed is worked out anew for every poll.
+// A small forum in memory that answers the swarm's requests and misbehaves on demand, so that each
+// check of the swarm can be seen failing. It is correct unless a test says otherwise, and slow: a
+// feed is computed from scratch for every poll.
 
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
-// Goal:   what changed on the disk behind our back is told from what a crash leaves: damage is
-//         refused and nothing is touched; a torn tail loses only what was never promised.
+// Goal:   bytes that changed on the disk are distinguished from what a crash leaves: damage is
+//         refused and nothing is changed; a torn tail loses only what was never durable.
 // Method: small logs on the simulated disk, every length and every byte.
 
 import { crc32 } from 'node:zlib'

@@ -1,4 +1,4 @@
-// What happens when the storage says no.
+// Failures of the storage: writes and syncs that return errors.
 
 import t from 'tap'
 import type { JournalError } from '../../wal/errors.ts'

@@ -1,4 +1,4 @@
-// What the tests of the journal share.
+// Helpers shared by the tests of the journal.
 
 import {
   type Journal,
@@ -41,7 +41,7 @@ export async function open(
   return { journal, records, positions, notices }
 }
 
-/** One turn of the event loop: planned batches go out. */
+/** Waits for one event-loop iteration, in which planned batches are written. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
@@ -54,7 +54,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Appends each record in a batch of its own and waits until all are durable. */
+/** Appends each record in a separate batch and waits until all are durable. */
 export async function appendEach(journal: Journal, records: unknown[]): Promise<void> {
   for (const record of records) {
     await until(() => journal.health === 'ok')

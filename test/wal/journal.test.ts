@@ -1,4 +1,4 @@
-// What a journal does on a good day, on a real disk and on the simulated one.
+// The journal without failures, on a real disk and on the simulated one.
 
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// One process per directory.
+// The lock: one process per data directory.
 
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
@@ -52,7 +52,7 @@ t.test('another process has the directory: refused with 75 and its pid; dead: ta
 
 t.test('its owner was killed, and its parent has not heard of it yet: taken', async (t) => {
   const where = path.join(t.testdir({}), 'wal')
-  // The shell becomes a process that never asks for its children.
+  // The shell becomes a process that never reaps its children.
   const script = '"$0" --input-type=module -e "$1" "$2" & echo $!; exec sleep 600'
   const parent = spawn('sh', ['-c', script, process.execPath, owning, where])
   t.teardown(() => parent.kill('SIGKILL'))

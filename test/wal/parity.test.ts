@@ -46,7 +46,7 @@ async function start({ log }: Store, disk: SimulatedDisk): Promise<Folding> {
   return folding
 }
 
-/** Scrubs every page file; returns how many pages were mended, lost, and parities made. */
+/** Scrubs every page file; returns how many pages were repaired, lost, and parities made. */
 async function scrub({ checkpoints }: Folding, disk: SimulatedDisk) {
   const found = { mended: 0, lost: 0, newParity: 0 }
   const { kept } = checkpoints

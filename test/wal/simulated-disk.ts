@@ -1,4 +1,4 @@
-// A disk in memory that does, by seed, what real ones do on bad days.
+// A simulated disk in memory that fails, by seed, in the ways in which real disks fail.
 //
 //   names   kept ◀── synced ── seen     a name that is made, moved or removed is seen at once and
 //                                       kept when its directory is synced
@@ -8,9 +8,9 @@
 // and sizes that no sync covers has happened or not. Death of the process: the cache stays. After
 // a failed sync the cache shows what the disk does not have, and the next sync reports success.
 //
-// Background work completes in a later turn of the event loop, or, when `manual`, one by one in
-// any order when the test calls `completeOne`. After `losePower` or `dieAlone` the old object is
-// out of use: nothing completes any more, and the next process gets the new one.
+// Background work completes in a later event-loop iteration, or, when `manual`, one by one in any
+// order when the test calls `completeOne`. After `losePower` or `dieAlone` the old object must not
+// be used: nothing completes any more, and the next process uses the new one.
 
 import path from 'node:path'
 import type { Disk, OpenHow } from '../../wal/disk.ts'

@@ -1,4 +1,4 @@
-// Each sync in flight has a descriptor of its own (Q1).
+// Each sync in flight has its own descriptor (Q1).
 
 import t from 'tap'
 import type { Durability } from '../../wal/journal/journal.ts'

@@ -1,9 +1,9 @@
-// Runs one new actor of a kind through events.
+// Runs events on a new actor of one kind.
 
 import type { ActorKind } from '../../src/actors/actor.ts'
 
 /** `taken` says of each event whether it was accepted; `state` and `context` are those after it. */
-export function given<C, E extends { type: string }, S extends string>(
+export function runEvents<C, E extends { type: string }, S extends string>(
   { compiled }: ActorKind<C, E, S>,
   events: readonly E[],
 ): { taken: boolean[]; state: S; context: C } {
