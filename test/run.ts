@@ -1,5 +1,6 @@
-// npm test, npm run test:deep: runs compiled test files, each in a process of its own, as many at a
-// time as there are processors. Arguments are files to run in place of all.
+// npm test, npm run test:deep: runs compiled test files, each in a process of its own, one more at
+// a time than there are processors, as some mostly wait for a limit of the node to pass. Arguments
+// are files to run in place of all.
 //
 // A file prints TAP and ends with a line that counts its assertions. What a file that fails has
 // printed is printed, indented; of others the skipped tests are listed. The last line is the sum:
@@ -106,7 +107,7 @@ async function runAll(jobs: readonly Job[]): Promise<Count> {
       sum.fail += fail
     }
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, worker))
   return sum
 }
 
