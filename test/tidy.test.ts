@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import t from 'tap'
 import { commonErrors, errors } from '../src/api/errors.ts'
-import type { AnyRoute } from '../src/api/route.ts'
+import type { Route } from '../src/api/route.ts'
 import { routes } from '../src/api/routes.ts'
 import {
   answeredCodes,
@@ -62,7 +62,7 @@ function codesOfTheEdge(): Set<string> {
 }
 
 /** Codes that a route declares, in its list or in its schemas. */
-function codesOfRoutes(declared: readonly AnyRoute[]): Set<string> {
+function codesOfRoutes(declared: readonly Route[]): Set<string> {
   const inSchemas = declared.map(({ query, body, id }) => JSON.stringify([query, body, id]))
   const marked = inSchemas.flatMap((text) => [...text.matchAll(/"x-error":"(\w+)"/g)])
   return new Set([...declared.flatMap((each) => each.errors), ...marked.map(([, code]) => code)])

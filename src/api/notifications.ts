@@ -1,9 +1,9 @@
 // GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
 
-import { type Forum, pageStart } from '../forum/forum.ts'
-import { type Feed, readFeed } from '../forum/reads.ts'
+import { type Feed, readFeed } from '../forum/feed.ts'
+import { type Forum, isRejection, pageStart, type Rejection } from '../forum/forum.ts'
 import { nextPage } from './item-page.ts'
-import { route } from './route.ts'
+import { type Outcome, route } from './route.ts'
 import * as is from './schema.ts'
 
 const notification = is.object('Notification', {
@@ -32,13 +32,19 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
     }),
   },
   errors: [],
-  run({ forum, pollAfterSeconds }, { caller, query }) {
+  run({ forum, pollAfterSeconds }, { caller, query, connection }) {
     const after = pageStart(forum, query.after)
-    const feed = readFeed(forum, { caller, after, limit: query.limit })
-    const body = writeFeed(forum, feed, pollAfterSeconds)
-    return { status: 200, body, position: feed.position }
+    const feed = readFeed(forum, { caller, after, limit: query.limit }, connection)
+    if (!(feed instanceof Promise)) return answerOf(forum, feed, pollAfterSeconds)
+    return feed.then((found) => answerOf(forum, found, pollAfterSeconds))
   },
 })
+
+function answerOf(forum: Forum, feed: Feed | Rejection, pollAfterSeconds: number): Outcome {
+  if (isRejection(feed)) return feed
+  const body = writeFeed(forum, feed, pollAfterSeconds)
+  return { status: 200, body, position: feed.position }
+}
 
 function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): string {
   const { threads, messages } = state

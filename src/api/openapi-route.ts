@@ -3,13 +3,13 @@
 
 import { hash } from 'node:crypto'
 import { openApi } from './openapi.ts'
-import { type AnyRoute, type Route, route, type Service } from './route.ts'
+import { type Route, route, type Service } from './route.ts'
 
 /** Stands for the service's origin in the rendered document. */
 const anyOrigin = 'https://origin.invalid'
 
 /** The route that serves the document of these operations and of itself. */
-export function openApiRoute(operations: readonly AnyRoute[]): Route {
+export function openApiRoute(operations: readonly Route[]): Route {
   /** The document, split at the origin. */
   let parts: string[] | null = null
   let latest = { origin: '', body: '', etag: '' }

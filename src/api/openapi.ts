@@ -5,13 +5,13 @@
 import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { meaningOf } from './meanings.ts'
-import type { AnyRoute, Service } from './route.ts'
+import type { Route, Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
 
 type Json = Record<string, unknown>
 
 /** Every code with which a route can answer: declared, or following from its other fields. */
-export function errorsOf(declared: AnyRoute): ErrorCode[] {
+export function errorsOf(declared: Route): ErrorCode[] {
   const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
@@ -29,7 +29,7 @@ export function errorsOf(declared: AnyRoute): ErrorCode[] {
 }
 
 /** The whole document, as a JSON value. */
-export function openApi(operations: readonly AnyRoute[], { publicUrl, version }: Service): Json {
+export function openApi(operations: readonly Route[], { publicUrl, version }: Service): Json {
   const schemas: Record<string, Json> = { Error: errorSchema as Json }
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
@@ -100,7 +100,7 @@ const etag = {
   schema: { type: 'string' },
 }
 
-function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
+function describe(operation: Route, schemas: Record<string, Json>): Json {
   const { name, summary, auth, method, path, consequential } = operation
   const responses: Json = {}
   for (const [status, schema] of Object.entries(operation.answers)) {
@@ -129,7 +129,7 @@ function describe(operation: AnyRoute, schemas: Record<string, Json>): Json {
   }
 }
 
-function requestBody(operation: AnyRoute, schemas: Record<string, Json>): Json {
+function requestBody(operation: Route, schemas: Record<string, Json>): Json {
   const { body, unreadBody, idempotent } = operation
   const shown = body ?? unreadBody
   if (shown === undefined) return {}
@@ -138,7 +138,7 @@ function requestBody(operation: AnyRoute, schemas: Record<string, Json>): Json {
   return { requestBody: { required: body !== undefined, content } }
 }
 
-function descriptionOf({ auth, method, idempotent, consequential }: AnyRoute): string {
+function descriptionOf({ auth, method, idempotent, consequential }: Route): string {
   const sentences = [
     {
       none: 'Needs no token.',
@@ -155,19 +155,19 @@ function descriptionOf({ auth, method, idempotent, consequential }: AnyRoute): s
   return sentences.join(' ')
 }
 
-function answerDescription({ idempotent }: AnyRoute, status: string): string {
+function answerDescription({ idempotent }: Route, status: string): string {
   if (status === '201') return 'Done, and durable.'
   return idempotent ? 'A replay: the fields of the first answer.' : 'Success.'
 }
 
-function answerExample({ answers, idempotent }: AnyRoute, status: string): unknown {
+function answerExample({ answers, idempotent }: Route, status: string): unknown {
   const example = exampleOf(answers[Number(status)])
   const isReplay = status === '200' && idempotent === true
   const hasReplayed = typeof example === 'object' && example !== null && 'replayed' in example
   return hasReplayed ? { ...example, replayed: isReplay } : example
 }
 
-function parameters({ id, path, query, idempotent, hasEtag }: AnyRoute): Json[] {
+function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
   const list: Json[] = []
   if (id !== undefined) {
     list.push({ name: /:(\w+)/.exec(path)![1], in: 'path', required: true, schema: id })
@@ -213,7 +213,7 @@ function requestSchema(
 }
 
 /** The route's error answers by status: the codes, and the schema of the body. */
-function refusals(operation: AnyRoute, schemas: Record<string, Json>): Json {
+function refusals(operation: Route, schemas: Record<string, Json>): Json {
   const all = errorsOf(operation)
   const responses: Json = {}
   for (const status of new Set(all.map((code) => errors[code].status))) {

@@ -46,6 +46,8 @@ export interface Call<Body, Query> {
   origin: string
   /** The header If-None-Match where the route `hasEtag`; otherwise an empty string. */
   ifNoneMatch: string
+  /** Tells whether the caller has hung up. */
+  connection: { readonly isGone: boolean }
 }
 
 export interface Answer {
@@ -101,29 +103,16 @@ interface Operation {
   errors: readonly ErrorCode[]
 }
 
-/** An operation that answers synchronously. */
 export interface Route<Body = unknown, Query = unknown> extends Operation {
-  run(service: Service, call: Call<Body, Query>): Answer | Rejection
-  runLater?: undefined
+  /** A promise where the answer has to wait for something, or takes long to find. */
+  run(service: Service, call: Call<Body, Query>): Outcome | Promise<Outcome>
 }
 
-/** An operation that answers after another system has answered. */
-export interface AsyncRoute<Body = unknown, Query = unknown> extends Operation {
-  runLater(service: Service, call: Call<Body, Query>): Promise<Answer | Rejection>
-}
-
-export type AnyRoute = Route | AsyncRoute
+export type Outcome = Answer | Rejection
 
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
 export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
   return declared as Route
-}
-
-/** Declares a route that waits for another system. */
-export function asyncRoute<Body = unknown, Query = unknown>(
-  declared: AsyncRoute<Body, Query>,
-): AsyncRoute {
-  return declared as AsyncRoute
 }
 
 /** For `needsClient`: whether a limit on this action counts by the caller's address. */

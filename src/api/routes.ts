@@ -8,7 +8,7 @@ import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi-route.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
 import { postReview } from './reviews.ts'
-import type { AnyRoute } from './route.ts'
+import type { Route } from './route.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
@@ -21,7 +21,7 @@ import {
 } from './webhooks.ts'
 
 /** The operations of the interface. */
-export const operations: readonly AnyRoute[] = [
+export const operations: readonly Route[] = [
   getStatus,
   postIdentity,
   getThreads,
@@ -48,10 +48,10 @@ export const operations: readonly AnyRoute[] = [
 ]
 
 /** Everything that can be served. */
-export const routes: readonly AnyRoute[] = routesOf({ compat: true })
+export const routes: readonly Route[] = routesOf({ compat: true })
 
 /** Everything that is served; without `compat` there is no publishing by GET. */
-export function routesOf({ compat }: { compat: boolean }): readonly AnyRoute[] {
+export function routesOf({ compat }: { compat: boolean }): readonly Route[] {
   const offered = operations.filter((operation) => {
     return compat || (operation !== getTicket && operation !== getPublish)
   })

@@ -12,7 +12,7 @@ import {
 import { type Delivery, retentionMs } from '../state/deliveries-by-age.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { ErrorCode } from './errors.ts'
-import { asyncRoute, route } from './route.ts'
+import { route } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/notifications/webhook'
@@ -137,7 +137,7 @@ const verification = is.object('WebhookVerification', {
 
 const renderVerification = is.renderer(verification)
 
-export const postVerification = asyncRoute({
+export const postVerification = route({
   name: 'verifyWebhook',
   summary: 'Send the endpoint a signed challenge, which it must return.',
   method: 'post',
@@ -145,7 +145,7 @@ export const postVerification = asyncRoute({
   auth: 'bearer',
   answers: { 200: verification },
   errors: ['webhook_not_registered', 'rate_limited', ...writeErrors],
-  async runLater({ forum, webhooks }, { caller }) {
+  async run({ forum, webhooks }, { caller }) {
     const begun = beginVerification(forum, caller)
     if (isRejection(begun)) return begun
     const proof = await webhooks.challenge(begun)

@@ -4,13 +4,14 @@
 // D1. An attempt is sent only once the record of its start is durable. That record is newer than
 //     every message it announces, so a wakeup never announces a message that a crash could undo.
 // D2. An attempt that a crash interrupts is repeated with the same event id.
-// D3. Access is checked again at each attempt: nobody is woken for what their feed would not show.
+// D3. Access is checked again at each attempt: nobody is woken for what their feed would not show,
+//     as far as one slice of a search can tell (feed.ts).
 
 import { hash } from 'node:crypto'
 import type { Delivery } from '../state/deliveries-by-age.ts'
 import type { Webhook } from '../state/webhook.ts'
+import { mayHaveNews } from './feed.ts'
 import { type Forum, isRejection, type Positioned, timeOf } from './forum.ts'
-import { readFeed } from './reads.ts'
 import { secretOf } from './webhooks.ts'
 import { admitOwn, commit } from './write.ts'
 
@@ -134,8 +135,8 @@ export function beginAttempt(
 /** Whether the owner's feed would show a message that the delivery announces. */
 function hasNews(forum: Forum, owner: number, { context }: Delivery, at: number): boolean {
   if (!forum.state.identities.mayAct(owner, at)) return false
-  const { messages } = readFeed(forum, { caller: owner, after: context.first - 1, limit: 1 })
-  return messages.length > 0 && forum.state.messages.seq(messages[0]) <= context.through
+  const range = { after: context.first - 1, through: context.through }
+  return mayHaveNews(forum.state, owner, range)
 }
 
 /** The outcome of an attempt: the HTTP status of the response or 0, and an error code or null. */

@@ -6,6 +6,7 @@ import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { PageCache } from './page-cache.ts'
+import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
 
 /** The parts that a forum is assembled from. */
@@ -31,13 +32,16 @@ export interface Forum extends ForumParts {
   page: Page
   pageCache: PageCache
   dueWebhooks: DueWebhooks
+  /** Reads that take more than one event-loop iteration. */
+  slicedWork: SlicedWork
 }
 
 /** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
   const { arena, webhooks } = parts.state
   const dueWebhooks = new DueWebhooks(webhooks)
-  return { ...parts, page: new Page(arena), pageCache: new PageCache(), dueWebhooks }
+  const [page, pageCache, slicedWork] = [new Page(arena), new PageCache(), new SlicedWork()]
+  return { ...parts, page, pageCache, dueWebhooks, slicedWork }
 }
 
 export interface Admission {
@@ -71,6 +75,7 @@ export type RejectionCode =
   | 'storage_full'
   | 'storage_failed'
   | 'overloaded'
+  | 'shutting_down'
 
 /** Rejects a command or query. If it reveals a record, its answer waits for `position`, as any. */
 export interface Rejection {

@@ -1,7 +1,7 @@
 // Turns the outcome of a request into an answer (status, headers, body), and counts it.
 
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
-import type { Answer, AnyRoute } from '../api/route.ts'
+import type { Answer, Route } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
 import { type Exchange, jsonType } from './exchange.ts'
 import { allow, type Match } from './router.ts'
@@ -19,7 +19,7 @@ export function copyView(outcome: Answer | Rejection): void {
 /** Sends the outcome of a request. Everything that it shows must be durable. */
 export function sendOutcome(
   exchange: Exchange,
-  { type }: AnyRoute,
+  { type }: Route,
   outcome: Answer | Rejection,
 ): void {
   if (isRejection(outcome)) return sendRejection(exchange, outcome)

@@ -46,6 +46,8 @@ export interface Exchange {
   startedMs: number
   /** Header lines that are added to the answer's own, each after a CRLF (cors.ts). */
   moreHeaders: string
+  /** Whether the client is known to have hung up, once the exchange is held. */
+  readonly isGone: boolean
   /** In lower case. */
   readonly method: string
   /** Without the query. */

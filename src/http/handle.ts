@@ -7,7 +7,7 @@
 // Routes are declarations (api/); this file executes them, and names none.
 
 import { type ErrorCode, unknownPath } from '../api/errors.ts'
-import type { Answer, AnyRoute, Call, Service } from '../api/route.ts'
+import type { Answer, Call, Route, Service } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
 import { identify, mayAct, rejectExpiredToken, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
@@ -79,7 +79,7 @@ export class Edge {
   #gate: Gate | null = null
 
   constructor(
-    routes: readonly AnyRoute[],
+    routes: readonly Route[],
     availability: Availability,
     { trustProxy = null, onForwarded, cors = null, showsHost = false, atTickEnd }: EdgeOptions = {},
     load = new Load(),
@@ -167,6 +167,7 @@ export class Edge {
       key,
       origin,
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
+      connection: exchange,
     }
     if (route.body === undefined) {
       exchange.hold()
@@ -204,7 +205,7 @@ export class Edge {
     this.#run(exchange, route, call)
   }
 
-  #run(exchange: Exchange, route: AnyRoute, call: Call<unknown, unknown>): void {
+  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
     // Meanwhile the service may have begun to stop, or the caller may have expired.
     if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
     const { forum } = this.#service!
@@ -212,15 +213,13 @@ export class Edge {
     if (caller !== nobody && !mayAct(forum, caller)) {
       return this.#pass(exchange, route, rejectExpiredToken(forum, caller))
     }
-    if (route.runLater === undefined)
-      return this.#pass(exchange, route, route.run(this.#service!, call))
-    void route
-      .runLater(this.#service!, call)
-      .then((outcome) => this.#pass(exchange, route, outcome))
+    const outcome = route.run(this.#service!, call)
+    if (!(outcome instanceof Promise)) return this.#pass(exchange, route, outcome)
+    void outcome.then((later) => this.#pass(exchange, route, later))
   }
 
   /** Sends the outcome when everything that it shows is durable. */
-  #pass(exchange: Exchange, route: AnyRoute, outcome: Answer | Rejection): void {
+  #pass(exchange: Exchange, route: Route, outcome: Answer | Rejection): void {
     exchange.hold()
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
@@ -249,7 +248,7 @@ export class Edge {
   }
 
   /** The caller's number (`nobody` for an anonymous one), or why the caller is refused. */
-  #authenticate(exchange: Exchange, { auth }: AnyRoute): number | ErrorCode | Rejection {
+  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'

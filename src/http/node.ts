@@ -60,6 +60,10 @@ class NodeExchange implements Exchange {
     return this.#request.headersDistinct[name]?.join(',') ?? ''
   }
 
+  get isGone(): boolean {
+    return this.#response.destroyed || this.#request.socket.destroyed
+  }
+
   get remoteAddress(): string {
     return this.#request.socket.remoteAddress ?? ''
   }
@@ -92,7 +96,7 @@ class NodeExchange implements Exchange {
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
     const response = this.#response
     const { socket } = this.#request
-    if (response.destroyed || socket.destroyed) return
+    if (this.isGone) return
     this.#waitForReader(body?.length ?? 0)
     // Requests that the client sent ahead are still read; their answers must not be kept.
     if (socket.destroyed) return

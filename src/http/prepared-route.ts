@@ -1,6 +1,6 @@
 // Prepares the routes at startup: compiles their schemas and looks up their parameters.
 
-import type { AnyRoute } from '../api/route.ts'
+import type { Route } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Meter, RouteMeter } from './meter.ts'
 import type { Parameter } from './parse.ts'
@@ -10,7 +10,7 @@ const anything: Schema = {}
 
 /** A route with its schemas compiled. */
 export interface Prepared {
-  route: AnyRoute
+  route: Route
   meter: RouteMeter
   idPattern: RegExp | null
   parameters: Parameter[]
@@ -23,7 +23,7 @@ export interface Prepared {
 }
 
 /** Compiles a route and adds its counters to the meter. */
-export function prepare(route: AnyRoute, meter: Meter): Prepared {
+export function prepare(route: Route, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
@@ -41,7 +41,7 @@ export function prepare(route: AnyRoute, meter: Meter): Prepared {
 const earlyQueries = new WeakMap<Schema, Schema>()
 
 /** The query's schema without the checks that the route itself makes later. */
-function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {
+function earlyQuery({ query = anything, checkedLate = [] }: Route): Schema {
   if (checkedLate.length === 0) return query
   const known = earlyQueries.get(query)
   if (known !== undefined) return known
@@ -57,6 +57,6 @@ function earlyQuery({ query = anything, checkedLate = [] }: AnyRoute): Schema {
 }
 
 /** Whether the route changes state, or is guarded as if it did. */
-export function isWrite({ method, guarded }: AnyRoute): boolean {
+export function isWrite({ method, guarded }: Route): boolean {
   return method !== 'get' || guarded === true
 }

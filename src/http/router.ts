@@ -1,6 +1,6 @@
 // Finds the routes of a path: by a map, or by the text around the path's one parameter.
 
-import type { AnyRoute } from '../api/route.ts'
+import type { Route } from '../api/route.ts'
 
 /** The targets at one path, by method in lower case. */
 export type ByMethod<T> = Map<string, T>
@@ -22,7 +22,7 @@ export class Router<T> {
   readonly #patterns: Pattern<T>[] = []
 
   /** Adds a route. One for GET also answers HEAD, unless it is guarded. */
-  add({ method, path, guarded }: Pick<AnyRoute, 'method' | 'path' | 'guarded'>, target: T): void {
+  add({ method, path, guarded }: Pick<Route, 'method' | 'path' | 'guarded'>, target: T): void {
     const methods = this.#methodsOf(path)
     methods.set(method, target)
     if (method === 'get' && !guarded) methods.set('head', target)

@@ -62,6 +62,7 @@ class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''
+  isGone = false
   readonly method: string
   readonly path: string
   #query: string | null = null
@@ -69,7 +70,6 @@ class UwsExchange implements Exchange {
   readonly #request: HttpRequest
   readonly #edge: UwsEdge
   #isHeld = false
-  #isGone = false
   /** Whether to close after the answer, as the rest of the body is not worth reading. */
   #closes = false
   #body: IncomingBody | null = null
@@ -109,7 +109,7 @@ class UwsExchange implements Exchange {
     if (this.#isHeld) return
     this.#isHeld = true
     this.#response.onAborted(() => {
-      this.#isGone = true
+      this.isGone = true
       this.#release()
     })
   }
@@ -151,7 +151,7 @@ class UwsExchange implements Exchange {
   }
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
-    if (this.#isGone) return
+    if (this.isGone) return
     const isUsual = type === jsonType && headers === ''
     const head = isUsual ? usualHeads[status] : headOf(status, type, headers)
     if (this.#isHeld) this.#response.cork(() => this.#write(head, body))
@@ -181,7 +181,7 @@ class UwsExchange implements Exchange {
     this.hold()
     this.#edge.load.refused.answers += 1
     setImmediate(() => {
-      if (!this.#isGone) this.#response.close()
+      if (!this.isGone) this.#response.close()
     })
   }
 

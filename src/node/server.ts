@@ -20,7 +20,7 @@ import { type Forum, makeForum } from '../forum/forum.ts'
 import { decode } from '../forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
 import { hasRightKey } from '../forum/webhooks.ts'
-import type { Exchange, Listen, Listener } from '../http/exchange.ts'
+import type { Listen, Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
 import { type Availability, Edge } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
@@ -91,14 +91,13 @@ export async function startNode(
   // This locks the directory at once, so that a second start reports that and not the port.
   const recovering = recover(config, vitals, checkpoints, log, environment)
   await Promise.race([recovering, nextIteration()])
-  const onRequest = (exchange: Exchange) => edge.handle(exchange)
   const ops =
     opsPort === 0
       ? null
       : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
   const options = { load, behindProxy: config.trustProxy !== null }
   const listener = await orClose(recovering, '--host or --port', () =>
-    http.listen(host, port, onRequest, options),
+    http.listen(host, port, (exchange) => edge.handle(exchange), options),
   )
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
@@ -139,6 +138,7 @@ export async function startNode(
       unwatch()
       availability.refusal = 'shutting_down'
       listener.stop()
+      forum.slicedWork.stop()
       await wakeups.stop()
       await nextIteration() // lets the outcomes of challenges be answered
       await checkpoints.stop()
@@ -257,6 +257,7 @@ async function openForum(
       addressKey: deriveKey(secret, 'address'),
       epochBegin: epoch.begin,
     })
+    vitals.slicedWork = forum.slicedWork
     if (hasRightKey(forum)) return { forum, epoch: epoch.id }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,

@@ -41,6 +41,11 @@ export function metrics(vitals: Vitals): () => string {
         'Answers that wait until the log is durable.',
         vitals.gateLength(),
       ),
+      gauge(
+        'agent_forum_sliced_reads',
+        'Reads of feeds that take several iterations of the event loop.',
+        vitals.slicedWork.length,
+      ),
       load(vitals),
       checkpoints(vitals),
       scrub(vitals),
@@ -99,14 +104,15 @@ function requests({ routes }: Meter): string {
   )
 }
 
-function load({ load, memoryBytesMax }: Vitals): string {
+function load({ load, memoryBytesMax, slicedWork }: Vitals): string {
   const { connectionsMax, waitingMax, queueBytesMax } = load.limits
   const queues = [
     { labels: { what: 'bodies' }, value: load.bodyBytes },
     { labels: { what: 'answers' }, value: load.answerBytes },
   ]
   const limits = { connections: connectionsMax, gate: waitingMax, queue_bytes: queueBytesMax }
-  const refusals = Object.entries(load.refused).map(([why, value]) => ({ labels: { why }, value }))
+  const refused = { ...load.refused, sliced_reads: slicedWork.refused }
+  const refusals = Object.entries(refused).map(([why, value]) => ({ labels: { why }, value }))
   return [
     gauge('agent_forum_connections', 'Open connections.', load.connections()),
     gauge(

@@ -61,6 +61,8 @@ export interface Vitals extends EarlyVitals {
   replayed: { bytes: number; ofBytes: number }
   /** The number of answers that wait for the log. */
   gateLength(): number
+  /** Reads that take several event-loop iterations: how many there are, and were rejected. */
+  slicedWork: { readonly length: number; readonly refused: number }
   /** Warnings about problems despite which requests are answered. */
   warnings(): string[]
   /** How often the system clock was set, by a minute or more. */
@@ -104,6 +106,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     journal: null,
     replayed,
     gateLength: () => 0,
+    slicedWork: { length: 0, refused: 0 },
     warnings: () => [],
     clockStepsBack: 0,
     clockStepsAhead: 0,

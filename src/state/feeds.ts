@@ -39,9 +39,12 @@ export class Feeds {
     return this.#threads.length(identity)
   }
 
-  /** Copies the threads that the identity follows to the start of `into`, in no defined order. */
-  copyThreads(identity: number, into: Uint32Array): void {
-    this.#threads.copy(identity, 0, this.followed(identity), into)
+  /**
+   * Copies the threads that the identity follows, from place `from` up to `to`, to the start of
+   * `into`, in no defined order.
+   */
+  copyThreads(identity: number, from: number, to: number, into: Uint32Array): void {
+    this.#threads.copy(identity, from, to, into)
   }
 
   /** The threads the identity follows. */

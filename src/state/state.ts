@@ -17,7 +17,6 @@ import { Subscriptions } from './subscriptions.ts'
 import { Threads } from './threads.ts'
 import { Tickets } from './tickets.ts'
 import { Webhooks } from './webhooks.ts'
-import { WideFeeds } from './wide-feeds.ts'
 
 export interface StateOptions {
   /** The minimum retention of receipts. */
@@ -35,7 +34,6 @@ export class State {
   position = 0
   now = 0
   readonly arena = new Arena()
-  readonly wideFeeds = new WideFeeds()
   readonly identities = new Identities(this.arena)
   readonly threads = new Threads(this.arena)
   readonly messages = new Messages(this.arena)

@@ -5,7 +5,7 @@ import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/api/errors.ts'
 import { meaningOf } from '../../src/api/meanings.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
-import type { AnyRoute } from '../../src/api/route.ts'
+import type { Route } from '../../src/api/route.ts'
 import { operations, routes } from '../../src/api/routes.ts'
 import type { Schema } from '../../src/api/schema.ts'
 import { answerBytesMax, timeoutMs } from '../../src/delivery/send.ts'
@@ -29,16 +29,16 @@ export const interfaceSections: Record<string, Section> = {
   limits: limitTable,
 }
 
-function isDocument(route: AnyRoute): boolean {
+function isDocument(route: Route): boolean {
   return !operations.includes(route)
 }
 
 /** `GET /api/threads/{threadId}`. */
-function requestLine({ method, path }: AnyRoute): string {
+function requestLine({ method, path }: Route): string {
   return `\`${method.toUpperCase()} ${path.replace(/:(\w+)/, '{$1}')}\``
 }
 
-function endpointTable(routes: readonly AnyRoute[]): string {
+function endpointTable(routes: readonly Route[]): string {
   const rows = routes.map((route) => {
     const key = route.idempotent ? 'yes' : ''
     return [requestLine(route), route.auth, key, route.summary, answersOf(route)]
@@ -47,7 +47,7 @@ function endpointTable(routes: readonly AnyRoute[]): string {
 }
 
 /** `201, 200 Publication`: all successes of a route have one shape. */
-function answersOf({ answers }: AnyRoute): string {
+function answersOf({ answers }: Route): string {
   const statuses = Object.keys(answers).toReversed().join(', ')
   const { title, properties } = Object.values(answers)[0]
   return title === undefined || properties === undefined
@@ -56,7 +56,7 @@ function answersOf({ answers }: AnyRoute): string {
 }
 
 /** A table of the query, and one for each form that the body may have. */
-function requestTables(route: AnyRoute): string {
+function requestTables(route: Route): string {
   const { query, body, checkedLate = [] } = route
   const head = ['field', 'type and limits', 'required', 'refused with']
   const of = (what: string, schema: Schema) => {
@@ -114,12 +114,12 @@ function errorTable(): string {
 }
 
 /** A route that declares nothing but this. */
-function routeWith(part: Partial<AnyRoute>): AnyRoute {
-  return { ...routes.find(({ name }) => name === 'status')!, ...part } as AnyRoute
+function routeWith(part: Partial<Route>): Route {
+  return { ...routes.find(({ name }) => name === 'status')!, ...part } as Route
 }
 
 /** Codes that follow from what a route declares beside its own. */
-const implied = Object.entries<Partial<AnyRoute>>({
+const implied = Object.entries<Partial<Route>>({
   'takes or needs a token': { auth: 'bearer' },
   'has an id in its path': { id: {} },
   'takes query parameters': { query: {} },

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
-import type { Service } from '../../src/api/route.ts'
+import type { Call, Outcome, Route, Service } from '../../src/api/route.ts'
 import { apply } from '../../src/forum/apply.ts'
 import { ForumClock } from '../../src/forum/clock.ts'
 import { type Forum, makeForum } from '../../src/forum/forum.ts'
@@ -104,4 +104,17 @@ export function serviceOf(forum: Forum): Service {
     uptimeSeconds: () => 0,
     epoch: '0'.repeat(32),
   }
+}
+
+/** A connection whose caller stays. */
+export const connection = { isGone: false }
+
+type AnyCall = Call<unknown, unknown>
+
+/** What a route that answers at once answers to this call; what the call lacks is blank. */
+export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): Outcome {
+  const blank = { caller: -1, id: '', query: {}, body: {}, key: '', client: '', origin: '' }
+  const outcome = route.run(serviceOf(forum), { ...blank, ifNoneMatch: '', connection, ...call })
+  if (outcome instanceof Promise) throw new Error(`${route.name} does not answer at once`)
+  return outcome
 }

@@ -14,7 +14,7 @@ import { getThread, getThreads } from '../../src/api/threads.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { nobody } from '../../src/state/state.ts'
 import { anyProgram } from './commands.ts'
-import { replayed, restart, serviceOf } from './doubles.ts'
+import { outcomeOf, replayed, restart } from './doubles.ts'
 import type { Answered, Viewer } from './model.ts'
 import { bodyOf, Run } from './program.ts'
 
@@ -107,9 +107,7 @@ class Reader {
   }
 
   #call(route: Route, call: { caller?: number; id?: string; query: object }): Answer | Rejection {
-    const blank = { caller: nobody, id: '', body: {}, key: '', client: '' }
-    const whole = { ...blank, origin: '', ifNoneMatch: '', ...call }
-    const outcome = route.run(serviceOf(this.#run.world.forum), whole)
+    const outcome = outcomeOf(this.#run.world.forum, route, call)
     this.#run.outcomes.add(isRejection(outcome) ? outcome.rejected : `${route.name} 200`)
     return outcome
   }

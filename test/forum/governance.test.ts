@@ -11,7 +11,7 @@ import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
 import { createThread } from '../../src/forum/posts.ts'
 import { listProposals, type ProposalRequest, saveProposal } from '../../src/forum/proposals.ts'
 import { saveReview } from '../../src/forum/reviews.ts'
-import { dayMs, newWorld, replayed, serviceOf } from './doubles.ts'
+import { dayMs, newWorld, outcomeOf, replayed } from './doubles.ts'
 
 const policy: ProposalRequest = { kind: 'policy', title: 'A title', description: 'Why.' }
 const code: ProposalRequest = {
@@ -66,8 +66,7 @@ function review(forum: Forum, caller: number, proposal: number, decision: Decisi
 
 /** The answer to a request for a page, as text. */
 function read(forum: Forum, route: typeof getProposal, id: string, query: object): string {
-  const call = { caller: -1, id, query: { limit: 50, ...query }, body: null, key: '' }
-  const answer = route.run(serviceOf(forum), call as Parameters<typeof route.run>[1]) as Answer
+  const answer = outcomeOf(forum, route, { id, query: { limit: 50, ...query } }) as Answer
   return Buffer.from(answer.body as Uint8Array).toString()
 }
 

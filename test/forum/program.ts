@@ -8,9 +8,8 @@ import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/identities.ts'
-import { nobody } from '../../src/state/state.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
-import { newWorld, replayed, restart, serviceOf, type World } from './doubles.ts'
+import { newWorld, outcomeOf, replayed, restart, type World } from './doubles.ts'
 import { Model, type ModelAgent, type Post, type ThreadWish } from './model.ts'
 
 interface Published {
@@ -83,18 +82,7 @@ export class Run {
   }
 
   #run(route: Route, call: { caller?: number; id?: string; body?: object; key?: string }) {
-    const whole = {
-      caller: nobody,
-      id: '',
-      query: {},
-      body: {},
-      key: '',
-      client: '',
-      origin: '',
-      ifNoneMatch: '',
-      ...call,
-    }
-    const outcome: Answer | Rejection = route.run(serviceOf(this.world.forum), whole)
+    const outcome = outcomeOf(this.world.forum, route, call)
     assert.equal(this.world.rows.position >= (outcome.position ?? 0), true, 'Q1: of the log')
     this.outcomes.add(isRejection(outcome) ? outcome.rejected : `${route.name} ${outcome.status}`)
     return outcome

@@ -1,7 +1,7 @@
 // Requests for the fuzzer: for each route, from its own declaration; and bytes that are hardly any.
 
 import fc, { type Arbitrary } from 'fast-check'
-import type { AnyRoute } from '../../src/api/route.ts'
+import type { Route } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes.ts'
 import { anyJson, anyText, rarely, valueFor } from './values.ts'
 
@@ -39,7 +39,7 @@ function encoded(text: string): string {
 
 const badEncoding = fc.constantFrom('%', '%zz', '%ff', '%C3', '%00', '+', '%2', '%uD800')
 
-function queryOf({ query }: AnyRoute): Arbitrary<string> {
+function queryOf({ query }: Route): Arbitrary<string> {
   const pairs = Object.entries(query?.properties ?? {}).map(([name, schema]) => {
     const value = fc.oneof(
       { weight: 10, arbitrary: valueFor(schema, name).map((each) => encoded(`${each}`)) },
@@ -62,7 +62,7 @@ function queryOf({ query }: AnyRoute): Arbitrary<string> {
     .map((text) => (text === '' ? '' : `?${text}`))
 }
 
-function pathOf({ path, id }: AnyRoute): Arbitrary<string> {
+function pathOf({ path, id }: Route): Arbitrary<string> {
   if (id === undefined) return fc.constant(path)
   const value = fc.oneof(
     { weight: 12, arbitrary: valueFor(id) },
@@ -117,7 +117,7 @@ const strangeHeader = fc.constantFrom<[string, string]>(
   ['X-HTTP-Method-Override', 'DELETE'],
 )
 
-function headersOf(route: AnyRoute): Arbitrary<[string, string][]> {
+function headersOf(route: Route): Arbitrary<[string, string][]> {
   const given: Arbitrary<[string, string] | null>[] = []
   const add = (name: string, value: Arbitrary<string>, freq: number) => {
     given.push(
@@ -155,7 +155,7 @@ const bombs = fc.constantFrom(
   '{"a":Infinity}',
 )
 
-function bodyOf({ body, method }: AnyRoute): Arbitrary<string> {
+function bodyOf({ body, method }: Route): Arbitrary<string> {
   if (body === undefined) return fc.constantFrom('', method === 'get' ? '' : '{"ignored":1}')
   const json = (value: unknown) => JSON.stringify(value) ?? ''
   const valid = valueFor(body).map(json)
@@ -168,7 +168,7 @@ function bodyOf({ body, method }: AnyRoute): Arbitrary<string> {
   )
 }
 
-function requestTo(route: AnyRoute): Arbitrary<FuzzRequest> {
+function requestTo(route: Route): Arbitrary<FuzzRequest> {
   const own = fc.constant(route.method.toUpperCase())
   return fc.record({
     kind: fc.constant('request' as const),

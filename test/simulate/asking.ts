@@ -136,6 +136,7 @@ function isFailing(
 }
 
 class SimulatedExchange implements Exchange {
+  readonly isGone = false
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''

@@ -52,7 +52,7 @@ t.test('S1: threads are followed and left: the list is exactly the followed ones
 function compare(feeds: Feeds, identity: number, threads: Set<number>): void {
   const count = feeds.followed(identity)
   const copied = new Uint32Array(count)
-  feeds.copyThreads(identity, copied)
+  feeds.copyThreads(identity, 0, count, copied)
   const listed = [...copied]
   if (feeds.actors.get(identity, 'following') !== count) throw new Error('F1: actor and list')
   const same = count === threads.size && listed.every((thread) => threads.has(thread))

@@ -30,7 +30,6 @@ export const subscriptionRecords = {
     apply(state, position, { by, thread }) {
       if (!state.subscriptions.mayUnfollow(by, thread)) return
       state.subscriptions.unfollow(by, thread, position)
-      state.wideFeeds.forget(by)
       state.webhooks.unfollow(by, thread)
     },
   }),
@@ -40,7 +39,5 @@ export const subscriptionRecords = {
 export function subscribe(state: State, identity: number, thread: number, position: number): void {
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
-  // The first message of a new thread is newer than all messages that a wide feed has examined.
-  if (state.threads.messageCount(thread) > 0) state.wideFeeds.forget(identity)
   state.webhooks.follow(identity, thread)
 }

@@ -1,0 +1,253 @@
+// The feed: messages by others in the threads that the caller follows now, oldest first.
+//
+//   after ──▶ | message by message ──▶ | the threads followed, each from there on | new messages |
+//             ahead                    `#after`                              `#end` when it began
+//
+// A search looks at messages one by one, or at the threads that are followed, whichever is less
+// work. An agent that follows very many threads may find a page among the next messages at once,
+// so for it a search begins with as many messages as looking at its threads would cost.
+//
+// F1. One step of a search examines a bounded number of threads and messages (`sliceSteps`). A
+//     search that needs more continues in later event-loop iterations (sliced-work.ts).
+// F2. The outcome is exact as of the instant of the last step: a search begins again when its
+//     caller follows or leaves a thread, and looks at the messages that have arrived meanwhile.
+// F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed.
+
+import { partition } from '../state/partition.ts'
+import type { State } from '../state/state.ts'
+import type { Forum, Positioned, Rejection } from './forum.ts'
+import { mayAct, rejectExpiredToken } from './identities.ts'
+import { firstAfter } from './reads.ts'
+
+/** So many threads and messages are looked at in one slice: 0.1 to 0.6 ms. */
+export const sliceSteps = 4096
+/** Looking up whether a message's thread is followed costs as much as so many threads. */
+const threadsPerMessage = 4
+const restartsMax = 3
+
+export interface FeedRead {
+  caller: number
+  /** Messages with a greater seq. */
+  after: number
+  limit: number
+}
+
+export interface Feed extends Positioned {
+  /** Messages by others in threads followed now, oldest first. */
+  messages: number[]
+  nextAfter: number
+  hasMore: boolean
+}
+
+/**
+ * The feed at once, or a promise of it where that is too much work for one iteration of the event
+ * loop. The promise gives a rejection when there are too many such reads, when the caller keeps
+ * changing what it follows, or may no longer act. The work ends when the caller's connection does.
+ */
+export function readFeed(
+  forum: Forum,
+  read: FeedRead,
+  connection: { readonly isGone: boolean },
+): Feed | Promise<Feed | Rejection> {
+  const search = new FeedSearch(forum.state, read)
+  if (!search.isLong && search.step()) return search.feed()
+  let restarts = 0
+  return forum.slicedWork.add<Feed | Rejection>(read.caller, () => {
+    if (connection.isGone) return { rejected: 'overloaded' } // which nobody receives
+    if (search.isStale) {
+      if (restarts === restartsMax) return { rejected: 'overloaded' }
+      restarts += 1
+      search.begin()
+    }
+    if (!search.step()) return null
+    return mayAct(forum, read.caller) ? search.feed() : rejectExpiredToken(forum, read.caller)
+  })
+}
+
+/**
+ * Whether the feed has a message after this position and up to `through`. It looks at no more than
+ * one slice; true as well when that is not enough to find out.
+ */
+export function mayHaveNews(
+  state: State,
+  caller: number,
+  { after, through }: { after: number; through: number },
+): boolean {
+  const search = new FeedSearch(state, { caller, after, limit: 1 })
+  if (!search.step()) return true
+  const { messages } = search.feed()
+  return messages.length > 0 && state.messages.seq(messages[0]) <= through
+}
+
+/** The followed threads that are looked at in one slice. */
+const chunk = new Uint32Array(sliceSteps)
+
+export class FeedSearch {
+  readonly #state: State
+  readonly #read: FeedRead
+  /** One more than the page has, which tells whether there is more. */
+  readonly #count: number
+  /** Of messages, by number. In the order of their age, except while threads are looked at. */
+  #found: number[] = []
+  /** Position of the last change to what the caller follows. */
+  #changed = 0
+  #isAtThreads = false
+  /** The next message to look at, and the one before which looking message by message ends. */
+  #next = 0
+  #stop = 0
+  /** The next thread among those followed, and in it the next message; -1: it is not begun. */
+  #place = 0
+  #index = -1
+  /** Messages of threads are wanted after this position, and with a smaller number than `#end`. */
+  #after = 0
+  #end = 0
+  #stepsLeft = 0
+
+  constructor(state: State, read: FeedRead) {
+    this.#state = state
+    this.#read = read
+    this.#count = read.limit + 1
+    this.begin()
+  }
+
+  /** Begins (again) with what the caller follows now. */
+  begin(): void {
+    const { messages, feeds } = this.#state
+    const { caller, after } = this.#read
+    this.#changed = this.#changedPosition
+    this.#found = []
+    const followed = feeds.followed(caller)
+    const messagesMax = Math.floor(followed / threadsPerMessage)
+    const tooFarBack = messages.count - 1 - messagesMax
+    const hasMany = tooFarBack >= 0 && messages.seq(tooFarBack) > after
+    if (hasMany && followed <= sliceSteps) return this.#beginThreads(after)
+    this.#isAtThreads = false
+    this.#next = partition(messages.count, (message) => messages.seq(message) <= after)
+    this.#stop = hasMany ? this.#next + messagesMax : Number.POSITIVE_INFINITY
+  }
+
+  /** Whether it is known from the beginning that one step may not be enough. */
+  get isLong(): boolean {
+    return !this.#isAtThreads && this.#state.messages.count - this.#next > sliceSteps
+  }
+
+  /** Whether the caller has followed or left a thread since the search began. */
+  get isStale(): boolean {
+    return this.#changedPosition !== this.#changed
+  }
+
+  /** Does one slice of the search, which must not be stale; true: it is finished. */
+  step(stepsMax = sliceSteps): boolean {
+    this.#stepsLeft = stepsMax
+    if (!this.#isAtThreads) {
+      if (!this.#searchMessages()) return false
+      if (this.#isFull || this.#stop === Number.POSITIVE_INFINITY) return true
+      this.#beginThreads(this.#state.messages.seq(this.#next - 1))
+    }
+    if (!this.#searchThreads()) return false
+    this.#cut()
+    if (this.#isFull) return true
+    this.#isAtThreads = false
+    this.#next = this.#end
+    this.#stop = Number.POSITIVE_INFINITY
+    return this.#searchMessages()
+  }
+
+  /** What was found; once, after the last step. */
+  feed(): Feed {
+    const { messages } = this.#state
+    const { after, limit } = this.#read
+    const found = this.#found
+    const newest = found.at(-1) ?? -1 // `hasMore` tells of one message more than is shown
+    const hasMore = found.length > limit
+    if (hasMore) found.length = limit
+    return {
+      position: newest === -1 ? this.#changed : Math.max(messages.seq(newest), this.#changed),
+      messages: found,
+      nextAfter: found.length > 0 ? messages.seq(found.at(-1)!) : after,
+      hasMore,
+    }
+  }
+
+  get #changedPosition(): number {
+    return this.#state.feeds.actors.columns.changedPosition.get(this.#read.caller)
+  }
+
+  get #isFull(): boolean {
+    return this.#found.length >= this.#count
+  }
+
+  /** Looks at messages one by one; false: the slice has ended before that. */
+  #searchMessages(): boolean {
+    const { messages, subscriptions } = this.#state
+    const { caller } = this.#read
+    const stop = Math.min(this.#stop, messages.count)
+    while (this.#next < stop && !this.#isFull) {
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const message = this.#next++
+      if (messages.author(message) === caller) continue
+      if (subscriptions.isSubscribed(caller, messages.thread(message))) this.#found.push(message)
+    }
+    return true
+  }
+
+  #beginThreads(after: number): void {
+    this.#isAtThreads = true
+    this.#place = 0
+    this.#index = -1
+    this.#after = after
+    this.#end = this.#state.messages.count
+  }
+
+  /** Looks at the threads that the caller follows; false: the slice has ended before that. */
+  #searchThreads(): boolean {
+    const { feeds, threads } = this.#state
+    const { caller } = this.#read
+    const { newestPosition } = threads.actors.columns
+    const from = this.#place
+    const followed = feeds.followed(caller)
+    const to = Math.min(followed, from + Math.max(0, this.#stepsLeft))
+    feeds.copyThreads(caller, from, to, chunk)
+    for (; this.#place < to; this.#place++) {
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const thread = chunk[this.#place - from]
+      if (newestPosition.get(thread) > this.#after && !this.#addFrom(thread)) return false
+    }
+    return to === followed
+  }
+
+  /** Adds a thread's messages by others, as far as they are wanted; false: the slice has ended. */
+  #addFrom(thread: number): boolean {
+    const { threads, messages } = this.#state
+    const count = threads.messageCount(thread)
+    if (this.#index === -1) {
+      this.#index = firstAfter(this.#state, thread, this.#after)
+      if (this.#after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // looks of a partition
+    }
+    for (; this.#index < count; this.#index++) {
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const message = threads.message(thread, this.#index)
+      if (message >= this.#end) break
+      if (messages.author(message) !== this.#read.caller) this.#add(message)
+    }
+    this.#index = -1
+    return true
+  }
+
+  #add(message: number): void {
+    this.#found.push(message)
+    if (this.#found.length === 2 * this.#count) this.#cut()
+  }
+
+  /** Sorts what was found, and keeps as many of the oldest as are wanted. */
+  #cut(): void {
+    const found = this.#found
+    if (found.length > 1) found.sort((a, b) => a - b)
+    if (found.length < this.#count) return
+    found.length = this.#count
+    this.#end = found[this.#count - 1]
+  }
+}

@@ -1,0 +1,76 @@
+// Reads that take too long for one event-loop iteration are done in slices, one slice in each
+// iteration, so that other requests are answered in between.
+//
+// W1. Jobs take turns: each gets a slice before any gets its next one.
+// W2. At most `jobsMax` jobs wait or run, `jobsOfOneMax` of them for one identity; a further one is
+//     rejected as `overloaded`.
+// W3. Stopping ends every job with `shutting_down`.
+
+const jobsMax = 64
+const jobsOfOneMax = 8
+
+interface Job {
+  caller: number
+  /** Does one slice; true: the job is finished. */
+  runSlice(): boolean
+  stop(): void
+}
+
+/** Why a job came to no outcome of its own: a `Rejection` of forum.ts. */
+interface Unfinished {
+  rejected: 'overloaded' | 'shutting_down'
+}
+
+export class SlicedWork {
+  /** Jobs that were rejected because there were too many. */
+  refused = 0
+  #jobs: Job[] = []
+  #isStopped = false
+  readonly #atNextTick: (run: () => void) => void
+
+  /** `atNextTick` calls what it is given in the next iteration of the event loop. */
+  constructor(atNextTick: (run: () => void) => void = setImmediate) {
+    this.#atNextTick = atNextTick
+  }
+
+  /** Jobs that are not finished. */
+  get length(): number {
+    return this.#jobs.length
+  }
+
+  /**
+   * Calls `slice` in following iterations until it returns an outcome; null: not yet. Resolves in
+   * the iteration of the last slice, before anything else can change the state.
+   */
+  add<T>(caller: number, slice: () => T | null): Promise<T | Unfinished> {
+    if (this.#isStopped) return Promise.resolve({ rejected: 'shutting_down' })
+    const ofCaller = this.#jobs.filter((job) => job.caller === caller)
+    if (this.#jobs.length >= jobsMax || ofCaller.length >= jobsOfOneMax) {
+      this.refused += 1
+      return Promise.resolve({ rejected: 'overloaded' })
+    }
+    return new Promise((resolve) => {
+      const runSlice = () => {
+        const outcome = slice()
+        if (outcome !== null) resolve(outcome)
+        return outcome !== null
+      }
+      this.#jobs.push({ caller, runSlice, stop: () => resolve({ rejected: 'shutting_down' }) })
+      if (this.#jobs.length === 1) this.#atNextTick(() => this.#tick())
+    })
+  }
+
+  /** Ends every job; later ones are rejected. */
+  stop(): void {
+    this.#isStopped = true
+    for (const job of this.#jobs) job.stop()
+    this.#jobs = []
+  }
+
+  #tick(): void {
+    const job = this.#jobs.shift()
+    if (job === undefined) return // stopped meanwhile
+    if (!job.runSlice()) this.#jobs.push(job)
+    if (this.#jobs.length > 0) this.#atNextTick(() => this.#tick())
+  }
+}

@@ -1,0 +1,295 @@
+// The feed against plain sorting: searches that run in slices, while others and their caller change
+// what they look at; and how much is looked at in one slice, counted.
+
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type Feed,
+  type FeedRead,
+  FeedSearch,
+  mayHaveNews,
+  readFeed,
+  sliceSteps,
+} from '../../src/forum/feed.ts'
+import type { Rejection } from '../../src/forum/forum.ts'
+import { SlicedWork } from '../../src/forum/sliced-work.ts'
+import { connection } from './doubles.ts'
+import { Scene } from './scene.ts'
+
+/** What a naive reader of the feed gets: everything, sorted, cut. */
+function naiveFeed({ forum, posted }: Scene, { caller, after, limit }: FeedRead) {
+  const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
+  const later = posted
+    .filter(({ seq, thread, author }) => seq > after && author !== caller && follows(thread))
+    .map(({ seq }) => seq)
+    .sort((a, b) => a - b)
+  const seqs = later.slice(0, limit)
+  return { seqs, nextAfter: seqs.at(-1) ?? after, hasMore: later.length > limit }
+}
+
+/** What the feed shows, with positions in place of message numbers. */
+function shown({ forum: { state } }: Scene, feed: Feed) {
+  const seqs = feed.messages.map((message) => state.messages.seq(message))
+  return { seqs, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
+}
+
+/** The right feed of this instant, and a position that covers it. */
+function check(scene: Scene, read: FeedRead, feed: Feed): void {
+  const { seqs, ...rest } = shown(scene, feed)
+  assert.deepEqual({ seqs, ...rest }, naiveFeed(scene, read), JSON.stringify(read))
+  const { changedPosition } = scene.forum.state.feeds.actors.columns
+  assert.ok(feed.position >= changedPosition.get(read.caller), 'F3: the last change')
+  const newest = seqs.at(-1) ?? 0
+  assert.ok(feed.hasMore ? feed.position > newest : feed.position >= newest, 'F3')
+}
+
+function atOnce(scene: Scene, read: FeedRead): Feed {
+  const feed = readFeed(scene.forum, read, connection)
+  if (feed instanceof Promise) throw new Error('the search takes more than one slice')
+  return feed
+}
+
+/** Five identities; 60 threads, which 1 to 4 follow by turns or all together; 3,000 replies. */
+function smallScene(): Scene {
+  const scene = new Scene(5)
+  const everyone = [1, 2, 3, 4]
+  for (let i = 0; i < 60; i++) scene.thread('public', i % 3 === 0 ? everyone : [1 + (i % 4)])
+  for (let i = 0; i < 3000; i++) scene.reply((i * 7 + (i >> 3)) % 5, (i * 31 + (i >> 2)) % 60)
+  for (let i = 0; i < 60; i += 7) scene.unsubscribe(2, i)
+  return scene
+}
+
+/** Identities 0 and 1 follow more threads than are looked at in one slice, 2 a tenth of them. */
+function wideScene(): Scene {
+  const scene = new Scene(4)
+  for (let i = 0; i < 5000; i++) scene.thread('public', i % 10 === 0 ? [1, 2] : [1])
+  for (let i = 0; i < 3000; i++) scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 5000)
+  return scene
+}
+
+t.test(
+  'F2: 60 threads, 3,000 replies: any page at once: what sorting everything gives',
+  async () => {
+    const scene = smallScene()
+    const property = fc.property(
+      fc.nat(4),
+      fc.nat(scene.forum.state.position + 10),
+      fc.integer({ min: 1, max: 100 }),
+      (caller, after, limit) => {
+        const read = { caller, after, limit }
+        check(scene, read, atOnce(scene, read))
+      },
+    )
+    fc.assert(property, { numRuns: 300 })
+  },
+)
+
+for (const { name, build, numRuns } of [
+  { name: 'few', build: smallScene, numRuns: 400 },
+  { name: 'very many', build: wideScene, numRuns: 200 },
+]) {
+  t.test(`F2: ${name} threads, changes between slices: the feed of the last instant`, async (t) => {
+    const scene = build()
+    const { state } = scene.forum
+    const who = fc.nat(3)
+    const thread = fc.oneof(fc.nat(state.threads.count - 1), fc.nat(10))
+    const change = fc.oneof(
+      fc.tuple(fc.constant('reply'), who, thread),
+      fc.tuple(fc.constant('reply'), who, thread),
+      fc.tuple(fc.constant('subscribe'), who, thread),
+      fc.tuple(fc.constant('unsubscribe'), who, thread),
+      fc.tuple(fc.constant('begin a thread'), fc.constant(0), fc.constant(0)),
+    )
+    let [slices, begunAgain] = [0, 0]
+    const property = fc.property(
+      fc.oneof(who, fc.constant(1)),
+      fc.oneof(fc.nat(60), fc.nat(2000), fc.constant(1_000_000)),
+      fc.integer({ min: 1, max: 100 }),
+      fc.oneof(fc.integer({ min: 5, max: 60 }), fc.integer({ min: 60, max: 3000 })),
+      fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 6 }),
+      (caller, back, limit, stepsMax, changes) => {
+        const after = Math.max(0, state.position - back)
+        const read = { caller, after, limit }
+        const search = new FeedSearch(state, read)
+        while (!search.step(stepsMax)) {
+          slices += 1
+          for (const [does, by, at] of changes.shift() ?? []) {
+            if (does === 'reply') scene.reply(by, at)
+            else if (does === 'subscribe') scene.subscribe(by, at)
+            else if (does === 'unsubscribe') scene.unsubscribe(by, at)
+            else scene.thread('public', [1])
+          }
+          if (!search.isStale) continue
+          begunAgain += 1
+          search.begin()
+        }
+        check(scene, read, search.feed())
+      },
+    )
+    fc.assert(property, { numRuns })
+    t.ok(slices > 1000 && begunAgain > 20, `${slices} slices, begun again ${begunAgain} times`)
+  })
+}
+
+/** Runs the slices of a forum one by one. */
+class Ticks {
+  #next: (() => void)[] = []
+  readonly #scene: Scene
+
+  constructor(scene: Scene) {
+    this.#scene = scene
+    scene.forum.slicedWork = new SlicedWork((run) => this.#next.push(run))
+  }
+
+  /** Runs one slice; false: there is nothing to do. */
+  tick(): boolean {
+    const run = this.#next.shift()
+    run?.()
+    return run !== undefined
+  }
+
+  read(read: FeedRead, from = connection): Feed | Promise<Feed | Rejection> {
+    return readFeed(this.#scene.forum, read, from)
+  }
+}
+
+/** Counts the threads and messages that are looked at. */
+function countLooks({ forum: { state } }: Scene): { now: number } {
+  const looks = { now: 0 }
+  const { newestPosition } = state.threads.actors.columns
+  const count = <A extends unknown[], R>(look: (...args: A) => R) => {
+    return (...args: A) => {
+      looks.now += 1
+      return look(...args)
+    }
+  }
+  newestPosition.get = count(newestPosition.get.bind(newestPosition))
+  state.threads.message = count(state.threads.message.bind(state.threads))
+  state.subscriptions.isSubscribed = count(
+    state.subscriptions.isSubscribed.bind(state.subscriptions),
+  )
+  return looks
+}
+
+/** More than `sliceSteps`: looking for a place in the thread that a slice ends with. */
+const overshoot = 64
+
+t.test('F1: 150,000 threads are followed: no slice looks at more than it may', async (t) => {
+  const scene = new Scene(3)
+  for (let i = 0; i < 150_000; i++) scene.thread('public', [1])
+  const ticks = new Ticks(scene)
+  const looks = countLooks(scene)
+  const halfway = scene.posted[75_000].seq
+  for (const [caller, after, found, slicesMin] of [
+    [0, 0, 0, 2 * 36], // the author of everything
+    [0, halfway, 0, 2 * 36],
+    [1, 0, 100, 1], // one who has written nothing, and finds a page among the next messages
+    [1, halfway, 100, 1],
+  ]) {
+    looks.now = 0
+    const reading = ticks.read({ caller, after, limit: 100 })
+    t.equal(looks.now, 0, 'nothing is looked at while requests are worked off')
+    let [slices, most] = [0, 0]
+    for (; ticks.tick(); slices++) {
+      most = Math.max(most, looks.now)
+      looks.now = 0
+    }
+    t.equal(((await reading) as Feed).messages.length, found)
+    t.ok(most <= sliceSteps + overshoot, `caller ${caller}, after ${after}: ${most} in a slice`)
+    t.ok(slices >= slicesMin, `${slices} slices`)
+  }
+})
+
+t.test('F1: a thread of 20,000 own messages: no slice looks at more than it may', async (t) => {
+  const scene = new Scene(2)
+  scene.thread('public', [1])
+  for (let i = 0; i < 20_000; i++) scene.reply(0, 0)
+  scene.reply(1, 0)
+  const ticks = new Ticks(scene)
+  const looks = countLooks(scene)
+  const reading = ticks.read({ caller: 0, after: 0, limit: 10 })
+  do {
+    t.ok(looks.now <= sliceSteps + overshoot, `${looks.now} in a slice`)
+    looks.now = 0
+  } while (ticks.tick())
+  t.same(((await reading) as Feed).messages, [20_001])
+})
+
+t.test('F1: 4,000 messages: a feed of 4 threads near its end: few are looked at', async (t) => {
+  const scene = new Scene(3)
+  for (let i = 0; i < 4; i++) scene.thread('public', [1])
+  for (let i = 0; i < 4000; i++) scene.reply(2, i % 4)
+  const looks = countLooks(scene)
+  const after = scene.forum.state.position - 20
+  t.equal(atOnce(scene, { caller: 1, after, limit: 50 }).messages.length, 20)
+  t.ok(looks.now <= 4 * 12 + 25, `${looks.now}: 11 for each thread and one for each message`)
+})
+
+t.test(
+  'F2: threads are followed all the time: begun again three times, then refused',
+  async (t) => {
+    const scene = wideScene()
+    const ticks = new Ticks(scene)
+    for (const changes of [3, 4]) {
+      const reading = ticks.read({ caller: 0, after: 0, limit: 50 })
+      for (let i = 0; i < changes; i++) {
+        scene.unsubscribe(0, 10 * changes + i)
+        ticks.tick()
+      }
+      while (ticks.tick());
+      const outcome = await reading
+      if (changes === 4) t.same(outcome, { rejected: 'overloaded' })
+      else check(scene, { caller: 0, after: 0, limit: 50 }, outcome as Feed)
+    }
+  },
+)
+
+t.test(
+  'a search in slices: its caller hangs up, expires, or the node stops: it ends',
+  async (t) => {
+    const scene = wideScene()
+    const ticks = new Ticks(scene)
+    const { slicedWork, state } = scene.forum
+    const read = { caller: 0, after: 0, limit: 50 }
+    const leaving = { isGone: false }
+    const left = ticks.read(read, leaving)
+    ticks.tick()
+    leaving.isGone = true
+    ticks.tick()
+    t.equal(slicedWork.length, 0, 'nothing is looked at for nobody')
+    await left
+
+    const expired = ticks.read(read)
+    const { mayAct } = state.identities
+    state.identities.mayAct = () => false
+    while (ticks.tick());
+    t.match(await expired, { rejected: 'invalid_token' })
+    state.identities.mayAct = mayAct
+
+    const stopped = ticks.read(read)
+    ticks.tick()
+    slicedWork.stop()
+    t.same(await stopped, { rejected: 'shutting_down' })
+    t.same(await ticks.read(read), { rejected: 'shutting_down' })
+  },
+)
+
+t.test('news in a range: found as far as one slice goes, otherwise supposed', async (t) => {
+  const scene = wideScene()
+  const { state } = scene.forum
+  const end = state.position
+  scene.reply(3, 4999)
+  scene.reply(0, 4998)
+  const looks = countLooks(scene)
+  t.equal(mayHaveNews(state, 0, { after: end, through: end + 1 }), true)
+  t.equal(mayHaveNews(state, 0, { after: end + 1, through: end + 2 }), false, 'an own message')
+  t.equal(mayHaveNews(state, 2, { after: end, through: end + 2 }), false, 'it follows neither')
+  t.equal(mayHaveNews(state, 1, { after: end - 10, through: end + 2 }), true)
+  t.ok(looks.now < 500, `${looks.now} looks`)
+  for (let i = 0; i < 5000; i++) scene.unsubscribe(2, i)
+  t.equal(mayHaveNews(state, 2, { after: 0, through: end }), false, 'it follows nothing any more')
+  looks.now = 0
+  t.equal(mayHaveNews(state, 0, { after: 1, through: 2 }), true, 'not known after one slice')
+  t.ok(looks.now <= sliceSteps + overshoot, `${looks.now} looks`)
+})

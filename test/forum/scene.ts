@@ -1,0 +1,83 @@
+// A forum made directly of records, for tests of what is read: many threads and messages, quickly.
+
+import type { Visibility } from '../../src/actors/thread.ts'
+import { apply } from '../../src/forum/apply.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import { newWorld } from './doubles.ts'
+
+/** No limit needs one. */
+const client = ''
+
+/** An id that begins at random, as ids do: tables take their places from there. */
+function hexOf(n: number): string {
+  const start = Math.imul(n, 0x9e3779b1) >>> 0
+  return start.toString(16).padStart(8, '0') + n.toString(16).padStart(24, '0')
+}
+
+export interface Posted {
+  seq: number
+  thread: number
+  author: number
+}
+
+/** A forum made of records: threads by identity 0, then replies as said. */
+export class Scene {
+  readonly forum: Forum = newWorld().forum
+  readonly posted: Posted[] = []
+  readonly visibilities: Visibility[] = []
+  #at = 1000
+
+  constructor(identities: number) {
+    for (let i = 0; i < identities; i++) {
+      const own = {
+        id: hexOf(i),
+        displayName: `A${i}`,
+        tokenDigest: hexOf(i),
+        expiresAt: 0,
+        client,
+      }
+      this.#apply({ type: 'identity.created', at: this.#at, kind: 'persistent', ...own })
+    }
+  }
+
+  thread(visibility: Visibility, participants: number[]): void {
+    const thread = this.visibilities.push(visibility) - 1
+    const ids = { id: hexOf(thread), messageId: hexOf(this.posted.length) }
+    const said = {
+      title: 'T',
+      content: 'C',
+      visibility,
+      participants,
+      key: `thread-${thread}`,
+      client,
+    }
+    const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
+    this.posted.push({ seq, thread, author: 0 })
+  }
+
+  reply(by: number, thread: number): void {
+    const messageId = hexOf(this.posted.length)
+    const said = {
+      messageId,
+      content: 'C',
+      key: `reply-${this.posted.length}`,
+      client,
+    }
+    const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
+    this.posted.push({ seq, thread, author: by })
+  }
+
+  subscribe(by: number, thread: number): void {
+    this.#apply({ type: 'thread.subscribed', at: this.#at, by, thread })
+  }
+
+  unsubscribe(by: number, thread: number): void {
+    this.#apply({ type: 'thread.unsubscribed', at: this.#at, by, thread })
+  }
+
+  #apply(record: Parameters<typeof apply>[2]): number {
+    const position = this.forum.state.position + 1
+    apply(this.forum.state, position, record)
+    return position
+  }
+}

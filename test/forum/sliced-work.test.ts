@@ -1,0 +1,64 @@
+// Work in slices, on ticks that the test makes.
+
+import t from 'tap'
+import { SlicedWork } from '../../src/forum/sliced-work.ts'
+
+class Scene {
+  readonly #ticks: (() => void)[] = []
+  readonly work = new SlicedWork((run) => this.#ticks.push(run))
+  readonly did: string[] = []
+
+  /** Work of so many slices. */
+  add(name: string, caller: number, slices: number) {
+    let left = slices
+    return this.work.add(caller, () => {
+      this.did.push(name)
+      left -= 1
+      return left === 0 ? name : null
+    })
+  }
+
+  tick(): boolean {
+    const run = this.#ticks.shift()
+    run?.()
+    return run !== undefined
+  }
+}
+
+t.test('W1: three jobs: one slice in each tick, in turn, each to its end', async (t) => {
+  const scene = new Scene()
+  const jobs = [scene.add('a', 1, 3), scene.add('b', 1, 1), scene.add('c', 2, 2)]
+  for (let ticks = 1; scene.tick(); ticks++) t.equal(scene.did.length, ticks)
+  t.same(scene.did, ['a', 'b', 'c', 'a', 'c', 'a'])
+  t.same(await Promise.all(jobs), ['a', 'b', 'c'])
+  const later = scene.add('d', 1, 1)
+  t.ok(scene.tick(), 'it begins again')
+  t.equal(await later, 'd')
+  t.notOk(scene.tick())
+})
+
+t.test('W2: too many jobs, of one identity or of all: rejected and counted', async (t) => {
+  const scene = new Scene()
+  const overloaded = { rejected: 'overloaded' }
+  for (let i = 0; i < 8; i++) scene.add('a', 1, 2)
+  t.same(await scene.add('a', 1, 1), overloaded, 'the ninth of one identity')
+  for (let i = 8; i < 64; i++) scene.add('b', 100 + i, 2)
+  t.same(await scene.add('c', 2, 1), overloaded, 'the sixty-fifth')
+  t.match(scene.work, { length: 64, refused: 2 })
+  while (scene.tick());
+  const last = scene.add('d', 1, 1)
+  scene.tick()
+  t.equal(await last, 'd', 'there is room again')
+  t.match(scene.work, { length: 0, refused: 2 })
+})
+
+t.test('W3: stopped: every job ends, and none begins', async (t) => {
+  const scene = new Scene()
+  const stopped = { rejected: 'shutting_down' }
+  const jobs = [scene.add('a', 1, 3), scene.add('b', 2, 3)]
+  scene.tick()
+  scene.work.stop()
+  t.same(await Promise.all([...jobs, scene.add('c', 1, 1)]), [stopped, stopped, stopped])
+  while (scene.tick());
+  t.same(scene.did, ['a'])
+})

@@ -1,0 +1,103 @@
+// An edge in memory: requests, a log and ticks of the event loop that a test makes.
+
+import { routes } from '../../src/api/routes.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import { Gate } from '../../src/http/gate.ts'
+import { type Availability, Edge } from '../../src/http/handle.ts'
+import type { Health } from '../../wal/journal/journal.ts'
+import { newWorld, serviceOf } from '../forum/doubles.ts'
+import { FakeExchange } from './fake-exchange.ts'
+
+/** A log that becomes durable when the test says so. */
+class Journal {
+  position = 0
+  durable = 0
+  health: Health = 'ok'
+  /** The position of the log when it was flushed. */
+  readonly flushed: number[] = []
+
+  append(): number {
+    this.position += 1
+    return this.position
+  }
+
+  flush(): void {
+    this.flushed.push(this.position)
+  }
+}
+
+let keys = 0
+
+/** An edge on a forum whose log becomes durable when the test says so. */
+export class Node {
+  readonly #world = newWorld()
+  readonly clock = this.#world.clock
+  readonly journal = new Journal()
+  readonly gate = new Gate()
+  readonly availability: Availability = { refusal: null }
+  readonly edge = new Edge(routes, this.availability, {
+    atTickEnd: (end) => this.#atTickEnd(end),
+  })
+  /** While there is a list, ticks do not end; otherwise every request is a separate tick. */
+  #ends: (() => void)[] | null = null
+  token = ''
+
+  constructor() {
+    const forum: Forum = { ...this.#world.forum, journal: this.journal }
+    this.edge.open(serviceOf(forum), this.gate)
+    const created = this.post('/api/identities', { kind: 'guest' })
+    this.sync()
+    this.token = JSON.parse(created.answers[0].text!).token
+  }
+
+  get(path: string): FakeExchange {
+    const exchange = new FakeExchange('get', path, this.#headers())
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  begin(path: string, key = `key-${keys++}-key`): FakeExchange {
+    const headers = { ...this.#headers(), 'idempotency-key': key }
+    const exchange = new FakeExchange('post', path, headers)
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  post(path: string, body: object, key?: string): FakeExchange {
+    const exchange = this.begin(path, key)
+    exchange.end(body)
+    return exchange
+  }
+
+  /** A thread that is durable; its path. */
+  thread(): string {
+    const { answers } = this.post('/api/threads', { title: 't', content: 'first' })
+    if (answers.length === 0) this.sync()
+    return JSON.parse(answers[0].text!).read_url
+  }
+
+  /** Does something in one tick. */
+  inOneTick<T>(does: () => T): T {
+    this.#ends = []
+    const done = does()
+    const ends = this.#ends
+    this.#ends = null
+    for (const end of ends) end()
+    return done
+  }
+
+  #atTickEnd(end: () => void): void {
+    if (this.#ends === null) end()
+    else this.#ends.push(end)
+  }
+
+  sync(): void {
+    this.journal.durable = this.journal.position
+    this.gate.open(this.journal.durable)
+  }
+
+  #headers(): Record<string, string> {
+    const authorization = this.token === '' ? '' : `Bearer ${this.token}`
+    return { authorization, 'content-type': 'application/json' }
+  }
+}
