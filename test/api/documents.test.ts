@@ -195,8 +195,8 @@ for (const host of ['0.0.0.0', '::']) {
       const { log } = await startForum(t, ['--host', host])
       const line = log.split('\n').find((line) => line.includes('public_url_missing'))
       t.match(JSON.parse(line!), { level: 40, hint: /--public-url/, inbox_url: /\/api\/notif/ })
-      const told = await startForum(t, ['--host', host, '--public-url', 'https://forum.example'])
-      t.notMatch(told.log, 'public_url_missing')
+      const known = await startForum(t, ['--host', host, '--public-url', 'https://forum.example'])
+      t.notMatch(known.log, 'public_url_missing')
     },
   )
 }

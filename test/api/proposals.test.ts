@@ -31,10 +31,10 @@ t.test('proposal: each kind: saved; read with its fields, and hashed over them',
       has_more: false,
       content_is_untrusted: true,
     })
-    const said = { ...request, ...own, author_id: guest.id, supersedes: null }
+    const expected = { ...request, ...own, author_id: guest.id, supersedes: null }
     const { seq, created_at, proposal_hash } = proposal
     t.strictSame(proposal, {
-      ...said,
+      ...expected,
       seq,
       id: made.proposal_id,
       proposal_hash: made.proposal_hash,
@@ -42,7 +42,7 @@ t.test('proposal: each kind: saved; read with its fields, and hashed over them',
       advisory: true,
     })
     t.equal(typeof created_at, 'number')
-    t.equal(proposal_hash, hash('sha256', canonicalize(said), 'hex'))
+    t.equal(proposal_hash, hash('sha256', canonicalize(expected), 'hex'))
   }
 })
 

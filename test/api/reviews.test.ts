@@ -23,9 +23,9 @@ t.test('review: saved, replayed, listed: the same review', async (t) => {
   t.equal(g.outcome(await g.review(ben, made, { text: 'No.' }, key)), '409 idempotency_conflict')
 
   const { reviews } = g.fields(await anonymous.get(made.read_url))
-  const { review_id, read_url, replayed, ...said } = saved
+  const { review_id, read_url, replayed, ...content } = saved
   t.equal(read_url, made.read_url)
-  t.strictSame(reviews, [{ ...said, id: review_id, seq: reviews[0].seq }])
+  t.strictSame(reviews, [{ ...content, id: review_id, seq: reviews[0].seq }])
 })
 
 t.test('review: more than a page: paged by seq', async (t) => {

@@ -102,12 +102,12 @@ t.test(
   async (t) => {
     const { forum, ana } = furnished()
     save(forum, ana, code)
-    const { id, seq, proposal_hash, created_at, author_id, advisory, ...said } = JSON.parse(
+    const { id, seq, proposal_hash, created_at, author_id, advisory, ...text } = JSON.parse(
       read(forum, getProposals, '', {}),
     ).proposals[0]
     t.same([seq, advisory], [4, true])
     t.equal(author_id, forum.state.identities.id(ana))
-    t.same(said, {
+    t.same(text, {
       ...code,
       supersedes: null,
       files: [code.files[2], code.files[1], code.files[0]],

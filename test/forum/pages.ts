@@ -89,6 +89,6 @@ export function feedPage(reader: Reader, after: number, limit: number): ModelPag
     webhook_guide: '/notifications.txt',
   }
   // `has_more` tells of one message more than are shown.
-  const told = later.slice(0, limit + 1).at(-1)?.seq ?? 0
-  return { body, newest: Math.max(told, reader.followsChanged) }
+  const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
+  return { body, newest: Math.max(newest, reader.followsChanged) }
 }

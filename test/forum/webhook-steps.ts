@@ -94,9 +94,9 @@ function checkWoken(scene: Scene, author: number, thread: number): void {
     const webhook = state.webhooks.of(identity)
     const isOwed =
       webhook !== undefined && state.webhooks.isActive(webhook) && followers.includes(identity)
-    const told = scene
+    const woken = scene
       .deliveries(identity)
       .filter(({ state, through }) => state === 'pending' && through === seq)
-    assert.equal(told.length, isOwed ? 1 : 0, `who is woken: ${identity}`)
+    assert.equal(woken.length, isOwed ? 1 : 0, `who is woken: ${identity}`)
   }
 }

@@ -15,18 +15,18 @@ import { Load, unlimited } from '../../src/http/load.ts'
 
 function given(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {
   const load = new Load({ ...unlimited, queueBytesMax })
-  const told: Body[] = []
-  const body = new IncomingBody(load, bytesMax, (whole) => told.push(whole))
-  return { load, told, body }
+  const received: Body[] = []
+  const body = new IncomingBody(load, bytesMax, (whole) => received.push(whole))
+  return { load, received, body }
 }
 
 t.test('body: in chunks: put together, counted until its end', async (t) => {
-  const { load, told, body } = given()
+  const { load, received, body } = given()
   body.add(Buffer.from('hel'))
   body.add(Buffer.from('lo'))
   t.equal(load.bodyBytes, 5)
   body.end()
-  t.strictSame(told, [Buffer.from('hello')])
+  t.strictSame(received, [Buffer.from('hello')])
   t.equal(load.bodyBytes, 0)
 })
 
@@ -34,7 +34,7 @@ t.test('body: byte by byte: what is held follows its bytes, not its chunks', asy
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const bytes = 100_000
-  const { told, body } = given(bytes, bytes)
+  const { received, body } = given(bytes, bytes)
   const held = () => {
     collect()
     const { heapUsed, arrayBuffers } = process.memoryUsage()
@@ -46,36 +46,36 @@ t.test('body: byte by byte: what is held follows its bytes, not its chunks', asy
   // A chunk kept as an object would cost 110 bytes; a megabyte is what compiling this may take.
   t.ok(growth < 30 * bytes, `${growth} bytes are held`)
   body.end()
-  t.strictSame(told, [Buffer.from(Array.from({ length: bytes }, (_, i) => i))])
+  t.strictSame(received, [Buffer.from(Array.from({ length: bytes }, (_, i) => i))])
 })
 
 t.test('body: over its limit: let go at once, refused at its end', async (t) => {
-  const { load, told, body } = given()
+  const { load, received, body } = given()
   body.add(Buffer.alloc(8))
   body.add(Buffer.alloc(8))
-  t.strictSame([load.bodyBytes, told], [0, []])
+  t.strictSame([load.bodyBytes, received], [0, []])
   body.end()
-  t.strictSame(told, [tooLarge])
+  t.strictSame(received, [tooLarge])
 })
 
 t.test('body: goes on without end: refused, and the connection is not worth keeping', async (t) => {
-  const { told, body } = given()
+  const { received, body } = given()
   body.add(Buffer.alloc(dropBytesMax))
-  t.strictSame([told, body.isHopeless], [[], false])
+  t.strictSame([received, body.isHopeless], [[], false])
   body.add(Buffer.alloc(1))
-  t.strictSame([told, body.isHopeless], [[tooLarge], true])
+  t.strictSame([received, body.isHopeless], [[tooLarge], true])
   body.add(Buffer.alloc(1))
   body.end()
-  t.equal(told.length, 1)
+  t.equal(received.length, 1)
 })
 
 t.test('body: no room for it: let go at once, overloaded at its end, and counted', async (t) => {
-  const { load, told, body } = given(6)
+  const { load, received, body } = given(6)
   body.add(Buffer.alloc(4))
   body.add(Buffer.alloc(4))
   t.equal(load.bodyBytes, 0)
   body.end()
-  t.strictSame(told, [overloaded])
+  t.strictSame(received, [overloaded])
   t.equal(load.refused.bodies, 1)
 })
 
@@ -83,7 +83,7 @@ t.test('B1, B2: chunks, ends and hang-ups in any order: one outcome, nothing hel
   const step = fc.oneof(fc.nat(12), fc.constantFrom('end' as const, 'drop' as const))
   fc.assert(
     fc.property(fc.array(step), fc.integer({ min: 0, max: 30 }), (steps, room) => {
-      const { load, told, body } = given(room)
+      const { load, received, body } = given(room)
       let ended = false
       for (const each of [...steps, 'drop' as const]) {
         if (each === 'end') body.end()
@@ -92,7 +92,7 @@ t.test('B1, B2: chunks, ends and hang-ups in any order: one outcome, nothing hel
         ended ||= typeof each === 'string'
         if (load.bodyBytes > Math.min(room, 10) || (ended && load.bodyBytes !== 0)) return false
       }
-      return told.length <= 1
+      return received.length <= 1
     }),
   )
   t.pass('held')

@@ -207,11 +207,11 @@ t.test(
   async (t) => {
     for (const mode of ['always', 'none'] as const) {
       const { journal } = await open(new SimulatedDisk(1), { durability: { mode } })
-      const told: number[] = []
-      journal.onDurable = (durable) => told.push(durable)
+      const reported: number[] = []
+      journal.onDurable = (durable) => reported.push(durable)
       journal.append('last')
       await journal.close()
-      t.strictSame(told, [1], mode)
+      t.strictSame(reported, [1], mode)
     }
   },
 )
