@@ -56,7 +56,10 @@ export function mayAct(forum: Forum, identity: number): boolean {
   return identity !== nobody && forum.state.identities.mayAct(identity, timeOf(forum))
 }
 
-/** The SHA-256 of a token, in hex: the only form in which a token is kept. */
+/**
+ * The SHA-256 of a token, in hex: the only form in which a token is stored on disk. In memory,
+ * http/known-tokens.ts also keeps recent ones as they were sent.
+ */
 export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
 }
