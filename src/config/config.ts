@@ -4,11 +4,11 @@
 import type { Durability } from '../../wal/journal/journal.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
-import type { Limits } from '../state/quotas.ts'
+import type { QuotaLimits } from '../state/quotas.ts'
 import { ConfigError, readArgs, suggestion } from './arguments.ts'
 import { corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
-import { limitsOf, type QuotaFlagName, quotaFlagNames, quotaHelp } from './quota-flags.ts'
+import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
 import {
   certificateOf,
   choiceOf,
@@ -36,7 +36,7 @@ export interface Config {
   http: 'auto' | 'uws' | 'node'
   pollAfterSeconds: number
   /** Rate limits per action. */
-  limits: Limits
+  limits: QuotaLimits
   /** Limits on what the node holds for callers. */
   nodeLimits: NodeLimits
   /** Whether messages can be published by GET. */
@@ -203,7 +203,7 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     publicUrl: originOf(setting('public-url')),
     http: choiceOf(setting('http'), ['auto', 'uws', 'node']),
     pollAfterSeconds: number('poll-after', 0, 86_400),
-    limits: limitsOf(
+    limits: quotaLimits(
       choiceOf(setting('quotas'), ['open', 'public']),
       number('ticket-limit', 0, quotaMax),
       quota,

@@ -1,7 +1,7 @@
 // The flags that set quotas: a profile, and a flag for each limit of it. docs/interface.md,
 // "Quotas".
 
-import type { Action, Limits, Scope } from '../state/quotas.ts'
+import type { Action, QuotaLimits, Scope } from '../state/quotas.ts'
 
 interface QuotaFlag {
   action: Action
@@ -84,11 +84,11 @@ export function quotaHelp(name: QuotaFlagName): string {
 const ticketsPerHour = 1_000_000
 
 /** The limits of a profile, unless `flagValue` returns another one (0: no limit). */
-export function limitsOf(
+export function quotaLimits(
   profile: Profile,
   ticketLimit: number,
   flagValue: (name: QuotaFlagName) => number | null,
-): Limits {
+): QuotaLimits {
   const limits: { [A in Action]: { [S in Scope]?: number } } = {
     messages: {},
     identities: {},

@@ -24,12 +24,12 @@ const pauseMs = 1_000
 const timerMsMax = 60_000
 
 /** An attempt that may leave when `position` is durable. */
-export interface Attempt extends Post {
+export interface ScheduledAttempt extends Post {
   position: number
 }
 
 /** The functions of the forum. Webhooks are identified by number. */
-export interface Ledger<A extends Attempt> {
+export interface Ledger<A extends ScheduledAttempt> {
   /** Milliseconds since the epoch, as the forum counts time. */
   now(): number
   /** When the next webhook is due, like `now`; Infinity: none is. */
@@ -51,7 +51,7 @@ interface Lane {
   waiting: Queue<number>
 }
 
-export class Schedule<A extends Attempt> {
+export class Schedule<A extends ScheduledAttempt> {
   readonly #ledger: Ledger<A>
   readonly #send: Send
   readonly #lanes = new Map<string, Lane>()

@@ -5,6 +5,6 @@ import { canonicalize } from 'json-canonicalize'
 import type { ProposalText } from '../state/proposals.ts'
 
 /** The SHA-256, in hex, of the proposal's text as canonical JSON (RFC 8785). */
-export function proposalHash(text: ProposalText): string {
+export function hashProposal(text: ProposalText): string {
   return hash('sha256', canonicalize(text), 'hex')
 }

@@ -4,7 +4,7 @@
 import { partition } from '../state/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
-import { proposalHash } from './proposal-hash.ts'
+import { hashProposal } from './proposal-hash.ts'
 import { rejectTexts } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
@@ -37,7 +37,7 @@ export function saveProposal(forum: Forum, command: NewProposal): SavedProposal 
   const refused = rejectTexts(request)
   if (refused !== null) return refused
   const text = textOf(state.identities.id(caller), request)
-  const hash = proposalHash(text)
+  const hash = hashProposal(text)
 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) return replayOf(forum, receipt, hash)

@@ -1,9 +1,9 @@
 // Finds the record that an idempotency key was used for by its receipt.
 
-import type { Operation } from '../state/receipts.ts'
+import type { ReceiptOperation } from '../state/receipts.ts'
 import type { State } from '../state/state.ts'
 
-const positionOf: Record<Operation, (state: State, subject: number) => number> = {
+const positionOf: Record<ReceiptOperation, (state: State, subject: number) => number> = {
   thread: ({ messages }, message) => messages.seq(message),
   reply: ({ messages }, message) => messages.seq(message),
   // The webhook may have been removed; no registration is newer than the newest record.

@@ -38,7 +38,7 @@ class Admitted {
 export type Permit = Admitted
 
 /** Who wants to write. */
-export interface Writer {
+export interface Requester {
   /** The number of an identity, or `nobody`. */
   caller: number
   /** The caller's address; '' where no limit needs it. */
@@ -49,13 +49,17 @@ export interface Writer {
  * A permit for a caller's write, or its rejection: `rate_limited`, or because the log or the node
  * cannot accept more. `action` selects the rate limits that apply; null: none does.
  */
-export function admit(forum: Forum, action: Action | null, writer: Writer): Permit | Rejection {
+export function admit(
+  forum: Forum,
+  action: Action | null,
+  requester: Requester,
+): Permit | Rejection {
   const at = timeOf(forum)
   let client = ''
   if (action !== null) {
     const { quotas, position } = forum.state
-    if (quotas.needsClient(action)) client = clientOf(forum, writer.address)
-    const waitMs = quotas.waitMs(action, { by: writer.caller, client, at })
+    if (quotas.needsClient(action)) client = clientOf(forum, requester.address)
+    const waitMs = quotas.waitMs(action, { by: requester.caller, client, at })
     // The rejection reveals records that may not be durable yet.
     if (waitMs > 0) {
       return { rejected: 'rate_limited', position, retryAfter: Math.ceil(waitMs / 1000) }

@@ -33,7 +33,7 @@ interface Watched {
   free(): void
 }
 
-export class Admission implements AdmissionRule {
+export class NodeAdmission implements AdmissionRule {
   #durable = 0
   #movedMs = 0
   #stalledMs = 0

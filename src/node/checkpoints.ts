@@ -82,7 +82,7 @@ export class CheckpointSchedule {
   begin(journal: Journal, state: State): void {
     this.#journal = journal
     this.#state = state
-    this.#checkpoints.settle()
+    this.#checkpoints.finishStart()
     this.scrub.begin(this.#checkpoints.rebuilt)
     if (this.#everyBytes === 0) return
     this.#timer = setInterval(() => {

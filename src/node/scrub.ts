@@ -20,7 +20,7 @@ const hourMs = 3_600_000
 const bytesPerMsMin = (4 * 2 ** 20) / 1000
 const sliceMs = 1
 
-export interface ScrubOptions {
+export interface PeriodicScrubOptions {
   disk: Disk
   dir: string
   /** Hours between the beginnings of two passes; 0: only what a start finds is repaired. */
@@ -39,7 +39,7 @@ export class Scrub {
   readonly stats: ScrubStats = { ...noScrub }
   /** Warnings about damage that is not repaired yet, by page file. */
   readonly #damaged = new Map<number, string>()
-  readonly #options: ScrubOptions
+  readonly #options: PeriodicScrubOptions
   readonly #pause: Pause
   #bytesPerMs = bytesPerMsMin
   #isStopped = false
@@ -47,7 +47,7 @@ export class Scrub {
   /** Ends the wait of the pass at once. */
   #wake: () => void = () => {}
 
-  constructor(options: ScrubOptions) {
+  constructor(options: PeriodicScrubOptions) {
     this.#options = options
     this.#pause = options.pause ?? inSlicesOf(sliceMs)
   }

@@ -31,7 +31,7 @@ import { logNotices } from '../ops/log.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
 import { State } from '../state/state.ts'
-import { Admission } from './admission.ts'
+import { NodeAdmission } from './admission.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { edgeOptions, publicUrlOf } from './edge-options.ts'
 import { loadEpoch } from './epoch.ts'
@@ -105,7 +105,7 @@ export async function startNode(
   const { forum, epoch } = await openForum(config, journal, vitals, log)
   const gate = new Gate()
   const free = () => forum.pageCache.clear()
-  const admission = new Admission({ load, gate, journal, memoryBytesMax, free })
+  const admission = new NodeAdmission({ load, gate, journal, memoryBytesMax, free })
   forum.admission = admission
   const unwatch = admission.start()
   vitals.gateLength = () => gate.length

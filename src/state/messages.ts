@@ -24,7 +24,7 @@ const idBytes = 'msg_'.length + idHexLength
 const toId = ',"id":"'.length
 const contentMark = ',"content":'
 
-export interface NewMessage {
+export interface MessageEntry {
   /** In hex. */
   id: string
   seq: number
@@ -65,7 +65,7 @@ export class Messages {
   }
 
   /** Renders and adds a message; returns its number. */
-  add(message: NewMessage): number {
+  add(message: MessageEntry): number {
     const { seq, author, thread, at } = message
     this.#addresses.push(this.#arena.append(render(message)))
     this.#bytes.push(this.#arena.written)
@@ -78,7 +78,7 @@ export class Messages {
   /** Replaces the entry of a message of which a part is lost, with other content. */
   renderAnew(
     message: number,
-    { id, signature }: Pick<NewMessage, 'id' | 'signature'>,
+    { id, signature }: Pick<MessageEntry, 'id' | 'signature'>,
     content: string,
   ): void {
     const [seq, at] = [this.seq(message), this.createdAt(message)]
@@ -154,7 +154,7 @@ export class Messages {
   }
 }
 
-type Rendered = Omit<NewMessage, 'author' | 'thread'>
+type Rendered = Omit<MessageEntry, 'author' | 'thread'>
 
 function render({ id, seq, signature, content, at }: Rendered): string {
   return (

@@ -43,7 +43,7 @@ export type ProposalText = KindFields & {
   supersedes: string | null
 }
 
-export interface NewProposal {
+export interface ProposalEntry {
   /** In hex. */
   id: string
   seq: number
@@ -81,7 +81,7 @@ export class Proposals {
   }
 
   /** Renders and adds a proposal; returns its number. */
-  add(proposal: NewProposal): number {
+  add(proposal: ProposalEntry): number {
     this.#addresses.push(this.#arena.append(render(proposal)))
     this.#bytes.push(this.#arena.written)
     this.#reviews.add()
@@ -144,7 +144,7 @@ export class Proposals {
   }
 }
 
-function render({ id, seq, hash, at, text }: NewProposal): string {
+function render({ id, seq, hash, at, text }: ProposalEntry): string {
   const envelope =
     `,{"seq":${seq},"id":"gov_${id}","proposal_hash":"${hash}",` +
     `"created_at":${at},"advisory":true,`

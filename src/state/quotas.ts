@@ -32,7 +32,7 @@ export type Action = keyof typeof windowsMs
 export type Scope = 'all' | 'identity' | 'address'
 
 /** The most events within an action's window; 0 or absent: no limit. */
-export type Limits = { readonly [A in Action]?: { readonly [S in Scope]?: number } }
+export type QuotaLimits = { readonly [A in Action]?: { readonly [S in Scope]?: number } }
 
 /** One event that is counted, or is about to be. */
 export interface QuotaEvent {
@@ -53,7 +53,7 @@ interface Counter {
 export class Quotas {
   readonly #counters: Record<Action, Counter[]>
 
-  constructor(limits: Limits) {
+  constructor(limits: QuotaLimits) {
     const counters = (action: Action): Counter[] =>
       Object.entries(limits[action] ?? {})
         .filter(([, most]) => most > 0)

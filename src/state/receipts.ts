@@ -16,8 +16,8 @@ import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
 import { HashIndex } from './hash-index.ts'
 
 /** The operations with a key. Checkpoints contain their indexes: append new ones at the end. */
-export const operations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
-export type Operation = (typeof operations)[number]
+export const receiptOperations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
+export type ReceiptOperation = (typeof receiptOperations)[number]
 
 const newestKept = 1_000_000
 const evictedPerAddMax = 16
@@ -84,8 +84,8 @@ export class Receipts {
     return this.#find(identity, hashKey(this.#seed, identity, key))
   }
 
-  operation(receipt: number): Operation {
-    return operations[this.#operations.get(receipt)]
+  operation(receipt: number): ReceiptOperation {
+    return receiptOperations[this.#operations.get(receipt)]
   }
 
   /** What was created: the number of the message (thread, reply), webhook, proposal or review. */
@@ -94,12 +94,18 @@ export class Receipts {
   }
 
   /** Records that a key was used, at the record's time. */
-  add(identity: number, key: string, operation: Operation, subject: number, at: number): void {
+  add(
+    identity: number,
+    key: string,
+    operation: ReceiptOperation,
+    subject: number,
+    at: number,
+  ): void {
     this.#evict(at)
     const hash = hashKey(this.#seed, identity, key)
     let receipt = this.#find(identity, hash)
     if (receipt === -1) receipt = this.#link(identity, hash)
-    this.#operations.set(receipt, operations.indexOf(operation))
+    this.#operations.set(receipt, receiptOperations.indexOf(operation))
     this.#subjects.set(receipt, subject)
     this.#times.set(receipt, at)
   }

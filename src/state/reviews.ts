@@ -20,7 +20,7 @@ export interface ReviewText {
   text: string
 }
 
-export interface NewReview {
+export interface ReviewEntry {
   /** In hex. */
   id: string
   seq: number
@@ -54,7 +54,7 @@ export class Reviews {
   }
 
   /** Renders and adds a review; returns its number. */
-  add(review: NewReview): number {
+  add(review: ReviewEntry): number {
     this.#addresses.push(this.#arena.append(render(review)))
     this.#bytes.push(this.#arena.written)
     this.#seqs.push(review.seq)
@@ -103,7 +103,7 @@ export class Reviews {
   }
 }
 
-function render({ id, seq, at, text }: NewReview): string {
+function render({ id, seq, at, text }: ReviewEntry): string {
   const said = JSON.stringify(text).slice(1, -1)
   return `,{"seq":${seq},"id":"rev_${id}",${said},"created_at":${at},"advisory":true}`
 }

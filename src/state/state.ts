@@ -9,7 +9,7 @@ import { Identities } from './identities.ts'
 import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
 import { Proposals } from './proposals.ts'
-import { type Limits, Quotas } from './quotas.ts'
+import { type QuotaLimits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
 import type { Saved } from './saved.ts'
@@ -24,7 +24,7 @@ export interface StateOptions {
   /** A random seed for hashing the idempotency keys that callers choose. */
   seed: number
   /** Rate limits per action; by default there are none. */
-  limits?: Limits
+  limits?: QuotaLimits
 }
 
 /** Stands for no identity: the anonymous caller. */

@@ -3,7 +3,13 @@
 // WrongAnswer, which names the request and the answer.
 
 import { Ajv, type ValidateFunction } from 'ajv'
-import { type Answer, type Client, errorOf, type Operation, type Request } from './client.ts'
+import {
+  type Client,
+  errorOf,
+  type ReceivedAnswer,
+  type Request,
+  type TimedOperation,
+} from './client.ts'
 import { WrongAnswer } from './failures.ts'
 
 /** Items on a page: the maximum that the interface allows. */
@@ -148,7 +154,7 @@ export type Publish = {
  */
 export async function publish(client: Client, message: Publish): Promise<Publication> {
   const { threadId, token, key, body, replay } = message
-  const first: Operation = threadId === null ? 'create thread' : 'reply'
+  const first: TimedOperation = threadId === null ? 'create thread' : 'reply'
   const request: Request = {
     operation: replay ? 'replay' : first,
     method: 'POST',
@@ -207,7 +213,7 @@ export async function readFeed(
 // Following `next_after` must neither skip items nor repeat them forever.
 function checkCursor(
   request: Request,
-  answer: Answer,
+  answer: ReceivedAnswer,
   after: number,
   { next_after, has_more }: Paged,
   lastSeq: number | undefined,
@@ -222,7 +228,7 @@ function checkCursor(
 
 function checked<T>(
   request: Request,
-  answer: Answer,
+  answer: ReceivedAnswer,
   statuses: number[],
   isRight: ValidateFunction<T>,
 ): T {
@@ -236,7 +242,11 @@ function checked<T>(
   throw wrong(request, answer, `but its body ${first?.instancePath ?? ''} ${first?.message}`)
 }
 
-function wrong({ method, path, key }: Request, { status }: Answer, what: string): WrongAnswer {
+function wrong(
+  { method, path, key }: Request,
+  { status }: ReceivedAnswer,
+  what: string,
+): WrongAnswer {
   const withKey = key === undefined ? '' : ` with key ${key}`
   return new WrongAnswer(`${method} ${path}${withKey} answered ${status} ${what}`)
 }

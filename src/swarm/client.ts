@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { Unreachable } from './failures.ts'
 
-export const operations = [
+export const timedOperations = [
   'create identity',
   'create thread',
   'reply',
@@ -31,10 +31,10 @@ export const operations = [
 ] as const
 
 /** `null`: not part of the summary. */
-export type Operation = (typeof operations)[number] | null
+export type TimedOperation = (typeof timedOperations)[number] | null
 
 export type Request = {
-  operation: Operation
+  operation: TimedOperation
   method: 'GET' | 'POST'
   path: string
   token?: string
@@ -43,7 +43,7 @@ export type Request = {
 }
 
 /** `tries` is 1 when no answer was lost. A body that is not JSON is `undefined`. */
-export type Answer = { status: number; body: unknown; tries: number }
+export type ReceivedAnswer = { status: number; body: unknown; tries: number }
 
 /** Latencies in microseconds; `from` and `to` are milliseconds of performance.now(). */
 export type Timing = { latency: RecordableHistogram; from: number; to: number }
@@ -68,7 +68,7 @@ const answerBytesMax = 100 * 8000 * 12 + 1024 * 1024
 /** See H1 to H4. `answerTimeoutMs`: silence after which an answer counts as lost. */
 export class Client {
   readonly retries: Record<Loss, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
-  readonly timings = new Map<Operation, Timing>()
+  readonly timings = new Map<TimedOperation, Timing>()
   readonly url: string
   readonly #pool: Pool
   readonly #patienceMs: number
@@ -92,7 +92,7 @@ export class Client {
   }
 
   /** Sends until answered. Throws Unreachable: patience has ended, or nothing ever answered. */
-  async send(request: Request): Promise<Answer> {
+  async send(request: Request): Promise<ReceivedAnswer> {
     const startedAt = performance.now()
     for (let tries = 1; ; tries++) {
       const outcome = await this.#attempt(request)
@@ -119,7 +119,7 @@ export class Client {
     await this.#pool.destroy()
   }
 
-  async #attempt(request: Request): Promise<Omit<Answer, 'tries'> | Lost> {
+  async #attempt(request: Request): Promise<Omit<ReceivedAnswer, 'tries'> | Lost> {
     try {
       const response = await this.#pool.request({
         method: request.method,
@@ -143,7 +143,7 @@ export class Client {
     }
   }
 
-  #took(operation: Operation, startedAt: number): void {
+  #took(operation: TimedOperation, startedAt: number): void {
     const now = performance.now()
     let timing = this.timings.get(operation)
     if (timing === undefined) {

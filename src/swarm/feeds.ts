@@ -28,7 +28,7 @@ export type Inbox = {
 }
 
 /** The inboxes of all agents, by `agent.index`, and which of them polls next. */
-export class Feeds {
+export class AgentFeeds {
   readonly inboxes: Inbox[]
   subscriptions = 0
   readonly #client: Client

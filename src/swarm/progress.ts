@@ -14,7 +14,7 @@ export type Output = { write: (text: string) => unknown; isTTY?: boolean }
 export const grouped = (count: number): string => count.toLocaleString('en-US')
 
 /** `1 thread`, `2,000 threads`. */
-export const counted = (count: number, noun: string): string =>
+export const groupedCount = (count: number, noun: string): string =>
   `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 
 /** `seconds`: how long each finished phase took. */

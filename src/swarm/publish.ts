@@ -9,11 +9,11 @@
 import { createIdentity, publish } from './calls.ts'
 import type { Client } from './client.ts'
 import { WrongAnswer } from './failures.ts'
-import type { Feeds } from './feeds.ts'
+import type { AgentFeeds } from './feeds.ts'
 import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
 
 /** What publishing needs; `replayedAnswers` counts replays after a lost answer. */
-export type Publishing = { client: Client; plan: Plan; feeds: Feeds; replayedAnswers: number }
+export type Publishing = { client: Client; plan: Plan; feeds: AgentFeeds; replayedAnswers: number }
 
 /** Creates an identity for an agent, and stores its id and token. */
 export async function introduce(client: Client, agent: Agent): Promise<void> {

@@ -1,10 +1,10 @@
 // The report of a run: one object, for --json, and the same as text.
 
-import { type Client, operations } from './client.ts'
-import type { Feeds } from './feeds.ts'
+import { type Client, timedOperations } from './client.ts'
+import type { AgentFeeds } from './feeds.ts'
 import type { Plan } from './plan.ts'
-import { counted, grouped } from './progress.ts'
-import type { FeedTally, Verification } from './verify.ts'
+import { grouped, groupedCount } from './progress.ts'
+import type { FeedTally, VerifyResult } from './verify.ts'
 
 /**
  * Latencies in milliseconds, from the first try to the answer; `rate` per second, from the first
@@ -34,7 +34,7 @@ export type Report = {
   retries: Client['retries']
   secondsPerPhase: Record<string, number>
   operations: OperationReport[]
-  verification: Verification
+  verification: VerifyResult
 }
 
 export type Run = {
@@ -42,9 +42,9 @@ export type Run = {
   status: Record<string, unknown>
   connections: number
   plan: Plan
-  published: { feeds: Feeds; replayedAnswers: number } | null
+  published: { feeds: AgentFeeds; replayedAnswers: number } | null
   secondsPerPhase: Record<string, number>
-  verification: Verification
+  verification: VerifyResult
 }
 
 /** All results of a run, ready to be written as JSON. */
@@ -76,7 +76,7 @@ export function reportOf(run: Run): Report {
 
 function operationReports(client: Client): OperationReport[] {
   const reports: OperationReport[] = []
-  for (const operation of operations) {
+  for (const operation of timedOperations) {
     const timing = client.timings.get(operation)
     if (timing === undefined) continue
     const { latency, from, to } = timing
@@ -130,8 +130,8 @@ export function summary(report: Report): string {
 }
 
 const retriesInWords = (retries: Report['retries']): string =>
-  `${counted(retries.connection, 'connection')} lost, ${counted(retries.timeout, 'timeout')}, ` +
-  `${counted(retries.unavailable, 'answer')} 503, ${counted(retries.quota, 'answer')} 429`
+  `${groupedCount(retries.connection, 'connection')} lost, ${groupedCount(retries.timeout, 'timeout')}, ` +
+  `${groupedCount(retries.unavailable, 'answer')} 503, ${groupedCount(retries.quota, 'answer')} 429`
 
 function table(reports: OperationReport[]): string[] {
   const row = (cells: string[]) =>
@@ -154,11 +154,12 @@ function table(reports: OperationReport[]): string[] {
   ]
 }
 
-function verdict(verification: Verification): string[] {
+function verdict(verification: VerifyResult): string[] {
   const { replays, threads, messages, gatheredFeeds, freshFeeds, differences } = verification
   const outOf = ({ exact, compared }: { exact: number; compared: number }) =>
     `${grouped(exact)} of ${grouped(compared)}`
-  const feeds = (tally: FeedTally) => `${outOf(tally)} feeds exact, ${counted(tally.items, 'item')}`
+  const feeds = (tally: FeedTally) =>
+    `${outOf(tally)} feeds exact, ${groupedCount(tally.items, 'item')}`
   const once = threads.exact === threads.compared ? ', each once' : ''
   const lines = [
     `verified  ${outOf(messages)} messages identical, in order${once}`,
@@ -175,7 +176,7 @@ function verdict(verification: Verification): string[] {
   )
   if (differences.count === 0) return [...lines, 'no difference']
   const shown = differences.first.length
-  const head = counted(differences.count, 'difference')
+  const head = groupedCount(differences.count, 'difference')
   const which = shown < differences.count ? `, the first ${shown}` : ''
   return [...lines, `${head}${which}:`, ...differences.first.map((what) => `  ${what}`)]
 }

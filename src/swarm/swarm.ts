@@ -14,11 +14,11 @@ import { readStatus } from './calls.ts'
 import { Client } from './client.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
 import { Unreachable, UsageError, WrongAnswer } from './failures.ts'
-import { Feeds } from './feeds.ts'
+import { AgentFeeds } from './feeds.ts'
 import { inLanes } from './lanes.ts'
 import { defaultUrl, help, type Options, origin, parseOptions } from './options.ts'
 import { type Plan, planOf } from './plan.ts'
-import { counted, type Output, Progress } from './progress.ts'
+import { groupedCount, type Output, Progress } from './progress.ts'
 import { introduce, type Publishing, publishThread } from './publish.ts'
 import { reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
@@ -51,8 +51,8 @@ async function run(options: Options, outputs: Outputs, progress: Progress): Prom
   const { corpus, url, plan } = await prepare(options)
   for (const file of [options.save, options.json]) if (file !== null) await mustBeWritable(file)
   progress.say(
-    `corpus: ${counted(plan.messageCount, 'message')} in ` +
-      `${counted(plan.threads.length, 'thread')} by ${counted(plan.agents.length, 'agent')} ` +
+    `corpus: ${groupedCount(plan.messageCount, 'message')} in ` +
+      `${groupedCount(plan.threads.length, 'thread')} by ${groupedCount(plan.agents.length, 'agent')} ` +
       `(${corpus.fingerprint})`,
   )
   const { connections, patienceMs, replayAll } = options
@@ -100,7 +100,7 @@ async function act(
   { connections, save }: Options,
   progress: Progress,
 ): Promise<Publishing> {
-  const feeds = new Feeds(client, plan.agents)
+  const feeds = new AgentFeeds(client, plan.agents)
   const publishing: Publishing = { client, plan, feeds, replayedAnswers: 0 }
 
   const identities = progress.phase('identities', plan.agents.length)

@@ -25,7 +25,7 @@ export type Tally = { compared: number; exact: number }
 export type FeedTally = Tally & { items: number }
 
 /** `gatheredFeeds` null: a saved run, whose feeds were gathered by another process. */
-export type Verification = {
+export type VerifyResult = {
   replays: Tally
   threads: Tally
   messages: Tally
@@ -46,7 +46,7 @@ export type Verify = {
 type Key = { thread: PlannedThread; index: number }
 
 /** Compares everything; the result holds the differences. Throws Unreachable. */
-export async function verify(options: Verify): Promise<Verification> {
+export async function verify(options: Verify): Promise<VerifyResult> {
   const { client, plan, inboxes } = options
   const differences = new Differences()
   const shown: Reading['shown'] = new Map()

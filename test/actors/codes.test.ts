@@ -7,7 +7,7 @@ import { actorKinds } from '../../src/actors/kinds.ts'
 import { proposalKinds } from '../../src/actors/proposal.ts'
 import { visibilities } from '../../src/actors/thread.ts'
 import { kindOf } from '../../src/forum/records.ts'
-import { operations } from '../../src/state/receipts.ts'
+import { receiptOperations } from '../../src/state/receipts.ts'
 
 t.test('K1: codes of states: as they are on disk', async (t) => {
   t.strictSame(Object.fromEntries(actorKinds.map(({ id, codes }) => [id, codes])), {
@@ -26,7 +26,7 @@ t.test('K1: choices that are kept as their index: in the order on disk', async (
   t.strictSame(identityKinds, ['guest', 'persistent', 'compat'])
   t.strictSame(visibilities, ['public', 'private'])
   t.strictSame(proposalKinds, ['code', 'policy', 'maintainer'])
-  t.strictSame(operations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
+  t.strictSame(receiptOperations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
 })
 
 t.test('K1: codes of records: as they are in the log', async (t) => {

@@ -2,12 +2,12 @@
 // but where a test says so.
 
 import t from 'tap'
-import { type Attempt, type Ledger, Schedule } from '../../src/delivery/schedule.ts'
+import { type Ledger, Schedule, type ScheduledAttempt } from '../../src/delivery/schedule.ts'
 import type { Sent } from '../../src/delivery/send.ts'
 
 const received: Sent = { status: 200, error: null, body: '' }
 
-interface Begun extends Attempt {
+interface Begun extends ScheduledAttempt {
   webhook: number
 }
 

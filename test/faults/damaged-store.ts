@@ -69,7 +69,7 @@ export async function start(disk: SimulatedDisk): Promise<Outcome> {
       onRecord: (position, row) => apply(state, position, decode(row)),
       onNotice,
     })
-    checkpoints.settle()
+    checkpoints.finishStart()
     const { position } = journal
     await journal.close()
     return { hash: stateHash(state), position, error: null, notices }

@@ -14,7 +14,7 @@ import { isRejection, timeOf } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread } from '../../src/forum/posts.ts'
 import { acceptTicket, issueTicket } from '../../src/forum/tickets.ts'
-import type { Limits } from '../../src/state/quotas.ts'
+import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { clockOf, dayMs, goOn, hourMs, newWorld, replayed, type World } from './doubles.ts'
 import { bad, Scene } from './webhook-scene.ts'
 
@@ -24,7 +24,7 @@ const jumps = [2 * minuteMs, hourMs, 26 * hourMs, 365 * dayMs]
 const here = '198.51.100.7'
 
 /** The process ends and another one begins: what it knows of time is on record. */
-function restart(world: World, limits?: Limits): void {
+function restart(world: World, limits?: QuotaLimits): void {
   world.forum.state = replayed(world.rows, limits)
   world.clock.elapsed = 0
   world.forum.stamps.clock = clockOf(world.clock)

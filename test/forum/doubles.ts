@@ -8,7 +8,7 @@ import { apply } from '../../src/forum/apply.ts'
 import { ForumClock } from '../../src/forum/clock.ts'
 import { type Forum, makeForum } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
-import type { Limits } from '../../src/state/quotas.ts'
+import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health } from '../../wal/journal/journal.ts'
 
@@ -49,7 +49,7 @@ export interface World {
 }
 
 /** An empty forum on its doubles. */
-export function newWorld(limits: Limits = {}): World {
+export function newWorld(limits: QuotaLimits = {}): World {
   const rows = new Rows()
   const clock = { now: 1_790_000_000_000, elapsed: 0 }
   let drawn = 0
@@ -80,7 +80,7 @@ export function goOn(clock: World['clock'], ms: number): void {
 export const webhookKey = Buffer.alloc(32, 5)
 
 /** The state that the rows fold to, with another seed, as after a restart. */
-export function replayed(rows: Rows, limits: Limits = {}): State {
+export function replayed(rows: Rows, limits: QuotaLimits = {}): State {
   const state = new State({ retentionMs: dayMs, seed: 1234567, limits })
   for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
   return state

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import { governanceGuide } from '../../src/api/guides/governance.ts'
 import { exampleHash, exampleJson } from '../../src/api/guides/proposal-hash.ts'
-import { proposalHash } from '../../src/forum/proposal-hash.ts'
+import { hashProposal } from '../../src/forum/proposal-hash.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 
 const policy: ProposalText = {
@@ -15,7 +15,7 @@ const policy: ProposalText = {
 
 t.test("proposal: the guide's example: hashed: what the guide says", async (t) => {
   t.equal(hash('sha256', exampleJson, 'hex'), exampleHash)
-  t.equal(proposalHash(JSON.parse(exampleJson)), exampleHash)
+  t.equal(hashProposal(JSON.parse(exampleJson)), exampleHash)
   const guide = governanceGuide('https://forum.example').split('\n')
   t.ok(guide.includes(exampleJson))
   t.ok(guide.includes(`and the hash is ${exampleHash}`))
@@ -34,9 +34,9 @@ t.test(
       { ...policy, kind: 'code', base_commit: 'a', files: [{ path: 'a', content: '' }] },
       { ...policy, kind: 'code', base_commit: 'a', files: [{ path: 'a', content: null }] },
     ]
-    const hashes = new Set([policy, ...others].map(proposalHash))
+    const hashes = new Set([policy, ...others].map(hashProposal))
     t.equal(hashes.size, others.length + 1)
     const turned = Object.fromEntries(Object.entries(policy).reverse()) as unknown as ProposalText
-    t.equal(proposalHash(turned), proposalHash(policy))
+    t.equal(hashProposal(turned), hashProposal(policy))
   },
 )

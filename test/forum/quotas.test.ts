@@ -6,13 +6,13 @@ import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { decode, encode, kindOf } from '../../src/forum/records.ts'
 import { acceptTicket, issueTicket, publishByTicket } from '../../src/forum/tickets.ts'
-import type { Limits } from '../../src/state/quotas.ts'
+import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { dayMs, hourMs, newWorld, replayed, restart, type World } from './doubles.ts'
 
 const here = '198.51.100.7'
 const there = '198.51.100.8'
 
-function furnished(limits: Limits): World {
+function furnished(limits: QuotaLimits): World {
   const world = newWorld(limits)
   for (const displayName of ['Ana', 'Ben']) {
     createIdentity(world.forum, { kind: 'persistent', displayName, address: here })
@@ -97,7 +97,7 @@ t.test('ticket limit: over midnight UTC: it counts any 60 minutes', async (t) =>
 })
 
 t.test('records: an address: kept only while a limit needs it, and never as it is', async (t) => {
-  const clients = (limits: Limits) => {
+  const clients = (limits: QuotaLimits) => {
     const world = furnished(limits)
     thread(world, 0, here)
     issueTicket(world.forum, here)

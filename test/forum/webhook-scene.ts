@@ -14,7 +14,7 @@ import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, reply } from '../../src/forum/posts.ts'
 import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { beginVerification, finishVerification, registerWebhook } from '../../src/forum/webhooks.ts'
-import type { Limits } from '../../src/state/quotas.ts'
+import type { QuotaLimits } from '../../src/state/quotas.ts'
 import type { State } from '../../src/state/state.ts'
 import { newWorld, replayed, restart, type World } from './doubles.ts'
 
@@ -31,7 +31,7 @@ export class Scene {
   readonly owed = new Map<number, Set<number>>()
   keys = 0
 
-  constructor(kind: 'guest' | 'persistent' = 'persistent', limits?: Limits) {
+  constructor(kind: 'guest' | 'persistent' = 'persistent', limits?: QuotaLimits) {
     this.world = newWorld(limits)
     for (let n = 0; n < agents; n++) {
       createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' })

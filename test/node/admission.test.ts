@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { Load, unlimited } from '../../src/http/load.ts'
-import { Admission, type Memory } from '../../src/node/admission.ts'
+import { type Memory, NodeAdmission } from '../../src/node/admission.ts'
 
 const mib = 1024 * 1024
 
@@ -16,7 +16,7 @@ function given() {
     freed.times += 1
   }
   const watched = { load, gate, journal, memoryBytesMax: 100 * mib, free }
-  const admission = new Admission(watched, () => memory)
+  const admission = new NodeAdmission(watched, () => memory)
   return { admission, load, gate, journal, memory, freed }
 }
 

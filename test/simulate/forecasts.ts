@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { tokenDigest } from '../../src/forum/identities.ts'
-import { proposalHash } from '../../src/forum/proposal-hash.ts'
+import { hashProposal } from '../../src/forum/proposal-hash.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
 import { clientDay, readTicket, signTicket } from '../../src/forum/ticket-string.ts'
 import { deriveKey } from '../../src/node/secret.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
-import type { Limits } from '../../src/state/quotas.ts'
+import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { type Forecast, refused, type Told, type Writing } from './asking.ts'
 import type { Model } from './model.ts'
 import { type Agent, type QuotaEvent, secret } from './model-types.ts'
@@ -29,9 +29,9 @@ export class Forecasts {
   readonly model: Model
   /** What a record made now has as its time. */
   readonly at: number
-  readonly #limits: Limits
+  readonly #limits: QuotaLimits
 
-  constructor(model: Model, at: number, limits: Limits) {
+  constructor(model: Model, at: number, limits: QuotaLimits) {
     this.model = model
     this.at = at
     this.#limits = limits
@@ -207,7 +207,7 @@ export class Forecasts {
     const limited = this.#limited('governance', agent.number, address)
     if (limited !== null) return limited
     const text = { author_id: agent.id, ...wish } as ProposalText
-    const fields = { by: agent.number, key, text, hash: proposalHash(text) }
+    const fields = { by: agent.number, key, text, hash: hashProposal(text) }
     return this.#writing('proposal.saved', fields, () => {
       return { status: 201, body: pages.savedProposalBody(this.model.proposals.at(-1)!, false) }
     })

@@ -15,7 +15,7 @@ import type { Post } from '../../src/delivery/sign.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
-import type { Limits } from '../../src/state/quotas.ts'
+import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/journal/writer.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { Model } from './model.ts'
@@ -79,7 +79,7 @@ export class Machine {
 
   constructor(
     random: () => number,
-    { limits, durability }: { limits: Limits; durability: string },
+    { limits, durability }: { limits: QuotaLimits; durability: string },
     trace: (line: () => string) => void,
   ) {
     this.random = random

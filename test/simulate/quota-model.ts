@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { deriveKey } from '../../src/node/secret.ts'
-import type { Limits, Scope } from '../../src/state/quotas.ts'
+import type { QuotaLimits, Scope } from '../../src/state/quotas.ts'
 import { type QuotaEvent, secret, windowsMs } from './model-types.ts'
 
 export const addressKey = deriveKey(secret, 'address')
@@ -10,7 +10,7 @@ export const addressKey = deriveKey(secret, 'address')
 /** Position of the newest event that fills a limit, or null when there is room for one more. */
 export function limitReached(
   done: readonly QuotaEvent[],
-  limits: Limits,
+  limits: QuotaLimits,
   { action, by, address, at }: Pick<QuotaEvent, 'action' | 'by' | 'at'> & { address: string },
 ): number | null {
   const scopes = Object.entries(limits[action] ?? {}) as [Scope, number][]

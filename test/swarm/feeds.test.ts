@@ -4,7 +4,7 @@
 import t, { type Test } from 'tap'
 import { Client } from '../../src/swarm/client.ts'
 import { Differences } from '../../src/swarm/differences.ts'
-import { Feeds, type Inbox } from '../../src/swarm/feeds.ts'
+import { AgentFeeds, type Inbox } from '../../src/swarm/feeds.ts'
 import { type Plan, planOf } from '../../src/swarm/plan.ts'
 import { introduce, publishThread } from '../../src/swarm/publish.ts'
 import { dueFeed, verifyGathered } from '../../src/swarm/verify-feed.ts'
@@ -84,10 +84,10 @@ async function lateReader(t: Test, forum: FakeForum) {
   const client = new Client({ url: forum.url, connections: 4, patienceMs: 20_000 })
   t.teardown(() => client.close())
   for (const agent of plan.agents) await introduce(client, agent)
-  return { plan, client, feeds: new Feeds(client, plan.agents) }
+  return { plan, client, feeds: new AgentFeeds(client, plan.agents) }
 }
 
-const inboxOf = (plan: Plan, feeds: Feeds, name: string): Inbox =>
+const inboxOf = (plan: Plan, feeds: AgentFeeds, name: string): Inbox =>
   feeds.inboxes[plan.agents.findIndex((agent) => agent.name === name)]
 
 t.test('F1: an opening before the cursor: not due in what was gathered, due afresh', async (t) => {

@@ -106,7 +106,7 @@ export async function startFolding(
     },
     ...options,
   })
-  checkpoints.settle()
+  checkpoints.finishStart()
   const append = (value: number, length = 0) => {
     const row = { value, text: 'x'.repeat(length) }
     const position = journal.append(row)

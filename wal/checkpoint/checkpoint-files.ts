@@ -20,24 +20,24 @@ import {
   type ReadManifest,
 } from './manifest.ts'
 
-export interface Place {
+export interface CheckpointDirectory {
   disk: Disk
   dir: string
 }
 
 /** Numbers of the manifests in a directory, newest first. */
-export function manifestNumbers({ disk, dir }: Place): number[] {
+export function manifestNumbers({ disk, dir }: CheckpointDirectory): number[] {
   const names = disk.list(dir).filter((name) => /^\d{10}\.checkpoint$/.test(name))
   return names.map(numberIn).sort((a, b) => b - a)
 }
 
 /** The next checkpoint's number: greater than that of any file of a checkpoint in the directory. */
-export function nextNumber({ disk, dir }: Place): number {
+export function nextNumber({ disk, dir }: CheckpointDirectory): number {
   return Math.max(0, ...disk.list(dir).map(numberIn)) + 1
 }
 
 /** Throws what the disk throws, except for a bad sector, which makes the manifest bad. */
-export function readManifest({ disk, dir }: Place, number: number): ReadManifest {
+export function readManifest({ disk, dir }: CheckpointDirectory, number: number): ReadManifest {
   const file = disk.open(path.join(dir, manifestName(number)), 'read')
   try {
     const bytes = Buffer.alloc(disk.size(file))
@@ -53,7 +53,7 @@ export function readManifest({ disk, dir }: Place, number: number): ReadManifest
 
 /** Writes a file atomically: it gets its name once its content is durable; then syncs the name. */
 export async function writeWhole<T>(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   name: string,
   write: (file: number) => Promise<T>,
 ): Promise<T> {
@@ -71,14 +71,22 @@ export async function writeWhole<T>(
   return result
 }
 
-export function writeManifest(place: Place, number: number, bytes: Buffer): Promise<void> {
+export function writeManifest(
+  place: CheckpointDirectory,
+  number: number,
+  bytes: Buffer,
+): Promise<void> {
   return writeWhole(place, manifestName(number), (file) =>
     writeAllLater(place.disk, file, bytes, 0),
   )
 }
 
 /** Whether a manifest reads as it was written. */
-export async function isWritten({ disk, dir }: Place, number: number, written: Buffer) {
+export async function isWritten(
+  { disk, dir }: CheckpointDirectory,
+  number: number,
+  written: Buffer,
+) {
   const file = disk.open(path.join(dir, manifestName(number)), 'read')
   try {
     const bytes = Buffer.alloc(written.length + 1)
@@ -90,7 +98,10 @@ export async function isWritten({ disk, dir }: Place, number: number, written: B
 }
 
 /** Removes the files of a checkpoint that failed, as far as the disk permits. */
-export async function removeAttempt({ disk, dir }: Place, number: number): Promise<void> {
+export async function removeAttempt(
+  { disk, dir }: CheckpointDirectory,
+  number: number,
+): Promise<void> {
   const remove = async (name: string) => {
     await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
     await ifPossible(removeLater(disk, path.join(dir, name)))
@@ -111,7 +122,7 @@ export async function ifPossible(work: Promise<void>): Promise<void> {
 }
 
 /** Removes files that a crash left unfinished. */
-export function removeUnfinished({ disk, dir }: Place): void {
+export function removeUnfinished({ disk, dir }: CheckpointDirectory): void {
   for (const name of disk.list(dir)) {
     if (/^\d{10}\.(checkpoint|pages|parity)\.tmp$/.test(name)) disk.remove(path.join(dir, name))
   }
@@ -122,7 +133,7 @@ export function removeUnfinished({ disk, dir }: Place): void {
  * parity: a manifest never outlives its pages.
  */
 export async function removeUnneeded(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   kept: ReadonlySet<number>,
   pages: ReadonlySet<number>,
 ): Promise<void> {

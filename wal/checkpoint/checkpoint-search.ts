@@ -4,7 +4,7 @@
 import path from 'node:path'
 import { JournalError, newerError } from '../errors.ts'
 import { listSegments, positionBefore } from '../journal/segments.ts'
-import { manifestNumbers, type Place, readManifest } from './checkpoint-files.ts'
+import { type CheckpointDirectory, manifestNumbers, readManifest } from './checkpoint-files.ts'
 import { checkpointVersion, type Manifest, manifestName } from './manifest.ts'
 
 /** A manifest that cannot be used, and why. */
@@ -25,7 +25,7 @@ interface Accepted {
  * for a newer format, 77 for one of another store, and what the disk throws.
  */
 export function findManifests(
-  place: Place,
+  place: CheckpointDirectory,
   { form, storeId }: Accepted,
 ): { good: Manifest[]; bad: BadManifest[] } {
   const good: Manifest[] = []
@@ -57,7 +57,10 @@ export function findManifests(
  * To be called when no checkpoint can be used: throws JournalError 77, which names the damaged
  * ones, unless the log is complete from its first record.
  */
-export function refuseWithoutLog({ disk, dir }: Place, bad: readonly BadManifest[]): void {
+export function refuseWithoutLog(
+  { disk, dir }: CheckpointDirectory,
+  bad: readonly BadManifest[],
+): void {
   const begin = positionBefore(listSegments(disk, dir))
   if (begin === 0) return
   const reasons = bad.map(({ name, why }) => `${name}: ${why}`).join('; ')

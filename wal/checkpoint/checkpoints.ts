@@ -20,9 +20,9 @@ import { isOfSystem, messageOf, storageError } from '../errors.ts'
 import type { Journal, Notice } from '../journal/journal.ts'
 import { inSlicesOf, type Pause } from '../pace.ts'
 import {
+  type CheckpointDirectory,
   isWritten,
   nextNumber,
-  type Place,
   removeAttempt,
   removeUnfinished,
   removeUnneeded,
@@ -101,7 +101,7 @@ export class Checkpoints {
   /** Pages that `load` rebuilt in memory; their files are unchanged. */
   rebuilt: readonly BadPage[] = []
   readonly #options: CheckpointsOptions
-  readonly #place: Place
+  readonly #place: CheckpointDirectory
   /** Newest first. */
   #kept: Manifest[] = []
   /** 0: not known yet. */
@@ -151,7 +151,7 @@ export class Checkpoints {
   }
 
   /** The start has succeeded: puts bad ones aside, and removes what a crash left half made. */
-  settle(): void {
+  finishStart(): void {
     const { disk, dir } = this.#place
     try {
       removeUnfinished(this.#place)

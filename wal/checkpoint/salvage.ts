@@ -1,7 +1,7 @@
 // Salvages a checkpoint of which some pages are lost: fills stores with the rest, and, when the
 // caller has repaired their content, takes a whole checkpoint in its place.
 
-import type { Place } from './checkpoint-files.ts'
+import type { CheckpointDirectory } from './checkpoint-files.ts'
 import { type BadPage, readPages } from './checkpoint-reader.ts'
 import { rowPageBytes } from './checkpoint-writer.ts'
 import { Checkpoints } from './checkpoints.ts'
@@ -24,7 +24,7 @@ export interface LostBytes {
  * Rows are filled only if none is lost. Throws BadCheckpoint and what the disk throws.
  */
 export async function fillDamaged(
-  place: Place,
+  place: CheckpointDirectory,
   manifest: Manifest,
   { stores, rows }: { stores: Stores; rows: Rows },
 ): Promise<LostBytes[]> {
@@ -68,7 +68,7 @@ async function salvagePage(
  * were filled, then removes all others. `facts` and `form` are as in Checkpoints.
  */
 export async function replaceCheckpoint(
-  place: Place,
+  place: CheckpointDirectory,
   damaged: Manifest,
   saved: { stores: Stores; rows: Rows; facts: unknown; form: number },
 ): Promise<void> {

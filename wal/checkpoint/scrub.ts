@@ -17,7 +17,7 @@ import path from 'node:path'
 import { removeLater, settled, writeAllLater } from '../disk.ts'
 import { codeOf, isUnreadable } from '../errors.ts'
 import type { Pause } from '../pace.ts'
-import { ifPossible, type Place, writeWhole } from './checkpoint-files.ts'
+import { type CheckpointDirectory, ifPossible, writeWhole } from './checkpoint-files.ts'
 import { type BadPage, pagesIn, verifyPages } from './checkpoint-reader.ts'
 import { type Manifest, pagesName, parityName } from './manifest.ts'
 import { type PageFile, ParityBuilder, parityFileBytes, pieceBytes } from './parity.ts'
@@ -46,7 +46,7 @@ export interface Scrubbed {
  * the disk and of `pace`; the scrub may then be started again.
  */
 export async function scrubFile(
-  place: Place,
+  place: CheckpointDirectory,
   manifests: readonly Manifest[],
   number: number,
   options: ScrubOptions,
@@ -63,7 +63,7 @@ export async function scrubFile(
 }
 
 async function mend(
-  place: Place,
+  place: CheckpointDirectory,
   manifest: Manifest,
   number: number,
   { mended, lost }: Scrubbed,
@@ -84,7 +84,7 @@ async function mend(
 
 /** False when the file is missing, or the device cannot write it. */
 async function writeInPlace(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   number: number,
   { at, bytes }: Rebuilt,
 ): Promise<boolean> {
@@ -104,7 +104,11 @@ async function writeInPlace(
 }
 
 /** Whether there is parity, and it matches the file exactly. */
-async function parityFits(place: Place, file: PageFile, options: ScrubOptions): Promise<boolean> {
+async function parityFits(
+  place: CheckpointDirectory,
+  file: PageFile,
+  options: ScrubOptions,
+): Promise<boolean> {
   const { disk, dir } = place
   const parity = openIfThere(disk, path.join(dir, parityName(file.number)))
   if (parity === null) return false
@@ -122,7 +126,11 @@ async function parityFits(place: Place, file: PageFile, options: ScrubOptions): 
 }
 
 /** False when a part of the file cannot be read. */
-async function makeParity(place: Place, file: PageFile, options: ScrubOptions): Promise<boolean> {
+async function makeParity(
+  place: CheckpointDirectory,
+  file: PageFile,
+  options: ScrubOptions,
+): Promise<boolean> {
   const name = parityName(file.number)
   const { disk, dir } = place
   try {
@@ -142,7 +150,7 @@ class Unreadable extends Error {}
 
 /** False when a part of the file cannot be read. */
 async function buildParity(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   file: PageFile,
   write: (bytes: Buffer, at: number) => Promise<void>,
   { pause, pace }: ScrubOptions,

@@ -8,7 +8,7 @@
 import path from 'node:path'
 import { type Disk, realDisk, syncDirectory } from '../disk.ts'
 import { codeOf, JournalError, storageError } from '../errors.ts'
-import { limitsOf } from './limits.ts'
+import { journalLimits } from './limits.ts'
 import { lockDirectory } from './lock.ts'
 import { keepReserve } from './reserve.ts'
 import { scanLog } from './scan.ts'
@@ -48,7 +48,7 @@ const segmentBytesDefault = 64 * 1024 * 1024
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { dir, disk = realDisk, durability = { mode: 'always' } } = options
   const { onRecord, onProgress, onNotice = () => {} } = options
-  const limits = limitsOf(options.segmentBytes ?? segmentBytesDefault)
+  const limits = journalLimits(options.segmentBytes ?? segmentBytesDefault)
   makeDirectory(disk, dir)
   const unlock = await lockDirectory(disk, dir)
   try {

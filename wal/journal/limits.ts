@@ -13,7 +13,7 @@ import {
 
 const segmentBytesMin = 16 * 1024
 
-export interface Limits {
+export interface JournalLimits {
   segmentBytes: number
   recordBytesMax: number
   /** Most that may wait for a sync: the open batch, and frames that are written. */
@@ -23,7 +23,7 @@ export interface Limits {
 }
 
 /** `segmentBytes` is a whole number of sectors, from 16 KiB to 1 GiB. */
-export function limitsOf(segmentBytes: number): Limits {
+export function journalLimits(segmentBytes: number): JournalLimits {
   assert(segmentBytes % sectorBytes === 0)
   assert(segmentBytes >= segmentBytesMin)
   assert(segmentBytes <= segmentBytesMax)

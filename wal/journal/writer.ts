@@ -10,7 +10,7 @@ import type { Disk } from '../disk.ts'
 import { type JournalError, storageError } from '../errors.ts'
 import { Batch } from './batch.ts'
 import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.ts'
-import type { Limits } from './limits.ts'
+import type { JournalLimits } from './limits.ts'
 import { OpenSegment } from './open-segment.ts'
 import { dropSegments, segmentName, segmentPath } from './segments.ts'
 import { encodeSeal, type Settled } from './settle.ts'
@@ -24,7 +24,7 @@ const idleBeforeSealMs = 200
 export interface WriterOptions {
   disk: Disk
   dir: string
-  limits: Limits
+  limits: JournalLimits
   durability: Durability
   replayedBytes: number
   onNotice: (notice: Notice) => void

@@ -1,6 +1,10 @@
 // Checks for tools whether checkpoints are whole, without loading them.
 
-import { manifestNumbers, type Place, readManifest } from '../checkpoint/checkpoint-files.ts'
+import {
+  type CheckpointDirectory,
+  manifestNumbers,
+  readManifest,
+} from '../checkpoint/checkpoint-files.ts'
 import {
   BadCheckpoint,
   type BadPage,
@@ -34,14 +38,17 @@ export interface CheckedCheckpoint {
 const unpaced: Pause = () => null
 
 /** Checks all checkpoints of a directory, newest first. Throws JournalError 76 for a newer one. */
-export async function checkCheckpoints(place: Place): Promise<CheckedCheckpoint[]> {
+export async function checkCheckpoints(place: CheckpointDirectory): Promise<CheckedCheckpoint[]> {
   const checked: CheckedCheckpoint[] = []
   for (const number of manifestNumbers(place)) checked.push(await checkCheckpoint(place, number))
   return checked
 }
 
 /** Checks a checkpoint by reading every page that it names. */
-export async function checkCheckpoint(place: Place, number: number): Promise<CheckedCheckpoint> {
+export async function checkCheckpoint(
+  place: CheckpointDirectory,
+  number: number,
+): Promise<CheckedCheckpoint> {
   const name = manifestName(number)
   const read = readManifest(place, number)
   if (read.kind === 'newer') throw newerError(name, read.version, checkpointVersion)

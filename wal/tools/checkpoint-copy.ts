@@ -3,7 +3,11 @@
 // caller starts again. Parts that are damaged or cannot be read are rebuilt in the copy.
 
 import path from 'node:path'
-import { manifestNumbers, type Place, readManifest } from '../checkpoint/checkpoint-files.ts'
+import {
+  type CheckpointDirectory,
+  manifestNumbers,
+  readManifest,
+} from '../checkpoint/checkpoint-files.ts'
 import { type Manifest, manifestName, pagesName, parityName } from '../checkpoint/manifest.ts'
 import { blockBytes, pieceBytes } from '../checkpoint/parity.ts'
 import { scrubFile } from '../checkpoint/scrub.ts'
@@ -14,7 +18,10 @@ import { checkCheckpoint } from './checkpoint-check.ts'
 const unpaced = { pause: () => null, pace: async () => {} }
 
 /** Returns the manifest of the copy at `to`; null when there is no whole checkpoint. */
-export async function copyCheckpoint(from: Place, to: string): Promise<Manifest | null> {
+export async function copyCheckpoint(
+  from: CheckpointDirectory,
+  to: string,
+): Promise<Manifest | null> {
   const { disk } = from
   for (const number of manifestNumbers(from)) {
     const read = readManifest(from, number)
@@ -41,7 +48,11 @@ export async function copyCheckpoint(from: Place, to: string): Promise<Manifest 
 }
 
 /** Copies a file; parts that cannot be read are filled with zeros. */
-async function copyFile({ disk, dir }: Place, name: string, to: string): Promise<void> {
+async function copyFile(
+  { disk, dir }: CheckpointDirectory,
+  name: string,
+  to: string,
+): Promise<void> {
   const source = disk.open(path.join(dir, name), 'read')
   const target = disk.open(path.join(to, name), 'create')
   const buffer = Buffer.alloc(pieceBytes)

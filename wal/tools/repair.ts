@@ -12,7 +12,7 @@
 //     damaged. The log is never absent, because a start would then begin a new one.
 
 import path from 'node:path'
-import type { Place } from '../checkpoint/checkpoint-files.ts'
+import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
 import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
 import { crcSeed, encodeSegmentHeader, lastNonZero, segmentHeaderBytes } from '../journal/format.ts'
 import {
@@ -72,7 +72,7 @@ interface Output {
   runs: Run[]
 }
 
-interface ApplyOptions extends Place {
+interface ApplyOptions extends CheckpointDirectory {
   checkpoints: readonly CheckedCheckpoint[]
 }
 

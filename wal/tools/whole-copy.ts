@@ -3,7 +3,7 @@
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { Place } from '../checkpoint/checkpoint-files.ts'
+import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
 import { blockBytes } from '../checkpoint/parity.ts'
 import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
 import { isUnreadable, JournalError } from '../errors.ts'
@@ -14,7 +14,7 @@ const leftOut = /^(?:lock.*|reserve)$/
 
 /** Copies the directory. Throws JournalError 74 when the copy differs, and what the disk throws. */
 export function copyWhole(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   to: string,
   onProgress: (done: number, total: number) => void = () => {},
 ): void {
@@ -44,7 +44,7 @@ export function copyWhole(
 
 /** Returns the size of the file; reads at most `limit` bytes of it. */
 function eachPiece(
-  { disk, dir }: Place,
+  { disk, dir }: CheckpointDirectory,
   name: string,
   visit: (piece: Buffer, at: number) => void,
   limit = Number.POSITIVE_INFINITY,

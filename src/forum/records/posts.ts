@@ -4,7 +4,7 @@ import type { Visibility } from '../../actors/thread.ts'
 import type { State } from '../../state/state.ts'
 import { renderEntry } from '../../state/threads.ts'
 import { kind, type Timed } from './kind.ts'
-import { subscribe } from './subscriptions.ts'
+import { addSubscription } from './subscriptions.ts'
 
 /** The fields of records that add a message. */
 export interface NewMessage extends Omit<Timed, 'type'> {
@@ -61,7 +61,7 @@ export const postRecords = {
       const thread = addThread(state, record)
       state.threads.actors.tell(thread, { type: 'created', position, author: by, visibility })
       for (const member of new Set([by, ...participants])) {
-        subscribe(state, member, thread, position)
+        addSubscription(state, member, thread, position)
         if (visibility === 'private') state.privateThreads.push(member, thread)
       }
       const message = addMessage(state, position, thread, record)
@@ -77,7 +77,7 @@ export const postRecords = {
     apply(state, position, record) {
       const { by, thread, at } = record
       state.threads.actors.tell(thread, { type: 'replied', position })
-      subscribe(state, by, thread, position)
+      addSubscription(state, by, thread, position)
       const message = addMessage(state, position, thread, record)
       state.receipts.add(by, record.key, 'reply', message, at)
     },

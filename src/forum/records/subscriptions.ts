@@ -20,7 +20,7 @@ export const subscriptionRecords = {
     code: 5,
     version: 1,
     fields: ['by', 'thread'],
-    apply: (state, position, { by, thread }) => subscribe(state, by, thread, position),
+    apply: (state, position, { by, thread }) => addSubscription(state, by, thread, position),
   }),
 
   'thread.unsubscribed': kind<ThreadUnsubscribed>({
@@ -36,7 +36,12 @@ export const subscriptionRecords = {
 }
 
 /** Subscribes the identity to the thread, unless it already is or has no open feed. */
-export function subscribe(state: State, identity: number, thread: number, position: number): void {
+export function addSubscription(
+  state: State,
+  identity: number,
+  thread: number,
+  position: number,
+): void {
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
   state.webhooks.follow(identity, thread)
