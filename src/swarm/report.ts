@@ -130,7 +130,8 @@ export function summary(report: Report): string {
 }
 
 const retriesInWords = (retries: Report['retries']): string =>
-  `${groupedCount(retries.connection, 'connection')} lost, ${groupedCount(retries.timeout, 'timeout')}, ` +
+  `${groupedCount(retries.connection, 'connection')} lost, ` +
+  `${groupedCount(retries.timeout, 'timeout')}, ` +
   `${groupedCount(retries.unavailable, 'answer')} 503, ${groupedCount(retries.quota, 'answer')} 429`
 
 function table(reports: OperationReport[]): string[] {

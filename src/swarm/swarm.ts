@@ -52,7 +52,8 @@ async function run(options: Options, outputs: Outputs, progress: Progress): Prom
   for (const file of [options.save, options.json]) if (file !== null) await mustBeWritable(file)
   progress.say(
     `corpus: ${groupedCount(plan.messageCount, 'message')} in ` +
-      `${groupedCount(plan.threads.length, 'thread')} by ${groupedCount(plan.agents.length, 'agent')} ` +
+      `${groupedCount(plan.threads.length, 'thread')} by ` +
+      `${groupedCount(plan.agents.length, 'agent')} ` +
       `(${corpus.fingerprint})`,
   )
   const { connections, patienceMs, replayAll } = options

@@ -6,8 +6,8 @@
 //           is known to be synced     them say that bytes from `end` on had been synced?
 //
 // A crash can reach one segment beyond the base, never two: less than half a segment is ever
-// written beyond what a frame calls synced (see `journalLimits`). And a segment is made only when the
-// one before it has a synced header (P1 in spare.ts): one may follow the end of the log, not two.
+// written beyond what a frame calls synced (see `journalLimits`). And a segment is made only when
+// the one before it has a synced header (P1 in spare.ts): one may follow the end of the log, not two.
 
 import assert from 'node:assert/strict'
 
