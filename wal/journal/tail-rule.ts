@@ -7,7 +7,7 @@
 //
 // A crash can reach one segment beyond the base, never two: less than half a segment is ever
 // written beyond what a frame calls synced (see `journalLimits`). And a segment is made only when
-// the one before it has a synced header (P1 in spare.ts): one may follow the end of the log, not two.
+// the one before it has a synced header (P1 in spare.ts): one may follow the end, not two.
 
 import assert from 'node:assert/strict'
 
