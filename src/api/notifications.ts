@@ -36,25 +36,23 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
     const after = pageStart(forum, query.after)
     const feed = readFeed(forum, { caller, after, limit: query.limit }, connection)
     if (!(feed instanceof Promise)) return answerOf(forum, feed, pollAfterSeconds)
-    return feed.then((found) => answerOf(forum, found, pollAfterSeconds))
+    return feed.then((found) => {
+      const answer = answerOf(forum, found, pollAfterSeconds)
+      if (isRejection(answer)) return answer
+      // It is taken up later, when another answer may have been written: so it is a copy.
+      return { ...answer, body: Buffer.from(answer.body), isOwn: true }
+    })
   },
 })
 
-function answerOf(forum: Forum, feed: Feed | Rejection, pollAfterSeconds: number): Outcome {
+function answerOf({ feedItems }: Forum, feed: Feed | Rejection, pollAfterSeconds: number): Outcome {
   if (isRejection(feed)) return feed
-  const body = writeFeed(forum, feed, pollAfterSeconds)
-  return { status: 200, body, position: feed.position }
-}
-
-function writeFeed({ state }: Forum, feed: Feed, pollAfterSeconds: number): string {
-  const { threads, messages } = state
-  const items = feed.messages.map((message) =>
-    messages.feedItem(message, threads.id(messages.thread(message))),
-  )
-  return (
-    `{"notifications":[${items.join(',')}],` +
-    `${nextPage(feed.nextAfter, feed.hasMore)},` +
+  const end =
+    `],${nextPage(feed.nextAfter, feed.hasMore)},` +
     `"poll_after_seconds":${pollAfterSeconds},` +
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
-  )
+  const start = '{"notifications":['
+  const { messages, position } = feed
+  const body = messages.length === 0 ? start + end : feedItems.write(start, messages, end)
+  return { status: 200, body, position }
 }

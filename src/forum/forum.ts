@@ -5,6 +5,7 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
 import { DueWebhooks } from './due-webhooks.ts'
+import { FeedItems } from './feed-items.ts'
 import { PageCache } from './page-cache.ts'
 import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
@@ -31,6 +32,7 @@ export interface Forum extends ForumParts {
   /** Where answers are assembled. */
   page: Page
   pageCache: PageCache
+  feedItems: FeedItems
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
   slicedWork: SlicedWork
@@ -41,7 +43,8 @@ export function makeForum(parts: ForumParts): Forum {
   const { arena, webhooks } = parts.state
   const dueWebhooks = new DueWebhooks(webhooks)
   const [page, pageCache, slicedWork] = [new Page(arena), new PageCache(), new SlicedWork()]
-  return { ...parts, page, pageCache, dueWebhooks, slicedWork }
+  const feedItems = new FeedItems(parts.state)
+  return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork }
 }
 
 export interface Admission {

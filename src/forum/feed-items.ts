@@ -1,0 +1,72 @@
+// Renders the items of feeds. A message is polled by all who follow its thread, so its item is
+// rendered for the first of them, and copied for the others.
+//
+//   one ArrayBuffer   [ slot | slot | …                                  | scratch ]
+//   slot, 256 bytes   ,{"seq":17,"message_id":"msg_…",…} unused  tag  -  length
+//                     0                                          248     255
+//
+// I1. A slot holds the item of the message that its tag names; 0: none. An item never changes.
+// I2. A message's slot follows from its number, so the newest messages never displace each other.
+//     An older one takes the slot of a newer one when it is read, as by agents that catch up.
+// I3. What `write` returns lies in the scratch space, and is valid until the next `write`.
+//
+// An answer is assembled in the scratch space, because copying within one ArrayBuffer costs a third
+// of copying between two (state/arena.ts, A3). A page of five items takes 0.9 µs, and 5.4 µs when
+// each item is composed from its parts.
+
+import assert from 'node:assert/strict'
+import type { State } from '../state/state.ts'
+
+const slotCountDefault = 65_536
+const slotBytes = 256
+const tagAt = 248
+const lengthAt = 255
+const itemBytesMax = tagAt
+/** Room for a page of 100 items and what surrounds them. */
+const scratchBytes = 32 << 10
+
+export class FeedItems {
+  readonly #state: State
+  readonly #slotCount: number
+  readonly #bytes: Buffer
+  readonly #tags: Uint32Array
+
+  constructor(state: State, slotCount = slotCountDefault) {
+    this.#state = state
+    this.#slotCount = slotCount
+    const memory = new ArrayBuffer(slotCount * slotBytes + scratchBytes)
+    this.#bytes = Buffer.from(memory)
+    this.#tags = new Uint32Array(memory)
+  }
+
+  /** `start`, the items of these messages with commas between them, and `end`, both in ASCII. */
+  write(start: string, shown: readonly number[], end: string): Uint8Array {
+    const frameBytes = start.length + end.length
+    assert(frameBytes + shown.length * itemBytesMax <= scratchBytes, 'a page fits')
+    const bytes = this.#bytes
+    const scratchStart = this.#slotCount * slotBytes
+    let to = scratchStart + bytes.write(start, scratchStart, 'latin1')
+    for (let i = 0; i < shown.length; i++) {
+      const slot = this.#slot(shown[i])
+      const comma = i === 0 ? 1 : 0
+      const length = bytes[slot + lengthAt]
+      bytes.copyWithin(to, slot + comma, slot + length)
+      to += length - comma
+    }
+    to += bytes.write(end, to, 'latin1')
+    return bytes.subarray(scratchStart, to)
+  }
+
+  /** Where the slot with the message's item begins. */
+  #slot(message: number): number {
+    const slot = (message % this.#slotCount) * slotBytes
+    const tag = (slot + tagAt) / this.#tags.BYTES_PER_ELEMENT
+    if (this.#tags[tag] === message + 1) return slot
+    const { messages, threads } = this.#state
+    const item = `,${messages.feedItem(message, threads.id(messages.thread(message)))}`
+    assert(item.length <= itemBytesMax, 'an item fits in its slot')
+    this.#bytes[slot + lengthAt] = this.#bytes.write(item, slot, 'latin1')
+    this.#tags[tag] = message + 1
+    return slot
+  }
+}

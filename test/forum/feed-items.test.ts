@@ -1,0 +1,44 @@
+// The items of feeds: the same whether they were rendered before or not.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { FeedItems } from '../../src/forum/feed-items.ts'
+import { Scene } from './scene.ts'
+
+const threads = 3
+/** How many messages before the newest one each item of a page is. */
+const anyRead = fc.array(fc.nat({ max: 19 }), { minLength: 0, maxLength: 8 })
+
+t.test('I1, I2: any reads while messages arrive: each item as rendered anew', async () => {
+  const property = fc.property(fc.array(anyRead, { minLength: 20 }), (reads) => {
+    const scene = new Scene(4)
+    for (let i = 0; i < threads; i++) scene.thread('public', [])
+    const { state } = scene.forum
+    const items = new FeedItems(state, 8)
+    for (const [n, read] of reads.entries()) {
+      scene.reply(n % 4, n % threads)
+      const newest = state.messages.count - 1
+      const shown = read.map((back) => Math.max(0, newest - back)).sort((a, b) => a - b)
+      const list = Buffer.from(items.write('{"items":[', shown, '],"more":true}')).toString()
+      const expected = shown.map((message) => {
+        const thread = `thr_${state.threads.hex(state.messages.thread(message))}`
+        return JSON.parse(state.messages.feedItem(message, thread))
+      })
+      const whole = JSON.stringify({ items: expected, more: true })
+      if (list !== whole) throw new Error(`${list} is not ${whole}`)
+    }
+  })
+  fc.assert(property, { numRuns: 20 })
+})
+
+t.test('a page of 100 items, which is the longest: written; a longer one fails', async (t) => {
+  const scene = new Scene(2)
+  scene.thread('public', [])
+  const items = new FeedItems(scene.forum.state)
+  const page = (count: number) => {
+    const list = items.write('[', new Array(count).fill(0), ']'.padEnd(1_000))
+    return JSON.parse(Buffer.from(list).toString()).length
+  }
+  t.equal(page(100), 100)
+  t.throws(() => page(1_000), /a page fits/)
+})
