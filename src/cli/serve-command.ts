@@ -1,18 +1,37 @@
 // agent-forum serve: runs a node until a signal asks it to stop.
 
-import { asksForHelp } from '../config/arguments.ts'
-import { flagHelp, parseConfig, unknownVariables } from '../config/config.ts'
+import { asksForHelp, flagHelp } from '../config/arguments.ts'
+import {
+  checkSettings,
+  findSettings,
+  serveSwitches,
+  settingFlags,
+  unknownVariables,
+} from '../config/config.ts'
+import { printConfig } from '../config/print-config.ts'
 import { startNode } from '../node/server.ts'
 import { openLog } from '../ops/log.ts'
 
+const serveExamples = `\
+  agent-forum serve                                      on 127.0.0.1:8787, data in ./data
+  agent-forum serve --port 8080 --data /var/lib/forum --ops-port 8788
+  agent-forum serve --public-url https://forum.example --trust-proxy --quotas public
+  agent-forum serve --config forum.json --print-config   what would count, and why
+`
+
 export const serveHelp = `\
 Flags of serve, each also an environment variable (--poll-after is AGENT_FORUM_POLL_AFTER; a flag
-without a value is on or off):
+without a value is on or off) and a key of the file of --config (poll-after). A flag precedes a
+variable, and a variable precedes the file.
 
-${flagHelp()}
+${flagHelp(settingFlags)}
+
+Not settings, but what to do instead of serving:
+
+${flagHelp(serveSwitches)}
   -h, --help
 
-AGENT_FORUM_SECRET, which has no flag, replaces the file \`secret\` in --data.
+AGENT_FORUM_SECRET, which has neither flag nor key, replaces the file \`secret\` in --data.
 
 Exit codes: 0 stopped by a signal, 64 a setting that cannot be used, 70 a bug, 74 the storage
 failed, 75 another process has the data directory, 76 a newer version wrote it, 77 damage.
@@ -21,10 +40,15 @@ failed, 75 another process has the data directory, 76 a newer version wrote it, 
 /** Runs the command; returns its exit code. Throws errors for which main.ts has exit codes. */
 export async function runServe(args: string[], version: string): Promise<number> {
   if (asksForHelp(args)) {
-    process.stdout.write(`agent-forum serve [flags]\n\n${serveHelp}`)
+    process.stdout.write(`agent-forum serve [flags]\n\n${serveExamples}\n${serveHelp}`)
     return 0
   }
-  const config = parseConfig(args, process.env)
+  const settings = findSettings(args, process.env)
+  const config = checkSettings(settings, process.env)
+  if (settings.isGiven('print-config')) {
+    process.stdout.write(printConfig(settings, config, settings.isGiven('json')))
+    return 0
+  }
   const { log, output } = openLog(config.logLevel)
   process.on('exit', () => output.end())
   for (const variable of unknownVariables(process.env)) {

@@ -1,14 +1,20 @@
-// Flags and environment variables → one checked Config. A flag takes precedence over its variable.
+// The settings of a node, and one checked Config of them. setting-sources.ts finds their values.
 // An unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import type { QuotaLimits } from '../state/quotas.ts'
-import { ConfigError, readArgs, suggestion } from './arguments.ts'
+import { ConfigError, type Flag, type Flags } from './arguments.ts'
 import { corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
 import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
+import {
+  SettingSources,
+  unknownVariables as unknownAmong,
+  variableName,
+  variablePrefix,
+} from './setting-sources.ts'
 import {
   certificateOf,
   choiceOf,
@@ -16,7 +22,6 @@ import {
   hoursOf,
   numberOf,
   originOf,
-  type Setting,
   switchOf,
   textOf,
 } from './settings.ts'
@@ -61,29 +66,24 @@ export interface Config {
   logLevel: string
 }
 
-const variablePrefix = 'AGENT_FORUM_'
 /** It has no flag, because every user of a machine can see command lines. */
-const secretVariable = 'AGENT_FORUM_SECRET'
+export const secretVariable = `${variablePrefix}SECRET`
 /** A timer can last at most 596 hours. */
 const timerHoursMax = 500
 const secretCharactersMin = 32
 /** More than a node can do in the time of a quota, and still few enough for the memory. */
 const quotaMax = 10_000_000
 
-interface Flag {
-  /** The placeholder of the value in --help; null: the flag is a switch. */
-  value: string | null
-  /** The value of the flag when it is used without one; absent: it needs one. */
-  bare?: string
-  preset: string
-  help: string
-}
-
 const quotas = Object.fromEntries(
   quotaFlagNames.map((name) => [name, { value: 'N', preset: '', help: quotaHelp(name) }]),
-) as Record<QuotaFlagName, Flag>
+) as Record<QuotaFlagName, Flag & { preset: string }>
 
-const flags = {
+export const settingFlags = {
+  config: {
+    value: 'FILE',
+    preset: '',
+    help: 'JSON file of settings, such as {"port": 8080}; flags and variables precede it',
+  },
   host: { value: 'HOST', preset: '127.0.0.1', help: 'address that the API listens on' },
   port: { value: 'PORT', preset: '8787', help: 'port that the API listens on; 0: any free one' },
   data: {
@@ -110,6 +110,7 @@ const flags = {
   },
   http: {
     value: 'SERVER',
+    choices: ['auto', 'uws', 'node'] as const,
     preset: 'auto',
     help: 'uws (uWebSockets.js) or node (node:http); auto: uws where it runs',
   },
@@ -120,6 +121,7 @@ const flags = {
   },
   quotas: {
     value: 'PROFILE',
+    choices: ['open', 'public'] as const,
     preset: 'open',
     help: 'open: only tickets are limited; public: also the actions of the flags below',
   },
@@ -166,30 +168,42 @@ const flags = {
     preset: '24',
     help: 'how often all page files are read, and damage in them is repaired; 0: never',
   },
-  'log-level': { value: 'LEVEL', preset: 'info', help: 'debug, info, warn, error or silent' },
-} satisfies Record<string, Flag>
+  'log-level': {
+    value: 'LEVEL',
+    choices: ['debug', 'info', 'warn', 'error', 'silent'] as const,
+    preset: 'info',
+    help: 'debug, info, warn, error or silent',
+  },
+} satisfies Record<string, Flag & { preset: string }>
 
-type FlagName = keyof typeof flags
+/** What `serve` takes beside settings. */
+export const serveSwitches = {
+  'print-config': {
+    value: null,
+    help: 'print every setting with where it comes from, and start nothing',
+  },
+  json: { value: null, help: 'with --print-config: print it as JSON' },
+} satisfies Flags
 
-/** The lines of `--help`, one for each flag. */
-export function flagHelp(): string {
-  const lines = Object.entries<Flag>(flags).map(([name, { value, preset, help }]) => {
-    const shown = preset === '' ? '' : ` (${preset})`
-    return `  ${`--${name} ${value ?? ''}`.padEnd(39)} ${help}${shown}`
-  })
-  return lines.join('\n')
+export type SettingName = keyof typeof settingFlags
+
+/** Finds the settings. Throws a ConfigError about a flag or a file that cannot be read. */
+export function findSettings(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  return new SettingSources(settingFlags, serveSwitches, args, environment)
 }
 
 /** The checked configuration. Throws a ConfigError that says what to write instead. */
-export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Config {
-  const fromArgs = readFlags(args)
-  const setting = (flag: FlagName): Setting => {
-    const variable = variableName(flag)
-    const isVariable = fromArgs[flag] === undefined && environment[variable] !== undefined
-    const text = fromArgs[flag] ?? environment[variable] ?? flags[flag].preset
-    return { name: isVariable ? variable : `--${flag}`, text }
-  }
-  const number = (flag: FlagName, min: number, max: number) => numberOf(setting(flag), min, max)
+export function parseConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
+  return checkSettings(findSettings(args, environment), environment)
+}
+
+/** The configuration that the settings make. Throws a ConfigError like `parseConfig`. */
+export function checkSettings(
+  sources: SettingSources<SettingName>,
+  environment: NodeJS.ProcessEnv,
+): Config {
+  const setting = (name: SettingName) => sources.find(name)
+  const number = (flag: SettingName, min: number, max: number) => numberOf(setting(flag), min, max)
   const quota = (flag: QuotaFlagName) =>
     setting(flag).text === '' ? null : number(flag, 0, quotaMax)
   const durability = durabilityOf(setting('durability'))
@@ -201,10 +215,10 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     durabilityName: durabilityName(durability),
     segmentBytes: number('segment-mb', 1, 1024) * 2 ** 20,
     publicUrl: originOf(setting('public-url')),
-    http: choiceOf(setting('http'), ['auto', 'uws', 'node']),
+    http: choiceOf(setting('http'), settingFlags.http.choices),
     pollAfterSeconds: number('poll-after', 0, 86_400),
     limits: quotaLimits(
-      choiceOf(setting('quotas'), ['open', 'public']),
+      choiceOf(setting('quotas'), settingFlags.quotas.choices),
       number('ticket-limit', 0, quotaMax),
       quota,
     ),
@@ -223,17 +237,13 @@ export function parseConfig(args: string[], environment: NodeJS.ProcessEnv): Con
     idempotencyHours: number('idempotency-hours', 1, 8_760),
     scrubHours: hoursOf(setting('scrub-hours'), timerHoursMax),
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
-    logLevel: choiceOf(setting('log-level'), ['debug', 'info', 'warn', 'error', 'silent']),
+    logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
   }
 }
 
 /** Environment variables with our prefix that are not settings, each with a suggestion. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  const known = [...Object.keys(flags).map(variableName), secretVariable]
-  const settings = known.map((name) => name.slice(variablePrefix.length))
-  return Object.keys(environment)
-    .filter((name) => name.startsWith(variablePrefix) && !known.includes(name))
-    .map((name) => name + suggestion(name.slice(variablePrefix.length), settings, variablePrefix))
+  return unknownAmong(environment, [...Object.keys(settingFlags).map(variableName), secretVariable])
 }
 
 /** Checked here, before the data directory, the port or the log is touched. */
@@ -245,33 +255,6 @@ function readSecret({ [secretVariable]: secret }: NodeJS.ProcessEnv): string | u
 export function checkedSecret(secret: string, source: string): string {
   if (secret.length >= secretCharactersMin) return secret
   throw new ConfigError(`${source} must hold at least ${secretCharactersMin} characters`)
-}
-
-function variableName(flag: string): string {
-  return `${variablePrefix}${flag.toUpperCase().replaceAll('-', '_')}`
-}
-
-/** The values on the command line, by flag; a switch is `on`. */
-function readFlags(args: string[]): Partial<Record<string, string>> {
-  const options = Object.fromEntries(
-    Object.entries<Flag>(flags).map(([name, { value }]) => {
-      return [name, { type: value === null ? ('boolean' as const) : ('string' as const) }]
-    }),
-  )
-  const { values } = readArgs(
-    { args: args.map(withValue), options },
-    (sentence) => new ConfigError(`${sentence}; --help lists the flags`),
-  )
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, value === true ? 'on' : `${value}`]),
-  )
-}
-
-/** Adds the value to a flag that may be used without one, and is. */
-function withValue(arg: string, index: number, args: string[]): string {
-  const flag = Object.entries<Flag>(flags).find(([name]) => arg === `--${name}`)?.[1]
-  const isAlone = args[index + 1]?.startsWith('-') !== false
-  return flag?.bare !== undefined && isAlone ? `${arg}=${flag.bare}` : arg
 }
 
 function durabilityName(durability: Durability): string {

@@ -1,5 +1,5 @@
-// Checks single settings. An unusable value is a ConfigError that names the flag or the environment
-// variable by which it was set.
+// Checks single settings. An unusable value is a ConfigError that names the flag, the environment
+// variable, or the file and the key in it, by which it was set.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError } from './arguments.ts'
 
 export interface Setting {
-  /** The flag or variable that set it: `--port` or `AGENT_FORUM_PORT`. */
+  /** What set it: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
   name: string
   text: string
 }

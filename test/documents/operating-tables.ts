@@ -1,6 +1,7 @@
 // The tables of docs/operating.md: flags and quotas, from what `--help` says.
 
-import { flagHelp } from '../../src/config/config.ts'
+import { flagHelp } from '../../src/config/arguments.ts'
+import { settingFlags } from '../../src/config/config.ts'
 import { quotaFlags } from '../../src/config/quota-flags.ts'
 import { type Section, table } from './generated.ts'
 
@@ -13,7 +14,7 @@ export const operatingSections: Record<string, Section> = {
 const flagLine = /^ {2}--([\w-]+) ?(\S*) +(.*?)(?: \(([^()]*)\))?$/
 
 function flagTable(): string {
-  const rows = flagHelp()
+  const rows = flagHelp(settingFlags)
     .split('\n')
     .flatMap((line) => {
       const parts = flagLine.exec(line)

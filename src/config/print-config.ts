@@ -1,0 +1,52 @@
+// agent-forum serve --print-config: every setting of a node with what set it. Secrets are not
+// shown, only where they are.
+
+import { join } from 'node:path'
+import { type Config, type SettingName, secretVariable, settingFlags } from './config.ts'
+import { quotaFlagNames, quotaFlags } from './quota-flags.ts'
+import type { FoundSetting, SettingSources } from './setting-sources.ts'
+
+interface Shown {
+  /** As it would stand in a file of settings; null: it is not shown. */
+  value: string | null
+  from: string
+}
+
+/** The lines, or one JSON object by the names of the settings, of `{value, from}` each. */
+export function printConfig(
+  settings: SettingSources<SettingName>,
+  config: Config,
+  asJson: boolean,
+): string {
+  const shown = shownSettings((name) => settings.find(name), config)
+  if (asJson) return `${JSON.stringify(shown, null, 2)}\n`
+  const rows = Object.entries(shown).map(([name, { value, from }]) => {
+    return [name, value === null ? '(not shown)' : value === '' ? '-' : value, from] as const
+  })
+  const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
+  const [names, values] = [width(0), width(1)]
+  return rows
+    .map(([name, value, from]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${from}\n`)
+    .join('')
+}
+
+function shownSettings(
+  find: (name: SettingName) => FoundSetting,
+  { secret, data }: Config,
+): Record<string, Shown> {
+  const shown: Record<string, Shown> = {}
+  for (const name of Object.keys(settingFlags) as SettingName[]) {
+    const { text, from } = find(name)
+    shown[name] = { value: text, from }
+  }
+  // A quota that is not set follows from the profile.
+  const profile = find('quotas')
+  for (const name of quotaFlagNames) {
+    if (find(name).text !== '') continue
+    const limit = profile.text === 'public' ? quotaFlags[name].public : 0
+    shown[name] = { value: `${limit}`, from: `quotas ${profile.text}` }
+  }
+  const from = secret === undefined ? join(data, 'secret') : secretVariable
+  shown.secret = { value: null, from }
+  return shown
+}
