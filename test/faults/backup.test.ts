@@ -1,7 +1,7 @@
-// Goal:   a backup of a running node is one position of its log, whole, with everything that was
-//         answered before it began; what is restored from it serves, and pollers miss nothing.
-// Method: the real programs. Agents publish while backups are taken; each backup is checked with
-//         `wal verify` and exported, and compared with what was answered before and during.
+// Goal:   a backup of a running node is complete up to one position of its log and holds every
+//         write that was acknowledged before the backup began. A node serves from it again.
+// Method: the real programs. Agents publish while backups are taken. Each backup is checked with
+//         `wal verify`, then exported or started, and compared with what had been acknowledged.
 
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { until } from '../until.ts'
 
 const small = ['--segment-mb', '1']
 
-/** The exported records of a log that is whole. */
+/** The records of a log, which must export without a warning. */
 async function exported(t: Test, data: string): Promise<{ position: number; content?: string }[]> {
   const { code, stdout, stderr } = await run(['wal', 'export', '--data', data])
   t.strictSame([code, stderr], [0, ''])
@@ -26,7 +26,7 @@ async function exported(t: Test, data: string): Promise<{ position: number; cont
     .map((line) => JSON.parse(line))
 }
 
-/** Four agents that reply until they are stopped; `answered` grows by what was published. */
+/** Four agents that reply until they are stopped; `answered` collects what was acknowledged. */
 function keepWriting(
   ana: Client,
   thread: string,
@@ -50,7 +50,7 @@ function keepWriting(
   return { answered, stop }
 }
 
-t.test('backup: a node that agents write to: everything answered before is in it', async (t) => {
+t.test('backup: a node that agents write to: has every write answered before', async (t) => {
   const forum = await startForum(t, small)
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
@@ -81,14 +81,14 @@ t.test('backup: a node that agents write to: everything answered before is in it
   await stop()
 })
 
-t.test('backup: a node that takes checkpoints and drops log: a start gives all back', async (t) => {
+t.test('backup: a node that takes checkpoints and drops log: complete after a start', async (t) => {
   const forum = await startForum(t, [...small, '--checkpoint-mb', '1'])
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
-  // It rests, as the machine has other work.
+  // Agents pause between writes, because other tests use the machine at the same time.
   const { answered, stop } = keepWriting(ana, thread, { characters: 8000, restMs: 5 })
   const firstSegment = join(forum.data, '0000000001.wal')
-  await until('a log without its beginning', () => !existsSync(firstSegment))
+  await until('the first segment to be deleted', () => !existsSync(firstSegment))
   const copies: { copy: string; before: string[] }[] = []
   for (const round of [1, 2]) {
     const before = [...answered]
@@ -124,7 +124,7 @@ t.test('backup: a node that takes checkpoints and drops log: a start gives all b
   }
 })
 
-t.test('backup: a place that is taken, or no log: refused, nothing touched', async (t) => {
+t.test('backup: the target is not empty, or no log: refused, nothing changed', async (t) => {
   const data = dataDirectory(t)
   const taken = `${data}-taken`
   mkdirSync(taken)

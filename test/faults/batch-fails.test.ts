@@ -1,4 +1,4 @@
-// Many wait for one sync, and it fails, or takes long. docs/faults.md, rows 24 and 29.
+// Many writers wait for one sync, which fails or takes long. docs/faults.md, rows 24 and 29.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -16,7 +16,7 @@ interface Positioned extends Held {
   path: string
 }
 
-async function given(t: Test, ...flags: string[]): Promise<Positioned> {
+async function startPositioned(t: Test, ...flags: string[]): Promise<Positioned> {
   const held = await startHeld(t, flags)
   const post = async (path: string, body: object, headers = {}) => {
     const answer = await request(held.node.url + path, {
@@ -41,7 +41,7 @@ function replyText({ token, path }: Positioned, n: number): string {
   return requestText('POST', `${path}/replies`, headers, JSON.stringify({ content: `reply ${n}` }))
 }
 
-/** So many connections, each with a reply that waits for the log. */
+/** Opens `count` connections and posts on each a reply, which then waits for the log. */
 async function waiting(t: Test, forum: Positioned, count: number): Promise<Wire[]> {
   const begun = Array.from({ length: count }, async (_, n) => {
     const connection = await wire(t, forum.port)
@@ -57,13 +57,13 @@ async function waiting(t: Test, forum: Positioned, count: number): Promise<Wire[
 
 for (const http of ['auto', 'node']) {
   const who = `1,000 writers over ${http}, half of them gone`
-  t.test(`${who}: their sync fails: the others hear 503 once, the node ends`, async (t) => {
-    const forum = await given(t, '--http', http)
+  t.test(`${who}: their sync fails: the others get 503 once, the node exits`, async (t) => {
+    const forum = await startPositioned(t, '--http', http)
     forum.disk.manual = true
     const wires = await waiting(t, forum, waiters)
     const before = await sample(forum.operators, 'agent_forum_connections')
     for (const [n, { socket }] of wires.entries()) if (n % 2 === 1) socket.resetAndDestroy()
-    await until('the end of many connections', async () => {
+    await until('a quarter of the connections to be closed', async () => {
       const now = await sample(forum.operators, 'agent_forum_connections')
       return now <= before - waiters / 4
     })
@@ -78,7 +78,7 @@ for (const http of ['auto', 'node']) {
     }
     await sleep(50)
     const more = wires.filter(({ rest }) => rest !== '')
-    t.equal(more.length, 0, 'each was answered once, those that left not at all')
+    t.equal(more.length, 0, 'each was answered once, and those that left not at all')
     t.equal(await sample(forum.operators, 'agent_forum_gate_waiting'), 0)
     t.equal(await sample(forum.operators, 'agent_forum_queue_bytes{what="answers"}'), 0)
 
@@ -89,11 +89,11 @@ for (const http of ['auto', 'node']) {
     t.equal(new Set(messages.map(({ content }) => content)).size, messages.length, 'none twice')
   })
 
-  t.test(`slow disk: over ${http}: queues are bounded, operators hear`, async (t) => {
-    const forum = await given(t, '--http', http, '--writes-max', '50')
+  t.test(`slow disk: over ${http}: queues are bounded, readiness reports it`, async (t) => {
+    const forum = await startPositioned(t, '--http', http, '--writes-max', '50')
     forum.disk.manual = true
     const wires = await waiting(t, forum, 50)
-    const begun = performance.now() // its sync has begun before
+    const begun = performance.now() // the sync began before this
     const late = await wire(t, forum.port)
     for (let n = 100; n < 110; n++) {
       await late.write(replyText(forum, n))
@@ -107,20 +107,24 @@ for (const http of ['auto', 'node']) {
         },
       )
     }
-    t.equal(await sample(forum.operators, 'agent_forum_gate_waiting'), 50, 'it grows no more')
+    t.equal(
+      await sample(forum.operators, 'agent_forum_gate_waiting'),
+      50,
+      'the queue grows no further',
+    )
     await late.write(requestText('GET', '/api/status'))
     t.equal((await late.answer()).status, 200, 'what is durable can be read')
     const readyz = () => ask(forum.operators, '/readyz')
     await until('a slow disk', async () => (await readyz()).text.includes('disk: slow'))
     t.match(await readyz(), { status: 200, text: /^degraded: queues: full, 50 answers wait/ })
-    // It may have been told of a little before the sync had lasted a second.
+    // Readiness may have reported it slightly before the sync had lasted a second.
     await sleep(begun + 1500 - performance.now())
 
     forum.disk.manual = false
     while (forum.disk.pending > 0) forum.disk.completeOne()
     for (const connection of wires) t.equal((await connection.answer()).status, 201)
     await late.write(replyText(forum, 100))
-    t.equal((await late.answer()).status, 201, 'refused before, done now with the same key')
+    t.equal((await late.answer()).status, 201, 'refused before, accepted now with the same key')
     await until('ok again', async () => (await readyz()).text === 'ok\n')
     const metrics = samples((await ask(forum.operators, '/metrics')).text)
     const bucket = (le: string) => `agent_forum_journal_sync_duration_seconds_bucket{le="${le}"}`

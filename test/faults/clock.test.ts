@@ -1,9 +1,10 @@
-// Goal:   a node whose system clock jumps ahead and back goes on: times still grow, and an operator
-//         is notified in the log, at /readyz and in the metrics, also after a restart.
-// Method: the real program with Debian's libfaketime preloaded, which reads from a file by how much
-//         to set the system clock off. Elapsed time is left alone. Where the library is missing the
-//         test is skipped, and says so.
-// Leaves out: how long limits, retries and tickets take; test/forum/clock.test.ts has that.
+// Goal:   a node whose system clock jumps ahead and back keeps serving. Its times still increase,
+//         and the operator sees the jump in the log, at /readyz and in the metrics, also after a
+//         restart.
+// Method: the real program with Debian's libfaketime preloaded, which reads the offset of the
+//         system clock from a file. The monotonic clock is not changed. Where the library is not
+//         installed, the test is skipped and says so.
+// Leaves out: how long limits, retries and tickets take; test/forum/clock.test.ts covers that.
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,24 +16,24 @@ import { dataDirectory } from '../api/process.ts'
 
 const dayMs = 24 * 3_600_000
 
-/** Where Debian's package has the library, or undefined. */
+/** The path at which Debian installs the library, or undefined. */
 function library(): string | undefined {
   return readdirSync('/usr/lib')
     .map((name) => join('/usr/lib', name, 'faketime/libfaketimeMT.so.1'))
     .find((path) => existsSync(path))
 }
 
-/** Publishes and reads the time of what was published, until it differs from this time. */
+/** Publishes until a message has another time than `at`, and returns that time. */
 async function publishedAfter(forum: Forum, publish: () => Promise<number>, at: number) {
   for (let tries = 0; tries < 500; tries++) {
     const time = await publish()
     if (time !== at) return time
     await sleep(2)
   }
-  throw new Error(`no time but ${at}:\n${forum.log}`)
+  throw new Error(`the time stays ${at}:\n${forum.log}`)
 }
 
-t.test('a node: its clock jumps a day ahead and back: time goes on, and it says so', async (t) => {
+t.test('a node: its clock jumps a day ahead and back: times grow, it is reported', async (t) => {
   const preload = library()
   if (preload === undefined) return t.comment('skipped: needs libfaketime')
   const data = dataDirectory(t)

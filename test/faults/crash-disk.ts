@@ -1,9 +1,10 @@
-// The real disk, on which the process kills itself: before or after the n-th step of one kind.
+// The real disk, on which the process kills itself before or after the n-th step of one kind.
 //
-//   kind      operation and what it is done to: "write segment", "sync directory", "rename spare"
-//   before    the step has not begun; after: it is done, and nobody has heard of it
+//   kind      an operation and its object: "write segment", "sync directory", "rename spare"
+//   before    the step has not begun
+//   after     the step is done, and its result has not been reported to anybody
 //
-// SIGKILL comes from outside the event loop: nothing of the process runs after it.
+// SIGKILL does not pass through the event loop, so no code of the process runs after it.
 
 import path from 'node:path'
 import { type Disk, realDisk } from '../../wal/disk.ts'
@@ -14,7 +15,7 @@ export interface CrashPoint {
   nth: number
 }
 
-/** What a file is, by its name. */
+/** The kind of a file, by its name. */
 const classes: [RegExp, string][] = [
   [/^\d{10}\.wal$/, 'segment'],
   [/^\d{10}\.wal\.tmp$/, 'spare'],
@@ -28,7 +29,7 @@ const classes: [RegExp, string][] = [
 type Done = (error: Error | null, count?: number) => void
 
 export class Crash {
-  /** How often each kind of step was begun. */
+  /** How many steps of each kind have begun. */
   readonly steps = new Map<string, number>()
   readonly #point: CrashPoint | null
 
@@ -36,7 +37,7 @@ export class Crash {
     this.#point = point
   }
 
-  /** Does a step, unless the process ends before it; ends it after it when that is the point. */
+  /** Performs a step, and dies before or after it when it is the crash point. */
   around<T>(kind: string, step: () => T): T {
     const isAfter = this.begin(kind)
     const result = step()
@@ -44,7 +45,7 @@ export class Crash {
     return result
   }
 
-  /** A step begins. True: the process must end when it is done. */
+  /** Counts a step that begins. Returns true when the process must die once it is done. */
   begin(kind: string): boolean {
     const nth = (this.steps.get(kind) ?? 0) + 1
     this.steps.set(kind, nth)
@@ -54,7 +55,7 @@ export class Crash {
   }
 }
 
-/** Nothing runs after this, in no thread. */
+/** Kills the process. Nothing runs after this, in any thread. */
 function die(): never {
   process.kill(process.pid, 'SIGKILL')
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

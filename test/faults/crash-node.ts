@@ -1,9 +1,9 @@
-// A whole node in a process of its own that ends itself at a crash point (crash-disk.ts): before or
-// after a step of its disk, or of sending to a webhook. Arguments: data directory, crash point as
-// JSON or "null". Its lines on stdout, each written before the next step: JSON with one of
+// A whole node in its own process, which kills itself at a crash point (crash-disk.ts): before or
+// after a disk operation or a post to a webhook. Arguments: data directory, crash point as JSON or
+// "null". Each line on stdout is written before the next step and is JSON with one of
 //
-//   url        it serves          wakeup     a webhook was posted to
-//   steps      how often each kind of step was begun, when it was stopped
+//   url        the node serves there     wakeup     was posted to a webhook
+//   steps      how many steps of each kind had begun when the node was stopped
 //
 // SIGUSR2 takes a checkpoint, SIGTERM stops.
 
@@ -29,8 +29,8 @@ const send: Send = async ({ body, eventId }) => {
 
 const config = parseConfig(['--data', data, '--port', '0', '--webhook-allow-private'], {})
 const log = pino({ level: 'silent' })
-const ground = { disk: crashingDisk(crash), segmentBytes: 16 * 1024, send }
-const node = await startNode(config, '0.0.0', log, ground)
+const environment = { disk: crashingDisk(crash), segmentBytes: 16 * 1024, send }
+const node = await startNode(config, '0.0.0', log, environment)
 node.failed.catch(() => process.exit(74))
 process.on('SIGUSR2', () => void node.takeCheckpoint())
 process.on('SIGTERM', async () => {

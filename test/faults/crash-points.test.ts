@@ -1,11 +1,12 @@
 // Goal:   a node that is killed before or after any durable step loses nothing that it acknowledged
-//         or showed, keeps nothing half, and starts again by itself.
-// Method: a real process per crash point, one after the other on one data directory. Agents work
-//         until it is dead; they remember what was answered, what was shown, and what they do not
-//         know the outcome of. The next start is compared with that, and the unknown is tried again
-//         with its key. At the end a dry run tells all kinds of steps: each must have a point here.
-//         `npm test` takes a few points by a seed that it prints, `npm run test:deep` takes all.
-// Leaves out: loss of power, which no process can do to itself; test/simulate has that.
+//         or showed, keeps no incomplete write, and starts again without help.
+// Method: one real process for each crash point, one after the other on one data directory. Agents
+//         work until the process is dead and remember what was answered, what was shown, and which
+//         writes have an unknown outcome. The next process is compared with that, and unknown
+//         writes are retried with their keys. A last run without a crash point lists all kinds of
+//         steps: each must have a point here. `npm test` takes a few points, chosen by a seed that
+//         it prints; `npm run test:deep` takes all.
+// Leaves out: loss of power, which a process cannot cause; test/simulate covers it.
 
 import { join } from 'node:path'
 import t from 'tap'
@@ -14,7 +15,7 @@ import { seededRandom } from '../wal/simulated-inode.ts'
 import type { CrashPoint } from './crash-disk.ts'
 import { Scene } from './crash-scene.ts'
 
-/** Kinds of steps, and which of that kind is not survived. */
+/** For each kind of step, the number of the step at which the process dies. */
 const kinds: Record<string, number> = {
   'create lock': 1,
   'write lock': 1,
@@ -50,7 +51,7 @@ const kinds: Record<string, number> = {
   'send wakeup': 2,
 }
 
-/** Further steps that are worth a point: in the life of a log, not at its start. */
+/** Further crash points, later in the life of a log. */
 const further: CrashPoint[] = [
   { when: 'after', kind: 'rename spare', nth: 3 },
   { when: 'before', kind: 'sync directory', nth: 5 },
@@ -58,22 +59,22 @@ const further: CrashPoint[] = [
   { when: 'before', kind: 'sync segment', nth: 20 },
 ]
 
-/** Leaves a file behind that the next start removes. */
+/** Leaves a spare segment behind, which the next start removes. */
 const halfMade: CrashPoint = { when: 'before', kind: 'sync spare', nth: 1 }
 
-/** Points that are visited one after the other, or not at all. */
+/** Each group is visited as a whole and in order, or not at all. */
 const groups: CrashPoint[][] = [
   ...Object.entries(kinds).map(([kind, nth]) => {
     const before: CrashPoint = { when: 'before', kind, nth }
     const after: CrashPoint = { when: 'after', kind, nth }
     if (kind === 'remove spare') return [halfMade, before, halfMade, after]
-    // Between a creation and the write after it nothing is decided.
+    // A file that was only created holds nothing yet: its first write has the points.
     return kind.startsWith('create') ? [] : [before, after]
   }),
   ...further.map((point) => [point]),
 ]
 
-/** A wakeup that is lost is among them always: that it is sent again is seen at the end. */
+/** Always includes the lost wakeup, because the test ends by checking that it is sent again. */
 function sampleOf(all: readonly CrashPoint[][], count: number, random: () => number) {
   const isWakeup = ([point]: CrashPoint[]) => point?.kind === 'send wakeup'
   const rest = all.filter((group) => !isWakeup(group)).map((group) => ({ group, at: random() }))
@@ -90,24 +91,24 @@ const points = sampleOf(groups, sizeOf('CRASH_POINTS'), seededRandom(chosenSeed)
 t.setTimeout(timeoutMs)
 t.comment(`TEST_SEED=${chosenSeed} chose ${points.length} of ${groups.flat().length} points`)
 
-t.test('a node: killed at each crash point: nothing that it said is lost', async (t) => {
+t.test('a node: killed at each crash point: nothing acknowledged or shown is lost', async (t) => {
   const scene = new Scene(join(t.testdir(), 'data'))
   t.teardown(() => scene.kill())
   for (const point of points) {
     const name = `${point.when} ${point.kind} ${point.nth}`
     let isReached = false
-    // Some steps come only at a start after a kill.
+    // Some steps happen only at the start that follows a kill.
     for (let tries = 0; tries < 3 && !isReached; tries++) {
       if (await scene.start(point)) {
-        t.same(await scene.differences(), [], `${name}: as it was before`)
+        t.same(await scene.differences(), [], `${name}: as before the crash`)
         await scene.act()
       }
       isReached = await scene.diesAlone(point.kind === 'remove lock' ? 'SIGTERM' : null)
     }
-    t.ok(isReached, `${name}: it was killed there`)
+    t.ok(isReached, `${name}: the process died there`)
   }
   t.ok(await scene.start(null), 'it starts again')
-  t.same(await scene.differences(), [], 'in the end all is there')
+  t.same(await scene.differences(), [], 'everything is there in the end')
   await scene.act()
   const deliveries = await scene.delivered()
   t.ok(deliveries.length > 0, `${deliveries.length} deliveries, ${scene.wakeups.length} wakeups`)
@@ -117,5 +118,5 @@ t.test('a node: killed at each crash point: nothing that it said is lost', async
   t.ok(scene.wakeups.length > ids.size, 'something was sent again')
   await scene.stop()
   const missing = Object.keys(scene.steps).filter((kind) => kinds[kind] === undefined)
-  t.same(missing, [], 'each kind of step has its points')
+  t.same(missing, [], 'each kind of step has crash points')
 })

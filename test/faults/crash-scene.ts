@@ -1,5 +1,5 @@
-// Agents that use a node which dies at a crash point (crash-node.ts), and what they know: what was
-// answered, what was shown, and what they do not know the outcome of.
+// Agents that use a node which dies at a crash point (crash-node.ts), and what they remember: what
+// was answered, what was shown, and which writes have an unknown outcome.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ interface Wakeup {
 
 class Dead extends Error {}
 
-/** The agents, what they know, and the process they talk to. */
+/** The agents, what they remember, and the process that they talk to. */
 export class Scene {
   readonly #data: string
   #process: ChildProcess | null = null
@@ -39,7 +39,7 @@ export class Scene {
     this.#data = data
   }
 
-  /** Starts the process; false when it died before it served. */
+  /** Starts the process. Returns false when it died before it served. */
   async start(point: CrashPoint | null): Promise<boolean> {
     const args = ['--enable-source-maps', program, this.#data, JSON.stringify(point)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -59,7 +59,9 @@ export class Scene {
     return served
   }
 
-  /** Whether the process dies at its crash point, after this signal; else it is killed. */
+  /**
+   * Whether the process dies at its crash point, after `signal` if one is given. If not, kills it.
+   */
   async diesAlone(signal: 'SIGTERM' | null): Promise<boolean> {
     const child = this.#process!
     if (this.#isDead) return true
@@ -112,7 +114,7 @@ export class Scene {
     return this.#history.write({ by, path, body, key: `crash-key-${this.#keys}` })
   }
 
-  /** Everybody acts, as long as the process lives. */
+  /** All agents act until they are done or the process is dead. */
   async act(): Promise<void> {
     try {
       this.ana ??= JSON.parse((await this.#call('POST', '/api/identities', null)).text)
@@ -136,15 +138,16 @@ export class Scene {
 
   async #registerWebhook(by: Agent): Promise<void> {
     const path = '/api/notifications/webhook'
-    // Once: another registration would take the place of this one, and its key be a conflict.
+    // Only once: a second registration would replace the first, whose retry would then be a
+    //            conflict.
     const isFirst = !this.#isRegistered
-    this.#isRegistered = true // a write whose outcome is unknown is tried again by `differences`
+    this.#isRegistered = true // `differences` retries it if its outcome is unknown
     if (isFirst) await this.#write(by, path, { url: 'https://hook.example.com/' })
     const { text } = await this.#call('POST', `${path}/verify`, by)
     this.hasWebhook = JSON.parse(text).verified === true
   }
 
-  /** What differs between what the agents know and what the process says, until it dies. */
+  /** Where the answers of the process differ from what the agents remember, until it dies. */
   async differences(): Promise<string[]> {
     const found: string[] = []
     try {
@@ -155,7 +158,7 @@ export class Scene {
     return found
   }
 
-  /** Waits until every message by the other one was told of, and its delivery is recorded. */
+  /** Waits until every delivery to the webhook is recorded as delivered. */
   delivered(): Promise<object[]> {
     return until('every delivery to be recorded', async () => {
       const { text } = await this.#call('GET', '/api/notifications/deliveries?limit=100', this.ana)

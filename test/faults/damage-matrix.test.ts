@@ -1,10 +1,11 @@
-// Goal:   whatever happens to the files of a store, a start gives the very same state, or cuts a
-//         torn tail and keeps its bytes, or refuses with 76 or 77, a sentence, and every file as it
-//         was: never a wrong state, never a trace.
-// Method: small forums on a disk in memory - closed, killed, with checkpoints - and every file of
-//         them flipped, cut, removed, doubled, swapped, foreign, and of a newer version, one at a
-//         time. States are compared by their hash with what each prefix of the log folds to.
-//         DAMAGE_STRIDE=1 node dist/test/faults/damage-matrix.test.js takes every byte.
+// Goal:   whatever happens to the files of a store, a start gives exactly the same state; or cuts a
+//         torn tail and keeps its bytes; or refuses with exit code 76 or 77 and one sentence, and
+//         changes no file. It never gives a wrong state and never fails with a stack trace.
+// Method: small forums on a disk in memory (closed, killed, or with checkpoints), each file of
+//         which is flipped, cut, removed, duplicated, swapped, taken from another store, or given a
+//         newer version, one at a time. States are compared by their hash with what each prefix of
+//         the log folds to. DAMAGE_STRIDE=1 node dist/test/faults/damage-matrix.test.js damages
+//         every byte.
 
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -23,7 +24,7 @@ const last = hashes.length - 1
 interface Kind {
   name: string
   make(seed: number): Promise<SimulatedDisk>
-  /** The least position that a start without an error may give. */
+  /** The lowest position at which a start without an error may end. */
   positionMin: number
 }
 
@@ -46,7 +47,7 @@ function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
   return new Map(ours.sort())
 }
 
-/** Starts on a damaged store; throws unless the outcome is one of the four. */
+/** Starts on a damaged store. Throws unless the outcome is one of the four verdicts. */
 async function judge(disk: SimulatedDisk, positionMin: number): Promise<Verdict> {
   const before = disk.contents()
   const { hash, position, error, notices } = await start(disk)
@@ -54,7 +55,7 @@ async function judge(disk: SimulatedDisk, positionMin: number): Promise<Verdict>
     if (!(error instanceof JournalError)) throw error
     const { exitCode, message } = error
     if (exitCode !== 76 && exitCode !== 77) throw new Error(`exit code ${exitCode}: ${message}`)
-    if (/\n/.test(message) || message.length < 40) throw new Error(`no sentence: ${message}`)
+    if (/\n/.test(message) || message.length < 40) throw new Error(`not one sentence: ${message}`)
     const after = disk.contents()
     for (const name of new Set([...before.keys(), ...after.keys()])) {
       const same = before.get(name)?.equals(after.get(name) ?? Buffer.alloc(0)) ?? false
@@ -63,18 +64,19 @@ async function judge(disk: SimulatedDisk, positionMin: number): Promise<Verdict>
     return exitCode === 76 ? 'newer' : 'refused'
   }
   if (hash !== hashes[position]) throw new Error(`another state at position ${position}`)
-  if (position < positionMin) throw new Error(`position ${position} is all that is left`)
+  if (position < positionMin) throw new Error(`nothing is left behind position ${position}`)
   const cut = notices.filter(({ event }) => event === 'torn_tail_cut')
   for (const { segment, offset, keptAs } of cut) {
     const kept = disk.bytesOf(`${dir}/${keptAs}`)
     const torn = before.get(`${dir}/${segment}`)!.subarray(Number(offset))
     if (!torn.subarray(0, kept.length).equals(kept)) throw new Error('other bytes were kept')
   }
-  if (position < last && cut.length === 0 && positionMin > 0) throw new Error('cut, and not said')
+  if (position < last && cut.length === 0 && positionMin > 0)
+    throw new Error('cut without a notice')
   return position === last ? 'same' : 'torn'
 }
 
-/** Counts the outcomes of many damages to copies of one store. */
+/** Applies each kind of damage to a copy of the store, and counts the verdicts. */
 async function outcomes(
   t: Test,
   store: SimulatedDisk,
@@ -95,14 +97,14 @@ async function outcomes(
   return counts
 }
 
-/** Offsets all over a file, more of them where its header is. */
+/** Offsets across a file, closer together in its header. */
 function* offsets(size: number): Iterable<number> {
   const step = Math.min(stride, 13)
   for (let at = 0; at < Math.min(64, size); at += step) yield at
   for (let at = 64; at < size; at += stride) yield at
 }
 
-/** Where the newest record stands in a file, if it does. */
+/** The offset of the newest record, if the file contains it. */
 function newest(disk: SimulatedDisk, name: string): number[] {
   const at = disk.bytesOf(name).indexOf(`message ${last} `)
   return at === -1 ? [] : [at]
@@ -140,7 +142,7 @@ for (const { name: kind, make, positionMin } of kinds) {
   })
 
   t.test(
-    `store, ${kind}: files removed, doubled, swapped, foreign: same or refused`,
+    `store, ${kind}: files removed, duplicated, swapped, of another store: same or refused`,
     all,
     async (t) => {
       const store = await make(3)
@@ -163,7 +165,7 @@ for (const { name: kind, make, positionMin } of kinds) {
   })
 }
 
-/** What happens to whole files. */
+/** Every way in which whole files can be lost, emptied, duplicated or exchanged. */
 function* mixUps(
   files: Map<string, Buffer>,
   foreign: Map<string, Buffer>,
@@ -175,9 +177,10 @@ function* mixUps(
     yield [`${name} emptied`, (disk) => disk.overwrite(name, Buffer.alloc(0))]
     yield [`${name} all zeros`, (disk) => disk.overwrite(name, Buffer.alloc(bytes.length))]
     const doubled = name.replace(/\d{10}/, '0000000009')
-    yield [`${name} doubled`, (disk) => disk.overwrite(doubled, bytes)]
+    yield [`${name} duplicated`, (disk) => disk.overwrite(doubled, bytes)]
     const other = foreign.get(name)
-    if (other !== undefined) yield [`${name} foreign`, (disk) => disk.overwrite(name, other)]
+    if (other !== undefined)
+      yield [`${name} of another store`, (disk) => disk.overwrite(name, other)]
     for (const next of names.slice(index + 1)) {
       yield [
         `${name} and ${next} swapped`,
@@ -190,7 +193,7 @@ function* mixUps(
   }
 }
 
-/** The version's place and the crc's are promised for all versions. */
+/** Every version keeps its number and its CRC at the same offsets. */
 function raiseVersion(bytes: Buffer, isSegment: boolean): void {
   bytes.writeUInt32LE(bytes.readUInt32LE(8) + 1, 8)
   if (isSegment) bytes.writeUInt32LE(crc32(bytes.subarray(0, 508)), 508)

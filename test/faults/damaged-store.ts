@@ -1,5 +1,5 @@
-// A small forum's data directory on a disk in memory, and a start on it: what the damage matrix
-// damages, and what must come of it.
+// The data directory of a small forum on a disk in memory, which the damage matrix damages; and a
+// start on it, with the outcome.
 
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode, type ForumRecord } from '../../src/forum/records.ts'
@@ -19,7 +19,7 @@ const replies = 60
 const newState = () => new State({ retentionMs: dayMs, seed: 7 })
 const id = (n: number) => n.toString(16).padStart(32, '0')
 
-/** What happened in the forum: `n`-th of them, from 1. */
+/** The `n`-th record of the forum's log, counted from 1. */
 function record(n: number): ForumRecord {
   const at = 1000 + n
   if (n <= 2) {
@@ -42,14 +42,14 @@ function record(n: number): ForumRecord {
 }
 
 export interface Outcome {
-  /** Of the state, after the start; null: it was refused. */
+  /** Hash of the state after the start, or null when the start was refused. */
   hash: string | null
   position: number
   error: unknown
   notices: Notice[]
 }
 
-/** Starts on the disk as a node does, and stops. */
+/** Recovers from the disk as a node does, and closes the log. */
 export async function start(disk: SimulatedDisk): Promise<Outcome> {
   recycleMemory()
   const notices: Notice[] = []
@@ -85,11 +85,11 @@ export interface StoreOptions {
   seed: number
   /** Positions at which checkpoints are taken. */
   checkpointsAt?: readonly number[]
-  /** Stopped, and so sealed; or killed. */
+  /** Whether the node was stopped, which seals the log, or killed. */
   sealed: boolean
 }
 
-/** A store of several segments, as a node leaves it. */
+/** A store of several segments, as a node leaves it behind. */
 export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(options.seed)
   const onNotice = () => {}
@@ -98,9 +98,9 @@ export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> 
   const journal = await openJournal({ dir, disk, segmentBytes, onRecord: () => {} })
   for (let n = 1; n <= replies; n++) {
     while (journal.health !== 'ok') await turn()
-    const wish = record(n)
-    const position = journal.append(encode(wish))
-    apply(state, position, wish)
+    const next = record(n)
+    const position = journal.append(encode(next))
+    apply(state, position, next)
     while (journal.durable < position) await turn()
     if (!options.checkpointsAt?.includes(n)) continue
     await checkpoints.take({ journal, ...whatIsSaved(state), pause: () => null })
@@ -111,7 +111,7 @@ export async function smallStore(options: StoreOptions): Promise<SimulatedDisk> 
   return disk
 }
 
-/** The state after each position, as a hash: what a prefix of the log folds to. */
+/** The hash of the state after each position: what each prefix of the log folds to. */
 export function hashesByPosition(): string[] {
   const state = newState()
   const hashes = [stateHash(state)]

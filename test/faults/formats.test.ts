@@ -1,9 +1,10 @@
-// Goal:   what an older version wrote is read by this one, and answers as it did.
-//         docs/faults.md, row 30.
-// Method: data directories that were kept when their format was new (test/fixtures), with every
-//         answer of the build that wrote them, or of the one before the next format. A node of this
-//         build starts on a copy, once with its checkpoints and once by its log alone, and must
-//         answer with the same bytes; it goes on, and the next start must answer with them too.
+// Goal:   this version reads what an older one wrote, and gives the same answers. docs/faults.md,
+//         row 30.
+// Method: data directories that were kept when their format was current (test/fixtures), with every
+//         answer of the build that wrote them, or of the last build before the next format. A node
+//         of this build starts on a copy, once from its checkpoints and once from its log alone,
+//         and must answer with the same bytes. It then serves new writes, and the next start must
+//         answer with the same bytes again.
 
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -24,12 +25,15 @@ async function checkAnswers(t: Test, url: string, answers: readonly Answer[]): P
   t.ok(answers.length > 0, `${answers.length} answers are the same, byte for byte`)
 }
 
-/** What a second start answers too: each start tries a wakeup once more that was being sent. */
+/**
+ * The answers that a second start must repeat. Each start retries the wakeup that was being sent,
+ * so deliveries are left out where there is one.
+ */
 function lasting({ answers, resent }: Expected): Answer[] {
   return answers.filter(({ path }) => resent === 0 || !path.includes('/deliveries'))
 }
 
-/** Publishes something new, and returns what it is read as. */
+/** Publishes a thread, and returns how it reads and what its replay answers. */
 async function addThread(url: string): Promise<Answer[]> {
   const post = { method: 'POST', token: '' } as const
   const made = await ask(url, { ...post, path: '/api/identities', body: { kind: 'persistent' } })
@@ -46,7 +50,7 @@ for (const name of readdirSync(fixtures).filter((name) => name.startsWith('forma
   const fixture = join(fixtures, name)
   const expected: Expected = JSON.parse(readFileSync(join(fixture, 'expected.json'), 'utf8'))
   for (const way of ['its checkpoints', 'its log alone']) {
-    t.test(`${name}: started from ${way}: answers as it did, goes on, and again`, async (t) => {
+    t.test(`${name}: started from ${way}: answers as before, goes on, starts again`, async (t) => {
       const data = dataDirectory(t)
       cpSync(join(fixture, 'store'), data, { recursive: true })
       const isLogAlone = way === 'its log alone'

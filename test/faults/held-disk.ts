@@ -1,4 +1,5 @@
-// A node in this process, over real HTTP and a disk whose syncs the test lets through, or fails.
+// A node in this process, with real HTTP and a simulated disk whose syncs the test completes or
+// fails.
 
 import { Writable } from 'node:stream'
 import pino from 'pino'
@@ -15,12 +16,12 @@ export interface Held {
   operators: number
 }
 
-/** Simulated disks are slow to fill. */
+/** Small segments, because a simulated disk is slow to fill. */
 const segmentBytes = 4 << 20
 
 const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
-/** A node that serves; its disk works until `disk.manual` is set. */
+/** Starts a node. Its disk completes every operation until `disk.manual` is set. */
 export async function startHeld(
   t: Test,
   flags: readonly string[],
@@ -30,7 +31,7 @@ export async function startHeld(
   const args = ['--port', '0', '--data', '/held', '--ops-port', `${operators}`, ...flags]
   const config = parseConfig(args, { AGENT_FORUM_SECRET: 'the secret of a disk that is held' })
   const node = await startNode(config, '0.0.0', pino({}, nowhere), { disk, segmentBytes })
-  node.failed.catch(() => {}) // tests that expect it look at it
+  node.failed.catch(() => {}) // tests that expect a failure await it themselves
   t.teardown(async () => {
     disk.manual = false
     while (disk.pending > 0) disk.completeOne()

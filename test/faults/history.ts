@@ -1,10 +1,11 @@
-// What agents know of a node that dies under them: what was answered, what was shown, and writes
-// whose outcome they do not know. After each start all of it is compared with what the node says.
+// What agents remember of a node that is killed while they use it: what was answered, what was
+// shown, and which writes have an unknown outcome. After each start all of it is compared with the
+// node's answers.
 //
-// H1. A write that was answered is there once, as it was answered, and its key gives that answer
-//     again.
+// H1. A write that was answered is there once, as it was answered, and a retry with its key gives
+//     the same answer.
 // H2. What was shown is shown again, byte for byte.
-// H3. A write whose outcome is unknown is done at most once when it is tried again with its key.
+// H3. A write with an unknown outcome takes effect exactly once when it is retried with its key.
 
 import { until } from '../until.ts'
 
@@ -32,7 +33,7 @@ interface Publication {
   message_id?: string
 }
 
-/** Sends one request; throws when the node is gone. */
+/** Sends one request. Throws when the node is gone. */
 export type Call = (
   method: 'GET' | 'POST',
   path: string,
@@ -43,9 +44,9 @@ export type Call = (
 export class History {
   readonly threads: string[] = []
   readonly unknown = new Set<Write>()
-  /** Answers by key, without what a replay says otherwise. */
+  /** Answers by key, without the fields in which a replay differs. */
   readonly answered = new Map<string, { write: Write; answer: string }>()
-  /** Messages by id, as they were shown. */
+  /** Messages by id, as JSON, as they were last shown. */
   readonly shown = new Map<string, string>()
   readonly #call: Call
 
@@ -53,7 +54,7 @@ export class History {
     this.#call = call
   }
 
-  /** Sends a write and remembers its answer, or that its outcome is unknown. */
+  /** Sends a write, and remembers its answer or that its outcome is unknown. */
   async write(write: Write): Promise<Publication> {
     this.unknown.add(write)
     const { status, text } = await until(`an answer to ${write.key}`, async () => {
@@ -68,7 +69,7 @@ export class History {
     return publication
   }
 
-  /** All messages of a thread, which are shown by this. */
+  /** Reads all messages of a thread, and remembers them as shown. */
   async readThread(thread: string): Promise<Message[]> {
     const all: Message[] = []
     for (let after = 0; ; ) {
@@ -84,8 +85,8 @@ export class History {
   }
 
   /**
-   * Compares everything, tries what is unknown again, and the newest `replays` keys, and compares
-   * again. Differences are added to `found`, as the node may die meanwhile.
+   * Compares everything, retries the unknown writes and the newest `replays` keys, and compares
+   * again. Differences are added to `found` as they appear, because the node may die meanwhile.
    */
   async compare(found: string[], replays: number): Promise<void> {
     await this.#compareMessages(found)
@@ -121,7 +122,7 @@ export class History {
   }
 }
 
-/** What is wrong with the message that was published, if it was one. */
+/** What is wrong with the message that this write published, if it published one. */
 function missing(
   { by, key, body }: Write,
   answer: string,
@@ -137,7 +138,7 @@ function missing(
   return message.author_id === by.id ? [] : [`${key} has another author`]
 }
 
-/** An answer without what a replay may say otherwise. */
+/** An answer without the fields in which a replay may differ. */
 function withoutReplayed(text: string): string {
   const { replayed: _replayed, webhook: _webhook, ...rest } = JSON.parse(text)
   return JSON.stringify(rest)

@@ -1,10 +1,10 @@
-// Kills the server under a swarm, again and again, and has every byte compared at the end; once
-// more after a last kill. Run by hand, as it takes a corpus and minutes:
+// Kills the server again and again under a swarm, which compares every byte at the end, and once
+// more after a last kill. It is run by hand, because it needs a corpus and takes minutes:
 //
 //   node dist/test/faults/kill-swarm.js 50 --corpus discussions.ndjson.gz --connections 64
 //
-// The first argument says how many kills there are to be in the swarm's run; the rest is for it.
-// Exit code: 0 when all is identical and it was killed as often as that, else 1.
+// The first argument is the number of kills during the swarm's run; the others are passed to the
+// swarm. Exit code: 0 when everything is identical and the server was killed that often, else 1.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ const patienceSeconds = '300'
 
 const dir = mkdtempSync(join(tmpdir(), 'kill-swarm-'))
 const saved = join(dir, 'saved.json')
-/** Small enough for checkpoints and new segments to come between the kills. */
+/** Small enough that checkpoints and new segments happen between the kills. */
 const small = ['--checkpoint-mb', '4', '--segment-mb', '4']
 
 let server: ChildProcess
@@ -30,7 +30,7 @@ process.once('exit', () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** Starts the server; resolves to its URL when it serves. */
+/** Starts the server. Resolves to its URL once it serves. */
 async function serve(port: string): Promise<string> {
   const args = ['serve', '--port', port, '--data', join(dir, 'data'), ...small]
   server = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -50,7 +50,9 @@ async function killAndServe(url: string): Promise<void> {
   await serve(new URL(url).port)
 }
 
-/** Resolves when the swarm has begun to publish: before, it gives up at once. */
+/**
+ * Resolves once the swarm has begun to publish. Before that, it gives up when the server is gone.
+ */
 async function published(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/api/threads`)
@@ -67,7 +69,7 @@ function swarm(url: string, args: readonly string[]): Promise<number | null> {
 }
 
 const [wanted, ...swarmFlags] = process.argv.slice(2)
-// Below the ports that callers are given: one of them must not take it while nobody listens.
+// Below the ephemeral ports, so that no client socket takes the port while nobody listens on it.
 const port = 20_000 + Math.floor(Math.random() * 10_000)
 const url = await serve(`${port}`)
 let code: number | null | undefined

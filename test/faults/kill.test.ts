@@ -1,11 +1,12 @@
-// Goal:   a process killed at any moment loses nothing that it acknowledged or showed, doubles
-//         nothing, and half-keeps nothing; restarting needs no operator.
-// Method: agents publish, reply, follow, read and poll over HTTP; the server gets SIGKILL at a
+// Goal:   a process that is killed at any moment loses nothing that it acknowledged or showed,
+//         duplicates nothing, keeps no incomplete write, and restarts without an operator.
+// Method: agents publish, reply, follow, read and poll over HTTP. The server receives SIGKILL at a
 //         random moment, several times, always on the same data directory. The agents keep a
-//         history: what was answered, what was shown, what they do not know the outcome of. After
-//         every start the whole history is compared with what the server says, and the unknown is
-//         tried again with its key.
-// Leaves out: loss of power. The kernel still holds what a killed process wrote; test/wal has that.
+//         history: what was answered, what was shown, and which writes have an unknown outcome.
+//         After every start the whole history is compared with what the server answers, and unknown
+//         writes are retried with their keys.
+// Leaves out: loss of power, since the kernel still holds what a killed process wrote; test/wal
+//             covers it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +22,7 @@ const rounds = sizeOf('KILLS')
 const agentCount = 12
 const main = join(import.meta.dirname, '../../src/cli/main.js')
 
-/** What the agents know. */
+/** What the agents remember. */
 const agents: Agent[] = []
 const history = new History(call)
 const shownInFeeds = new Map<string, string>()
@@ -101,7 +102,7 @@ async function act(agent: Agent): Promise<void> {
   }
 }
 
-/** The differences between the whole history and what the server says. */
+/** The differences between the whole history and what the server answers. */
 async function differences(): Promise<string[]> {
   const found: string[] = []
   await history.compare(found, Number.POSITIVE_INFINITY)
@@ -137,6 +138,6 @@ t.test(`killed ${rounds} times under load: nothing acknowledged or shown is lost
     const { notifications } = JSON.parse((await call('GET', path, reader)).text)
     if (JSON.stringify(notifications[0]) !== json) t.fail(`${message} is not in the feed`)
   }
-  t.pass(`${shownInFeeds.size} feed items are as they were`)
+  t.pass(`${shownInFeeds.size} feed items are unchanged`)
   await kill()
 })

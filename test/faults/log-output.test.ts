@@ -1,7 +1,8 @@
-// Goal:   whatever standard output is, a full disk, a full pipe or one that nobody reads any more,
-//         the node starts, serves and stops; lines that are lost are counted, and told of later.
-// Method: the real program with such a standard output; what it says is asked of its port for
-//         operators. A pipe is full because the test fills it before the node starts.
+// Goal:   whether standard output is a full disk, a full pipe or a pipe without a reader, the node
+//         starts, serves and stops. Lines that are lost are counted, and a later line says how
+//         many.
+// Method: the real program with such a standard output, observed through its port for operators. A
+//         pipe is full because the test fills it before the node starts.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +16,7 @@ import { fill, smallDisk, tryTo } from './small-disk.ts'
 
 const counted = 'agent_forum_log_lines_dropped_total'
 
-/** A node whose log goes to `stdout`, as soon as it serves. */
+/** Starts a node whose log goes to `stdout`, and waits until it serves. */
 async function serving(t: Test, stdout: number | 'pipe', isRead = true) {
   const [port, opsPort] = [await freePort(), await freePort()]
   const flags = ['--port', `${port}`, '--ops-port', `${opsPort}`, '--data', dataDirectory(t)]
@@ -23,7 +24,7 @@ async function serving(t: Test, stdout: number | 'pipe', isRead = true) {
   t.teardown(() => node.stop('SIGKILL'))
   if (!isRead) node.child.stdout!.destroy()
   const isReady = () => ask(opsPort, '/readyz').then(({ status }) => status === 200)
-  await until('the node serves', async () => node.hasEnded || (await isReady()))
+  await until('the node to serve', async () => node.hasEnded || (await isReady()))
   if (node.hasEnded) throw new Error(`the node has ended: ${node.stderr}`)
   return { node, opsPort, url: `http://127.0.0.1:${port}` }
 }
@@ -37,7 +38,7 @@ async function until(what: string, condition: () => Promise<boolean> | boolean):
   throw new Error(`waited in vain: ${what}`)
 }
 
-/** What every one of these nodes must still do. */
+/** Checks what each of these nodes must still do. */
 async function serves(t: Test, { node, opsPort, url }: Awaited<ReturnType<typeof serving>>) {
   const answers = await Promise.all([ask(opsPort, '/livez'), ask(opsPort, '/metrics')])
   t.same(
@@ -49,7 +50,7 @@ async function serves(t: Test, { node, opsPort, url }: Awaited<ReturnType<typeof
   t.same([code, stderr], [0, ''])
 }
 
-t.test('log: standard output is /dev/full: starts, serves, counts, says so', async (t) => {
+t.test('log: standard output is /dev/full: starts, serves, counts lost lines', async (t) => {
   const full = openSync('/dev/full', 'w')
   t.teardown(() => closeSync(full))
   const served = await serving(t, full)
@@ -61,7 +62,7 @@ t.test('log: standard output is /dev/full: starts, serves, counts, says so', asy
   await serves(t, served)
 })
 
-t.test('log: its disk is full, then it is not: one line tells how many were lost', async (t) => {
+t.test('log: its disk is full, then it is not: one line says how many were lost', async (t) => {
   const disk = smallDisk(t, 2)
   if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
   const file = openSync(join(disk, 'log'), 'a')
@@ -70,7 +71,10 @@ t.test('log: its disk is full, then it is not: one line tells how many were lost
   const served = await serving(t, file)
   const lines = await sample(served.opsPort, counted)
   rmSync(ballast)
-  await until('/readyz is ok', async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n')
+  await until(
+    '/readyz to be ok',
+    async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n',
+  )
   await serves(t, served)
   const log = linesIn(readFileSync(join(disk, 'log'), 'utf8'))
   t.match(log[0], { level: 40, lines, msg: 'log_lines_dropped' })
@@ -89,11 +93,14 @@ t.test('log: a pipe that nobody reads is full: serves, and goes on when it is re
   const [, flags] = /^flags:\s+(\d+)$/m.exec(
     readFileSync(`/proc/${served.node.child.pid}/fdinfo/1`, 'utf8'),
   )!
-  t.equal(Number.parseInt(flags!, 8) & O_NONBLOCK, 0, 'the descriptor that it shares is as it was')
+  t.equal(Number.parseInt(flags!, 8) & O_NONBLOCK, 0, 'the shared descriptor is still blocking')
   pipe.read()
-  await until('/readyz is ok', async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n')
-  const [told] = linesIn(pipe.read())
-  t.match(told, { lines: await sample(served.opsPort, counted), msg: 'log_lines_dropped' })
+  await until(
+    '/readyz to be ok',
+    async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n',
+  )
+  const [dropped] = linesIn(pipe.read())
+  t.match(dropped, { lines: await sample(served.opsPort, counted), msg: 'log_lines_dropped' })
   await serves(t, served)
   t.same(
     linesIn(pipe.read()).map(({ msg }) => msg),
@@ -101,13 +108,13 @@ t.test('log: a pipe that nobody reads is full: serves, and goes on when it is re
   )
 })
 
-t.test('log: whoever read standard output is gone: starts, serves, counts', async (t) => {
+t.test('log: standard output lost its reader: starts, serves, counts lost lines', async (t) => {
   const served = await serving(t, 'pipe', false)
   t.ok((await sample(served.opsPort, counted)) >= 1)
   await serves(t, served)
 })
 
-t.test('log: a socket that nobody reads: lines are dropped, whole lines come out', async (t) => {
+t.test('log: a socket that nobody reads: only whole lines are dropped or written', async (t) => {
   const module = new URL('../../src/ops/log.js', import.meta.url).href
   const script = `
     import { openLog } from '${module}'
@@ -132,12 +139,12 @@ t.test('log: a socket that nobody reads: lines are dropped, whole lines come out
   child.send('end')
   await once(child, 'close')
   const log = linesIn(text)
-  const told = log.filter(({ msg }) => msg === 'log_lines_dropped')
+  const reports = log.filter(({ msg }) => msg === 'log_lines_dropped')
   t.equal(
-    told.reduce((sum, { lines }) => sum + lines, 0),
+    reports.reduce((sum, { lines }) => sum + lines, 0),
     dropped,
   )
-  t.equal(log.length - told.length, 20_000 - dropped)
+  t.equal(log.length - reports.length, 20_000 - dropped)
 })
 
 t.test('standard error is /dev/full: the exit code is the same', async (t) => {
@@ -150,7 +157,7 @@ t.test('standard error is /dev/full: the exit code is the same', async (t) => {
   t.same((await once(child, 'exit'))[0], code)
 })
 
-/** A pipe with no room left; null where the system has no mkfifo. */
+/** A pipe that is full, or null where the system has no mkfifo. */
 function fullPipe(t: Test): { writer: number; read(): string } | null {
   const name = dataDirectory(t)
   if (!tryTo(() => execFileSync('mkfifo', [name]))) return null

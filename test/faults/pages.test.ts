@@ -1,5 +1,5 @@
-// Pages that name tests: docs/faults.md and docs/track-record.md. What they name must be the title
-// of a test: a comment that has the words does not count.
+// Documents that name tests: docs/faults.md and docs/track-record.md. Each name must be the title
+//                            of a test; a comment with the same words does not count.
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
@@ -9,20 +9,20 @@ const named = /`(test\/[\w./-]+\.ts)` "([^"]+)"/g
 
 const title = /\bt\.test\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 
-/** Titles of a file's tests as they stand in the code. */
+/** The titles of the tests in a file, without those in comments. */
 function titlesOf(text: string): string[] {
   const code = text.replace(/^\s*(?:\/\/|\*).*$/gm, '')
   return [...code.matchAll(title)].map(([, , name]) => name)
 }
 
-/** Rows of the page's tables, without their heads. */
+/** The rows of the document's tables, without their heads. */
 function rowsOf(page: string): string[] {
   const lines = readFileSync(new URL(page, root), 'utf8').split('\n')
   return lines.filter((line, i) => /^\| /.test(line) && !/^\|[-|]+$/.test(lines[i + 1] ?? ''))
 }
 
 for (const page of ['docs/faults.md', 'docs/track-record.md']) {
-  t.test(`${page}: every row: names tests that there are`, async (t) => {
+  t.test(`${page}: every row: names tests that exist`, async (t) => {
     for (const row of rowsOf(page)) {
       const tests = [...row.matchAll(named)]
       if (tests.length === 0) t.fail(`names no test: ${row}`)

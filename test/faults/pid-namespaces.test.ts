@@ -1,6 +1,7 @@
-// Goal:   two nodes in two PID namespaces, like two containers on one volume, never have the data
-//         directory at once; and a node whose container was killed starts again without help.
-// Method: the real program under `unshare`, which needs root; without it the tests are skipped.
+// Goal:   two nodes in two PID namespaces, like two containers on one volume, never use the data
+//         directory at the same time; and a node whose container was killed starts again without
+//         help.
+// Method: the real program under `unshare`, which needs root. Without root the tests are skipped.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
@@ -76,10 +77,10 @@ t.test('a container is killed with its node: the next one starts without help', 
     await forum.stop('SIGKILL')
   }
   const sockets = readdirSync(data).filter((name) => name.endsWith('.socket'))
-  t.equal(sockets.length, 1, 'those of earlier owners are removed')
+  t.equal(sockets.length, 1, 'the sockets of earlier owners are removed')
 })
 
-t.test('the life sign is lost: refused with 75, taken when the lock is removed', async (t) => {
+t.test("the owner's socket is lost: refused with 75, taken once the lock is removed", async (t) => {
   if (!mayUnshare) return t.comment(skipped)
   const data = dataDirectory(t)
   const first = await startIn(t, data, container)
@@ -101,7 +102,7 @@ t.test('the life sign is lost: refused with 75, taken when the lock is removed',
   t.equal((await second.anonymous.get('/api/threads')).status, 200)
 })
 
-t.test('a clean stop: leaves no lock and no life sign', async (t) => {
+t.test('a clean stop: leaves no lock and no socket', async (t) => {
   const data = dataDirectory(t)
   const forum = await startIn(t, data, [])
   t.equal((await forum.stop('SIGTERM'))?.code, 0)

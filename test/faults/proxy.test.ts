@@ -1,5 +1,6 @@
-// A real nginx in front, with the configuration of docs/proxies.md: whatever callers write into
-// forwarding headers, limits count the address that they call from, one of 127.0.0.0/8.
+// A real nginx in front of a node, with the configuration of docs/proxies.md. Whatever callers
+// write into forwarding headers, limits count the address from which they connect, one of
+// 127.0.0.0/8.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +17,9 @@ import { until } from '../until.ts'
 const guide = readFileSync(new URL('../../../docs/proxies.md', import.meta.url), 'utf8')
 const [, configuration] = /```nginx\n(.*?)```/s.exec(guide)!
 
-/** nginx as the guide has it for this node, and in front of it one more like it. */
+/**
+ * Starts nginx as in the guide in front of the node, and a second such proxy in front of the first.
+ */
 async function startProxies(t: Test, nodePort: number): Promise<{ inner: number; outer: number }> {
   const [inner, outer] = [await freePort(), await freePort()]
   const innerServer = served(configuration, inner, nodePort)
@@ -41,7 +44,7 @@ async function startProxies(t: Test, nodePort: number): Promise<{ inner: number;
   return { inner, outer }
 }
 
-/** The guide's configuration on other ports, without TLS. */
+/** The guide's configuration with other ports and without TLS. */
 function served(text: string, port: number, upstream: number): string {
   return text
     .replace('127.0.0.1:8787', `127.0.0.1:${upstream}`)
@@ -58,7 +61,7 @@ async function listens(port: number): Promise<boolean> {
   return isOpen
 }
 
-/** The status of a request for a ticket by the caller with this address. */
+/** Requests a ticket from `localAddress`, and returns the status. */
 async function askTicket(port: number, localAddress: string, headers = {}): Promise<number> {
   const sent = request({
     host: '127.0.0.1',
@@ -76,7 +79,7 @@ async function askTicket(port: number, localAddress: string, headers = {}): Prom
 
 const limit = 3
 
-/** What a caller may write to pass for another one each time. */
+/** Headers by which a caller may try to pass for another one in each request. */
 const forgeries: Record<string, (n: number) => Record<string, string | string[]>> = {
   nothing: () => ({}),
   'CF-Connecting-IP': (n) => ({ 'CF-Connecting-IP': `203.0.113.${n}` }),
@@ -99,7 +102,7 @@ const set = [
 ] as const
 
 const isThere = spawnSync('nginx', ['-v']).status === 0
-// It is a package of Debian; .ci/run installs it.
+// nginx is a Debian package, which .ci/run installs.
 const options = { skip: isThere ? false : 'nginx is not installed' }
 
 for (const { flags, behind } of set) {
@@ -121,7 +124,7 @@ for (const { flags, behind } of set) {
   )
 }
 
-t.test('nginx: IPv6 callers behind a proxy before it: one quota a /64', options, async (t) => {
+t.test('nginx: IPv6 callers behind another proxy: one quota per /64', options, async (t) => {
   const flags = ['--trust-proxy', '--proxy-hops', '2', '--ticket-limit', `${limit}`]
   const forum = await startForum(t, flags)
   const { inner } = await startProxies(t, forum.port)

@@ -1,9 +1,10 @@
-// Goal:   on a real file system that is full, small, read-only or forbidden, and with no file
-//         descriptor left: writes are refused, reads go on, nothing answered is lost, and the node
-//         goes on by itself when there is room again; a node that cannot start says why in a line.
-// Method: the real program on a tmpfs of a few MiB, made and removed by the test. Mounting needs
-//         root: elsewhere these tests are skipped, and say so.
-// Leaves out: a disk that turns read-only under an open log; test/wal/failure.test.ts has it.
+// Goal:   on a real file system that is full, small, read-only or not permitted, or with no file
+//         descriptor left, writes are refused, reads go on, nothing acknowledged is lost, and
+//         writes resume by themselves once there is room. A node that cannot start gives the reason
+//         in one line.
+// Method: the real program on a tmpfs of a few MiB, which the test mounts and unmounts. Mounting
+//         needs root; without it these tests are skipped, and say so.
+// Leaves out: a disk that becomes read-only under an open log; test/wal/failure.test.ts covers it.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -39,7 +40,7 @@ class SmallForum extends Forum {
     return answer
   }
 
-  /** Publishes until the disk is full, and expects the answer that says so. */
+  /** Publishes until the disk is full, which must be answered with `storage_full`. */
   async publishUntilFull(t: Test): Promise<void> {
     for (;;) {
       const answer = await this.publish()
@@ -51,7 +52,7 @@ class SmallForum extends Forum {
     }
   }
 
-  /** Publishes until it is possible: by itself, once there is room. */
+  /** Retries until a reply is published: writes must resume by themselves once there is room. */
   async publishAgain(): Promise<void> {
     await until('a reply to be published', async () => {
       const { status, body } = await this.publish()
@@ -76,7 +77,7 @@ class SmallForum extends Forum {
 
 const needsRoot = { timeout: 60_000 }
 
-t.test('full disk: writes 503, reads 200, goes on by itself with space', needsRoot, async (t) => {
+t.test('full disk: writes 503, reads 200, then resumes by itself', needsRoot, async (t) => {
   const disk = smallDisk(t, 6)
   if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
   const forum = await SmallForum.on(t, disk)
@@ -95,7 +96,7 @@ t.test('full disk: writes 503, reads 200, goes on by itself with space', needsRo
   t.same(await forum.shown(), forum.answered)
 })
 
-t.test('full disk: killed, to the last byte: starts, reads, later writes', needsRoot, async (t) => {
+t.test('full disk: killed, filled up: starts, reads, later writes', needsRoot, async (t) => {
   const disk = smallDisk(t, 6)
   if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
   const forum = await SmallForum.on(t, disk)
@@ -118,14 +119,14 @@ t.test('full disk: killed, to the last byte: starts, reads, later writes', needs
   t.same(await forum.shown(), forum.answered)
 })
 
-t.test('no file descriptors: served on, and the log when there are some', needsRoot, async (t) => {
+t.test('no file descriptors: reads go on, writes resume with some', needsRoot, async (t) => {
   const disk = smallDisk(t, 16)
   if (disk === null) return t.comment('skipped: mounting a tmpfs needs root')
   const forum = await SmallForum.on(t, disk)
   const { pid } = forum
   const limit = (files: number) =>
     execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${files}:`])
-  await forum.publish() // the client's connection is there
+  await forum.publish() // opens the client's connection
   limit(3)
   await forum.publishUntilFull(t)
   const waiting = Array.from({ length: 20 }, () =>
@@ -151,7 +152,7 @@ async function answerOn(socket: Socket): Promise<string> {
 }
 
 t.test(
-  'start: read-only, full, or forbidden: one line, 74, nothing changed',
+  'start: on a read-only or full disk: one line, 74, nothing is changed',
   needsRoot,
   async (t) => {
     const disk = smallDisk(t, 6)
@@ -183,13 +184,13 @@ t.test(
   },
 )
 
-t.test('start: as a user who may not write there: one line, 74', needsRoot, async (t) => {
+t.test('start: by a user without permission to write: one line, 74', needsRoot, async (t) => {
   if (process.getuid?.() !== 0) return t.comment('skipped: becoming another user needs root')
   const foreign = dataDirectory(t)
   chmodSync(dirname(foreign), 0o755)
   mkdirSync(foreign, { mode: 0o755 })
   for (const data of [foreign, join(foreign, 'new')]) {
-    // Without the environment, by which the test runner would have it write a file of its own.
+    // With an empty environment: the test runner's would make the program write a coverage file.
     const command = ['env', '-i', process.execPath, program]
     command.push('serve', '--port', '0', '--data', data)
     const { status, stderr } = spawnSync('setpriv', ['--reuid=65534', '--clear-groups', ...command])

@@ -1,6 +1,6 @@
-// Goal:   a node that goes on from a backup says that its history is another one, and pollers with
-//         cursors from what was lost miss nothing. docs/faults.md, row 31.
-// Method: two nodes on copies of one backup, beside pollers that have seen more than it holds.
+// Goal:   a node that continues from a backup reports a new epoch, and pollers whose cursors lie
+//         beyond the end of the backup miss nothing. docs/faults.md, row 31.
+// Method: two nodes on copies of one backup, and pollers that have seen more than it holds.
 
 import { cpSync } from 'node:fs'
 import t from 'tap'
@@ -30,7 +30,7 @@ t.test('restore: pollers with cursors from beyond its end: they miss nothing', a
     const author = Object.assign(Object.create(ana), { forum: restored }) as Client
     const empty = (await poller.get(`/api/notifications?after=${seen}`)).body
     t.same(empty.notifications, [])
-    t.ok(empty.next_after < seen, 'the cursor is taken back')
+    t.ok(empty.next_after < seen, 'the cursor is moved back')
     t.equal((await author.reply(thread, 'after the restore')).status, 201)
     const page = (await poller.get(`/api/notifications?after=${seen}`)).body
     t.same(
@@ -45,6 +45,6 @@ t.test('restore: pollers with cursors from beyond its end: they miss nothing', a
     t.same((await poller.get(`/api/notifications?after=${seen}`)).body, page)
     epochs.push(((await poller.get('/api/status')).body as unknown as { epoch: string }).epoch)
   }
-  t.equal(new Set(epochs).size, 3, 'each restore is an epoch of its own')
+  t.equal(new Set(epochs).size, 3, 'each restore begins an epoch of its own')
   t.same((await ben.get(`/api/notifications?after=${seen + 99}`)).body.next_after, seen + 99)
 })

@@ -1,7 +1,7 @@
-// Goal:   a byte that rots in a page file of a real node is rebuilt by the next start, and is found
-//         and mended by a node that runs, which reports it in log, metrics and readiness.
-// Method: the real program on a real disk. Bytes of its files are changed under it; one case has
-//         reads of a file fail with EIO, by strace.
+// Goal:   a byte that rots in a page file of a real node is rebuilt by the next start, or found and
+//         repaired by the scrub of a running node, which reports it in log, metrics and readiness.
+// Method: the real program on a real disk. The test changes bytes of its files; in one case strace
+//         makes reads of a file fail with EIO.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -18,7 +18,7 @@ import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
 import { ask, freePort, samples } from '../api/operators.ts'
 
-/** More log than a clean stop leaves without a checkpoint. */
+/** Enough log that a clean stop takes a checkpoint. */
 const manyReplies = 40
 const manyFrames = 2100
 const long = '😀'.repeat(8_000)
@@ -27,8 +27,8 @@ t.setTimeout(240_000)
 const often = ['--scrub-hours', '0.0003']
 
 /**
- * A forum that was stopped, with a checkpoint. Its pages take more than a MiB, or with `isSmall`
- * less, so that their parity is a mirror.
+ * A stopped forum with a checkpoint. Its pages take more than one MiB, or less with `isSmall`,
+ * so that their parity is a mirror.
  */
 async function aForum(t: Test, args: string[], isSmall = false) {
   const ops = await freePort()
@@ -36,7 +36,7 @@ async function aForum(t: Test, args: string[], isSmall = false) {
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
   if (isSmall) {
-    // One after the other: each is a frame in a sector of its own.
+    // One after the other, so that each reply is a frame in its own sector.
     for (let n = 0; n < manyFrames; n++) await ana.reply(thread)
   } else {
     const replies = Array.from({ length: manyReplies }, () => ana.reply(thread, long))
@@ -55,7 +55,7 @@ function fileOf({ data }: Forum, kind: 'pages' | 'parity'): string {
   return join(data, readdirSync(data).find((name) => name.endsWith(`.${kind}`))!)
 }
 
-/** Changes one byte in its place; the file is as long as it was at every moment. */
+/** Changes one byte in place, so that the file is never shorter meanwhile. */
 function flip(path: string, at: number): void {
   const file = openSync(path, 'r+')
   const byte = Buffer.alloc(1)
@@ -65,7 +65,7 @@ function flip(path: string, at: number): void {
   closeSync(file)
 }
 
-t.test('node: a page has rotted: started: rebuilt, said, and mended in its file', async (t) => {
+t.test('node: a page has rotted: started: rebuilt, reported, repaired in its file', async (t) => {
   const { forum, ops, before, seen } = await aForum(t, ['--scrub-hours', '0'])
   const pages = fileOf(forum, 'pages')
   const wanted = readFileSync(pages)
@@ -75,20 +75,20 @@ t.test('node: a page has rotted: started: rebuilt, said, and mended in its file'
   t.ok((await forum.logged('recovered')).checkpoint as number, 'from the checkpoint')
   t.match(await forum.logged('page_rebuilt'), { level: 40, file: /\.pages$/, offset: Number })
   t.match(await forum.logged('page_mended'), { level: 40, by: 'parity' })
-  t.ok(readFileSync(pages).equals(wanted), 'the file is as it was')
+  t.ok(readFileSync(pages).equals(wanted), 'the file has its original bytes')
   const found = samples((await ask(ops, '/metrics')).text)
   t.equal(found.get('agent_forum_scrub_mended_total{by="parity"}'), 1)
   t.equal((await ask(ops, '/readyz')).text, 'ok\n')
 })
 
-t.test('node: a page rots while it runs: found and mended by the scrub', async (t) => {
+t.test('node: a page rots while it runs: found and repaired by the scrub', async (t) => {
   const { forum, ops, before, seen } = await aForum(t, often)
   await forum.start()
   const pages = fileOf(forum, 'pages')
   const wanted = readFileSync(pages)
   flip(pages, wanted.length >> 1)
   t.match(await forum.logged('page_mended'), { level: 40, file: /\.pages$/, by: 'parity' })
-  t.ok(readFileSync(pages).equals(wanted), 'the file is as it was')
+  t.ok(readFileSync(pages).equals(wanted), 'the file has its original bytes')
   const { text } = await ask(ops, '/readyz?verbose')
   t.match(text, /\[[+-]\] page files: scrubbed \d+ s ago/)
   const found = samples((await ask(ops, '/metrics')).text)
@@ -98,10 +98,10 @@ t.test('node: a page rots while it runs: found and mended by the scrub', async (
   t.equal(await seen(), before)
 })
 
-t.test('node: a page and its parity rot: the scrub has it saved from memory', async (t) => {
+t.test('node: a page and its parity rot: the scrub has the page written from memory', async (t) => {
   const { forum, ops, before, seen } = await aForum(t, often)
   await forum.start()
-  process.kill(forum.pid, 'SIGSTOP') // it sees both at once
+  process.kill(forum.pid, 'SIGSTOP') // so that the scrub meets both changes at once
   flip(fileOf(forum, 'parity'), 64 + 5000)
   flip(fileOf(forum, 'pages'), 5000)
   process.kill(forum.pid, 'SIGCONT')
@@ -117,7 +117,7 @@ t.test('node: a page and its parity rot: the scrub has it saved from memory', as
   t.ok((checkpoint as number) > 0, 'neither of the two checkpoints needs the page')
 })
 
-t.test('node: no parity, as an earlier build leaves it: it is made while it runs', async (t) => {
+t.test('node: no parity, as an earlier build leaves it: written while the node runs', async (t) => {
   const { forum, before, seen } = await aForum(t, often)
   const parity = fileOf(forum, 'parity')
   const wanted = readFileSync(parity)
@@ -129,7 +129,7 @@ t.test('node: no parity, as an earlier build leaves it: it is made while it runs
 })
 
 t.test('node: a page file on bad sectors: rebuilt by the start', async (t) => {
-  // Not everywhere: injected faults need strace, and leave to trace.
+  // Fault injection needs strace and the permission to trace, which not every machine has.
   const { status } = spawnSync('strace', ['-D', '-f', '-qq', '-o', '/dev/null', 'true'])
   if (status !== 0) return t.comment('skipped: strace is missing, or may not trace')
   const { forum, before, seen } = await aForum(t, ['--scrub-hours', '0'], true)

@@ -1,8 +1,9 @@
-// Goal:   with damage beyond parity, and the log before it gone, a start refuses and names the
-//         places, and `wal repair` saves everything but what the damaged blocks held, says what
-//         that is, and keeps a copy of all as it was.
-// Method: a real node with small segments, whose checkpoints have let the log's beginning go. Bytes
-//         of its page files and of their parity are changed; the program repairs and is started.
+// Goal:   when pages are damaged beyond parity and the log before them is gone, a start refuses and
+//         names the places. `wal repair` saves everything except what the damaged blocks held,
+//         lists what was lost, and keeps a copy of the directory as it was.
+// Method: a real node with small segments, whose checkpoints have let it drop the beginning of its
+//         log. Bytes of its page files and of their parity are changed; then the program repairs
+//         the directory and is started.
 
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,12 +61,12 @@ async function readThread(url: string, thread: string, token: string): Promise<M
   return all
 }
 
-/** Two checkpoints, some log behind them, and none before them. */
+/** A store with two checkpoints, some log behind them and none before them. */
 async function makeStore() {
   const data = dataDirectory(t)
   const config = parseConfig(['--port', '0', '--data', data], {})
-  const ground = { segmentBytes: 64 * 1024 }
-  const node = await startNode(config, '0.0.0', pino({ level: 'silent' }), ground)
+  const environment = { segmentBytes: 64 * 1024 }
+  const node = await startNode(config, '0.0.0', pino({ level: 'silent' }), environment)
   const { url } = node
   const { token } = await call(`${url}/api/identities`, '', { kind: 'persistent' })
   const body = { title: 'A title', content: 'first' }
@@ -100,8 +101,8 @@ const contentsOf = (data: string) =>
   )
 
 /**
- * Spoils the blocks of all page files that hold these bytes, and what could rebuild them: in so
- * small a store each checkpoint writes them anew. Returns the newest of the files.
+ * Damages every block that holds these bytes, in all page files, and the parity that could rebuild
+ * it: in so small a store each checkpoint writes the block again. Returns the newest of the files.
  */
 function spoil(data: string, sought: Buffer): string {
   let newest = ''
@@ -126,7 +127,7 @@ const pageFilesOf = (data: string) =>
     .filter((name) => name.endsWith('.pages'))
     .sort()
 
-t.test('wal repair: texts are damaged beyond parity: all else is saved', async (t) => {
+t.test('wal repair: texts are damaged beyond parity: everything else is saved', async (t) => {
   const { data, messages, thread, token } = await aStore(t)
   t.notOk(readdirSync(data).includes('0000000001.wal'), 'the log does not begin at 1')
   const name = spoil(data, Buffer.from('reply 33 '))
@@ -142,16 +143,16 @@ t.test('wal repair: texts are damaged beyond parity: all else is saved', async (
   t.strictSame([repaired.code, repaired.stderr], [0, ''])
   t.match(repaired.stdout, /lost: the text of messages: msg_[0-9a-f]{32}/)
   const { 'lost.txt': listed, ...copied } = contentsOf(copy)
-  t.same(copied, before, 'the copy has all as it was')
+  t.same(copied, before, 'the copy has every file as it was')
   const lost = Buffer.from(listed!, 'hex').toString().trim().split('\n')
-  t.ok(lost.length <= 4, `a block of 4 KiB holds so many texts: ${lost.length}`)
+  t.ok(lost.length <= 4, `no more texts than a block of 4 KiB holds: ${lost.length}`)
   t.equal((await run(['wal', 'verify', '--data', data])).code, 0)
 
   const program = new Program(['serve', '--port', '0', '--data', data])
   t.teardown(() => program.stop('SIGKILL'))
   const { url } = await program.logged('started')
   const now = await readThread(url!, thread, token)
-  t.equal(now.length, messages.length + 1, 'with what the log behind the checkpoint has')
+  t.equal(now.length, messages.length + 1, 'and the message from the log behind the checkpoint')
   let differing = 0
   for (const [i, was] of messages.entries()) {
     const is = now[i]!
@@ -170,7 +171,7 @@ t.test('wal repair: texts are damaged beyond parity: all else is saved', async (
   t.equal((await program.stop('SIGTERM')).code, 0)
 })
 
-t.test('wal repair: pages that parity can rebuild: mended, nothing is lost', async (t) => {
+t.test('wal repair: pages that parity can rebuild: repaired, nothing is lost', async (t) => {
   const { data } = await aStore(t)
   const wanted = contentsOf(data)
   const name = pageFilesOf(data).at(-1)
@@ -185,9 +186,9 @@ t.test('wal repair: pages that parity can rebuild: mended, nothing is lost', asy
   t.equal(contentsOf(data)[name!], wanted[name!])
 })
 
-t.test('wal repair: numbers are damaged beyond parity: refused, says what', async (t) => {
+t.test('wal repair: numbers are damaged beyond parity: refused, the column is named', async (t) => {
   const { data, messages } = await aStore(t)
-  // The column of the times of messages.
+  // A part of the column that holds the times of messages.
   const times = Buffer.alloc(24)
   for (const [i, { created_at }] of messages.slice(10, 13).entries()) {
     times.writeDoubleLE(created_at, i * 8)

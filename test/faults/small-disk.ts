@@ -1,4 +1,4 @@
-// A file system of a few MiB in memory, which a test can fill up. Mounting one needs root.
+// A file system of a few MiB in memory, which a test can fill. Mounting it needs root.
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
@@ -11,7 +11,7 @@ process.once('exit', () => {
   for (const place of mounted) tryTo(() => execFileSync('umount', ['-l', place]))
 })
 
-/** Whether the work was done without an error. */
+/** Does the work, and returns whether it succeeded. */
 export function tryTo(work: () => void): boolean {
   try {
     work()
@@ -21,7 +21,7 @@ export function tryTo(work: () => void): boolean {
   }
 }
 
-/** A file system of its own in memory, as long as the test; null where it cannot be mounted. */
+/** Mounts a file system in memory until the test ends. Returns null where that is not permitted. */
 export function smallDisk(t: Test, mebibytes: number): string | null {
   const place = dataDirectory(t)
   mkdirSync(place)
@@ -35,7 +35,7 @@ export function smallDisk(t: Test, mebibytes: number): string | null {
   return place
 }
 
-/** Takes all the space that is left, to the last byte. */
+/** Writes a file that takes all free space, to the last byte, and returns its path. */
 export function fill(disk: string): string {
   const ballast = join(disk, 'ballast')
   const file = openSync(ballast, 'a')

@@ -1,7 +1,7 @@
-// Goal:   errors that libuv has no name for are recognized by their number: a quota that is used up
-//         (EDQUOT) is lack of space, a damaged file system (EUCLEAN) is a failure of the storage.
-// Method: the real program under strace, which lets the system calls on one file fail with that
-//         error, once in each thread. What it may publish, log and show is looked at from outside.
+// Goal:   errors for which libuv has no name are recognized by their number: a used-up quota
+//         (EDQUOT) is a lack of space, and a damaged file system (EUCLEAN) is a storage failure.
+// Method: the real program under strace, which makes system calls on one file fail with that error,
+//         always or once in each thread. Its answers, log and readiness are observed from outside.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -11,20 +11,20 @@ import { Client, Forum } from '../api/harness.ts'
 import { ask, freePort, sample } from '../api/operators.ts'
 import { dataDirectory, Program } from '../api/process.ts'
 
-// Injected faults need strace, which is not everywhere.
+// Fault injection needs strace and the permission to trace, which not every machine has.
 const isTraceable = spawnSync('strace', ['-D', '-f', '-qq', '-o', '/dev/null', 'true']).status === 0
 const withoutStrace = 'skipped: strace is missing, or may not trace'
 const content = 'x'.repeat(8000)
 const args = (data: string) => ['serve', '--port', '0', '--segment-mb', '1', '--data', data]
 
-/** Runs a program in which a system call on `file` fails: always, or once in each thread. */
+/** The command under which a system call on `file` fails: always, or once in each thread. */
 function failing(call: string, file: string, error: string, when: 'once' | 'always'): string[] {
   const fault = `inject=${call}:error=${error}${when === 'once' ? ':when=1' : ''}`
   const options = ['-D', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', '-P', file]
   return ['strace', ...options, '-e', `trace=${call}`, '-e', fault]
 }
 
-/** A node over segments of 1 MiB that takes a checkpoint after each MiB. */
+/** Starts a node with segments of 1 MiB that takes a checkpoint after each MiB of log. */
 async function traced(t: Test, data: string, under: string[]) {
   const opsPort = await freePort()
   const flags = ['--segment-mb', '1', '--checkpoint-mb', '1', '--ops-port', `${opsPort}`]
@@ -37,7 +37,7 @@ async function traced(t: Test, data: string, under: string[]) {
   return { forum, opsPort }
 }
 
-/** The line of the log with this message, as soon as it is there. */
+/** Waits for the log line with this message. */
 async function logged(forum: Forum, message: string): Promise<object> {
   const find = () => forum.log.split('\n').find((line) => line.includes(`"msg":"${message}"`))
   await until(message, () => find() !== undefined)
@@ -58,8 +58,8 @@ t.test('quota: no next segment: warned and degraded at once, storage_full later'
   const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EDQUOT', 'always')
   const { forum, opsPort } = await traced(t, data, under)
   const why = 'EDQUOT: disk quota exceeded, write'
-  const told = { level: 40, segment: '0000000002.wal', why }
-  t.match(await logged(forum, 'storage_full'), told)
+  const warning = { level: 40, segment: '0000000002.wal', why }
+  t.match(await logged(forum, 'storage_full'), warning)
   const sentence = `storage: the next segment: ${why}`
   t.equal((await ask(opsPort, '/readyz')).text, `degraded: ${sentence}\n`)
   const verbose = (await ask(opsPort, '/readyz?verbose')).text
@@ -67,7 +67,7 @@ t.test('quota: no next segment: warned and degraded at once, storage_full later'
   t.match(verbose, `\n[-] ${sentence}\n`)
   const ana = await forum.identity()
   const { status, body } = await ana.thread()
-  t.equal(status, 201, 'the segment that there is has room')
+  t.equal(status, 201, 'the present segment has room')
   await until('storage_full', async () => {
     const reply = await ana.reply(body.thread_id, content)
     return reply.status === 503 && reply.body.error === 'storage_full'
@@ -76,7 +76,7 @@ t.test('quota: no next segment: warned and degraded at once, storage_full later'
   t.equal((await forum.stop('SIGTERM'))?.code, 0)
 })
 
-t.test('quota: raised while the node runs: goes on by itself', async (t) => {
+t.test('quota: raised while the node runs: writes resume by themselves', async (t) => {
   if (!isTraceable) return t.comment(withoutStrace)
   const data = dataDirectory(t)
   const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EDQUOT', 'once')
@@ -87,7 +87,7 @@ t.test('quota: raised while the node runs: goes on by itself', async (t) => {
 })
 
 for (const error of ['EDQUOT', 'EUCLEAN']) {
-  t.test(`${error} while a checkpoint is taken: it is given up, the log goes on`, async (t) => {
+  t.test(`${error} while a checkpoint is taken: it is abandoned, the log goes on`, async (t) => {
     if (!isTraceable) return t.comment(withoutStrace)
     const data = dataDirectory(t)
     const under = failing('pwrite64', join(data, '0000000001.pages.tmp'), error, 'always')
@@ -103,7 +103,7 @@ for (const error of ['EDQUOT', 'EUCLEAN']) {
   })
 }
 
-t.test('EUCLEAN while the next segment is made: final, exit 74, and the error named', async (t) => {
+t.test('EUCLEAN while the next segment is made: final, exit 74, the error is named', async (t) => {
   if (!isTraceable) return t.comment(withoutStrace)
   const data = dataDirectory(t)
   const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EUCLEAN', 'always')
