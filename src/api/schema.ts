@@ -4,8 +4,8 @@
 // Two keywords of our own: `x-error` names the code that a violation is answered with, `title`
 // names the schema in the document's components.
 
-import { Ajv, type ErrorObject } from 'ajv'
-import fastJson from 'fast-json-stringify'
+import type { ErrorObject } from 'ajv'
+import { renderFunction, validateFunction } from './compiled-schemas.ts'
 import { type ErrorCode, errors } from './errors.ts'
 import { misspelledFields, unknownField } from './misspelled-fields.ts'
 
@@ -42,54 +42,9 @@ export interface Violation {
   detail: string
 }
 
-const ajv = new Ajv({
-  useDefaults: true,
-  verbose: true,
-  strict: true,
-  allowUnionTypes: true,
-  discriminator: true,
-})
-ajv.addKeyword('x-error')
-countFast(
-  'minLength',
-  'fewer',
-  (text, least) => text.length >= 2 * least || codePoints(text) >= least,
-)
-countFast('maxLength', 'more', (text, most) => text.length <= most || codePoints(text) <= most)
-// Formats are documentation: the code that uses a value checks it.
-ajv.addFormat('uri', true)
-
-/**
- * Checks a length in code points, as JSON Schema defines it. The library's own keyword visits every
- * character; a text of n UTF-16 units has n / 2 to n code points, which usually decides it.
- */
-function countFast(
-  keyword: 'minLength' | 'maxLength',
-  relation: 'fewer' | 'more',
-  holds: (text: string, limit: number) => boolean,
-): void {
-  ajv.removeKeyword(keyword)
-  ajv.addKeyword({
-    keyword,
-    type: 'string',
-    schemaType: 'number',
-    compile: (limit: number) => (text: string) => holds(text, limit),
-    error: {
-      message: ({ schemaCode }) => `must NOT have ${relation} than ${schemaCode} characters`,
-    },
-  })
-}
-
-/** The number of code points of a text. */
-function codePoints(text: string): number {
-  let points = 0
-  for (const _ of text) points += 1
-  return points
-}
-
 /** Returns a function that fills in defaults, and returns a violation or null. */
 export function validator(schema: Schema): (value: unknown) => Violation | null {
-  const validate = ajv.compile(schema)
+  const validate = validateFunction(schema)
   // The error of an alternative itself comes after the errors of its parts.
   return (value) => (validate(value) ? null : violation(validate.errors!.at(-1)!))
 }
@@ -128,8 +83,7 @@ function countFields(body: object): number {
 
 /** Returns a function that renders a value of the schema's shape as JSON. */
 export function renderer<T>(schema: Schema): (value: T) => string {
-  // The renderer does not know our own keywords (`x-error`).
-  return fastJson(schema as Parameters<typeof fastJson>[0], { ajv: { strict: false } })
+  return renderFunction(schema)
 }
 
 function violation(error: ErrorObject): Violation {

@@ -5,7 +5,6 @@ import { bodyValidator, type Schema, type Violation, validator } from '../api/sc
 import type { Meter, RouteMeter } from './meter.ts'
 import type { Parameter } from './parse.ts'
 
-/** One object, since validators are cached by schema object; hence `earlyQueries` as well. */
 const anything: Schema = {}
 
 /** A route with its schemas compiled. */
@@ -37,23 +36,16 @@ export function prepare(route: Route, meter: Meter): Prepared {
   }
 }
 
-/** Results of `earlyQuery`, by schema. */
-const earlyQueries = new WeakMap<Schema, Schema>()
-
 /** The query's schema without the checks that the route itself makes later. */
 function earlyQuery({ query = anything, checkedLate = [] }: Route): Schema {
   if (checkedLate.length === 0) return query
-  const known = earlyQueries.get(query)
-  if (known !== undefined) return known
   const properties = { ...query.properties }
   for (const name of checkedLate) {
     // What remains is the error code for a missing parameter.
     const { 'x-error': code = 'invalid_field' } = properties[name]
     properties[name] = { 'x-error': code }
   }
-  const early = { ...query, properties }
-  earlyQueries.set(query, early)
-  return early
+  return { ...query, properties }
 }
 
 /** Whether the route changes state, or is guarded as if it did. */

@@ -1,0 +1,100 @@
+// Makes functions from JSON Schemas, in this process or as the text of a module. The libraries take
+// longer to load than the rest of the service, so they are loaded when they are first needed: in a
+// built program that is never (compiled-schemas.ts).
+
+import { createRequire } from 'node:module'
+import type { Ajv, AnySchemaObject, KeywordCxt, ValidateFunction } from 'ajv'
+
+/** A JSON Schema; schema.ts has the keywords that are used. */
+export type JsonSchema = AnySchemaObject
+
+/** Checks a value and fills in defaults; what is wrong is in `errors`. */
+export type Validate = ValidateFunction
+/** Renders a value of the schema's shape as JSON. */
+export type Render = (value: unknown) => string
+
+const require = createRequire(import.meta.url)
+
+let validators: Ajv | null = null
+
+/** Compiles a validator here. */
+export function compileValidator(schema: JsonSchema): Validate {
+  validators ??= newAjv()
+  return validators.compile(schema)
+}
+
+/** Compiles a renderer here. */
+export function compileRenderer(schema: JsonSchema): Render {
+  return fastJson()(schema, rendererOptions) as Render
+}
+
+/** The text of a CommonJS module whose exports are the validators, by the names of the schemas. */
+export function validatorModule(schemas: ReadonlyMap<string, JsonSchema>): string {
+  const ajv = newAjv()
+  const names: Record<string, string> = {}
+  for (const [name, schema] of schemas) {
+    ajv.addSchema(schema, name)
+    names[name] = name
+  }
+  const standalone = require('ajv/dist/standalone') as typeof import('ajv/dist/standalone/index.js')
+  return standalone.default(ajv, names)
+}
+
+/** The text of a CommonJS module whose only export is the renderer. */
+export function rendererModule(schema: JsonSchema): string {
+  const options = { ...rendererOptions, mode: 'standalone' } as const
+  return fastJson()(schema, options) as unknown as string
+}
+
+// The renderer does not know our own keywords (`x-error`).
+const rendererOptions = { ajv: { strict: false } } as const
+
+function fastJson() {
+  return require('fast-json-stringify') as typeof import('fast-json-stringify').default
+}
+
+function newAjv(): Ajv {
+  const { Ajv } = require('ajv') as typeof import('ajv')
+  const ajv = new Ajv({
+    useDefaults: true,
+    verbose: true,
+    strict: true,
+    allowUnionTypes: true,
+    discriminator: true,
+    code: { source: true },
+  })
+  ajv.addKeyword('x-error')
+  countFast(ajv, 'minLength', 'fewer')
+  countFast(ajv, 'maxLength', 'more')
+  // Formats are documentation: the code that uses a value checks it.
+  ajv.addFormat('uri', true)
+  return ajv
+}
+
+/**
+ * Checks a length in code points, as JSON Schema defines it. The library's own keyword visits every
+ * character; a text of n UTF-16 units has n / 2 to n code points, which usually decides it.
+ */
+function countFast(ajv: Ajv, keyword: 'minLength' | 'maxLength', relation: 'fewer' | 'more'): void {
+  const { _, str } = require('ajv') as typeof import('ajv')
+  const { useFunc } = require('ajv/dist/compile/util') as typeof import('ajv/dist/compile/util.js')
+  const { default: codePoints } = require('ajv/dist/runtime/ucs2length')
+  ajv.removeKeyword(keyword)
+  ajv.addKeyword({
+    keyword,
+    type: 'string',
+    schemaType: 'number',
+    code(context: KeywordCxt) {
+      const { gen, data, schema: limit } = context
+      const points = _`${useFunc(gen, codePoints)}(${data})`
+      context.fail(
+        keyword === 'minLength'
+          ? _`${data}.length < ${2 * limit} && ${points} < ${limit}`
+          : _`${data}.length > ${limit} && ${points} > ${limit}`,
+      )
+    },
+    error: {
+      message: ({ schemaCode }) => str`must NOT have ${relation} than ${schemaCode} characters`,
+    },
+  })
+}
