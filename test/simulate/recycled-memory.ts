@@ -1,15 +1,15 @@
-// Memory of dead nodes for new ones. A node takes a large chunk of zeros for each of its columns,
-// and the simulation starts thousands of nodes that fill a few rows: zeroing and collecting the
-// chunks took more than half of its time.
+// Gives the memory of dead nodes to new ones. A node allocates a large zeroed chunk for each of its
+// columns, and the simulation starts thousands of nodes that fill a few rows. Zeroing and
+// collecting the chunks took more than half of its time.
 //
-// Y1. What is handed out looks new: zero, as far as a short life can have written.
+// Y1. Recycled memory looks new: it is zero wherever a short life can have written.
 
 import { pageBytes } from '../../src/state/arena.ts'
 
 const chunkBytesMin = 16 * 1024
-/** More rows than a simulated life can fill. */
+/** More rows than a simulated life fills. */
 const rowsUsedMax = 16 * 1024
-/** More rendered text than that. */
+/** More rendered text than a simulated life writes. */
 const bytesUsedMax = 1 << 20
 
 type Memory = ArrayBuffer | Uint8Array | Uint16Array | Uint32Array | Float64Array
@@ -19,7 +19,7 @@ const recycled = { ArrayBuffer, Uint8Array, Uint16Array, Uint32Array, Float64Arr
 const free = new Map<string, Memory[]>()
 let inUse: { key: string; memory: Memory }[] = []
 
-/** From here on large pieces of memory are taken from dead nodes where there are any. */
+/** From now on large allocations reuse the memory of dead nodes if there is any. */
 export function recycleMemory(): void {
   for (const [name, real] of Object.entries(recycled)) {
     const construct = (target: Constructor, args: unknown[], newTarget: Constructor) => {
@@ -40,7 +40,7 @@ export function keepMemory(): void {
   Object.assign(globalThis, recycled)
 }
 
-/** The node is dead, and so is all that it held. */
+/** The node is dead: its memory may be reused. */
 export function freeMemory(): void {
   for (const { key, memory } of inUse) {
     if (memory instanceof ArrayBuffer) clear(memory)
@@ -52,9 +52,8 @@ export function freeMemory(): void {
   inUse = []
 }
 
-/** A chunk of the arena begins with a scratch page, which nobody expects to be zero. */
+/** A chunk of the arena begins with a scratch page, and the ring of feed items with a slot. */
 function clear(memory: ArrayBuffer): void {
   const bytes = Math.min(memory.byteLength, pageBytes + bytesUsedMax)
-  const from = bytes > pageBytes ? pageBytes : 0
-  new recycled.Uint8Array(memory, from, bytes - from).fill(0)
+  new recycled.Uint8Array(memory, 0, bytes).fill(0)
 }
