@@ -1,5 +1,5 @@
-// One request to the simulated node, and what the model says must come of it. The answer is
-// compared when it leaves, which may be much later, or never.
+// One request to the simulated node, and the outcome that the model predicts for it. The answer is
+// compared when it leaves the node, which may be much later or never.
 
 import assert from 'node:assert/strict'
 import { type ErrorCode, errors } from '../../src/api/errors.ts'
@@ -19,40 +19,43 @@ export interface Request {
   address: string
 }
 
-/** What a caller must be told. */
-export interface Told {
+/** The answer that a caller must receive. */
+export interface Expected {
   status: number
-  /** All of it, or what must hold of it. */
+  /** The whole body, or a function that checks it. */
   body: string | ((body: string) => void)
-  /** Position of the newest record that it tells of. */
+  /** Position of the newest record that the answer shows. */
   newest: number
 }
 
-/** One record, and what is told of it. */
-export interface Writing {
+/** The record that the request must make, and the answer once it is durable. */
+export interface ExpectedWrite {
   check: (record: ForumRecord) => void
-  tell: () => Told
-  /** What is told where nothing can be written; else that the storage takes nothing. */
-  without?: Told
+  answer: () => Expected
+  /** The answer when nothing can be written, if it is not an error of the storage. */
+  otherwise?: Expected
 }
 
-/** An answer that depends on others: it is judged when it leaves, and tells of `newest`. */
-export interface Later {
+/**
+ * An answer that depends on other requests: `judge` checks it when it leaves, and returns the
+ * position of the newest record that it shows.
+ */
+export interface DeferredCheck {
   judge: (status: number, body: string) => number
 }
 
-/** What must come of a request. */
-export type Forecast = Told | Writing | Later
+/** The outcome that the model predicts for a request. */
+export type Forecast = Expected | ExpectedWrite | DeferredCheck
 
 const storageCodes = ['storage_full', 'overloaded', 'storage_failed'] as const
 
-/** The lawful no with this code. */
-export function refused(code: ErrorCode, newest = 0): Told {
+/** The refusal with this code. */
+export function refused(code: ErrorCode, newest = 0): Expected {
   const { status } = errors[code]
   return { status, newest, body: (body) => assert.equal(JSON.parse(body).error, code) }
 }
 
-/** Sends the request; `then` gets the body of an answer that is no refusal. */
+/** Sends the request. `then` receives the body of an answer that is not a refusal. */
 export function ask(
   machine: Machine,
   request: Request,
@@ -63,25 +66,25 @@ export function ask(
   const name = `${method} ${path}${query === undefined ? '' : `?${query}`}`
   machine.trace(() => `${name} ${JSON.stringify(request.body ?? '')} by ${request.address}`)
   machine.fresh = []
-  let told: Told | Later | null = null
+  let expected: Expected | DeferredCheck | null = null
   let answered: { status: number; body: string } | null = null
   const compare = () => {
-    if (told === null || answered === null) return
+    if (expected === null || answered === null) return
     const { status, body } = answered
     machine.trace(() => `  ${name} → ${status} ${body}`)
-    if ('judge' in told) machine.told(told.judge(status, body))
-    else if (isFailing(machine, told, answered)) return
-    else check(machine, name, told, answered)
+    if ('judge' in expected) machine.promise(expected.judge(status, body))
+    else if (isFailing(machine, expected, answered)) return
+    else check(machine, name, expected, answered)
     machine.count(outcomeName(request, status, body))
     if (status < 300) then(body)
   }
   const exchange = new SimulatedExchange(request, (status, body) => {
-    assert.equal(answered, null, 'each is answered once')
+    assert.equal(answered, null, 'a request is answered once')
     answered = { status, body }
     compare()
   })
   machine.handler(exchange)
-  told = outcomeOf(machine, forecast)
+  expected = outcomeOf(machine, forecast)
   compare()
 }
 
@@ -93,43 +96,44 @@ function outcomeName({ method, path }: Request, status: number, body: string): s
 function check(
   machine: Machine,
   name: string,
-  told: Told,
+  expected: Expected,
   { status, body }: { status: number; body: string },
 ): void {
-  assert.equal(status, told.status, `${name}: ${body}`)
-  if (typeof told.body === 'string') assert.equal(body, told.body, name)
-  else told.body(body)
-  machine.told(told.newest)
+  assert.equal(status, expected.status, `${name}: ${body}`)
+  if (typeof expected.body === 'string') assert.equal(body, expected.body, name)
+  else expected.body(body)
+  machine.promise(expected.newest)
 }
 
-function outcomeOf({ fresh, journal }: Machine, forecast: Forecast): Told | Later {
+function outcomeOf({ fresh, journal }: Machine, forecast: Forecast): Expected | DeferredCheck {
   if (!('check' in forecast)) {
     assert.equal(fresh.length, 0, 'it writes nothing')
     return forecast
   }
-  assert.ok(fresh.length <= 1, 'a command is one record')
+  assert.ok(fresh.length <= 1, 'a command makes one record')
   if (fresh.length === 0) {
-    assert.notEqual(journal?.health, 'ok', 'what can be written is written')
-    return forecast.without ?? { status: 503, newest: 0, body: isStorageCode }
+    assert.notEqual(journal?.health, 'ok', 'a healthy journal accepts the record')
+    return forecast.otherwise ?? { status: 503, newest: 0, body: isStorageCode }
   }
   forecast.check(fresh[0].record)
-  return forecast.tell()
+  return forecast.answer()
 }
 
 function isStorageCode(body: string): void {
   assert.ok(storageCodes.includes(JSON.parse(body).error), body)
 }
 
-/** The storage fails: whoever waits is refused, and cannot know what became of the request. */
+/** Whether a failed storage explains the answer: the outcome of the request is then unknown. */
 function isFailing(
   machine: Machine,
-  told: Told,
+  expected: Expected,
   answer: { status: number; body: string },
 ): boolean {
-  if (answer.status !== 503 || told.status === 503) return false
-  // Asked in the turn in which it failed: what it tells of may not be durable any more.
+  if (answer.status !== 503 || expected.status === 503) return false
+  // The request came in the event-loop iteration in which the storage failed, so the records that
+  // its answer would show may not be durable.
   const hasFailed = machine.journal?.failure != null
-  if (told.newest === 0 && !hasFailed) return false
+  if (expected.newest === 0 && !hasFailed) return false
   if (JSON.parse(answer.body).error !== 'storage_failed') return false
   machine.isFailing = true
   return true

@@ -1,4 +1,5 @@
-// Agents that use the forum: who they are, how they ask, and what they know must come of it.
+// Agents that use the forum: who they are, how they send requests, and which outcome the model
+// predicts.
 
 import { ask, type Forecast, type Request, refused } from './asking.ts'
 import { Forecasts, shown, type Who } from './forecasts.ts'
@@ -12,10 +13,13 @@ export const agentsMax = 12
 
 export class Callers {
   readonly machine: Machine
-  /** What callers know of identities: who was told a token may have been lost with a crash. */
+  /**
+   * The identities whose tokens callers received. A crash may have lost an identity without
+   * `--durability always`.
+   */
   readonly tokens: { id: string; token: string }[] = []
   keys = 0
-  /** Whether most messages are long, so that the log goes through its segments quickly. */
+  /** Whether most messages are long, so that the log fills its segments quickly. */
   readonly isWordy: boolean
 
   constructor(machine: Machine) {
@@ -70,7 +74,7 @@ export class Callers {
     this.ask({ ...request, address: who.address, token }, this.as(who.agent, forecast))
   }
 
-  /** Nobody is heard whose token has expired. */
+  /** The forecast for this agent: its token may have expired. */
   as(agent: Agent | null, forecast: Forecast): Forecast {
     const isActive = agent === null || this.machine.model.isActive(agent, this.at())
     return isActive ? forecast : this.forecasts().ended('invalid_token', agent.expiresAt)
@@ -94,7 +98,7 @@ export class Callers {
     return new Forecasts(model, this.at(), config.limits)
   }
 
-  /** Somebody who is there and knows its token, one of the first `among`. */
+  /** One of the first `among` identities, if it exists and its token is known. */
   who(among = agentsMax): Who | null {
     const known = this.tokens[this.below(Math.min(among, this.tokens.length))]
     const agent = known && this.machine.model.agentBy(known.id)
@@ -118,7 +122,7 @@ export class Callers {
     return texts[this.below(5)]
   }
 
-  /** Governance takes no NUL. */
+  /** A text without NUL, which governance rejects. */
   plainText(): string {
     return `${this.keys} ${texts[this.below(4)]}`
   }

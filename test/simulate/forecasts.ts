@@ -1,4 +1,4 @@
-// What the model expects of each kind of request, by docs/interface.md, "Order of checks".
+// The outcomes that the model predicts, as in docs/interface.md, "Order of checks".
 
 import assert from 'node:assert/strict'
 import { tokenDigest } from '../../src/forum/identities.ts'
@@ -8,7 +8,7 @@ import { clientDay, readTicket, signTicket } from '../../src/forum/ticket-string
 import { deriveKey } from '../../src/node/secret.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
-import { type Forecast, refused, type Told, type Writing } from './asking.ts'
+import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import type { Model } from './model.ts'
 import { type Agent, type QuotaEvent, secret } from './model-types.ts'
 import * as pages from './pages.ts'
@@ -19,7 +19,7 @@ const ticketKey = deriveKey(secret, 'ticket')
 const guestMs = 7 * 24 * 3_600_000
 const ticketMs = 120_000
 
-/** Who does something, from where. */
+/** A caller and the address from which it calls. */
 export interface Who {
   agent: Agent
   address: string
@@ -27,7 +27,7 @@ export interface Who {
 
 export class Forecasts {
   readonly model: Model
-  /** What a record made now has as its time. */
+  /** The time that a record made now must have. */
   readonly at: number
   readonly #limits: QuotaLimits
 
@@ -55,9 +55,9 @@ export class Forecasts {
   thread(
     { agent, address }: Who,
     key: string,
-    wish: { title: string; content: string; visibility: 'public' | 'private'; named: string[] },
+    post: { title: string; content: string; visibility: 'public' | 'private'; named: string[] },
   ): Forecast {
-    const { title, content, visibility, named } = wish
+    const { title, content, visibility, named } = post
     const used = this.#used(agent, key, ['thread', title, content, visibility, named])
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
@@ -182,8 +182,8 @@ export class Forecasts {
     }))
   }
 
-  /** Null: the endpoint is asked. */
-  verify(agent: Agent): Told | null {
+  /** Null: the endpoint is contacted. */
+  verify(agent: Agent): Expected | null {
     const newest = this.model.webhooks.changedAt(agent)
     if (this.model.webhooks.of(agent) === undefined)
       return refused('webhook_not_registered', newest)
@@ -192,8 +192,8 @@ export class Forecasts {
 
   proposal({ agent, address }: Who, key: string, request: Record<string, unknown>): Forecast {
     const { kind, title, description, supersedes = null, ...more } = request
-    const wish = { title, description, supersedes, kind, ...more }
-    const used = this.#used(agent, key, ['proposal', wish])
+    const sent = { title, description, supersedes, kind, ...more }
+    const used = this.#used(agent, key, ['proposal', sent])
     if (used !== null) return used
     if (supersedes !== null) {
       const earlier = this.model.proposals.find(({ id }) => id === supersedes)
@@ -206,7 +206,7 @@ export class Forecasts {
     }
     const limited = this.#limited('governance', agent.number, address)
     if (limited !== null) return limited
-    const text = { author_id: agent.id, ...wish } as ProposalText
+    const text = { author_id: agent.id, ...sent } as ProposalText
     const fields = { by: agent.number, key, text, hash: hashProposal(text) }
     return this.#writing('proposal.saved', fields, () => {
       return { status: 201, body: pages.savedProposalBody(this.model.proposals.at(-1)!, false) }
@@ -216,15 +216,15 @@ export class Forecasts {
   review(
     { agent, address }: Who,
     key: string,
-    wish: { proposalId: string; hash: string; decision: string; text: string },
+    review: { proposalId: string; hash: string; decision: string; text: string },
   ): Forecast {
-    const { proposalId, hash, decision, text } = wish
+    const { proposalId, hash, decision, text } = review
     const used = this.#used(agent, key, ['review', proposalId, hash, decision, text])
     if (used !== null) return used
     const proposal = this.model.proposals.find(({ id }) => id === proposalId)
     if (proposal === undefined) return refused('not_found')
-    const { text: said, seq } = proposal
-    const isCandidate = said.kind === 'maintainer' && said.candidate_id === agent.id
+    const { text: proposed, seq } = proposal
+    const isCandidate = proposed.kind === 'maintainer' && proposed.candidate_id === agent.id
     if (decision === 'accept' && !isCandidate) return refused('candidate_only', seq)
     if (hash !== proposal.hash) return refused('proposal_hash_mismatch', seq)
     const limited = this.#limited('governance', agent.number, address)
@@ -240,20 +240,20 @@ export class Forecasts {
     return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
   }
 
-  /** What has ended is told when its time is on record, so that it never begins again. */
+  /** Expiry is refused once a record has that time, so that no restart can undo it. */
   ended(code: 'expired_ticket' | 'invalid_token', expiresAt: number): Forecast {
     const { now, guestsExpired: before } = this.model
     if (now >= expiresAt) return refused(code, this.model.cameAt(expiresAt))
-    const told = refused(code)
-    return { ...this.#writing('guests.expired', { before }, () => told), without: told }
+    const refusal = refused(code)
+    return { ...this.#writing('guests.expired', { before }, () => refusal), otherwise: refusal }
   }
 
-  /** What came of the key before, when it was used before. */
-  #used(agent: Agent, key: string, wish: unknown[]): Told | null {
+  /** The answer to a key that was used before, or null. */
+  #used(agent: Agent, key: string, request: unknown[]): Expected | null {
     const use = agent.uses.get(key)
     if (use === undefined) return null
     const { made, position: newest } = use
-    if (use.wish !== JSON.stringify(wish) || !('is' in made)) {
+    if (use.request !== JSON.stringify(request) || !('is' in made)) {
       return refused('idempotency_conflict', newest)
     }
     switch (made.is) {
@@ -266,12 +266,12 @@ export class Forecasts {
     }
   }
 
-  #limited(action: QuotaEvent['action'], by: number, address: string): Told | null {
-    const told = limitReached(this.model.done, this.#limits, { action, by, address, at: this.at })
-    return told === null ? null : refused('rate_limited', told)
+  #limited(action: QuotaEvent['action'], by: number, address: string): Expected | null {
+    const newest = limitReached(this.model.done, this.#limits, { action, by, address, at: this.at })
+    return newest === null ? null : refused('rate_limited', newest)
   }
 
-  #published(replayed: boolean, status: number): Omit<Told, 'newest'> {
+  #published(replayed: boolean, status: number): Omit<Expected, 'newest'> {
     const message = [...this.model.messages.values()].at(-1)!
     return { status, body: pages.publicationBody(message, replayed) }
   }
@@ -279,22 +279,22 @@ export class Forecasts {
   #writing<T extends RecordType>(
     type: T,
     fields: Partial<Record<keyof RecordOf<T>, unknown>>,
-    tell: () => Omit<Told, 'newest'>,
-  ): Writing {
+    answer: () => Omit<Expected, 'newest'>,
+  ): ExpectedWrite {
     return {
       check: (record: ForumRecord) => {
         assert.equal(record.type, type)
-        assert.equal(record.at, this.at, "its time is the forum's")
+        assert.equal(record.at, this.at, 'the time of the record')
         for (const [name, value] of Object.entries(fields)) {
           assert.deepEqual(record[name as keyof ForumRecord], value, `${type}: ${name}`)
         }
       },
-      tell: () => ({ ...tell(), newest: this.model.position }),
+      answer: () => ({ ...answer(), newest: this.model.position }),
     }
   }
 }
 
-/** A page of what there is. */
-export function shown({ body, newest }: pages.Page): Told {
+/** The answer that shows this page. */
+export function shown({ body, newest }: pages.Page): Expected {
   return { status: 200, body, newest }
 }

@@ -1,11 +1,11 @@
-// A machine that a node runs on, dies on and comes back on: simulated time, disk and network. It
-// keeps what the node's log said, record by record, and how much of it callers were told.
+// A machine on which a node runs, dies and restarts: simulated time, disk and network. It keeps
+// every record that the node appended to its log, and up to which position callers have seen them.
 //
-//   facts      every record appended, by position; after a crash those that survived
-//   promised   the newest of them that an answer, or a wakeup, told of: no crash may take it back
+//   facts      every appended record, by position; after a crash those that survived
+//   promised   position of the newest one that an answer or a wakeup showed: no crash may lose it
 //
-// K1. After a restart the log holds a beginning of the facts that reaches to the promised one.
-// K2. A restart needs no operator; one that a crash cuts short can be begun again.
+// K1. After a restart the log holds a prefix of the facts that includes the promised one.
+// K2. A restart needs no operator. A restart that a crash interrupts can be repeated.
 
 import assert from 'node:assert/strict'
 import type { Logger } from 'pino'
@@ -25,7 +25,7 @@ import { settled, VirtualTime } from './virtual-time.ts'
 const begins = Date.UTC(2026, 8, 20)
 const stepsMax = 20_000
 
-/** A request to a webhook that nobody has answered yet. */
+/** A request to a webhook that is not answered yet. */
 export interface Calling {
   post: Post
   answer: (sent: Sent) => void
@@ -34,7 +34,8 @@ export interface Calling {
 let running: Machine | null = null
 let isRequest = false
 const { append, flush } = Writer.prototype
-// A request is a turn of its own here. It is none for the log, or every record would be a frame.
+// Each request is an event-loop iteration of its own here. The log must not flush at its end, or
+// every record would be a frame of its own.
 Writer.prototype.flush = function (this: Writer): void {
   if (!isRequest) flush.call(this)
 }
@@ -54,24 +55,24 @@ export class Machine {
   model = new Model()
   facts: Fact[] = []
   promised = 0
-  /** Records of the step that runs. */
+  /** The records that the present step has appended. */
   fresh: Fact[] = []
-  /** The node's, since its first record. */
+  /** The node's journal, once it has appended a record. */
   journal: Writer | null = null
   calling: Calling[] = []
-  /** A request has come to a receiver. */
+  /** Called when a receiver gets a request. */
   called: (post: Post) => void = () => {}
-  /** A receiver answers one of them, when nothing else happens. */
+  /** Lets a receiver answer one request. It is called when nothing else can happen. */
   answerCall: () => Promise<void> = async () => {}
-  /** Why the node ended by itself. */
+  /** Why the node stopped by itself. */
   failure: Error | null = null
-  /** An answer said that the storage fails: the node must end by itself. */
+  /** Whether an answer was `storage_failed`, after which the node must stop by itself. */
   isFailing = false
-  /** How often each kind of request was answered how. */
+  /** How often each outcome has occurred, by name. */
   readonly outcomes = new Map<string, number>()
-  /** What a loss of power leaves in any mode of durability. */
+  /** The position that survives a loss of power in any mode of durability. */
   #base = 0
-  /** The last record that was not made while the system clock was behind. */
+  /** The last record whose time came from the system clock, and when it was made. */
   #timed = { at: 0, elapsedMs: 0 }
   #node: Node | null = null
   #handler: Handler | null = null
@@ -110,7 +111,9 @@ export class Machine {
     return this.#handler!
   }
 
-  /** The system clock's time; where that is behind, the log's, which goes on more slowly. */
+  /**
+   * The time of the system clock or, when that is behind, of the log, which advances more slowly.
+   */
   get forumTime(): number {
     return Math.max(this.time.wallMs, this.model.now, Math.floor(this.#slowedTime))
   }
@@ -119,7 +122,7 @@ export class Machine {
     return this.#timed.at + ((this.time.elapsedMs - this.#timed.elapsedMs) * 24) / 25
   }
 
-  /** The node has appended a record. */
+  /** Called when the node has appended a record. */
   appended(position: number, record: ForumRecord): void {
     const fact = { position, record }
     this.trace(() => `  ${position} ${JSON.stringify(record)}`)
@@ -134,16 +137,16 @@ export class Machine {
     this.#timed = { at, elapsedMs: this.time.elapsedMs }
   }
 
-  /** An answer or a wakeup told of the record at this position, and of all before it. */
-  told(position: number): void {
+  /** An answer or a wakeup showed the record at this position, and therefore all before it. */
+  promise(position: number): void {
     this.promised = Math.max(this.promised, position)
   }
 
-  /** Starts the node. False: it ended before it served. */
+  /** Starts the node. Returns false when it stopped before it served. */
   async start(): Promise<boolean> {
     this.failure = null
     let isOver = false
-    const ground = {
+    const environment = {
       disk: this.disk,
       segmentBytes: 16 * 1024,
       pause: () => (this.chance(0.5) ? null : nextTurn()),
@@ -151,7 +154,7 @@ export class Machine {
         this.#handler = handler
         return { port: 1, stop: () => {} }
       },
-      // What comes of a request is compared at once.
+      // The end of the tick runs at once, so that a request is compared as soon as it is handled.
       atTickEnd: (end: () => void) => {
         isRequest = true
         try {
@@ -168,7 +171,7 @@ export class Machine {
     }
     const note = (fields: Record<string, unknown>, event?: string) => this.#noted(event, fields)
     const log = { info: note, warn: note, error: note } as unknown as Logger
-    startNode(this.config, '0.0.0', log, ground).then(
+    startNode(this.config, '0.0.0', log, environment).then(
       (node) => {
         this.#node = node
         node.failed.catch((error) => {
@@ -187,7 +190,7 @@ export class Machine {
     return this.isUp
   }
 
-  /** Begins a checkpoint, which is written while all else goes on; resolves when it is over. */
+  /** Begins a checkpoint, which is written while everything else goes on. Resolves at its end. */
   async checkpoint(): Promise<void> {
     this.trace(() => 'checkpoint')
     await this.#node?.takeCheckpoint()
@@ -202,17 +205,17 @@ export class Machine {
     })
     await this.until(() => isOver)
     this.count('stopped')
-    if (this.failure === null) this.told(this.facts.length)
+    if (this.failure === null) this.promise(this.facts.length)
   }
 
-  /** The power goes, or the process is killed. */
+  /** Cuts the power or kills the process. */
   crash(how: 'power' | 'kill'): void {
     this.trace(() => `crash: ${how}`)
     this.count(`crash: ${how}`)
     this.time.forget()
-    // It ends at the end of the turn in which it failed, which may not have come.
+    // The node stops at the end of the iteration in which it failed, which may not have come yet.
     const hasFailed = this.failure !== null || this.journal?.failure != null
-    assert.ok(!this.isFailing || hasFailed, 'a node whose storage fails ends')
+    assert.ok(!this.isFailing || hasFailed, 'a node whose storage fails stops')
     this.journal = null
     this.calling = []
     this.#node = null
@@ -223,12 +226,12 @@ export class Machine {
     this.isFailing = false
   }
 
-  /** Remembers that this came about. */
+  /** Counts an outcome. */
   count(outcome: string): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
   }
 
-  /** Lets time, disk and network go on until something holds. */
+  /** Lets time, disk and network proceed until the condition holds. */
   async until(condition: () => boolean): Promise<void> {
     for (let steps = 0; ; steps++) {
       await settled()
@@ -254,7 +257,7 @@ export class Machine {
     this.facts.length = position
     this.model = new Model(this.facts)
     this.#timeFrom(this.model.now)
-    // What a start has replayed is synced before the start is over.
+    // A start syncs what it has replayed before it is complete.
     this.promised = this.#base = position
   }
 }

@@ -6,7 +6,7 @@ import { hourMs } from '../forum/doubles.ts'
 /** The node's secret, in its environment. */
 export const secret = 'the secret of a simulated machine'
 
-/** What happened: a record, and its place in the log. */
+/** A record and its position in the log. */
 export interface Fact {
   position: number
   record: ForumRecord
@@ -18,22 +18,22 @@ export interface Agent {
   kind: 'guest' | 'persistent' | 'compat'
   name: string
   tokenDigest: string
-  /** 0: never. */
+  /** 0 when it never expires. */
   expiresAt: number
-  /** A record says that it expired: no clock that steps back brings it to life. */
+  /** Whether a record says that it expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
-  /** What it used each key for. */
+  /** What each idempotency key was used for. */
   uses: Map<string, Use>
   follows: Set<Thread>
-  /** Of the last change of `follows`. */
+  /** Position of the last change of `follows`. */
   followsChanged: number
-  /** Of the last change of whether it follows this thread. */
+  /** Position of the last change of whether it follows each thread. */
   followed: Map<Thread, number>
 }
 
-/** `wish` is the request without its key, as text; `made` is what came of it. */
+/** `request` is the request without its key, as JSON; `made` is what it created. */
 export interface Use {
-  wish: string
+  request: string
   position: number
   made: Message | Proposal | Review | { webhook: number }
 }
@@ -85,7 +85,7 @@ export interface Review {
   proposal: Proposal
 }
 
-/** What a limit counts; `client` as records have it. */
+/** An event that a rate limit counts; `client` as in records. */
 export interface QuotaEvent {
   action: 'messages' | 'identities' | 'governance' | 'webhooks' | 'verifications' | 'tickets'
   by: number

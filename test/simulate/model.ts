@@ -1,9 +1,10 @@
-// The forum as plain arrays and maps, written from docs/interface.md, not from src. It is a fold of
-// the same records, kept by position: after a crash it is folded again, up to the last one that
-// survived. What callers are told of it is in pages.ts and webhook-model.ts.
+// The forum as plain arrays and maps, written from docs/interface.md and not from src. It is a fold
+// of the same records: after a crash the surviving ones are folded again. The answers that it
+// implies are in pages.ts and webhook-model.ts.
 //
 // M1. `by`, `thread`, `proposal` and `webhook` in records are indexes of the lists here.
-// M2. Nothing is ever forgotten, so that everything can be asked for: seeds are short.
+// M2. The model forgets nothing, so that callers may ask for anything; the lives of a seed are
+//     short.
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
@@ -28,7 +29,7 @@ export class Model {
   now = 0
   /** The times of all records. */
   readonly #times: number[] = []
-  /** Guests below this number are recorded as expired. */
+  /** All guests below this number are recorded as expired. */
   guestsExpired = 0
   readonly agents: Agent[] = []
   readonly threads: Thread[] = []
@@ -42,17 +43,17 @@ export class Model {
     for (const fact of facts) this.add(fact)
   }
 
-  /** One more record is in the log. */
+  /** Applies the next record of the log. */
   add({ position, record }: Fact): void {
     assert.equal(position, this.position + 1, 'positions have no gaps')
-    assert.ok(record.at >= this.now, 'times never go back')
+    assert.ok(record.at >= this.now, 'times never decrease')
     this.position = position
     this.now = record.at
     this.#times.push(record.at)
     this.#apply(position, record)
   }
 
-  /** Position of the first record that says that this time has come. */
+  /** Position of the first record at or after this time. */
   cameAt(time: number): number {
     return this.#times.findIndex((at) => at >= time) + 1
   }
@@ -156,14 +157,14 @@ export class Model {
       const { title, visibility } = record
       const ids = named.map(({ id }) => id)
       const message = this.#say(position, thread, author, record)
-      const wish = JSON.stringify(['thread', title, content, visibility, ids])
-      author.uses.set(key, { wish, position, made: message })
+      const request = JSON.stringify(['thread', title, content, visibility, ids])
+      author.uses.set(key, { request, position, made: message })
     } else {
       const thread = this.threads[record.thread]
       this.#follow(author, thread, position)
       const message = this.#say(position, thread, author, record)
-      const wish = JSON.stringify(['reply', thread.id, content])
-      author.uses.set(key, { wish, position, made: message })
+      const request = JSON.stringify(['reply', thread.id, content])
+      author.uses.set(key, { request, position, made: message })
     }
     this.#count('messages', record)
   }
@@ -201,7 +202,7 @@ export class Model {
       thread,
     } as const
     thread.messages.push(message)
-    assert.ok(!this.messages.has(message.id), 'a message is there once')
+    assert.ok(!this.messages.has(message.id), 'a message is published once')
     this.messages.set(message.id, message)
     this.webhooks.wake(message)
     return message
@@ -211,7 +212,7 @@ export class Model {
     const { nonce, authorId: id, at } = record
     const ticket = this.tickets.get(nonce)
     assert.ok(ticket !== undefined && ticket.message === null, 'a ticket is used once')
-    assert.ok(at < ticket.expiresAt, 'in its time')
+    assert.ok(at < ticket.expiresAt, 'before it expires')
     const compat = { id, kind: 'compat', name: 'GET guest', tokenDigest: id, expiresAt: 0 } as const
     const author = this.#addAgent(position, compat)
     const thread =
@@ -234,8 +235,8 @@ export class Model {
       reviews: [],
     }
     this.proposals.push(made)
-    const { author_id: _, ...wish } = text
-    const use = { wish: JSON.stringify(['proposal', wish]), position, made }
+    const { author_id: _, ...sent } = text
+    const use = { request: JSON.stringify(['proposal', sent]), position, made }
     this.agents[record.by].uses.set(record.key, use)
     this.#count('governance', record)
   }
@@ -246,9 +247,9 @@ export class Model {
     const proposal = this.proposals[record.proposal]
     const made: Review = { is: 'review', seq: position, id: `rev_${id}`, at, by, text, proposal }
     proposal.reviews.push(made)
-    const { proposal_id, proposal_hash, decision, text: said } = text
-    const wish = JSON.stringify(['review', proposal_id, proposal_hash, decision, said])
-    by.uses.set(record.key, { wish, position, made })
+    const { proposal_id, proposal_hash, decision, text: reviewText } = text
+    const request = JSON.stringify(['review', proposal_id, proposal_hash, decision, reviewText])
+    by.uses.set(record.key, { request, position, made })
     this.#count('governance', record)
   }
 

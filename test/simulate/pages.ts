@@ -1,5 +1,5 @@
-// What the model says that callers must be told: bodies, byte for byte, and the position of the
-// newest record that each tells of.
+// The bodies that the model predicts, byte for byte, each with the position of the newest record
+// that it shows.
 
 import { hash } from 'node:crypto'
 import { followUpEnd } from '../../src/api/follow-up.ts'
@@ -11,7 +11,7 @@ import type { Delivery, Webhook } from './webhook-model.ts'
 
 export interface Page {
   body: string
-  /** Position of the newest record that the body tells of. */
+  /** Position of the newest record that the body shows. */
   newest: number
 }
 
@@ -46,8 +46,8 @@ export function publicationBody({ thread, id, author, at }: Message, replayed: b
 
 export function subscriptionBody(threadId: string, subscribed: boolean): string {
   if (!subscribed) return JSON.stringify({ thread_id: threadId, subscribed })
-  const told = { notifications: '/api/notifications?after=0', delivery: 'poll', follow_up }
-  return JSON.stringify({ thread_id: threadId, subscribed, ...told })
+  const more = { notifications: '/api/notifications?after=0', delivery: 'poll', follow_up }
+  return JSON.stringify({ thread_id: threadId, subscribed, ...more })
 }
 
 export function threadPage(thread: Thread, after: number, limit: number): Page {

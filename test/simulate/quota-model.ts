@@ -1,4 +1,4 @@
-// Quotas of the model: all that was ever done is counted anew for each question.
+// Rate limits of the model: every check counts all events from the beginning.
 
 import { createHmac } from 'node:crypto'
 import { deriveKey } from '../../src/node/secret.ts'
@@ -7,7 +7,7 @@ import { type QuotaEvent, secret, windowsMs } from './model-types.ts'
 
 export const addressKey = deriveKey(secret, 'address')
 
-/** Position of the newest event that fills a limit, or null when there is room for one more. */
+/** Position of the newest event that fills a limit, or null when one more event is allowed. */
 export function limitReached(
   done: readonly QuotaEvent[],
   limits: QuotaLimits,

@@ -1,5 +1,5 @@
-// The other ends of webhooks: endpoints that prove themselves, take wakeups, refuse them, or do not
-// answer. What they are told is checked when it comes.
+// The receivers of webhooks: endpoints that pass verification, accept wakeups, refuse them, or do
+// not answer. Each request that they get is checked on arrival.
 
 import assert from 'node:assert/strict'
 import { errors } from '../../src/api/errors.ts'
@@ -21,9 +21,9 @@ const failures: Sent[] = [
 
 export class Receivers {
   readonly #machine: Machine
-  /** Answers to verifications, with the positions of their records. */
+  /** Positions of the records of verifications, by the answer that each causes. */
   readonly #verified = new Map<string, number>()
-  /** Of wakeups, by webhook and range of messages. */
+  /** Event ids of wakeups, by webhook and range of messages. */
   readonly #ids = new Map<string, string>()
 
   constructor(machine: Machine) {
@@ -32,7 +32,7 @@ export class Receivers {
     machine.answerCall = () => this.answerOne(0)
   }
 
-  /** An endpoint answers one of the requests, well or badly. */
+  /** An endpoint answers one of the open requests, well or badly. */
   async answerOne(wellChance: number): Promise<void> {
     const { calling } = this.#machine
     if (calling.length === 0) return
@@ -47,7 +47,7 @@ export class Receivers {
     for (const fact of this.#machine.fresh) this.#noteVerification(fact)
   }
 
-  /** What was found out about an endpoint is told to who asked, however late. */
+  /** The outcome of a verification is answered to the caller, however late it comes. */
   #noteVerification({ position, record }: Fact): void {
     if (record.type !== 'webhook.verified' && record.type !== 'webhook.verify_failed') return
     const webhook = this.#machine.model.webhooks.all[record.webhook]
@@ -68,20 +68,20 @@ export class Receivers {
     }
     const range = `${webhook.id} ${after + 1} ${through}`
     this.#machine.count(this.#ids.has(range) ? 'wakeup: again' : 'wakeup: first')
-    assert.equal(this.#ids.get(range) ?? event_id, event_id, 'sent again, it has the same id')
+    assert.equal(this.#ids.get(range) ?? event_id, event_id, 'a repeated wakeup has the same id')
     this.#ids.set(range, event_id)
     assert.equal(post.secret, secretOf(webhook))
     assert.equal(post.eventId, event_id)
-    this.#machine.told(through)
+    this.#machine.promise(through)
     if (webhook.isGone) return
     const delivery = webhook.deliveries.find(({ first }) => first === after + 1)
-    assert.ok(delivery !== undefined, 'an attempt is that of a delivery')
-    assert.equal(through, delivery.through, 'what is being sent does not change')
+    assert.ok(delivery !== undefined, 'an attempt belongs to a delivery')
+    assert.equal(through, delivery.through, 'a delivery does not change while it is sent')
     assert.equal(event_id, pages.eventId(delivery))
-    this.#machine.told(delivery.started)
+    this.#machine.promise(delivery.started)
   }
 
-  /** Has an agent ask for its webhook to be verified. */
+  /** An agent requests the verification of its webhook. */
   verify(request: Request, agent: Agent): void {
     const { model, config, forumTime: at } = this.#machine
     const isActive = model.isActive(agent, at)
@@ -89,30 +89,30 @@ export class Receivers {
     const forecast = isActive
       ? forecasts.verify(agent)
       : forecasts.ended('invalid_token', agent.expiresAt)
-    // Whether the webhook is durable, which is asked first, the model does not know.
+    // The node first checks whether the webhook is durable, which the model does not know.
     const { status: limited } = errors.rate_limited
     const isOpen = forecast === null || ('status' in forecast && forecast.status === limited)
-    const lawful = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
+    const refusals = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
     const judge = (status: number, body: string) => {
-      if (forecast === null) return this.#judge(status, body, lawful)
-      assert.notEqual(status, 200, 'it is limited')
-      return this.#judge(status, body, ['rate_limited', ...lawful])
+      if (forecast === null) return this.#judge(status, body, refusals)
+      assert.notEqual(status, 200, 'it is rate limited')
+      return this.#judge(status, body, ['rate_limited', ...refusals])
     }
     ask(this.#machine, request, isOpen ? { judge } : forecast)
   }
 
-  #judge(status: number, body: string, lawful: readonly string[]): number {
+  #judge(status: number, body: string, refusals: readonly string[]): number {
     if (status === 200) {
       const position = this.#verified.get(body)
-      assert.ok(position !== undefined, `nobody found out: ${body}`)
+      assert.ok(position !== undefined, `no verification had this outcome: ${body}`)
       return position
     }
-    assert.ok(lawful.includes(JSON.parse(body).error), body)
+    assert.ok(refusals.includes(JSON.parse(body).error), body)
     return 0
   }
 }
 
-/** What a good endpoint says: it sends a challenge back. */
+/** The answer of an endpoint that works: it returns the challenge. */
 function good({ type, challenge }: Record<string, unknown>): Sent {
   if (type !== 'webhook.challenge') return { status: 204, error: null, body: '' }
   return { status: 200, error: null, body: JSON.stringify({ challenge }) }

@@ -1,4 +1,4 @@
-// The first seeds of the simulation, whose goal and method simulation.ts has; `npm run simulate`
+// The first seeds of the simulation, whose goal and method are in simulation.ts; `npm run simulate`
 // runs more.
 
 import t from 'tap'
@@ -9,7 +9,7 @@ const seeds = sizeOf('SIMULATE_SEEDS')
 
 t.setTimeout(timeoutMs)
 
-t.test(`a whole node: ${seeds} seeds of bad days: what it said stays true`, async (t) => {
+t.test(`a whole node: ${seeds} seeds of bad days: no answer is taken back`, async (t) => {
   const seen = new Map<string, number>()
   for (let seed = 1; seed <= seeds; seed++) {
     try {
@@ -21,8 +21,8 @@ t.test(`a whole node: ${seeds} seeds of bad days: what it said stays true`, asyn
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
-  if (seeds < sizes.SIMULATE_SEEDS.check) return // too few to meet everything
-  for (const name of mustHappen) t.ok(seen.get(name), `it happened: ${name}`)
+  if (seeds < sizes.SIMULATE_SEEDS.check) return // too few to reach every outcome
+  for (const name of mustHappen) t.ok(seen.get(name), `${name} occurred`)
 })
 
 t.test('a whole node: the same seed twice: the same life, line by line', async (t) => {
@@ -36,7 +36,7 @@ t.test('a whole node: the same seed twice: the same life, line by line', async (
   t.same(await traced(), first)
 })
 
-// What must come about in so many seeds, or the simulation shows less than it says.
+// Outcomes that must occur in that many seeds; otherwise the simulation covers less than it claims.
 const mustHappen = [
   'crash: power',
   'crash: kill',

@@ -1,14 +1,15 @@
-// npm run simulate -- --seeds N [--seed S]: lives through N seeds from S on, and says what it
-// found. The seed of a failure is printed; `--seed S` alone lives through it again, line by line.
+// npm run simulate -- --seeds N [--seed S]: simulates N seeds from S on, and prints how often each
+// outcome occurred. The seed of a failure is printed; `--seed S` alone repeats it and prints each
+// step.
 
 import { counted } from '../../wal/counted.ts'
 import { scriptFlags } from '../script-flags.ts'
 import { simulate } from './simulation.ts'
 
-const help = `npm run simulate -- [flags]: lives through seeds of bad days with a whole node
+const help = `npm run simulate -- [flags]: simulates a whole node on bad days, by seed
 
   --seeds N   how many; default 200
-  --seed S    the first one; default 1. Without --seeds: this one alone, line by line
+  --seed S    the first one; default 1. Without --seeds: only this one, step by step
   -h, --help
 
 Exit codes: 0 every seed passed, 1 some failed, 64 a flag that cannot be used.
@@ -42,7 +43,7 @@ for (let seed = first; seed < first + seeds; seed++) {
   if (done % 1000 === 0) {
     console.log(`${done} seeds, ${counted(failures, 'failure')}, ${perSecond(done)} seeds/s`)
   }
-  // The rest of the process gets its turn too.
+  // Lets the rest of the process run as well.
   await new Promise((resolve) => setImmediate(resolve))
 }
 const seconds = (performance.now() - begun) / 1000

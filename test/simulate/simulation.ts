@@ -1,11 +1,12 @@
-// Goal:   whatever the disk, the power, the clock, receivers and callers do: what the forum said is
-//         true for ever, what it did not say is wholly there or wholly not, and it starts again.
-// Method: one seed is several lives of one whole node (node/server.ts) on one machine. A life is a
-//         few dozen steps in random order: callers ask, the event loop turns, the disk finishes
-//         something, receivers answer, time passes. It ends in a loss of power, a kill, a failed
-//         sync or a clean stop, often in the middle of something, sometimes during a recovery. A
-//         model in maps says beforehand what every request must be answered; after every start
-//         everything is read and compared with it. In the end all that is owed is delivered.
+// Goal:   whatever the disk, the power supply, the clock, receivers and callers do, no answer is
+//         ever taken back, a write without an answer takes effect completely or not at all, and the
+//         node starts again.
+// Method: one seed is several lives of one whole node (node/server.ts) on one simulated machine. A
+//         life is a few dozen steps in random order: callers send requests, the event loop
+//         iterates, the disk completes operations, receivers answer, time passes. It ends in a loss
+//         of power, a kill, a failed sync or a clean stop, often in the middle of an operation,
+//         sometimes during a recovery. A model predicts the answer to every request; after every
+//         start everything is read and compared with it. At the end every pending delivery is made.
 
 import assert from 'node:assert/strict'
 import { pack, unpack } from 'msgpackr'
@@ -33,7 +34,7 @@ export interface Simulated {
   outcomes: Map<string, number>
 }
 
-/** Lives through one seed. Throws what it finds. */
+/** Simulates one seed. Throws at the first difference from the model. */
 export async function simulate(
   seed: number,
   trace: (line: () => string) => void = () => {},
@@ -76,7 +77,7 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   stepTheClock(machine)
 }
 
-/** Starts the node, through crashes that cut the start short. */
+/** Starts the node, after a few starts that a crash interrupts. */
 async function comeUp(machine: Machine): Promise<void> {
   for (let cuts = machine.chance(0.5) ? 1 + machine.below(2) : 0; cuts > 0; cuts--) {
     if (machine.chance(0.3)) machine.disk.failSync(1 + machine.below(6))
@@ -113,7 +114,7 @@ async function checkpointInFull(machine: Machine): Promise<void> {
   await machine.until(() => isOver)
 }
 
-/** A checkpoint gets as far as it gets. */
+/** Begins a checkpoint, and lets it proceed for a random number of steps. */
 async function checkpointInPart(machine: Machine): Promise<void> {
   void machine.checkpoint()
   for (let steps = machine.below(40); steps > 0; steps--) {
@@ -123,7 +124,7 @@ async function checkpointInPart(machine: Machine): Promise<void> {
   }
 }
 
-/** The wall's clock is set: by a second, an hour back, days ahead, once in a while ten years. */
+/** Sets the wall clock: an hour back, up to eight days ahead, now and then ten years. */
 function stepTheClock(machine: Machine): void {
   const { time } = machine
   const hours = [-1, 0, 0, 0.02, 1, 26, 24 * 8][machine.below(7)]
@@ -138,7 +139,7 @@ function changeCapacity(machine: Machine): void {
   disk.capacityBytes = isFull ? Number.POSITIVE_INFINITY : used + machine.below(3) * 4096
 }
 
-/** On a good day everything that is owed is delivered, and nothing waits any more. */
+/** Without faults, every pending delivery is made and nothing waits any longer. */
 async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
   await comeUp(machine)
   const { webhooks } = machine.model
@@ -147,7 +148,7 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
       return !isGone && deliveries.some(({ state }) => state === 'pending' || state === 'sending')
     })
   for (let rounds = 0; open().length > 0; rounds++) {
-    assert.ok(rounds < 2000, 'what is owed is delivered')
+    assert.ok(rounds < 2000, 'pending deliveries are made')
     await callers.receivers.answerOne(1)
     if (machine.time.isBusy) await machine.time.turn()
     else if (machine.disk.pending > 0) machine.disk.completeOne()
@@ -160,7 +161,7 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
   machine.crash('kill')
 }
 
-/** What all that survived folds to. */
+/** The hash of the state to which the surviving records fold. */
 function foldedHash({ facts, config }: Machine): string {
   const state = new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits })
   for (const { position, record } of facts) {

@@ -1,11 +1,11 @@
-// Time, chance and the event loop of a simulated process: what Node and the system do by themselves
-// happens here, and only when told. Real ones are put back by `leave`.
+// Time, randomness and the event loop of a simulated process. What Node and the system do by
+// themselves happens here only on request. `leave` restores the real ones.
 //
 //   immediates   run by `turn`, in their order
-//   timers       run by `advance`, when their time has come; a long advance is like a machine that
-//                slept: a timer that is due many times runs once
-//   clocks       Date.now is `wallMs`, which may step; performance.now only grows
-//   chance       node:crypto and Math.random draw from the seed
+//   timers       run by `advance` when they are due; a long advance is like a machine that slept,
+//                so a timer that is due several times runs once
+//   clocks       Date.now is `wallMs`, which may step; performance.now only increases
+//   randomness   node:crypto and Math.random draw from the seed
 //
 // Between `enter` and `leave` only microtasks run: the process is a function of its seed.
 
@@ -31,13 +31,13 @@ const real = {
   global: { setImmediate, setTimeout, setInterval, clearImmediate, clearTimeout, clearInterval },
 }
 
-/** Resolves when no microtask is left: the queue of `nextTick` comes after them. */
+/** Resolves when no microtask is left, because the `nextTick` queue runs after them. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }
 
 export class VirtualTime {
-  /** The wall's clock. */
+  /** The time of the wall clock. */
   wallMs: number
   readonly #random: () => number
   #elapsedMs = 0
@@ -49,7 +49,7 @@ export class VirtualTime {
     this.wallMs = wallMs
   }
 
-  /** From here on the process lives in this time. */
+  /** From now on the process runs in this time. */
   enter(): void {
     const fill = (bytes: Uint8Array) => this.#fill(bytes)
     const later = (run: () => void, ms = 0) => this.#add(run, ms, null)
@@ -88,17 +88,17 @@ export class VirtualTime {
     syncBuiltinESMExports()
   }
 
-  /** What performance.now says. */
+  /** The value of performance.now. */
   get elapsedMs(): number {
     return this.#elapsedMs
   }
 
-  /** Whether something waits for a turn. */
+  /** Whether an immediate waits for the next iteration. */
   get isBusy(): boolean {
     return this.#immediates.length > 0
   }
 
-  /** One turn of the event loop. */
+  /** Runs one iteration of the event loop. */
   async turn(): Promise<void> {
     for (const run of this.#immediates.splice(0)) {
       run()
@@ -106,7 +106,7 @@ export class VirtualTime {
     }
   }
 
-  /** Time goes on by `ms`, on all clocks, and what has become due runs. */
+  /** Advances all clocks by `ms`, and runs the timers that are due. */
   async advance(ms: number): Promise<void> {
     this.#elapsedMs += ms
     this.wallMs += ms
@@ -126,7 +126,7 @@ export class VirtualTime {
     return Math.max(0, next)
   }
 
-  /** The process is dead: nothing of it runs any more. */
+  /** Drops all timers and immediates, because the process is dead. */
   forget(): void {
     this.#immediates = []
     this.#timers.clear()

@@ -1,4 +1,4 @@
-// Webhooks and deliveries of the model: whom a message wakes, and how the attempts went.
+// Webhooks and deliveries of the model: whom a message wakes, and the outcomes of the attempts.
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
@@ -18,7 +18,7 @@ export interface Delivery {
   nextAttemptAt: number
   lastStatus: number
   lastError: string
-  /** Position of the record that began the last attempt. */
+  /** Position of the record with which the last attempt began. */
   started: number
 }
 
@@ -39,22 +39,22 @@ export interface Webhook {
 const webhookKey = deriveKey(secret, 'webhook')
 const retentionMs = 7 * dayMs
 
-/** What webhooks need to know of the identities that own them. */
+/** What webhooks need to know about identities. */
 interface Identities {
   readonly agents: readonly Agent[]
   isActive(agent: Agent, at: number): boolean
 }
 
-/** Records about webhooks and deliveries: those that the model of the rest hands on. */
+/** The records about webhooks and deliveries, which model.ts passes on. */
 export type WebhookRecord = Extract<
   ForumRecord,
   { type: `webhook.${string}` | 'webhooks.lapsed' | `delivery.${string}` | 'deliveries.expired' }
 >
 
 export class WebhookModel {
-  /** Every one that was ever registered. */
+  /** Every webhook that was ever registered. */
   readonly all: Webhook[] = []
-  /** Of the last change of what an identity sees of its webhook. */
+  /** Position of the last change in what an identity sees of its webhook. */
   readonly changed = new Map<Agent, number>()
   readonly #identities: Identities
 
@@ -77,7 +77,7 @@ export class WebhookModel {
     this.changed.set(owner, position)
   }
 
-  /** A message wakes those who follow its thread with an active webhook, but not its author. */
+  /** A message wakes every follower of its thread who has an active webhook, except its author. */
   wake({ seq, thread, author, at }: Message): void {
     for (const webhook of this.all) {
       const { owner } = webhook
@@ -90,7 +90,7 @@ export class WebhookModel {
     }
   }
 
-  /** Whether the owner's feed shows something of what the delivery tells of. */
+  /** Whether the owner's feed shows any message in the range of the delivery. */
   hasNews({ webhook: { owner }, first, through }: Delivery, at: number): boolean {
     if (!this.#identities.isActive(owner, at)) return false
     return [...owner.follows].some(({ messages }) =>
@@ -132,7 +132,7 @@ export class WebhookModel {
 
   #living(number: number): Webhook {
     const webhook = this.all[number]
-    assert.ok(webhook !== undefined && !webhook.isGone, 'a record is about a webhook that is there')
+    assert.ok(webhook !== undefined && !webhook.isGone, 'a record is about a webhook that exists')
     return webhook
   }
 
@@ -144,8 +144,8 @@ export class WebhookModel {
     const about = { number, id, owner, endpoint, sealed, position, at }
     this.all.push({ ...about, verifiedAt: 0, lastError: '', isGone: false, deliveries: [] })
     this.changed.set(owner, position)
-    const wish = JSON.stringify(['webhook', endpoint])
-    owner.uses.set(key, { wish, position, made: { webhook: number } })
+    const request = JSON.stringify(['webhook', endpoint])
+    owner.uses.set(key, { request, position, made: { webhook: number } })
   }
 
   /** The delivery that a record is about. */
@@ -153,22 +153,19 @@ export class WebhookModel {
     const { deliveries } = this.#living(number)
     const delivery = deliveries.find((one) => one.first === first)
     const isOpen = delivery?.state === 'pending' || delivery?.state === 'sending'
-    assert.ok(delivery !== undefined && isOpen, 'an attempt is that of an open delivery')
+    assert.ok(delivery !== undefined && isOpen, 'an attempt belongs to an open delivery')
     return delivery
   }
 
   #start(position: number, record: RecordOf<'delivery.started'>): void {
     const delivery = this.open(record)
     const { state, nextAttemptAt } = delivery
-    assert.ok(state === 'sending' || nextAttemptAt <= record.at, 'no attempt before its time')
+    assert.ok(state === 'sending' || nextAttemptAt <= record.at, 'no attempt before it is due')
     const isBeside = delivery.webhook.deliveries.some(
       (other) => other !== delivery && other.state === 'sending',
     )
     assert.ok(!isBeside, 'one attempt at a time for each webhook')
-    assert.ok(
-      this.hasNews(delivery, record.at),
-      'nobody is woken for what their feed does not show',
-    )
+    assert.ok(this.hasNews(delivery, record.at), 'a wakeup has news in the feed')
     delivery.state = 'sending'
     delivery.attempts += 1
     delivery.nextAttemptAt = 0
@@ -182,7 +179,7 @@ export class WebhookModel {
     this.changed.set(delivery.webhook.owner, position)
     delivery.nextAttemptAt = 0
     if (outcome === 'cancelled') {
-      assert.ok(!this.hasNews(delivery, at), 'what the feed shows is not cancelled')
+      assert.ok(!this.hasNews(delivery, at), 'a delivery with news is not cancelled')
       delivery.state = 'cancelled'
       return
     }
@@ -219,7 +216,7 @@ function checkRetry(
   const delayMs = retryMinutes[attempts - 1] * minuteMs
   const waitMs = nextAttemptAt - at
   assert.ok(waitMs >= delayMs && waitMs <= delayMs * 1.2, `attempt ${attempts}: ${waitMs} ms`)
-  assert.ok(nextAttemptAt <= createdAt + 2 * dayMs, 'given up after two days')
+  assert.ok(nextAttemptAt <= createdAt + 2 * dayMs, 'abandoned after two days')
 }
 
 function newDelivery(webhook: Webhook, first: number, at: number): Delivery {

@@ -1,5 +1,5 @@
-// What agents do all day: each step one of them asks for something, at random, and knows from the
-// model what it must be told.
+// The workload: in each step one agent sends a random request, for which the model predicts the
+// answer.
 
 import { decisions } from '../../src/actors/proposal.ts'
 import type { Request } from './asking.ts'
@@ -11,7 +11,7 @@ import { Receivers } from './receivers.ts'
 
 const threadsMax = 30
 
-/** A publication with its key, to be tried again. */
+/** Sends a write again, with the same key. */
 type Again = (who: Who) => void
 
 export class Workload extends Callers {
@@ -24,7 +24,7 @@ export class Workload extends Callers {
     this.receivers = new Receivers(machine)
   }
 
-  /** One of them does something. */
+  /** One agent sends a random request. */
   act(): void {
     if (this.tokens.length === 0 || (this.tokens.length < agentsMax && this.one(9))) {
       return this.#createIdentity()
@@ -47,7 +47,7 @@ export class Workload extends Callers {
     }
   }
 
-  /** Every key that was ever used must be answered as it was, or as new when its use was lost. */
+  /** Retries the newest keys: each must be answered as before, or as new if the write was lost. */
   tryAllAgain(): void {
     for (const { by, run } of this.#again.slice(-12)) this.#retry(by, run)
   }
@@ -73,9 +73,9 @@ export class Workload extends Callers {
     if (this.one(15)) named.push(`agt_${'0'.repeat(32)}`)
     const key = this.newKey()
     this.#do((who) => {
-      const wish = { title, content, visibility, named } as const
+      const post = { title, content, visibility, named } as const
       const body = { title, content, visibility, participant_ids: named }
-      const forecast = this.forecasts().thread(who, key, wish)
+      const forecast = this.forecasts().thread(who, key, post)
       this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)
     })
   }
@@ -148,15 +148,15 @@ export class Workload extends Callers {
     if (this.#tickets.length === 0) return
     const newest = this.one(2) ? this.#tickets.length - 1 : this.below(this.#tickets.length)
     const { ticket, address, post } = this.#tickets[newest]
-    const wish = post as { content: string; title?: string; threadId?: string }
-    if (this.machine.model.threads.length >= threadsMax && wish.title !== undefined) return
-    if (this.one(6)) wish.content = this.content()
+    const sent = post as { content: string; title?: string; threadId?: string }
+    if (this.machine.model.threads.length >= threadsMax && sent.title !== undefined) return
+    if (this.one(6)) sent.content = this.content()
     const from = this.one(10) ? this.address() : address
-    const query = new URLSearchParams({ ticket, ack: 'publish', content: wish.content })
-    if (wish.title !== undefined) query.set('title', wish.title)
-    if (wish.threadId !== undefined) query.set('thread_id', wish.threadId)
+    const query = new URLSearchParams({ ticket, ack: 'publish', content: sent.content })
+    if (sent.title !== undefined) query.set('title', sent.title)
+    if (sent.threadId !== undefined) query.set('thread_id', sent.threadId)
     const path = '/api/compat/publish'
-    const forecast = this.forecasts().publish(ticket, from, wish)
+    const forecast = this.forecasts().publish(ticket, from, sent)
     this.ask({ method: 'get', path, query: query.toString(), address: from }, forecast)
   }
 
@@ -208,20 +208,24 @@ export class Workload extends Callers {
     }
     const { id, hash } = proposals[this.below(proposals.length)]
     const decision = decisions[this.below(decisions.length)]
-    const wish = {
+    const review = {
       proposalId: id,
       hash: this.one(9) ? '0'.repeat(64) : hash,
       decision,
       text: this.plainText(),
     }
     this.#do((who) => {
-      const body = { proposal_hash: wish.hash, decision, text: wish.text }
+      const body = { proposal_hash: review.hash, decision, text: review.text }
       const path = `/api/governance/proposals/${id}/reviews`
-      this.askAs(who, { method: 'post', path, key, body }, this.forecasts().review(who, key, wish))
+      this.askAs(
+        who,
+        { method: 'post', path, key, body },
+        this.forecasts().review(who, key, review),
+      )
     })
   }
 
-  /** Does something as somebody, and remembers it to be tried again. */
+  /** Sends a write as some identity, and remembers it for a retry. */
   #do(run: Again, who = this.who()): void {
     if (who === null) return
     this.#again.push({ by: who.agent.id, run })
