@@ -6,7 +6,7 @@
 // T2. While one is written, it blocks the event loop for a slice at a time.
 
 import type { Logger } from 'pino'
-import type { BadPage } from '../../wal/checkpoint/checkpoint-reader.ts'
+import type { BadPage } from '../../wal/checkpoint/bad-pages.ts'
 import {
   Checkpoints,
   keptCount,
@@ -20,10 +20,17 @@ import { inSlicesOf, type Pause } from '../../wal/pace.ts'
 import type { Config } from '../config/config.ts'
 import { logNotices } from '../ops/log.ts'
 import { type CheckpointStats, noCheckpoints } from '../ops/vitals.ts'
-import { formVersion, storesOf, whatIsFilled, whatIsSaved } from '../state/saved.ts'
+import {
+  formVersion,
+  type OnIndexFilled,
+  storesOf,
+  whatIsFilled,
+  whatIsSaved,
+} from '../state/saved.ts'
 import { targetOfForm1 } from '../state/saved-form-1.ts'
 import type { State } from '../state/state.ts'
 import { Scrub } from './scrub.ts'
+import type { OnStartProgress } from './start-progress.ts'
 
 const checkEveryMs = 1_000
 const retryAfterMs = 60_000
@@ -71,8 +78,16 @@ export class CheckpointSchedule {
   }
 
   /** Loads the newest good checkpoint into a state that `fresh` makes; returns its position. */
-  async load(storeId: string | null, fresh: () => State): Promise<number> {
-    const position = await this.#checkpoints.load(storeId, (form) => targetOf(fresh(), form))
+  async load(
+    storeId: string | null,
+    fresh: () => State,
+    onProgress: OnStartProgress,
+  ): Promise<number> {
+    const position = await this.#checkpoints.load(
+      storeId,
+      (form) => targetOf(fresh(), form, (filled, of) => onProgress('indexes', filled, of)),
+      (bytes, of) => onProgress('checkpoint', bytes, of),
+    )
     this.stats.position = position
     this.#warnings = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
     return position
@@ -165,6 +180,6 @@ export class CheckpointSchedule {
 }
 
 /** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
-function targetOf(state: State, form: number): Target {
-  return form === 1 ? targetOfForm1(state) : whatIsFilled(state)
+function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
+  return form === 1 ? targetOfForm1(state, onIndexFilled) : whatIsFilled(state, onIndexFilled)
 }

@@ -48,7 +48,7 @@ export async function salvage(
   }
   const saved = unpackFacts(manifest.facts) as Record<string, unknown>
   const { facts, keys } = factsWithoutLost(saved, lost)
-  target.restore(facts)
+  await target.restore(facts)
   return { manifest, state, facts, losses: { ...healEntries(state, lost), keys } }
 }
 

@@ -7,7 +7,7 @@
 //     none of those that are kept needs the damaged pages.
 
 import type { Logger } from 'pino'
-import { type BadPage, placesOf } from '../../wal/checkpoint/checkpoint-reader.ts'
+import { type BadPage, placesOf } from '../../wal/checkpoint/bad-pages.ts'
 import { type Manifest, pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
 import { type Scrubbed, scrubFile } from '../../wal/checkpoint/scrub.ts'
 import type { Disk } from '../../wal/disk.ts'

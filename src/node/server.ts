@@ -37,6 +37,7 @@ import { edgeOptions, publicUrlOf } from './edge-options.ts'
 import { loadEpoch } from './epoch.ts'
 import { startExpiry } from './expiry.ts'
 import { deriveKey, loadSecret } from './secret.ts'
+import { startProgress } from './start-progress.ts'
 import { startWakeups, type Wakeups } from './wakeups.ts'
 
 /** Time for the last answers to reach their callers. */
@@ -209,17 +210,16 @@ async function recover(
     vitals.state = newState(config)
     return vitals.state
   }
+  const onProgress = startProgress(vitals, log)
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,
     disk,
     segmentBytes: segmentBytes ?? config.segmentBytes,
     durability: config.durability,
-    from: (storeId) => checkpoints.load(storeId, fresh),
+    from: (storeId) => checkpoints.load(storeId, fresh, onProgress),
     onRecord: (position, row) => apply(vitals.state, position, decode(row)),
-    onProgress: (bytes, ofBytes) => {
-      vitals.replayed = { bytes, ofBytes }
-    },
+    onProgress: (bytes, of) => onProgress('log', bytes, of),
     onNotice: logNotices(log),
   })
   const { state } = vitals

@@ -49,9 +49,11 @@ function warningsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): st
   return [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings, ...clockWarnings()]
 }
 
-function starting({ replayed: { bytes, ofBytes } }: Vitals): string {
-  const percent = ofBytes === 0 ? 0 : Math.floor((100 * bytes) / ofBytes)
-  return `starting: ${percent}% of the log replayed, ${bytes} of ${ofBytes} bytes`
+function starting({ start: { step, done, of } }: Vitals): string {
+  if (step === 'indexes') return `starting: ${done} of ${of} indexes filled`
+  const percent = of === 0 ? 0 : Math.floor((100 * done) / of)
+  const what = step === 'checkpoint' ? 'checkpoint read' : 'log replayed'
+  return `starting: ${percent}% of the ${what}, ${done} of ${of} bytes`
 }
 
 function draining(vitals: Vitals): string {

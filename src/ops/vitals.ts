@@ -54,11 +54,18 @@ interface EarlyVitals {
   logOutput: LogOutput
 }
 
+/** What a start does now: it reads a checkpoint, fills the indexes, and replays the log. */
+export interface StartProgress {
+  step: 'checkpoint' | 'indexes' | 'log'
+  /** Bytes of the checkpoint or of the log, or a number of indexes. */
+  done: number
+  of: number
+}
+
 export interface Vitals extends EarlyVitals {
   /** Null until the log is replayed. */
   journal: Journal | null
-  /** Bytes of the log that have been replayed, and the total. */
-  replayed: { bytes: number; ofBytes: number }
+  start: StartProgress
   /** The number of answers that wait for the log. */
   gateLength(): number
   /** Reads that take several event-loop iterations: how many there are, and were rejected. */
@@ -100,11 +107,10 @@ export const noScrub: Readonly<ScrubStats> = {
 
 /** The vitals of a node that has not replayed its log yet. */
 export function newVitals(early: EarlyVitals): Vitals {
-  const replayed = { bytes: 0, ofBytes: 0 }
   return {
     ...early,
     journal: null,
-    replayed,
+    start: { step: 'checkpoint', done: 0, of: 0 },
     gateLength: () => 0,
     slicedWork: { length: 0, refused: 0 },
     warnings: () => [],

@@ -51,6 +51,11 @@ export abstract class Column implements PagedStore {
     for (let i = from; i < to; i++) into[i - from] = chunks[i >>> 16][i & 0xffff]
   }
 
+  /** The rows from `from`, a multiple of `chunkRows`, as far as they are contiguous; to be read. */
+  rowsFrom(from: number): Chunk {
+    return this.#chunks[from >>> 16].subarray(0, this.#length - from)
+  }
+
   /** Replaces row `i`; throws RangeError when there is no such row, or it cannot hold `value`. */
   set(i: number, value: number): void {
     if (!(i >= 0 && i < this.#length)) throw noRow(i, this.#length)

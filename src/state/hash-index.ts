@@ -11,6 +11,8 @@ import assert from 'node:assert/strict'
 const shardCount = 256
 const firstSlots = 16
 const loadMax = 0.7
+/** Numbers in one step of `fill`. */
+export const stepRows = 65_536
 
 /** The words of every empty shard that has not grown yet: one empty slot, never written. */
 const noWords = new Uint32Array(2)
@@ -27,45 +29,43 @@ export class HashIndex {
     used: 0,
   }))
 
-  /**
-   * Fills an empty index with the numbers that `numberOf` returns for 0 … `count` - 1. It fills one
-   * shard after the other, so that writes stay within the processor's cache: this takes a third of
-   * the time of as many calls of `add`.
-   */
-  fill(
-    count: number,
-    hashOf: (number: number) => number,
-    numberOf: (i: number) => number = (i) => i,
-  ): void {
-    const hashes = new Uint32Array(count)
-    const ends = new Uint32Array(shardCount + 1)
-    for (let i = 0; i < count; i++) {
-      const hash = hashOf(numberOf(i))
-      hashes[i] = hash
-      ends[(hash >>> 24) + 1] += 1
-    }
-    for (let shard = 0; shard < shardCount; shard++) ends[shard + 1] += ends[shard]
-    const sorted = new Uint32Array(2 * count)
-    const next = ends.slice()
-    for (let i = 0; i < count; i++) {
-      const at = 2 * next[hashes[i] >>> 24]++
-      sorted[at] = hashes[i]
-      sorted[at + 1] = numberOf(i) + 1
-    }
-    for (const [s, shard] of this.#shards.entries()) {
-      makeRoom(shard, ends[s + 1] - ends[s])
-      const { words } = shard
-      for (let at = 2 * ends[s]; at < 2 * ends[s + 1]; at += 2) {
-        place(words, sorted[at], sorted[at + 1])
-      }
-    }
-  }
-
   add(hash: number, number: number): void {
     const shard = this.#shards[hash >>> 24]
     if (shard.used + 1 > (shard.words.length / 2) * loadMax) grow(shard)
     place(shard.words, hash, number + 1)
     shard.used += 1
+  }
+
+  /**
+   * Fills an empty index with the numbers 0 … `count` - 1, or with those in `numbers`; yields after
+   * each step of about a millisecond. `hashesOf` returns the hashes of the numbers from the
+   * `from`-th up to, but not including, the `to`-th; `from` is a multiple of `stepRows`.
+   *
+   * It fills one shard after the other, so that writes stay within the processor's cache.
+   */
+  *fill(
+    count: number,
+    hashesOf: (from: number, to: number) => Uint32Array,
+    numbers: Uint32Array | null = null,
+  ): Generator<void> {
+    const ends = new Uint32Array(shardCount + 1)
+    for (let from = 0; from < count; from += stepRows) {
+      countByShard(hashesOf(from, Math.min(from + stepRows, count)), ends)
+      yield
+    }
+    for (let shard = 0; shard < shardCount; shard++) ends[shard + 1] += ends[shard]
+    const sorted = new Uint32Array(2 * count)
+    const next = ends.slice()
+    for (let from = 0; from < count; from += stepRows) {
+      const to = Math.min(from + stepRows, count)
+      sortByShard(hashesOf(from, to), from, numbers?.subarray(from, to) ?? null, next, sorted)
+      yield
+    }
+    for (const [s, shard] of this.#shards.entries()) {
+      makeRoom(shard, ends[s + 1] - ends[s])
+      placeAll(shard.words, sorted.subarray(2 * ends[s], 2 * ends[s + 1]))
+      yield
+    }
   }
 
   /** The number under `hash` for which `isMatch` holds, or -1. */
@@ -111,6 +111,30 @@ function makeRoom(shard: Shard, count: number): void {
   let slots = firstSlots
   while (count > slots * loadMax) slots *= 2
   shard.words = new Uint32Array(2 * slots)
+}
+
+/** Adds to `counts[shard + 1]` how many of the hashes belong to the shard. */
+function countByShard(hashes: Uint32Array, counts: Uint32Array): void {
+  for (let i = 0; i < hashes.length; i++) counts[(hashes[i] >>> 24) + 1] += 1
+}
+
+/** Appends pairs of hash and number + 1 to the parts of `sorted` that end at `next`. */
+function sortByShard(
+  hashes: Uint32Array,
+  first: number,
+  numbers: Uint32Array | null,
+  next: Uint32Array,
+  sorted: Uint32Array,
+): void {
+  for (let i = 0; i < hashes.length; i++) {
+    const at = 2 * next[hashes[i] >>> 24]++
+    sorted[at] = hashes[i]
+    sorted[at + 1] = (numbers === null ? first + i : numbers[i]) + 1
+  }
+}
+
+function placeAll(words: Uint32Array, pairs: Uint32Array): void {
+  for (let at = 0; at < pairs.length; at += 2) place(words, pairs[at], pairs[at + 1])
 }
 
 function grow(shard: Shard): void {

@@ -51,9 +51,9 @@ export class IdTable {
     return { word0, word1, word2, word3 }
   }
 
-  restore(): void {
+  fillIndexes(): Iterable<void> {
     const [firsts] = this.#words
-    this.#index.fill(this.count, (number) => firsts.get(number))
+    return this.#index.fill(this.count, (from) => firsts.rowsFrom(from) as Uint32Array)
   }
 
   /** The id in hex. */

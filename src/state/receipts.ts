@@ -13,7 +13,7 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
-import { HashIndex } from './hash-index.ts'
+import { HashIndex, stepRows } from './hash-index.ts'
 
 /** The operations with a key. Checkpoints contain their indexes: append new ones at the end. */
 export const receiptOperations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const
@@ -71,12 +71,23 @@ export class Receipts {
 
   restore(facts: unknown): void {
     ;[this.#seed, this.#oldest, this.#newest, this.#spare, this.#count] = facts as number[]
+  }
+
+  *fillIndexes(): Iterable<void> {
     const kept = new Uint32Array(this.#count)
     for (let i = 0, receipt = this.#oldest; receipt !== none; receipt = this.#next.get(receipt)) {
       kept[i++] = receipt
+      if (i % stepRows === 0) yield
     }
-    const hashOf = (receipt: number) => this.#firsts.get(receipt)
-    this.#index.fill(kept.length, hashOf, (i) => kept[i])
+    const hashes = new Uint32Array(stepRows)
+    yield* this.#index.fill(
+      kept.length,
+      (from, to) => {
+        for (let i = from; i < to; i++) hashes[i - from] = this.#firsts.get(kept[i])
+        return hashes.subarray(0, to - from)
+      },
+      kept,
+    )
   }
 
   /** The receipt's number, or -1. */

@@ -21,7 +21,7 @@ import { thread, visibilities } from '../actors/thread.ts'
 import { ticket } from '../actors/ticket.ts'
 import { webhook } from '../actors/webhook.ts'
 import { type Column, pageRows } from './column.ts'
-import { restore, rowsOf, storesOf } from './saved.ts'
+import { fillIndexes, type OnIndexFilled, restore, rowsOf, storesOf } from './saved.ts'
 import type { State } from './state.ts'
 import type { TicketRow } from './tickets.ts'
 
@@ -47,7 +47,7 @@ const added = new Set([
 ])
 
 /** The target to load a checkpoint of form 1 into; `restore` takes the checkpoint's facts. */
-export function targetOfForm1(state: State) {
+export function targetOfForm1(state: State, onIndexFilled?: OnIndexFilled) {
   const stores = storesOf(state)
   return {
     stores: storesOfForm1(stores),
@@ -55,6 +55,7 @@ export function targetOfForm1(state: State) {
     restore(facts: unknown) {
       convertStores(state, stores)
       restore(state, convertFacts(facts as Record<string, unknown>))
+      return fillIndexes(state, onIndexFilled)
     },
   }
 }

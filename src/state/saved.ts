@@ -7,6 +7,9 @@
 //     new `formVersion`, and code that converts the older form.
 
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
+import { inSlicesOf } from '../../wal/pace.ts'
+
+const sliceMs = 4
 
 /** The version of what `State` saves; a checkpoint of a newer form is not loaded. */
 export const formVersion = 2
@@ -20,6 +23,8 @@ export interface Saved {
   facts?(): unknown
   /** Restores the part from what `facts` returned; its stores and parts are restored before. */
   restore?(facts: unknown): void
+  /** Fills the indexes of a part that is restored; yields about every millisecond. */
+  fillIndexes?(): Iterable<void>
 }
 
 /** All stores by their names, like `threads.ids.word0`. */
@@ -45,10 +50,36 @@ export function whatIsSaved(saved: Saved) {
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: factsOf(saved) }
 }
 
+/** Receives how many of the indexes are filled. */
+export type OnIndexFilled = (filled: number, of: number) => void
+
 /** The target into which `Checkpoints.load` loads a checkpoint of the current form. */
-export function whatIsFilled(saved: Saved) {
-  const restoreAll = (facts: unknown) => restore(saved, facts as Record<string, unknown>)
+export function whatIsFilled(saved: Saved, onIndexFilled?: OnIndexFilled) {
+  const restoreAll = (facts: unknown) => {
+    restore(saved, facts as Record<string, unknown>)
+    return fillIndexes(saved, onIndexFilled)
+  }
   return { stores: storesOf(saved), rows: rowsOf(saved), restore: restoreAll }
+}
+
+/** Fills all indexes of a restored state. The event loop keeps running meanwhile. */
+export async function fillIndexes(
+  saved: Saved,
+  onIndexFilled: OnIndexFilled = () => {},
+): Promise<void> {
+  const pause = inSlicesOf(sliceMs)
+  const parts: Saved[] = []
+  walk(saved, '', (part) => {
+    if (part.fillIndexes !== undefined) parts.push(part)
+  })
+  for (const [done, part] of parts.entries()) {
+    onIndexFilled(done, parts.length)
+    for (const _ of part.fillIndexes!()) {
+      const pausing = pause()
+      if (pausing !== null) await pausing
+    }
+  }
+  onIndexFilled(parts.length, parts.length)
 }
 
 /** The facts of all parts by the names of the parts. */

@@ -8,7 +8,7 @@ import { subscription } from '../actors/subscription.ts'
 import { ActorTable } from './actor-table.ts'
 import { Uint32Column } from './column.ts'
 import type { Feeds } from './feeds.ts'
-import { HashIndex } from './hash-index.ts'
+import { HashIndex, stepRows } from './hash-index.ts'
 import type { Saved } from './saved.ts'
 
 /** Events for `may`, which does not depend on the position. */
@@ -42,10 +42,13 @@ export class Subscriptions {
     return { actors: this.#actors }
   }
 
-  restore(): void {
-    this.#index.fill(this.count, (pair) =>
-      hashPair(this.#identities.get(pair), this.#threads.get(pair)),
-    )
+  fillIndexes(): Iterable<void> {
+    const hashes = new Uint32Array(stepRows)
+    return this.#index.fill(this.count, (from, to) => {
+      const [identities, threads] = [this.#identities.rowsFrom(from), this.#threads.rowsFrom(from)]
+      for (let i = 0; i < to - from; i++) hashes[i] = hashPair(identities[i], threads[i])
+      return hashes.subarray(0, to - from)
+    })
   }
 
   isSubscribed(identity: number, thread: number): boolean {

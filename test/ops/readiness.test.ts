@@ -22,13 +22,17 @@ function given(refusal: 'starting' | 'shutting_down' | null, health: Health | nu
   return vitals
 }
 
-t.test('operator: the log is replayed: asks for readiness: no, and how far it is', async (t) => {
+t.test('operator: the node starts: asks for readiness: no, and how far it is', async (t) => {
   const vitals = given('starting', null)
   t.strictSame(readiness(vitals, false), {
     isReady: false,
-    text: 'starting: 0% of the log replayed, 0 of 0 bytes\n',
+    text: 'starting: 0% of the checkpoint read, 0 of 0 bytes\n',
   })
-  vitals.replayed = { bytes: 299, ofBytes: 1000 }
+  vitals.start = { step: 'checkpoint', done: 3, of: 4 }
+  t.equal(readiness(vitals, false).text, 'starting: 75% of the checkpoint read, 3 of 4 bytes\n')
+  vitals.start = { step: 'indexes', done: 2, of: 7 }
+  t.equal(readiness(vitals, false).text, 'starting: 2 of 7 indexes filled\n')
+  vitals.start = { step: 'log', done: 299, of: 1000 }
   t.equal(readiness(vitals, false).text, 'starting: 29% of the log replayed, 299 of 1000 bytes\n')
   t.equal(
     readiness(vitals, true).text,

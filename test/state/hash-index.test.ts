@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { HashIndex } from '../../src/state/hash-index.ts'
+import { HashIndex, stepRows } from '../../src/state/hash-index.ts'
 
 /** Hashes of two shards whose low bits lie around the ends of a table of 16 slots. */
 const crowdedHash = fc
@@ -33,6 +33,55 @@ t.test('H3: crowded: numbers come and go: exactly those that are in are found', 
     }
   })
   fc.assert(property, { numRuns: 500 })
+})
+
+/** Fills an index to the end, with these hashes by number. */
+function filled(hashes: Uint32Array, numbers: Uint32Array | null = null): HashIndex {
+  const index = new HashIndex()
+  const hashesOf = (from: number, to: number) =>
+    Uint32Array.from({ length: to - from }, (_, i) => hashes[numbers?.[from + i] ?? from + i])
+  for (const _ of index.fill(numbers?.length ?? hashes.length, hashesOf, numbers));
+  return index
+}
+
+t.test('fill: crowded: some numbers or all: exactly those are found, and it goes on', async () => {
+  const hashes = fc.array(crowdedHash, { maxLength: 60, size: 'max' })
+  const property = fc.property(
+    hashes,
+    fc.boolean(),
+    fc.infiniteStream(fc.boolean()),
+    (...drawn) => {
+      const [all, isWhole, picks] = [Uint32Array.from(drawn[0]), drawn[1], drawn[2]]
+      const held = new Set(Array.from(all.keys()).filter(() => isWhole || picks.next().value))
+      const index = filled(all, isWhole ? null : Uint32Array.from(held))
+      const check = () => {
+        for (const [number, hash] of all.entries()) {
+          const found = index.find(hash, (candidate) => candidate === number)
+          if (found !== (held.has(number) ? number : -1)) throw new Error(`${number}: ${found}`)
+        }
+      }
+      check()
+      for (const number of all.keys()) {
+        if (picks.next().value) continue
+        if (held.delete(number)) index.remove(all[number], number)
+        else index.add(all[number], held.add(number) && number)
+      }
+      check()
+    },
+  )
+  fc.assert(property, { numRuns: 300 })
+})
+
+t.test('fill: more numbers than in one step: each is found', async (t) => {
+  const hashes = Uint32Array.from({ length: 2 * stepRows + 5 }, (_, i) => Math.imul(i, 0x9e3779b1))
+  for (const numbers of [null, Uint32Array.from(hashes.keys()).reverse()]) {
+    const index = filled(hashes, numbers)
+    let missing = 0
+    for (const [number, hash] of hashes.entries()) {
+      if (index.find(hash, (found) => found === number) !== number) missing += 1
+    }
+    t.equal(missing, 0)
+  }
 })
 
 t.test('H1: one shard: 20,000 numbers are added: every one is found after it grew', async (t) => {

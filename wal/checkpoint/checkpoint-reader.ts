@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib'
 import { type Disk, readFully } from '../disk.ts'
 import { isUnreadable } from '../errors.ts'
 import type { Pause } from '../pace.ts'
+import type { BadPage } from './bad-pages.ts'
 import { type Manifest, pagesName } from './manifest.ts'
 import type { Filled, PageTable } from './paged-store.ts'
 import { pieceBytes } from './parity.ts'
@@ -17,28 +18,17 @@ const readLaterBytesMin = 256 * 1024
 const readsInFlight = 3
 /** At least the longest page. */
 const verifyBytesMax = pieceBytes
-const placesMax = 8
 
 /** Thrown when a checkpoint cannot be used; an older one, with more of the log, may be usable. */
 export class BadCheckpoint extends Error {}
-
-/** A page that does not read as it was written, and its place. */
-export interface BadPage {
-  store: string
-  page: number
-  /** The number of its page file. */
-  file: number
-  offset: number
-  bytes: number
-  /** The crc of the page as it was written. */
-  crc: number
-}
 
 export interface ReadOptions {
   disk: Disk
   dir: string
   /** Called after every read. */
   pause: Pause
+  /** Receives the bytes of pages that `readPages` has read, and of all of them. */
+  onProgress?: ((done: number, total: number) => void) | undefined
 }
 
 export interface PagesRead {
@@ -67,7 +57,7 @@ export async function readPages(
   const files = new PageFiles(options)
   const sidecars = new Sidecars(options, manifest)
   const found: PagesRead = { rebuilt: [], lost: [] }
-  const runs = runsOf(manifest, stores)
+  const runs = runsOf(manifest, stores, options.onProgress)
   const readers = Array.from({ length: readsInFlight }, async () => {
     try {
       await readRuns(runs, files, sidecars, found, options.pause)
@@ -95,7 +85,11 @@ interface PageRun {
 function* runsOf(
   manifest: Manifest,
   stores: ReadonlyMap<string, Filled>,
+  onProgress: ReadOptions['onProgress'] = () => {},
 ): Generator<PageRun, void> {
+  const tables = Array.from(stores.keys(), (name) => manifest.tables.get(name)!)
+  const total = tables.reduce((sum, { bytes }) => sum + bytes, 0)
+  let done = 0
   for (const [name, store] of stores) {
     const table = manifest.tables.get(name)!
     for (let page = 0; page < table.pages; ) {
@@ -104,6 +98,8 @@ function* runsOf(
       const bytes = bytesOfRun(table, page, count)
       yield { store: name, table, page, count, room: room.subarray(0, bytes) }
       page += count
+      done += bytes
+      onProgress(done, total)
     }
   }
 }
@@ -173,29 +169,6 @@ export function pagesIn({ tables }: Manifest, number: number): BadPage[] {
       .filter((page) => table.files[page] === number)
       .map((page) => placeOf(store, table, page)),
   )
-}
-
-/** The places of pages, for a sentence: `0000000007.pages at offsets 0 and 8192`. */
-export function placesOf(pages: readonly BadPage[]): string {
-  const shown = pages.slice(0, placesMax)
-  const byFile = new Map<number, number[]>()
-  for (const { file, offset } of shown) byFile.set(file, [...(byFile.get(file) ?? []), offset])
-  const places = Array.from(byFile, ([file, offsets]) => {
-    const where = offsets.length > 1 ? 'offsets' : 'offset'
-    return `${pagesName(file)} at ${where} ${listed(offsets.sort((a, b) => a - b))}`
-  })
-  const more = pages.length - shown.length
-  return listed(more > 0 ? [...places, `${more} more`] : places)
-}
-
-/** Why a checkpoint with these pages cannot be used. */
-export function beyondParity(lost: readonly BadPage[]): string {
-  const what = lost.length === 1 ? 'a page is damaged' : 'pages are damaged'
-  return `${what} beyond what parity can rebuild: ${placesOf(lost)}`
-}
-
-function listed(parts: (string | number)[]): string {
-  return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
 function bytesOfRun(table: PageTable, page: number, count: number): number {

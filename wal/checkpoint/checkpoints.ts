@@ -19,6 +19,7 @@ import { type Disk, syncDirectory } from '../disk.ts'
 import { isOfSystem, messageOf, storageError } from '../errors.ts'
 import type { Journal, Notice } from '../journal/journal.ts'
 import { inSlicesOf, type Pause } from '../pace.ts'
+import { type BadPage, beyondParity, placesOf } from './bad-pages.ts'
 import {
   type CheckpointDirectory,
   isWritten,
@@ -29,14 +30,7 @@ import {
   writeManifest,
   writeWhole,
 } from './checkpoint-files.ts'
-import {
-  BadCheckpoint,
-  type BadPage,
-  beyondParity,
-  placesOf,
-  readPages,
-  verifyPages,
-} from './checkpoint-reader.ts'
+import { BadCheckpoint, type ReadOptions, readPages, verifyPages } from './checkpoint-reader.ts'
 import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
 import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
 import {
@@ -76,7 +70,7 @@ export interface Target {
   stores: Stores
   rows: Rows
   /** Called when the stores are filled. */
-  restore: (facts: unknown) => void
+  restore: (facts: unknown) => void | Promise<void>
 }
 
 /** What a checkpoint saves: the state that the log folds to, up to its last record. */
@@ -127,15 +121,19 @@ export class Checkpoints {
    * is good, and returns its position; 0 when there is none, and then it is empty. `storeId` is
    * the log's; null: there is no log.
    * Throws JournalError 74 when the disk fails, 76 for a newer format, 77 for one of another store.
-   * Changes no file.
+   * Changes no file. `onProgress` receives the bytes that are read, and their total.
    */
-  async load(storeId: string | null, fresh: (form: number) => Target): Promise<number> {
+  async load(
+    storeId: string | null,
+    fresh: (form: number) => Target,
+    onProgress?: ReadOptions['onProgress'],
+  ): Promise<number> {
     try {
       this.#next = nextNumber(this.#place)
       const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
       this.bad.push(...bad)
       while (good.length > 0) {
-        if (await this.#fill(good[0]!, fresh(good[0]!.form))) break
+        if (await this.#fill(good[0]!, fresh(good[0]!.form), onProgress)) break
         good.shift()
       }
       this.#kept = good.slice(0, keptCount)
@@ -165,12 +163,8 @@ export class Checkpoints {
         })
       }
       for (const { file, offset } of this.rebuilt) {
-        this.#options.onNotice({
-          event: 'page_rebuilt',
-          level: 'warn',
-          file: pagesName(file),
-          offset,
-        })
+        const place = { file: pagesName(file), offset }
+        this.#options.onNotice({ event: 'page_rebuilt', level: 'warn', ...place })
       }
       syncDirectory(disk, dir)
     } catch (error) {
@@ -218,12 +212,17 @@ export class Checkpoints {
     }
   }
 
-  async #fill(manifest: Manifest, { stores, rows, restore }: Target): Promise<boolean> {
+  async #fill(
+    manifest: Manifest,
+    { stores, rows, restore }: Target,
+    onProgress: ReadOptions['onProgress'],
+  ): Promise<boolean> {
     const packed = new Map(Array.from(rows.keys(), (name) => [name, new Bytes(rowPageBytes)]))
     try {
       const pause = inSlicesOf(readSliceMs)
       const filled = new Map<string, Filled>([...stores, ...packed])
-      const { rebuilt, lost } = await readPages(manifest, filled, { ...this.#place, pause })
+      const options = { ...this.#place, pause, onProgress }
+      const { rebuilt, lost } = await readPages(manifest, filled, options)
       if (lost.length > 0) throw new BadCheckpoint(beyondParity(lost))
       this.rebuilt = rebuilt
     } catch (error) {
@@ -232,7 +231,7 @@ export class Checkpoints {
       return false
     }
     for (const [name, source] of rows) source.fill(unpackRows(packed.get(name)!.bytes))
-    restore(unpackFacts(manifest.facts))
+    await restore(unpackFacts(manifest.facts))
     return true
   }
 

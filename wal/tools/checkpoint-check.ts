@@ -1,16 +1,12 @@
 // Checks for tools whether checkpoints are whole, without loading them.
 
+import { type BadPage, beyondParity } from '../checkpoint/bad-pages.ts'
 import {
   type CheckpointDirectory,
   manifestNumbers,
   readManifest,
 } from '../checkpoint/checkpoint-files.ts'
-import {
-  BadCheckpoint,
-  type BadPage,
-  beyondParity,
-  verifyPages,
-} from '../checkpoint/checkpoint-reader.ts'
+import { BadCheckpoint, verifyPages } from '../checkpoint/checkpoint-reader.ts'
 import {
   checkpointVersion,
   type Manifest,

@@ -2,7 +2,7 @@
 // in use, because a log that is being written looks torn, or worse.
 
 import path from 'node:path'
-import { placesOf } from '../checkpoint/checkpoint-reader.ts'
+import { placesOf } from '../checkpoint/bad-pages.ts'
 import { counted } from '../counted.ts'
 import { type Disk, realDisk } from '../disk.ts'
 import { damageError, isOfSystem, JournalError, storageError } from '../errors.ts'
