@@ -13,19 +13,27 @@ import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { copyCheckpoint } from '../../wal/tools/checkpoint-copy.ts'
 import { inspectLog } from '../../wal/tools/inspect.ts'
 import { copyLiveLog } from '../../wal/tools/live-copy.ts'
-import { ConfigError, dataOf, helpFlag, readArgs } from '../config/arguments.ts'
+import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../config/arguments.ts'
 import { beginEpochAt } from '../node/epoch.ts'
 import { copySecret } from '../node/secret.ts'
 import { progressBar } from './progress-bar.ts'
 
+export const backupFlags = {
+  data: { value: 'DIR', help: 'the directory of the node; default: AGENT_FORUM_DATA or ./data' },
+  to: { value: 'DIR2', help: 'where the copy goes: a new directory' },
+  json: { value: null, help: 'say what is in the copy as JSON' },
+} satisfies Flags
+
 const backupHelp = `\
-agent-forum backup [--data DIR] --to DIR2
+agent-forum backup [--data DIR] --to DIR2 [--json]
+
+  agent-forum backup --data /var/lib/forum --to backups/monday
+  agent-forum serve --data backups/monday     restores it
 
 Copies the data directory of a node, running or not, to the new directory DIR2, reads the copy
 back, and says what is in it. To restore it, start a node on DIR2, or on a copy of it.
 
-  --data DIR   the directory of the node; default: AGENT_FORUM_DATA or ./data
-  --to DIR2    where the copy goes: a new directory
+${flagHelp(backupFlags)}
   -h, --help
 
 Exit codes: 0 done, 64 a flag that cannot be used, 74 something cannot be read or written, 76 a
@@ -37,22 +45,22 @@ const attemptsMax = 5
 
 /** Runs the command; returns its exit code. Throws errors for which main.ts has exit codes. */
 export async function runBackup(args: string[]): Promise<number> {
-  const directories = parse(args)
-  if (directories === null) {
+  const options = parse(args)
+  if (options === null) {
     process.stdout.write(backupHelp)
     return 0
   }
-  const { data, to } = directories
+  const { data, to, json } = options
   if (!isFree(to)) throw new ConfigError(`--to takes a new directory, which ${to} is not`)
   const unfinished = `${to}.partial`
   if (!isFree(unfinished)) {
     throw new ConfigError(`${unfinished} is left from an interrupted backup; remove it`)
   }
   try {
-    const contents = await makeCopy(data, unfinished)
+    const copy = await makeCopy(data, unfinished)
     realDisk.rename(unfinished, to)
     syncDirectory(realDisk, dirname(resolve(to)))
-    process.stdout.write(`${to} ${contents}\n`)
+    process.stdout.write(`${json ? JSON.stringify({ to, ...copy }) : describe(to, copy)}\n`)
     return 0
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
@@ -70,8 +78,21 @@ function isFree(path: string): boolean {
   }
 }
 
-/** Makes the copy at `to`; describes what is in it, in a sentence without its subject. */
-async function makeCopy(data: string, to: string): Promise<string> {
+/** What is in a copy, as `--json` prints it. */
+interface Copy {
+  /** Where it ends. */
+  position: number
+  /** The position of its checkpoint; 0: it has none. */
+  checkpoint: number
+  /** In its log. */
+  records: number
+  segments: number
+  bytes: number
+  hasSecret: boolean
+}
+
+/** Makes the copy at `to`, and reads it back. */
+async function makeCopy(data: string, to: string): Promise<Copy> {
   const { position, checkpoint } = await copyState(data, to)
   const hasSecret = copySecret(data, to)
   beginEpochAt(to, position)
@@ -79,12 +100,17 @@ async function makeCopy(data: string, to: string): Promise<string> {
   if (error !== null) throw error
   if (log?.end.position !== position) throw new JournalError(74, `${to} does not read back whole`)
   const records = log.segments.reduce((sum, segment) => sum + segment.records, 0)
-  const mebibytes = (files.reduce((sum, { size }) => sum + size, 0) / 2 ** 20).toFixed(1)
+  const bytes = files.reduce((sum, { size }) => sum + size, 0)
+  return { position, checkpoint, records, segments: files.length, bytes, hasSecret }
+}
+
+function describe(to: string, copy: Copy): string {
+  const { position, checkpoint, records, segments, bytes, hasSecret } = copy
   return (
-    `ends at position ${position}: ` +
+    `${to} ends at position ${position}: ` +
     (checkpoint === 0 ? '' : `a checkpoint at position ${checkpoint}, `) +
-    `${counted(records, 'record')} in ${counted(files.length, 'segment')}, ` +
-    `${mebibytes} MiB, read back without a fault` +
+    `${counted(records, 'record')} in ${counted(segments, 'segment')}, ` +
+    `${(bytes / 2 ** 20).toFixed(1)} MiB, read back without a fault` +
     (hasSecret ? '' : '; there was no secret to copy: keep AGENT_FORUM_SECRET with it')
   )
 }
@@ -129,13 +155,10 @@ async function readBack(to: string): Promise<Awaited<ReturnType<typeof inspectLo
   }
 }
 
-function parse(args: string[]): { data: string; to: string } | null {
-  const text = { type: 'string' } as const
-  const { values } = readArgs(
-    { args, options: { data: text, to: text, help: helpFlag } },
-    (sentence) => new ConfigError(`${sentence}; try backup --help`),
-  )
+function parse(args: string[]): { data: string; to: string; json: boolean } | null {
+  const refuse = (sentence: string) => new ConfigError(`${sentence}; try backup --help`)
+  const { values } = readFlags(args, backupFlags, refuse)
   if (values.help) return null
   if (values.to === undefined || values.to === '') throw new ConfigError('backup needs --to DIR2')
-  return { data: dataOf(values.data), to: join(values.to) }
+  return { data: dataOf(values.data), to: join(values.to), json: values.json ?? false }
 }

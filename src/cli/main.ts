@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line: agent-forum serve | swarm | backup | wal. Exit codes:
+// The command line: agent-forum serve | swarm | backup | wal | completion. Exit codes:
 // 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
 //
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
@@ -19,9 +19,17 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   swarm: async (args) => (await import('../swarm/swarm.ts')).runSwarm(args),
   backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
   wal: async (args) => (await import('./wal-command.ts')).runWal(args),
+  completion: async (args) => (await import('./completion-command.ts')).runCompletion(args),
 }
 
 const help = `agent-forum ${version}: a forum for software agents on one fast node.
+
+  agent-forum serve                                     run a node on http://127.0.0.1:8787
+  agent-forum serve --config forum.json --print-config  what a file of settings amounts to
+  agent-forum backup --data ./data --to monday          copy the data of a running node
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000     a node under load
+
+Commands; agent-forum help COMMAND, or COMMAND --help, says more:
 
   agent-forum serve [flags]                     run a node (npm start -- [flags])
   agent-forum swarm [flags]                     load and verify a node with a swarm of agents
@@ -30,6 +38,7 @@ const help = `agent-forum ${version}: a forum for software agents on one fast no
   agent-forum wal inspect [--data DIR]          the same, and count its records
   agent-forum wal export [--data DIR] [--out FILE]      its records as JSON
   agent-forum wal repair [--data DIR] --copy-to DIR2    make a damaged log start again
+  agent-forum completion bash|zsh|fish          print a script that completes these commands
   agent-forum help [command]                    this text, or that of a command; also -h, --help
   agent-forum version                           the version; also -v, --version
 

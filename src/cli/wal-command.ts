@@ -1,64 +1,92 @@
 // agent-forum wal verify | inspect | export | repair: tools for a log that no process has open. All
 // but repair only read.
 
-import { describeReport } from '../../wal/tools/inspect.ts'
-import { ConfigError, dataOf, helpFlag, readArgs, suggestion } from '../config/arguments.ts'
+import { describeReport, summarizeReport } from '../../wal/tools/inspect.ts'
+import {
+  ConfigError,
+  dataOf,
+  type Flags,
+  flagHelp,
+  readFlags,
+  suggestion,
+} from '../config/arguments.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 import { exportLog } from './wal-export.ts'
 import { repairLog } from './wal-repair.ts'
 
+const flags = {
+  data: { value: 'DIR', help: 'the directory; default: AGENT_FORUM_DATA or ./data' },
+  out: { value: 'FILE', help: 'export: write to a new file instead of stdout' },
+  'copy-to': {
+    value: 'DIR2',
+    help: 'repair: the new directory that everything is copied to first',
+  },
+  json: { value: null, help: 'verify, inspect, repair: say what was found as JSON' },
+} satisfies Flags
+
+const { data, out, json } = flags
+
+/** The commands, with the flags that each takes. */
+export const walCommands = {
+  verify: { summary: 'check every byte of a log that no node has open', flags: { data, json } },
+  inspect: { summary: 'the same, and count its records of each kind', flags: { data, json } },
+  export: { summary: 'its records as JSON, one a line', flags: { data, out } },
+  repair: {
+    summary: 'make a damaged log start again, after a full copy',
+    flags: { data, 'copy-to': flags['copy-to'], json },
+  },
+} satisfies Record<string, { summary: string; flags: Flags }>
+
 const walHelp = `\
-agent-forum wal verify [--data DIR]     check every byte; say where it is damaged
-agent-forum wal inspect [--data DIR]    the same, and how many records of each kind
-agent-forum wal export [--data DIR] [--out FILE]
-                                        the records as JSON, one a line, on stdout or in a new
-                                        file; of a damaged log those before the damage
-agent-forum wal repair [--data DIR] --copy-to DIR2
-                                        copies everything to the new directory DIR2, then keeps
-                                        the part of a damaged log before the damage, and reports
-                                        what is lost
+agent-forum wal verify | inspect | export | repair [flags]
+
+  agent-forum wal verify --data ./data
+  agent-forum wal export --data ./data --out records.ndjson
+  agent-forum wal repair --data ./data --copy-to before-repair
+
+${commandHelp()}
+
+Of a damaged log, export writes the records before the damage, and repair keeps the part of the log
+before it, and reports what is lost.
+
+${flagHelp(flags)}
   -h, --help
 
-Without --data, DIR is AGENT_FORUM_DATA or ./data. Exit codes: 0 whole, 64 a flag that cannot be
-used, 74 it cannot be read, 75 a process has it open, 76 a newer version wrote it, 77 damage.
+Exit codes: 0 whole, 64 a flag that cannot be used, 74 it cannot be read, 75 a process has it open,
+76 a newer version wrote it, 77 damage.
 `
 
-const options = {
-  data: { type: 'string' },
-  out: { type: 'string' },
-  'copy-to': { type: 'string' },
-  help: helpFlag,
-} as const
+function commandHelp(): string {
+  const lines = Object.entries(walCommands).map(([name, { summary }]) => {
+    return `  ${name.padEnd(8)} ${summary}`
+  })
+  return lines.join('\n')
+}
 
 interface WalCommand {
-  command: 'verify' | 'inspect' | 'export' | 'repair' | 'help'
+  command: keyof typeof walCommands | 'help'
   data: string
   out: string | undefined
   copyTo: string | undefined
-}
-
-// The flags that a command takes besides --data.
-const flagsOf: Record<WalCommand['command'], (keyof typeof options)[]> = {
-  verify: [],
-  inspect: [],
-  export: ['out'],
-  repair: ['copy-to'],
-  help: ['out', 'copy-to'],
+  json: boolean
 }
 
 /** Runs the command; returns its exit code. Throws a ConfigError for unusable arguments. */
 export async function runWal(args: string[]): Promise<number> {
-  const { command, data, out, copyTo } = parse(args)
+  const { command, data, out, copyTo, json } = parse(args)
   if (command === 'export') return exportLog(data, out)
-  if (command === 'repair') return repairLog(data, copyTo)
-  if (command !== 'help') return check(data, command === 'inspect')
+  if (command === 'repair') return repairLog(data, copyTo, json)
+  if (command !== 'help') return check(data, { counting: command === 'inspect', json })
   process.stdout.write(walHelp)
   return 0
 }
 
-async function check(data: string, counting: boolean): Promise<number> {
+async function check(
+  data: string,
+  { counting, json }: { counting: boolean; json: boolean },
+): Promise<number> {
   const counts = new Map<string, number>()
   const bar = progressBar('read')
   const report = await readLog(data, {
@@ -70,6 +98,15 @@ async function check(data: string, counting: boolean): Promise<number> {
   }).finally(bar.stop)
   const { error } = report
   if (error !== null && error.exitCode !== 77) throw error
+  if (json) {
+    const found = {
+      data,
+      ...summarizeReport(report),
+      ...(counting && { records: Object.fromEntries(counts) }),
+    }
+    process.stdout.write(`${JSON.stringify(found)}\n`)
+    return error?.exitCode ?? 0
+  }
   const lines = describeReport(report)
   if (counting) {
     for (const [type, count] of counts) lines.push(`${type}: ${count}`)
@@ -80,16 +117,18 @@ async function check(data: string, counting: boolean): Promise<number> {
 
 function parse(args: string[]): WalCommand {
   const refuse = (sentence: string) => new ConfigError(`${sentence}; try wal --help`)
-  const { values, positionals } = readArgs({ args, options, allowPositionals: true }, refuse)
+  const { values, positionals } = readFlags(args, flags, refuse, { allowPositionals: true })
   const [name = 'help', ...more] = values.help ? ['help'] : positionals
-  if (more.length > 0 || !Object.hasOwn(flagsOf, name)) {
-    const meant = suggestion(name, Object.keys(flagsOf), 'wal ')
+  const known = Object.keys(walCommands)
+  if (more.length > 0 || ![...known, 'help'].includes(name)) {
+    const meant = suggestion(name, known, 'wal ')
     throw refuse(`there is no command "wal ${positionals.join(' ')}"${meant}`)
   }
   const command = name as WalCommand['command']
-  for (const flag of Object.keys(values) as (keyof typeof options)[]) {
-    if (['data', 'help', ...flagsOf[command]].includes(flag)) continue
-    throw refuse(`wal ${command} takes no --${flag}`)
+  const taken = command === 'help' ? flags : walCommands[command].flags
+  for (const flag of Object.keys(values)) {
+    if (flag !== 'help' && !(flag in taken)) throw refuse(`wal ${command} takes no --${flag}`)
   }
-  return { command, data: dataOf(values.data), out: values.out, copyTo: values['copy-to'] }
+  const { data, out, json = false } = values
+  return { command, data: dataOf(data), out, copyTo: values['copy-to'], json }
 }

@@ -25,17 +25,26 @@ import { readLog } from './read-log.ts'
 const disk = realDisk
 
 /** Returns the exit code. Throws a ConfigError or JournalError when nothing could be done. */
-export async function repairLog(data: string, copyTo: string | undefined): Promise<number> {
+export async function repairLog(
+  data: string,
+  copyTo: string | undefined,
+  json: boolean,
+): Promise<number> {
   if (copyTo === undefined) throw new ConfigError('wal repair needs --copy-to DIR2')
   const to = resolve(copyTo)
   if (to === resolve(data)) throw new ConfigError('--copy-to takes another directory than --data')
   const { error } = await withBar('read', (at) => readLog(data, { onProgress: at }))
-  if (error === null)
+  if (error === null) {
+    if (json) return say(JSON.stringify({ data, copy: null, position: null, lost: [] }))
     return say(`${data} is whole: there is nothing to repair, and nothing was done`)
+  }
   if (error.exitCode !== 77) throw error
   const unlock = await lockDirectory(disk, data)
   try {
-    return await repair(data, to, error)
+    const repaired = await repair(data, to, error)
+    return say(
+      json ? JSON.stringify({ data, copy: to, ...repaired }) : describe(data, to, repaired),
+    )
   } catch (thrown) {
     throw thrown instanceof ConfigError ? thrown : storageError(`repair ${data}`, thrown)
   } finally {
@@ -43,7 +52,19 @@ export async function repairLog(data: string, copyTo: string | undefined): Promi
   }
 }
 
-async function repair(dir: string, to: string, error: JournalError): Promise<number> {
+interface Repaired {
+  /** Where the log ends now. */
+  position: number
+  /** A sentence for each kind of thing that is lost, or one that says that nothing is. */
+  lost: string[]
+}
+
+function describe(data: string, to: string, { position, lost }: Repaired): string {
+  const outcome = `${data} ends at position ${position} now and can be started`
+  return [`${to} holds ${data} as it was; ${outcome}`, ...lost].join('\n')
+}
+
+async function repair(dir: string, to: string, error: JournalError): Promise<Repaired> {
   const checked = await checkCheckpoints({ disk, dir })
   const checkpoints = checked.flatMap(({ manifest }) => (manifest === null ? [] : [manifest]))
   const planFrom = (checkpoints: { position: number; storeId: string }[]) =>
@@ -64,11 +85,9 @@ async function repair(dir: string, to: string, error: JournalError): Promise<num
   }
   applyRepair({ disk, dir, checkpoints: await checkCheckpoints({ disk, dir }) }, plan)
   await repairPages(dir)
-  say(
-    `${to} holds ${dir} as it was; ${dir} ends at position ${plan.position} now and can be started`,
-  )
-  for (const line of salvaged === null ? [] : describeLosses(salvaged.losses)) say(line)
-  return salvaged === null || plan.known > plan.position ? say(describeLoss(plan)) : 0
+  const lost = salvaged === null ? [] : describeLosses(salvaged.losses)
+  if (salvaged === null || plan.known > plan.position) lost.push(describeLoss(plan))
+  return { position: plan.position, lost }
 }
 
 /** Repairs what parity can rebuild, as a start and a scrub would. */

@@ -36,7 +36,7 @@ export function flagHelp(flags: Flags): string {
     return { flag: `--${name} ${value ?? ''}`, help: help + shown }
   })
   const width = Math.max(...rows.map(({ flag }) => flag.length))
-  return rows.map(({ flag, help }) => `  ${flag.padEnd(width)} ${help}`).join('\n')
+  return rows.map(({ flag, help }) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
 }
 
 /**

@@ -11,6 +11,7 @@ export const edgeFlags = {
   'trust-proxy': {
     value: '[HEADER]',
     bare: 'xff',
+    choices: ['xff', 'cf-connecting-ip'],
     preset: 'off',
     help:
       'behind a proxy: the header that names the caller, xff (X-Forwarded-For; also without a ' +

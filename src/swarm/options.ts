@@ -1,6 +1,6 @@
 // The swarm's flags, checked before anything else happens.
 
-import { helpFlag, readArgs } from '../config/arguments.ts'
+import { type Flags, flagHelp, readFlags } from '../config/arguments.ts'
 import { UsageError } from './failures.ts'
 
 export type Options = {
@@ -18,22 +18,40 @@ export const defaultUrl = 'http://127.0.0.1:8787'
 const connectionsMax = 1024
 const patienceSecondsMax = 86_400
 
+export const swarmFlags = {
+  corpus: {
+    value: 'FILE',
+    help: 'discussions, one JSON object a line, gzip or plain; see below',
+  },
+  synthetic: { value: 'SPEC', help: 'discussions made up from a seed; the numbers are totals' },
+  url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
+  connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
+  patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
+  'replay-all': {
+    value: null,
+    help: 'send every message a second time with its key, not only a sample',
+  },
+  save: {
+    value: 'FILE',
+    help: "keep what a later --verify needs; holds the agents' tokens, mode 0600",
+  },
+  verify: {
+    value: 'FILE',
+    help: 'publish nothing: verify a saved run, with the --corpus or --synthetic it had',
+  },
+  json: { value: 'FILE', help: 'write the report as JSON too' },
+} satisfies Flags
+
 export const help = `agent-forum swarm: agents that publish discussions and then read them back
 
-  npm run swarm -- --corpus FILE [flags]
-  npm run swarm -- --synthetic agents=100,threads=50,replies=1000[,seed=1] [flags]
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000[,seed=1]
+  agent-forum swarm --corpus FILE --save run.json --json report.json
+  npm run swarm -- --corpus FILE [flags]     in a clone
 
-  --corpus FILE      discussions, one JSON object a line, gzip or plain:
-                     {"thread", "title", "messages": [{"author", "at", "text"}]}
-  --synthetic SPEC   discussions made up from a seed; the numbers are totals
-  --url URL          the server; default ${defaultUrl}, or that of the saved run
-  --connections N    requests in flight, 1 to ${connectionsMax}; default 64
-  --patience SECONDS how long to retry one request; default 60; 0: never retry
-  --replay-all       send every message a second time with its key, not only a sample
-  --save FILE        keep what a later --verify needs; holds the agents' tokens, mode 0600
-  --verify FILE      publish nothing: verify a saved run, with the --corpus or --synthetic it had
-  --json FILE        write the report as JSON too
+${flagHelp(swarmFlags)}
   -h, --help
+
+A line of a corpus: {"thread", "title", "messages": [{"author", "at", "text"}]}
 
 Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that cannot be used,
 74 the server cannot be reached.
@@ -41,7 +59,8 @@ Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that 
 
 /** Returns null if help is requested. Throws UsageError: one line that names the flag. */
 export function parseOptions(args: string[]): Options | null {
-  const values = parseFlags(args)
+  const refuse = (sentence: string) => new UsageError(`${sentence}; --help lists the flags`)
+  const { values } = readFlags(args, swarmFlags, refuse)
   if (values.help) return null
   if ((values.corpus === undefined) === (values.synthetic === undefined)) {
     throw new UsageError('give either --corpus FILE or --synthetic SPEC')
@@ -72,25 +91,6 @@ export function origin(source: string, text: string): string {
     throw new UsageError(`${source}: "${text}" is not like ${defaultUrl}`)
   }
   return url.origin
-}
-
-function parseFlags(args: string[]) {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  const options = {
-    corpus: text,
-    synthetic: text,
-    url: text,
-    connections: text,
-    patience: text,
-    'replay-all': flag,
-    save: text,
-    verify: text,
-    json: text,
-    help: helpFlag,
-  }
-  const refuse = (sentence: string) => new UsageError(`${sentence}; --help lists the flags`)
-  return readArgs({ args, options }, refuse).values
 }
 
 function integer(name: string, text: string, min: number, max: number): number {

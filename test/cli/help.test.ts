@@ -33,11 +33,12 @@ const commands = [
   'wal inspect',
   'wal export',
   'wal repair',
+  'completion',
 ]
 
 t.test('help: of the program: every command; of a command: all its flags', async (t) => {
   const { stdout } = await run(['--help'])
-  for (const name of commands) t.match(stdout, `\n  agent-forum ${name} [`)
+  for (const name of commands) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[b]`))
   const flagsOf: Record<string, string[]> = {
     backup: ['--data', '--to', '-h, --help'],
     wal: ['--data', '--out', '--copy-to', '-h, --help'],
@@ -54,6 +55,26 @@ t.test('help: of the program: every command; of a command: all its flags', async
     t.strictSame([short.code, short.stderr], [0, ''], name)
     for (const flag of flags) t.match(short.stdout, flag)
     t.strictSame([long.stdout, help.stdout], [short.stdout, short.stdout])
+  }
+})
+
+t.test('help: of the program and of each command: examples come before flags', async (t) => {
+  const names = ['', 'serve', 'swarm', 'backup', 'wal', 'completion']
+  const texts = await Promise.all(names.map((name) => run(['help', name].filter(Boolean))))
+  for (const [i, { stdout }] of texts.entries()) {
+    const example = stdout.search(/^ {2}(?:agent-forum|source)/m)
+    const flag = stdout.search(/^ {2}-/m)
+    t.ok(example > 0 && example < flag, `${names[i]}: ${example} before ${flag}`)
+  }
+})
+
+t.test('output: of people and programs: without colours, whatever they ask for', async (t) => {
+  const lines = [['help'], ['serve', '--print-config'], ['wal', 'verfy']]
+  const environments = [{ NO_COLOR: '1' }, { FORCE_COLOR: '1', TERM: 'xterm-256color' }]
+  const runs = lines.flatMap((args) => environments.map((environment) => run(args, environment)))
+  for (const { stdout, stderr } of await Promise.all(runs)) {
+    t.ok((stdout + stderr).length > 0)
+    t.notOk((stdout + stderr).includes('\x1b'))
   }
 })
 

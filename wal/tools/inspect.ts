@@ -144,6 +144,61 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
   ]
 }
 
+/** What a report found, without what only programs that go on reading need. */
+export interface ReportSummary {
+  /** What is wrong, in a sentence; null: nothing is. */
+  error: string | null
+  storeId: string | null
+  /** The position of the last good record; null with an error. */
+  position: number | null
+  /** How the log ends: sealed, whole (not sealed) or torn; null with an error. */
+  end: 'sealed' | 'whole' | 'torn' | null
+  /** Positions and counts are null where a segment was not read, or is not used yet. */
+  segments: {
+    name: string
+    bytes: number
+    firstPosition: number | null
+    lastPosition: number | null
+    records: number | null
+    frames: number | null
+  }[]
+  /** Names of torn tails that were put aside. */
+  torn: string[]
+  /** Newest first; one whose position is null is damaged, and `error` says why. */
+  checkpoints: { name: string; position: number | null; error: string | null }[]
+}
+
+/** The report for programs, as `--json` prints it. */
+export function summarizeReport(report: LogReport): ReportSummary {
+  const { files, torn, checkpoints, log, error } = report
+  const segments = files.map(({ number, name, size }) => {
+    const summary = log?.segments.find((segment) => segment.number === number)
+    return {
+      name,
+      bytes: size,
+      firstPosition: summary?.firstPosition ?? null,
+      lastPosition: summary?.lastPosition ?? null,
+      records: summary?.records ?? null,
+      frames: summary?.frames ?? null,
+    }
+  })
+  return {
+    error: error?.message ?? null,
+    storeId: log?.storeId ?? null,
+    position: error === null ? (log?.end.position ?? null) : null,
+    end: error === null && log !== null ? ends[log.verdict] : null,
+    segments,
+    torn,
+    checkpoints: checkpoints.map(({ name, manifest, why }) => ({
+      name,
+      position: manifest?.position ?? null,
+      error: manifest === null ? why : null,
+    })),
+  }
+}
+
+const ends = { continue: 'sealed', settle: 'whole', cut: 'torn' } as const
+
 function rangeOf(first: number, last: number): string {
   return first === last ? `position ${first}` : `positions ${first}..${last}`
 }
