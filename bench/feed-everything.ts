@@ -17,7 +17,8 @@ import { Client } from 'undici'
 import { createThread, reply } from '../src/forum/posts.ts'
 import { subscribe } from '../src/forum/subscriptions.ts'
 import { median } from './compare.ts'
-import { demand, inForum, newToken } from './population.ts'
+import { inForum } from './in-forum.ts'
+import { demand, newToken } from './population.ts'
 import { type Forum, startForum } from './sides.ts'
 
 const { values } = parseArgs({

@@ -6,17 +6,12 @@
 //   identity i:    a regular of three threads, and following those in which it has replied
 //   the follower:  follows the first 1,000 threads; ten have new messages after `follower.after`
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { apply } from '../src/forum/apply.ts'
-import { type Forum, isRejection, makeForum, type Rejection } from '../src/forum/forum.ts'
+import { type Forum, isRejection, type Rejection } from '../src/forum/forum.ts'
 import { createIdentity } from '../src/forum/identities.ts'
 import { createThread, reply } from '../src/forum/posts.ts'
-import { decode } from '../src/forum/records.ts'
-import { randomSeed, systemStamps } from '../src/forum/stamp.ts'
 import { subscribe } from '../src/forum/subscriptions.ts'
-import { deriveKey, loadSecret } from '../src/node/secret.ts'
-import { State } from '../src/state/state.ts'
-import { openJournal } from '../wal/journal/journal.ts'
+import type { State } from '../src/state/state.ts'
+import { inForum } from './in-forum.ts'
 
 export interface Size {
   identities: number
@@ -60,6 +55,8 @@ export interface Population {
   threads: PopulatedThread[]
   /** Threads with 50 messages or more. */
   longThreads: string[]
+  /** Threads anywhere, in no order. */
+  scattered: string[]
   replies: SentReply[]
   follower: { token: string; after: number }
 }
@@ -70,11 +67,11 @@ const tokensTold = 10_000
 const threadsTold = 1_000
 const repliesTold = 1_000
 const longThreadsTold = 100
+const scatteredTold = 20_000
 const followedMax = 1_000
 const newsCount = 10
 const newestTold = 4
 const commandsPerTurn = 512
-const retentionMs = 24 * 3_600_000
 const filler = 'The quick brown agent jumps over the lazy benchmark. '
 
 /** The text of the n-th message: all are different and equally long. */
@@ -97,35 +94,6 @@ export async function populate(
   )
   onProgress(total, total)
   return population
-}
-
-/** Runs commands on a forum in this directory; `pause` is awaited after each, with the count. */
-export async function inForum<T>(
-  dir: string,
-  work: (forum: Forum, pause: (done: number) => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const state = new State({ retentionMs, seed: randomSeed(), limits: {} })
-  const journal = await openJournal({
-    dir,
-    durability: { mode: 'none' },
-    onRecord: (position, row) => apply(state, position, decode(row)),
-  })
-  const secret = loadSecret(dir, undefined)
-  const forum = makeForum({
-    state,
-    journal,
-    stamps: systemStamps(),
-    webhookKey: deriveKey(secret, 'webhook'),
-    ticketKey: deriveKey(secret, 'ticket'),
-    addressKey: deriveKey(secret, 'address'),
-  })
-  const result = await work(forum, async (done) => {
-    if (done % commandsPerTurn !== 0) return
-    do await nextTurn()
-    while (journal.health === 'overloaded')
-  })
-  await journal.close()
-  return result
 }
 
 async function build(
@@ -173,6 +141,7 @@ async function build(
     tokens: spread(identities, tokensTold).map((i) => tokens[i]),
     threads: spread(threads, threadsTold).map((t) => describe(state, size, t, tokens)),
     longThreads: Array.from({ length: longThreadsOf(size) }, (_, t) => state.threads.id(t)),
+    scattered: scatter(threads, scatteredTold).map((t) => state.threads.id(t)),
     replies,
     follower: { token: follower, after },
   }
@@ -212,6 +181,13 @@ function describe(state: State, size: Size, t: number, tokens: string[]): Popula
 function spread(count: number, max: number): number[] {
   const length = Math.min(count, max)
   return Array.from({ length }, (_, i) => Math.floor((i * count) / length))
+}
+
+/** As `spread`, in no order. */
+function scatter(count: number, max: number): number[] {
+  const numbers = spread(count, max)
+  const place = (i: number) => Math.imul(i, 0x9e3779b1) >>> 0
+  return numbers.sort((a, b) => place(a) - place(b))
 }
 
 export function newToken(forum: Forum, displayName: string): string {

@@ -138,6 +138,16 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
+/** With pages of threads anywhere, which in a large forum are neither cached nor near. */
+export const scaleScenarios: readonly Scenario[] = [
+  ...scenarios,
+  {
+    name: 'anywhere',
+    title: 'read the first 50 messages of threads anywhere',
+    ring: ({ scattered }) => ringOf(scattered.map((id) => read(id, 'after=0&limit=50'))),
+  },
+]
+
 const key = freshKey
 
 /** Each identity polls once per cycle of the ring, and receives what was published since. */

@@ -6,13 +6,14 @@ import { promisify } from 'node:util'
 import t from 'tap'
 
 const program = join(import.meta.dirname, '../../bench/scale.js')
+const endless = join(import.meta.dirname, '../../bench/endless.js')
 
 t.test('bench scale: a small forum: started, killed and started again', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
   t.teardown(() => rmSync(dir, { recursive: true }))
   const file = join(dir, 'results.json')
   const flags = {
-    ...{ messages: '2k', threads: '20', identities: '60', only: 'none', rounds: '1' },
+    ...{ messages: '2k', threads: '20', identities: '60', only: 'none', rounds: '1', starts: '1' },
     ...{
       seconds: '1',
       'watch-seconds': '1',
@@ -25,14 +26,18 @@ t.test('bench scale: a small forum: started, killed and started again', async (t
   }
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
   await promisify(execFile)(process.execPath, [program, ...args])
-  const { starts, memory, size } = JSON.parse(readFileSync(file, 'utf8'))
+  const { starts, memory, disk, size } = JSON.parse(readFileSync(file, 'utf8'))
   t.equal(size.messages, 2_000)
-  t.same(Object.keys(starts), [
-    'from what was built',
-    'after a clean stop',
-    'after SIGKILL with 1 MB of log',
-  ])
-  t.ok(memory.residentMb > memory.renderedMb && memory.renderedMb > 0.6, 'in megabytes')
+  t.same(Object.keys(starts), ['after a clean stop', 'after SIGKILL with 1 MB of log'])
+  const { resident, rendered, columns } = memory
+  t.ok(resident > rendered && rendered > 0.6, 'in megabytes')
+  t.match(columns, { messages: Number, threads: Number, identities: Number })
+  t.ok(disk.pages > rendered && disk.wal > 0, 'in megabytes too')
+})
+
+t.test('bench endless: one second: no reply refused, and all are there', async () => {
+  const flags = ['--seconds', '1', '--connections', '2', '--threads', '10']
+  await promisify(execFile)(process.execPath, [endless, ...flags])
 })
 
 t.test('bench scale: a flag that cannot be used: one line, and exit 64', async (t) => {

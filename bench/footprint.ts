@@ -1,0 +1,97 @@
+// What a node holds in memory and on disk, by part. The sizes of columns are those of the newest
+// checkpoint, so take one before.
+
+import { readdirSync, statSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { manifestNumbers, readManifest } from '../wal/checkpoint/checkpoint-files.ts'
+import { realDisk } from '../wal/disk.ts'
+import { residentBytes } from './process.ts'
+import type { Forum } from './sides.ts'
+
+const mb = 1e6
+/** Where rendered text is, by the names of stores and of metrics, newest version first. */
+const textStore = /^(arena|text)\./
+const textMetrics = ['agent_forum_text_bytes{where="memory"}', 'agent_forum_arena_bytes']
+
+/** Megabytes. */
+export interface MemoryParts {
+  resident: number
+  /** All rendered text, wherever it is. */
+  rendered: number
+  /** Rendered text that is in memory. */
+  text: number
+  /** Columns and lists, by the table that they belong to. */
+  columns: Record<string, number>
+  /** Hash indexes, caches, and other memory outside the JS heap. */
+  indexes: number
+  heap: number
+  /** Code, stacks, and what the allocator holds; negative where memory is reserved but unused. */
+  rest: number
+}
+
+const settleMs = 1_000
+/** A node that loads text in the background has settled when its memory grows less than that. */
+const growthMax = 0.01
+
+/** As soon as the node's memory no longer grows. */
+export async function memoryByPart(forum: Forum, dir: string): Promise<MemoryParts> {
+  for (let before = 0; ; ) {
+    const now = residentBytes(forum.pid)
+    if (now < before * (1 + growthMax)) break
+    before = now
+    await sleep(settleMs)
+  }
+  const metrics = await forum.metrics()
+  const metric = (name: string) => (metrics.get(name) ?? 0) / mb
+  const resident = residentBytes(forum.pid) / mb
+  const { rendered, columns } = savedByTable(dir)
+  const text = metric(textMetrics.find((name) => metrics.has(name))!)
+  const inColumns = Object.values(columns).reduce((a, b) => a + b, 0)
+  const indexes = metric('nodejs_external_memory_bytes') - text - inColumns
+  const heap = metric('nodejs_heap_size_used_bytes')
+  const rest = resident - text - inColumns - indexes - heap
+  return { resident, rendered, text, columns, indexes, heap, rest }
+}
+
+function savedByTable(dir: string): { rendered: number; columns: Record<string, number> } {
+  const place = { disk: realDisk, dir }
+  const read = readManifest(place, manifestNumbers(place)[0])
+  if (read.kind !== 'good') throw new Error('the newest checkpoint cannot be read')
+  const columns: Record<string, number> = {}
+  let rendered = 0
+  for (const [name, { bytes }] of read.manifest.tables) {
+    if (textStore.test(name)) rendered += bytes / mb
+    else {
+      const [table] = name.split('.', 1)
+      columns[table] = (columns[table] ?? 0) + bytes / mb
+    }
+  }
+  return { rendered, columns }
+}
+
+/** Megabytes of the files in a data directory, by the ends of their names. */
+export function diskByKind(dir: string): Record<string, number> {
+  const kinds: Record<string, number> = {}
+  for (const name of readdirSync(dir)) {
+    const kind = extname(name).slice(1) || name
+    kinds[kind] = (kinds[kind] ?? 0) + statSync(join(dir, name)).size / mb
+  }
+  return kinds
+}
+
+export function memoryLines(memory: MemoryParts): string[] {
+  const { resident, rendered, columns, ...others } = memory
+  const parts = { ...others, ...columns }
+  return [
+    `memory: ${resident.toFixed(0)} MB resident, with ${rendered.toFixed(0)} MB rendered`,
+    `  ${listed(parts)}`,
+  ]
+}
+
+/** `a 12 MB, b 3 MB`, without those below a megabyte. */
+export function listed(parts: Record<string, number>): string {
+  const shown = Object.entries(parts).filter(([, megabytes]) => Math.abs(megabytes) >= 1)
+  shown.sort(([, a], [, b]) => b - a)
+  return shown.map(([name, megabytes]) => `${name} ${megabytes.toFixed(0)} MB`).join(', ')
+}
