@@ -64,6 +64,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/node/checkpoints.ts', /performance\.now/],
   ['src/node/scrub.ts', /performance\.now/],
   ['src/node/start-progress.ts', /performance\.now/],
+  ['src/node/text-disk.ts', /performance\.now/],
   ['src/http/', /performance\.now/],
   ['src/node/secret.ts', /randomBytes/],
   ['src/node/epoch.ts', /randomBytes/],

@@ -146,6 +146,11 @@ export const errors = {
     retryAfter: 5,
   },
   overloaded: { status: 503, message: `The service is overloaded. ${retrySameKey}`, retryAfter: 1 },
+  unreadable: {
+    status: 503,
+    message: 'A part of the answer is damaged on disk and cannot be read at present.',
+    retryAfter: 60,
+  },
   starting: { status: 503, message: `The service is starting. ${retrySameKey}`, retryAfter: 1 },
   shutting_down: {
     status: 503,
@@ -166,6 +171,7 @@ export const commonErrors = [
   'starting',
   'shutting_down',
   'overloaded',
+  'unreadable',
 ] as const satisfies readonly ErrorCode[]
 
 /** The JSON of an error. `detail` replaces the general message. */

@@ -175,6 +175,7 @@ function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isOwn: 
   const cached = pageCache.get(read)
   if (cached !== null) return { body: cached, isOwn: true }
   const body = writeThread(forum, read)
+  if (forum.coldReads.isNeeded) return { body, isOwn: false } // it is not whole
   const copy = pageCache.add(read, body)
   return { body: copy ?? body, isOwn: copy !== null }
 }

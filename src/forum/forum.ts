@@ -4,6 +4,9 @@
 import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
+import { TextBlocks } from '../state/text-blocks.ts'
+import { type TextDisk, unreadDisk } from './block-loads.ts'
+import { ColdReads, type ColdReadsLimits } from './cold-reads.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { PageCache } from './page-cache.ts'
@@ -25,6 +28,9 @@ export interface ForumParts {
   epochBegin?: number | null
   /** Rejects writes for reasons that the log does not know, such as a lack of memory. */
   admission?: Admission
+  /** Reads text that is on disk; absent: all of it is in memory. */
+  textDisk?: TextDisk
+  coldReadsLimits?: ColdReadsLimits
 }
 
 /** A forum, with everything that is derived from its state and never saved. */
@@ -36,6 +42,8 @@ export interface Forum extends ForumParts {
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
   slicedWork: SlicedWork
+  /** Requests that wait for text that is on disk. */
+  coldReads: ColdReads
 }
 
 /** Makes a forum from a recovered state. */
@@ -44,7 +52,9 @@ export function makeForum(parts: ForumParts): Forum {
   const dueWebhooks = new DueWebhooks(webhooks)
   const [page, pageCache, slicedWork] = [new Page(arena), new PageCache(), new SlicedWork()]
   const feedItems = new FeedItems(parts.state)
-  return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork }
+  const disk = parts.textDisk ?? unreadDisk
+  const coldReads = new ColdReads({ blocks: new TextBlocks(), placeOf: () => null, disk })
+  return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork, coldReads }
 }
 
 export interface Admission {
@@ -78,6 +88,7 @@ export type RejectionCode =
   | 'storage_full'
   | 'storage_failed'
   | 'overloaded'
+  | 'unreadable'
   | 'shutting_down'
 
 /** Rejects a command or query. If it reveals a record, its answer waits for `position`, as any. */

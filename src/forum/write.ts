@@ -6,6 +6,7 @@
 //     without these checks. They come after that of the idempotency receipt, so that a replay is
 //     answered regardless of limits, and never counts.
 // W2. A permit is valid only for the command that obtained it: nothing awaits before `commit`.
+// W3. A command that noted missing text returns before `commit`: it is run again (cold-reads.ts).
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -77,8 +78,10 @@ export function admitOwn(forum: Forum): Permit | Rejection {
  * The only place where state changes while serving: appends the record to the log, which assigns
  * its position, and applies it. Returns the position.
  */
-export function commit({ journal, state }: Forum, permit: Permit, record: ForumRecord): number {
+export function commit(forum: Forum, permit: Permit, record: ForumRecord): number {
+  const { journal, state, coldReads } = forum
   assert(permit.at === record.at, 'W2: a permit is for a record of its own time')
+  assert(!coldReads.isNeeded, 'W3: a decision is made with all the text that it needs')
   const position = journal.append(encode(record))
   apply(state, position, record) // recovery calls this too; it cannot reject
   assert(state.position === position, 'state and log advance together')

@@ -4,8 +4,12 @@
 //   → query → key in the header → content type → body size → UTF-8 → end of the tick (tick.ts)
 //   → JSON → key in the body → schema → the route's own refusals → gate
 //
+// A route that needs text that is on disk is run again from the start when the text is in memory
+// (forum/cold-reads.ts).
+//
 // Routes are declarations (api/); this file executes them, and names none.
 
+import assert from 'node:assert/strict'
 import { type ErrorCode, unknownPath } from '../api/errors.ts'
 import type { Answer, Call, Route, Service } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
@@ -213,9 +217,29 @@ export class Edge {
     if (caller !== nobody && !mayAct(forum, caller)) {
       return this.#pass(exchange, route, rejectExpiredToken(forum, caller))
     }
+    assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
     const outcome = route.run(this.#service!, call)
-    if (!(outcome instanceof Promise)) return this.#pass(exchange, route, outcome)
-    void outcome.then((later) => this.#pass(exchange, route, later))
+    if (outcome instanceof Promise) {
+      return void outcome.then((later) => this.#finish(exchange, route, call, later))
+    }
+    this.#finish(exchange, route, call, outcome)
+  }
+
+  /** Passes the outcome on, unless text was missing: then the route is run again with it. */
+  #finish(
+    exchange: Exchange,
+    route: Route,
+    call: Call<unknown, unknown>,
+    outcome: Answer | Rejection,
+  ): void {
+    const { coldReads } = this.#service!.forum
+    if (!coldReads.isNeeded) return this.#pass(exchange, route, outcome)
+    exchange.hold()
+    coldReads.park({ caller: call.caller, connection: exchange }, (parked) => {
+      if ('rejected' in parked) return this.#pass(exchange, route, parked)
+      const run = () => this.#run(exchange, route, call)
+      this.#tick.addWork(() => coldReads.runAgain(parked, run), 0)
+    })
   }
 
   /** Sends the outcome when everything that it shows is durable. */

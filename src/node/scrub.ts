@@ -2,7 +2,8 @@
 // every `--scrub-hours`. Files in which the start has found damage are repaired at once.
 //
 // S1. One pass at a time, slowly: it reads 4 MiB a second, or as much as it needs to finish in half
-//     of the hours between two passes.
+//     of the hours between two passes. A file in which a read has found damage is scrubbed at once,
+//     and not slowly.
 // S2. What parity cannot repair is rewritten from memory, by as many checkpoints as it takes until
 //     none of those that are kept needs the damaged pages.
 
@@ -35,6 +36,10 @@ export interface PeriodicScrubOptions {
 
 class Stopped extends Error {}
 
+function throwUnlessStopped(error: unknown): void {
+  if (!(error instanceof Stopped)) throw error
+}
+
 export class Scrub {
   readonly stats: ScrubStats = { ...noScrub }
   /** Warnings about damage that is not repaired yet, by page file. */
@@ -44,6 +49,11 @@ export class Scrub {
   #bytesPerMs = bytesPerMsMin
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
+  /** The scrubs of reported files, one after the other, and how many have not ended. */
+  #reported: Promise<void> = Promise.resolve()
+  #urgent = 0
+  /** A file is scrubbed once at a time. */
+  readonly #scrubbing = new Map<number, Promise<unknown>>()
   /** Ends the wait of the pass at once. */
   #wake: () => void = () => {}
 
@@ -62,16 +72,26 @@ export class Scrub {
     for (const file of files) {
       this.#addWarning(rebuilt.filter((page) => page.file === file))
     }
-    this.#running = this.#run(files).catch((error) => {
-      if (!(error instanceof Stopped)) throw error
+    this.#running = this.#run(files).catch(throwUnlessStopped)
+  }
+
+  /** A read has found this page damaged: scrubs its file now; resolves when that is done. */
+  report(page: BadPage): Promise<void> {
+    const { file } = page
+    if (!this.#damaged.has(file)) this.#addWarning([page])
+    this.#urgent += 1
+    this.#reported = this.#reported.then(async () => {
+      await this.#pass([file]).catch(throwUnlessStopped)
+      this.#urgent -= 1
     })
+    return this.#reported
   }
 
   /** Ends the schedule; resolves when no pass is running. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#wake()
-    await this.#running
+    await Promise.all([this.#running, this.#reported])
   }
 
   async #run(damaged: Iterable<number>): Promise<void> {
@@ -102,7 +122,10 @@ export class Scrub {
     let found = 0
     for (const file of files) {
       const manifests = this.#options.kept().filter((manifest) => manifest.files.has(file))
-      if (manifests.length === 0) continue // removed by a checkpoint since
+      if (manifests.length === 0) {
+        this.#damaged.delete(file)
+        continue // removed by a checkpoint since
+      }
       try {
         found += await this.#scrub(file, manifests)
       } catch (error) {
@@ -118,9 +141,13 @@ export class Scrub {
     const { disk, dir, kept } = this.#options
     const pace = (bytes: number) => {
       this.stats.bytes += bytes
-      return this.#wait(bytes / this.#bytesPerMs)
+      return this.#wait(this.#urgent > 0 ? 0 : bytes / this.#bytesPerMs)
     }
-    const result = await scrubFile({ disk, dir }, manifests, file, { pause: this.#pause, pace })
+    await this.#scrubbing.get(file)?.catch(() => {})
+    const pause = this.#pause
+    const scrubbing = scrubFile({ disk, dir }, manifests, file, { pause, pace })
+    this.#scrubbing.set(file, scrubbing)
+    const result = await scrubbing.finally(() => this.#scrubbing.delete(file))
     if (!kept().some(({ files }) => files.has(file))) return 0
     await this.#note(file, result)
     return result.mended.length + result.lost.length
@@ -152,7 +179,7 @@ export class Scrub {
 
   /** Waits; throws Stopped once `stop` is called. */
   async #wait(ms: number): Promise<void> {
-    if (!this.#isStopped) {
+    if (!this.#isStopped && ms > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms)
         timer.unref()

@@ -29,7 +29,8 @@ export class TextBlocks {
   /** How often a block was found here, and not. */
   hits = 0
   misses = 0
-  readonly #slabs: SharedArrayBuffer[] = []
+  /** The memory of all slots; slabs are only added. */
+  readonly slabs: SharedArrayBuffer[] = []
   /** The slot of each block that is here or being read. */
   readonly #slotOf = new Map<number, number>()
   /** By slot: its block, or `nothing`; how many hold it; whether it may be shown (B1). */
@@ -92,7 +93,7 @@ export class TextBlocks {
     if (slot === undefined) return
     this.#slotOf.delete(block)
     this.#blockOf[slot] = nothing
-    if (this.#holds[slot]! > 0) return // released later
+    if (this.#holds[slot] > 0) return // released later
     this.#cached -= 1
     this.#free.push(slot)
   }
@@ -107,16 +108,16 @@ export class TextBlocks {
       this.#isLoaded[slot] = false
       this.#holds[slot] = 0
     } else if (this.#holds[slot] === 0) this.#cached -= 1
-    this.#holds[slot]! += 1
+    this.#holds[slot] += 1
     return slot
   }
 
   /** Ends one hold. */
   release(slot: number): void {
-    assert(this.#holds[slot]! > 0, 'B2: only what is held is released')
-    this.#holds[slot]! -= 1
-    if (this.#holds[slot]! > 0) return
-    const block = this.#blockOf[slot]!
+    assert(this.#holds[slot] > 0, 'B2: only what is held is released')
+    this.#holds[slot] -= 1
+    if (this.#holds[slot] > 0) return
+    const block = this.#blockOf[slot]
     if (block === nothing || !this.#isLoaded[slot]) {
       this.#slotOf.delete(block)
       this.#blockOf[slot] = nothing
@@ -129,30 +130,29 @@ export class TextBlocks {
   }
 
   isLoaded(slot: number): boolean {
-    return this.#isLoaded[slot]!
+    return this.#isLoaded[slot]
   }
 
   /** The bytes of a held slot are those of its block, and are checked. */
   setLoaded(slot: number): void {
-    assert(this.#holds[slot]! > 0, 'B2: a slot is held while it is filled')
+    assert(this.#holds[slot] > 0, 'B2: a slot is held while it is filled')
     this.#isLoaded[slot] = true
   }
 
   /** The bytes of a slot. */
   bytesOf(slot: number): Uint8Array {
     const { slab, at } = this.placeOf(slot)
-    return new Uint8Array(slab, at, blockBytes)
+    return new Uint8Array(this.slabs[slab], at, blockBytes)
   }
 
-  /** Where a slot lies: its slab, the slab's number, and the offset in it. */
-  placeOf(slot: number): { slab: SharedArrayBuffer; number: number; at: number } {
-    const number = Math.floor(slot / slotsPerSlab)
-    return { slab: this.#slabs[number]!, number, at: (slot % slotsPerSlab) * blockBytes }
+  /** Where a slot lies: the index of its slab, and the offset in it. */
+  placeOf(slot: number): { slab: number; at: number } {
+    return { slab: Math.floor(slot / slotsPerSlab), at: (slot % slotsPerSlab) * blockBytes }
   }
 
   #addSlot(): number {
     const slot = this.#blockOf.push(nothing) - 1
-    if (slot % slotsPerSlab === 0) this.#slabs.push(new SharedArrayBuffer(slabBytes))
+    if (slot % slotsPerSlab === 0) this.slabs.push(new SharedArrayBuffer(slabBytes))
     return slot
   }
 
@@ -161,12 +161,12 @@ export class TextBlocks {
     for (;;) {
       const slot = this.#hand
       this.#hand = (slot + 1) % this.#blockOf.length
-      if (this.#blockOf[slot] === nothing || this.#holds[slot]! > 0) continue
+      if (this.#blockOf[slot] === nothing || this.#holds[slot] > 0) continue
       if (this.#isUsed[slot]) {
         this.#isUsed[slot] = false
         continue
       }
-      this.#slotOf.delete(this.#blockOf[slot]!)
+      this.#slotOf.delete(this.#blockOf[slot])
       this.#blockOf[slot] = nothing
       this.#free.push(slot)
       this.#cached -= 1

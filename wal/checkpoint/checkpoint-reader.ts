@@ -190,7 +190,8 @@ function badPages(run: PageRun): BadPage[] {
   return bad
 }
 
-function placeOf(store: string, table: PageTable, page: number): BadPage {
+/** Where a page of a store lies. */
+export function placeOf(store: string, table: PageTable, page: number): BadPage {
   const [file, offset, crc] = [table.files[page]!, table.offsets[page]!, table.crcs[page]!]
   return { store, page, file, offset, bytes: table.lengthOf(page), crc }
 }

@@ -1,0 +1,200 @@
+// Requests whose answer needs text that is on disk. Such a request runs, notes the blocks that are
+// missing, and its outcome is thrown away. It is parked here until these blocks are in memory, and
+// then runs again from the start: access, expiry and keys are decided anew.
+//
+//   run ──blocks missing──▶ parked ──its caller's turn──▶ loading ──all are here──▶ run again
+//                              └──── too many, shutdown, unreadable ────▶ rejected
+//
+// R1. A request holds all blocks that it has noted so far until it has run again, so that requests
+//     cannot evict each other's blocks for ever.
+// R2. At most `parkedMax` requests are parked, half of them for one caller, and hold at most
+//     `bytesMax` of blocks; a further one is rejected as `overloaded`. One alone always fits.
+// R3. Callers take turns; the anonymous ones count as one.
+// R4. Stopping ends every request with `shutting_down`. A request whose caller has hung up ends
+//     when its turn comes.
+//
+// Neighbours: http/handle.ts parks and runs; block-loads.ts loads the blocks.
+
+import assert from 'node:assert/strict'
+import { blockBytes } from '../state/text-blocks.ts'
+import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
+
+export interface ColdReadsLimits {
+  parkedMax: number
+  bytesMax: number
+}
+
+/** More than the blocks of the largest page, 50 proposals of 32 KiB whose texts are escaped. */
+export const coldPageBytesMax = 16 << 20
+const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
+/** Requests whose blocks are being read: the disk has work while others are answered. */
+const loadingMax = 8
+/** How often a request may find other blocks missing, as when checkpoints come in between. */
+const roundsMax = 8
+
+/** Why a request cannot run again: a `Rejection` of forum.ts. */
+interface Unfinished {
+  rejected: 'overloaded' | 'unreadable' | 'shutting_down'
+}
+
+/** Who is parked. */
+interface Parking {
+  caller: number
+  connection: { readonly isGone: boolean }
+}
+
+/** A request that is parked, or runs again. */
+export interface ColdRead extends Parking {
+  /** The blocks it holds, and their slots. */
+  readonly slots: readonly { block: number; slot: number }[]
+  /** How often it was parked. */
+  readonly round: number
+}
+
+interface Parked extends ColdRead {
+  resume(outcome: ColdRead | Unfinished): void
+}
+
+export class ColdReads {
+  /** Requests that were rejected because of a limit (R2). */
+  refused = 0
+  readonly #source: TextSource
+  readonly #limits: ColdReadsLimits
+  readonly #loads: BlockLoads
+  /** Requests that wait for the turn of their caller, who is the key; in the order of turns. */
+  readonly #waiting = new Map<number, Parked[]>()
+  /** All requests that are parked. */
+  readonly #parked = new Set<Parked>()
+  /** The number of requests that a caller has parked. */
+  readonly #ofCaller = new Map<number, number>()
+  /** Bytes of the blocks that requests hold, including those that run again. */
+  #bytes = 0
+  #loading = 0
+  #isTakingTurns = false
+  #isStopped = false
+  /** The request that runs again now. */
+  #running: ColdRead | null = null
+
+  constructor(source: TextSource, limits: ColdReadsLimits = limitsPreset) {
+    assert(limits.bytesMax >= coldPageBytesMax, 'R2: one request alone always fits')
+    this.#source = source
+    this.#limits = limits
+    this.#loads = new BlockLoads(source)
+  }
+
+  /** Whether what has just run noted missing text, so that its outcome is worthless. */
+  get isNeeded(): boolean {
+    return this.#source.blocks.isMissing
+  }
+
+  /** The number of requests that are parked. */
+  get length(): number {
+    return this.#parked.size
+  }
+
+  /** Bytes of the blocks that they hold. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Blocks that were read from disk. */
+  get blocksRead(): number {
+    return this.#loads.blocksRead
+  }
+
+  /**
+   * Parks the request that has just run, until what it noted is in memory. Calls `resume` once,
+   * maybe at once: with what to pass to `runAgain`, or with why it cannot run again.
+   */
+  park(parking: Parking, resume: (outcome: ColdRead | Unfinished) => void): void {
+    const { blocks } = this.#source
+    const before = this.#running
+    const noted = blocks.takeMissing()
+    const slots = [...(before?.slots ?? []).map(({ block }) => block), ...noted].map((block) => {
+      return { block, slot: blocks.hold(block) }
+    })
+    if (before !== null) this.#end(before)
+    this.#running = null
+    this.#bytes += slots.length * blockBytes
+    const round = (before?.round ?? 0) + 1
+    const parked = { ...parking, slots, round, resume }
+    const rejection = this.#reject(parked)
+    if (rejection !== null) {
+      this.#end(parked)
+      return resume(rejection)
+    }
+    this.#parked.add(parked)
+    this.#ofCaller.set(parking.caller, (this.#ofCaller.get(parking.caller) ?? 0) + 1)
+    const waiting = this.#waiting.get(parking.caller)
+    if (waiting === undefined) this.#waiting.set(parking.caller, [parked])
+    else waiting.push(parked)
+    this.#loadNext()
+  }
+
+  /** Runs a request again, with what it waited for in memory. It may be parked once more. */
+  runAgain(read: ColdRead, run: () => void): void {
+    this.#running = read
+    run()
+    if (this.#running === read) this.#end(read)
+    this.#running = null
+  }
+
+  /** Rejects all requests, and later ones (R4). */
+  stop(): void {
+    this.#isStopped = true
+    this.#waiting.clear()
+    for (const parked of [...this.#parked]) this.#leave(parked, { rejected: 'shutting_down' })
+  }
+
+  #reject({ caller, round }: Parked): Unfinished | null {
+    if (this.#isStopped) return { rejected: 'shutting_down' }
+    const { parkedMax, bytesMax } = this.#limits
+    const ofCaller = this.#ofCaller.get(caller) ?? 0
+    const isFull = this.#parked.size >= parkedMax || ofCaller >= Math.ceil(parkedMax / 2)
+    const isOver = this.#bytes > bytesMax && this.#parked.size > 0
+    if (!isFull && !isOver && round <= roundsMax) return null
+    this.refused += 1
+    return { rejected: 'overloaded' }
+  }
+
+  #loadNext(): void {
+    if (this.#isTakingTurns) return // blocks that are here already are loaded at once
+    this.#isTakingTurns = true
+    while (this.#loading < loadingMax && this.#waiting.size > 0) {
+      const [[caller, waiting]] = this.#waiting
+      const parked = waiting.shift()!
+      this.#waiting.delete(caller)
+      if (waiting.length > 0) this.#waiting.set(caller, waiting) // behind the other callers
+      if (parked.connection.isGone) this.#leave(parked, { rejected: 'overloaded' })
+      else this.#load(parked)
+    }
+    this.#isTakingTurns = false
+  }
+
+  #load(parked: Parked): void {
+    this.#loading += 1
+    this.#loads.load(parked.slots, (outcome) => {
+      this.#loading -= 1
+      this.#leave(parked, outcome)
+      this.#loadNext()
+    })
+  }
+
+  #leave(parked: Parked, outcome: Loaded | Unfinished): void {
+    if (!this.#parked.delete(parked)) return // stopped meanwhile
+    const { caller, resume } = parked
+    const left = this.#ofCaller.get(caller)! - 1
+    if (left === 0) this.#ofCaller.delete(caller)
+    else this.#ofCaller.set(caller, left)
+    if (outcome === 'loaded') return resume(parked)
+    this.#end(parked)
+    if (typeof outcome === 'object') resume(outcome)
+    else resume({ rejected: outcome === 'damaged' ? 'unreadable' : 'overloaded' })
+  }
+
+  /** Releases what a request holds. */
+  #end({ slots }: ColdRead): void {
+    for (const { slot } of slots) this.#source.blocks.release(slot)
+    this.#bytes -= slots.length * blockBytes
+  }
+}

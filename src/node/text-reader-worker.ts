@@ -1,0 +1,71 @@
+// The worker thread that reads blocks of text into shared memory, and checks them (text-reader.ts).
+//
+// Files stay open between reads. Those that were not used for a while are closed, so that the space
+// of a file that a checkpoint has removed is free soon.
+
+import { closeSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import { pagesName } from '../../wal/checkpoint/manifest.ts'
+import type { ReadResult } from '../forum/block-loads.ts'
+import {
+  resultOf,
+  resultOfError,
+  type WorkerAnswer,
+  type WorkerOptions,
+  type WorkerRequest,
+} from './text-reader.ts'
+
+const closeEveryMs = 5_000
+const filesMax = 64
+
+const { dir } = workerData as WorkerOptions
+const slabs: SharedArrayBuffer[] = []
+/** Descriptors by the numbers of files, in the order in which they were opened. */
+const files = new Map<number, number>()
+let used = new Set<number>()
+
+parentPort!.on('message', ({ id, slabs: added, reads }: WorkerRequest) => {
+  slabs.push(...added)
+  const results = reads.map(read)
+  const isAllGood = results.every(({ kind }) => kind === 'good')
+  const answer: WorkerAnswer = { id, results: isAllGood ? null : results }
+  parentPort!.postMessage(answer)
+})
+
+setInterval(() => {
+  for (const file of files.keys()) if (!used.has(file)) close(file)
+  used = new Set()
+}, closeEveryMs)
+
+function read({ file, offset, bytes, crc, slab, at }: WorkerRequest['reads'][0]): ReadResult {
+  try {
+    const descriptor = fileOf(file)
+    const into = new Uint8Array(slabs[slab], at, bytes)
+    let done = 0
+    while (done < bytes) {
+      const count = readSync(descriptor, into, done, bytes - done, offset + done)
+      if (count === 0) break
+      done += count
+    }
+    return resultOf(done, into, crc)
+  } catch (error) {
+    return resultOfError(error)
+  }
+}
+
+function fileOf(file: number): number {
+  used.add(file)
+  const open = files.get(file)
+  if (open !== undefined) return open
+  const [oldest] = files.keys()
+  if (files.size === filesMax) close(oldest)
+  const descriptor = openSync(path.join(dir, pagesName(file)), 'r')
+  files.set(file, descriptor)
+  return descriptor
+}
+
+function close(file: number): void {
+  closeSync(files.get(file)!)
+  files.delete(file)
+}

@@ -1,0 +1,276 @@
+// Requests that wait for text on disk, over a disk that reads when the test says so.
+
+import fc from 'fast-check'
+import t from 'tap'
+import type { BlockRead, ReadResult, TextDisk } from '../../src/forum/block-loads.ts'
+import { type ColdRead, ColdReads, coldPageBytesMax } from '../../src/forum/cold-reads.ts'
+import { blockBytes, TextBlocks } from '../../src/state/text-blocks.ts'
+
+const good: ReadResult = { kind: 'good', why: '' }
+
+/** What was asked of the disk, and not answered. */
+interface Asked {
+  reads: readonly BlockRead[]
+  done: (results: readonly ReadResult[]) => void
+}
+
+/** Blocks full of their own number, and of a version of it. */
+class Disk implements TextDisk {
+  readonly asked: Asked[] = []
+  readonly mended: number[] = []
+  isMendable = true
+  readonly blocks: TextBlocks
+
+  constructor(blocks: TextBlocks) {
+    this.blocks = blocks
+  }
+
+  read(reads: readonly BlockRead[], done: Asked['done']): void {
+    this.asked.push({ reads, done })
+  }
+
+  async mend({ block }: BlockRead): Promise<Uint8Array | null> {
+    this.mended.push(block)
+    return this.isMendable ? new Uint8Array(blockBytes).fill(block) : null
+  }
+
+  /** Ends the first of what was asked. */
+  finish(result: ReadResult = good): boolean {
+    const first = this.asked.shift()
+    if (first === undefined) return false
+    if (result.kind === 'good') {
+      for (const { slot, block } of first.reads) this.blocks.bytesOf(slot).fill(block)
+    }
+    first.done(first.reads.map(() => result))
+    return true
+  }
+}
+
+class Scene {
+  readonly blocks: TextBlocks
+  readonly disk: Disk
+  readonly reads: ColdReads
+  /** Where blocks lie; by default in file 1. */
+  readonly files = new Map<number, number>()
+  /** What came of each request, in order. */
+  readonly ended: string[] = []
+  readonly gone = new Set<string>()
+  isInMemory = false
+
+  constructor({ cached = 0, parkedMax = 8 } = {}) {
+    this.blocks = new TextBlocks(cached * blockBytes)
+    this.disk = new Disk(this.blocks)
+    const placeOf = (block: number) => {
+      if (this.isInMemory) return null
+      const file = this.files.get(block) ?? 1
+      return { file, offset: block * blockBytes, bytes: blockBytes, crc: 0 }
+    }
+    const limits = { parkedMax, bytesMax: coldPageBytesMax }
+    this.reads = new ColdReads({ blocks: this.blocks, placeOf, disk: this.disk }, limits)
+  }
+
+  /** A request that shows these blocks; it runs until it has seen all of them. */
+  request(name: string, caller: number, wanted: readonly number[]): void {
+    const { gone } = this
+    const connection = {
+      get isGone() {
+        return gone.has(name)
+      },
+    }
+    const run = () => {
+      const shown = wanted.map((block) => this.isInMemory || this.blocks.get(block)?.[5])
+      if (!this.reads.isNeeded) {
+        const isRight = shown.every((byte, i) => byte === true || byte === (wanted[i] & 0xff))
+        this.ended.push(isRight ? name : `${name} shows ${shown}`)
+        return
+      }
+      this.reads.park({ caller, connection }, (outcome) => {
+        if ('rejected' in outcome) this.ended.push(`${name}: ${outcome.rejected}`)
+        else this.reads.runAgain(outcome as ColdRead, run)
+      })
+    }
+    run()
+  }
+
+  /** Lets the disk finish everything, and what follows from it. */
+  async finishAll(result = good): Promise<void> {
+    while (this.disk.finish(result)) await undefined
+    await new Promise((resolve) => setImmediate(resolve))
+    if (this.disk.asked.length > 0) await this.finishAll(result)
+  }
+
+  get isAtRest(): boolean {
+    return this.reads.length === 0 && this.reads.bytes === 0
+  }
+}
+
+t.test('one request: its blocks are read together, then it runs again', async (t) => {
+  const scene = new Scene()
+  scene.request('a', 1, [7, 3, 7])
+  t.same(scene.ended, [])
+  t.same([scene.reads.length, scene.reads.bytes], [1, 2 * blockBytes])
+  const [{ reads }] = scene.disk.asked
+  t.same(
+    reads.map(({ block }) => block),
+    [3, 7],
+  )
+  await scene.finishAll()
+  t.same(scene.ended, ['a'])
+  t.ok(scene.isAtRest)
+  t.equal(scene.reads.blocksRead, 2)
+})
+
+t.test('R1: nothing is cached, and each run evicts: requests end all the same', async (t) => {
+  const scene = new Scene()
+  scene.request('a', 1, [1, 2, 3])
+  scene.request('b', 2, [3, 4])
+  await scene.finishAll()
+  t.same(scene.ended, ['a', 'b'])
+  t.equal(scene.blocks.bytes, 0, 'and nothing stays')
+  // The first run finds what another has loaded, and it is gone before the second run.
+  const cached = new Scene({ cached: 2 })
+  cached.request('a', 1, [1, 2])
+  await cached.finishAll()
+  cached.request('b', 1, [1, 2, 3, 4])
+  cached.request('c', 1, [5, 6])
+  await cached.finishAll()
+  t.same(cached.ended.sort(), ['a', 'b', 'c'])
+  t.ok(cached.isAtRest)
+})
+
+t.test('many want the same block: it is read once', async (t) => {
+  const scene = new Scene({ parkedMax: 400 })
+  for (let i = 0; i < 200; i++) scene.request('a', i, [1])
+  await scene.finishAll()
+  t.equal(scene.ended.length, 200)
+  t.equal(scene.reads.blocksRead, 1)
+  t.ok(scene.isAtRest)
+})
+
+t.test('R2: too many, of one caller or of all: rejected and counted', async (t) => {
+  const scene = new Scene({ parkedMax: 4 })
+  for (let i = 0; i < 3; i++) scene.request(`a${i}`, 1, [i])
+  t.same(scene.ended, ['a2: overloaded'], 'half of them are for one caller')
+  for (let i = 0; i < 3; i++) scene.request(`b${i}`, 2, [10 + i])
+  t.same(scene.ended, ['a2: overloaded', 'b2: overloaded'])
+  scene.request('c', 3, [20])
+  t.equal(scene.ended.at(-1), 'c: overloaded')
+  t.equal(scene.reads.refused, 3)
+  await scene.finishAll()
+  t.same(scene.ended.slice(3).sort(), ['a0', 'a1', 'b0', 'b1'])
+  t.ok(scene.isAtRest)
+})
+
+t.test('R2: too many bytes: rejected, and the largest alone is not', async (t) => {
+  const scene = new Scene()
+  const most = Array.from({ length: coldPageBytesMax / blockBytes }, (_, i) => i)
+  scene.request('large', 1, most)
+  scene.request('small', 2, [100_000])
+  t.same(scene.ended, ['small: overloaded'])
+  await scene.finishAll()
+  scene.request('small', 2, [100_000])
+  await scene.finishAll()
+  t.same(scene.ended.slice(1), ['large', 'small'])
+})
+
+t.test('R3: one caller has many parked: another waits for few of them', async (t) => {
+  const scene = new Scene({ parkedMax: 100 })
+  for (let i = 0; i < 40; i++) scene.request('many', 1, [i])
+  scene.request('other', 2, [100])
+  scene.request('third', 3, [101])
+  await scene.finishAll()
+  t.equal(scene.ended.length, 42)
+  t.ok(scene.ended.indexOf('other') < 12, `at ${scene.ended.indexOf('other')}`)
+  t.ok(scene.ended.indexOf('third') < 12)
+})
+
+t.test('R4: stopped: those who wait, and later ones, are told; reads may still end', async (t) => {
+  const scene = new Scene({ parkedMax: 100 })
+  for (let i = 0; i < 10; i++) scene.request('a', 1, [i])
+  scene.reads.stop()
+  t.same(scene.ended, new Array(10).fill('a: shutting_down'))
+  scene.request('late', 1, [50])
+  t.equal(scene.ended.at(-1), 'late: shutting_down')
+  await scene.finishAll()
+  t.equal(scene.ended.length, 11)
+  t.ok(scene.isAtRest)
+})
+
+t.test('R4: its caller hangs up while it waits for its turn: nothing is read for it', async (t) => {
+  const scene = new Scene({ parkedMax: 100 })
+  for (let i = 0; i < 20; i++) scene.request(`a${i}`, 1, [i])
+  scene.gone.add('a19')
+  await scene.finishAll()
+  t.equal(scene.reads.blocksRead, 19)
+  t.ok(scene.isAtRest)
+})
+
+t.test(
+  'a file is gone: the block is read at its new place; if it has none, it fails',
+  async (t) => {
+    const scene = new Scene()
+    scene.request('a', 1, [1])
+    scene.files.set(1, 2)
+    scene.disk.finish({ kind: 'gone', why: 'ENOENT' })
+    t.equal(scene.disk.asked[0].reads[0].place.file, 2)
+    await scene.finishAll()
+    t.same(scene.ended, ['a'])
+    scene.request('b', 1, [1])
+    await scene.finishAll({ kind: 'gone', why: 'ENOENT' })
+    t.same(scene.disk.mended, [1], 'the same place again: it is damage')
+  },
+)
+
+t.test('the page has come back into memory: nothing is read', async (t) => {
+  const scene = new Scene()
+  for (let i = 0; i < 8; i++) scene.request(`a${i}`, i, [i])
+  scene.request('b', 9, [20])
+  t.equal(scene.ended[0], 'b: overloaded')
+  const free = new Scene({ parkedMax: 100 })
+  for (let i = 0; i < 9; i++) free.request(`a${i}`, i, [i])
+  free.isInMemory = true
+  await free.finishAll()
+  t.equal(free.ended.length, 9)
+  t.equal(free.reads.blocksRead, 8, 'all but the one that was not asked for yet')
+})
+
+t.test('damaged: mended and shown; lost: 503; another error: overloaded', async (t) => {
+  const damaged: ReadResult = { kind: 'damaged', why: 'its crc is wrong' }
+  const scene = new Scene()
+  scene.request('a', 1, [1])
+  await scene.finishAll(damaged)
+  t.same(scene.ended, ['a'])
+  scene.disk.isMendable = false
+  scene.request('b', 1, [2])
+  await scene.finishAll(damaged)
+  scene.request('c', 1, [3])
+  await scene.finishAll({ kind: 'failed', why: 'EMFILE' })
+  t.same(scene.ended, ['a', 'b: unreadable', 'c: overloaded'])
+  t.ok(scene.isAtRest)
+})
+
+t.test('random requests, caches and ends of reads: each ends once and shows its own', async () => {
+  const request = fc.record({
+    caller: fc.nat(3),
+    wanted: fc.array(fc.nat(9), { minLength: 1, maxLength: 6 }),
+    finishes: fc.nat(3),
+  })
+  const property = fc.asyncProperty(
+    fc.array(request, { maxLength: 30, size: 'max' }),
+    fc.nat(6),
+    async (requests, cached) => {
+      const scene = new Scene({ cached, parkedMax: 1000 })
+      for (const [i, { caller, wanted, finishes }] of requests.entries()) {
+        scene.request(`${i}`, caller, wanted)
+        for (let n = 0; n < finishes; n++) scene.disk.finish()
+        if (wanted[0] === 0) scene.blocks.drop(wanted.at(-1)!)
+      }
+      await scene.finishAll()
+      const expected = requests.map((_, i) => `${i}`).sort()
+      if (`${scene.ended.sort()}` !== `${expected}`) throw new Error(`${scene.ended}`)
+      if (!scene.isAtRest) throw new Error('something is held')
+      if (scene.blocks.bytes > cached * blockBytes) throw new Error('too much is kept')
+    },
+  )
+  await fc.assert(property)
+})
