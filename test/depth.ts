@@ -1,13 +1,13 @@
-// How much is run of the tests that are random or exhaustive. `npm test` takes a sample of each,
-// `npm run test:deep` takes more than anybody waits for. The sizes are here and nowhere else.
+// The sizes of random and exhaustive tests, in one place. `npm test` runs a sample of each; `npm
+// run test:deep` runs for hours.
 //
-// An environment variable sets each size, in both: SIMULATE_SEEDS=1000 npm test.
-// TEST_SEED=n repeats what a test has chosen at random and printed.
+// An environment variable overrides each size in both: SIMULATE_SEEDS=1000 npm test. TEST_SEED=n
+// repeats a random choice, whose seed the test has printed.
 
 interface Size {
   check: number
   deep: number
-  /** What is counted. */
+  /** What the size counts. */
   of: string
 }
 
@@ -23,7 +23,7 @@ export const sizes = {
 
 export const isDeep = process.env.TEST_DEPTH === 'deep'
 
-/** For what takes as long as its size says, in place of tap's limit. */
+/** The limit for tests whose time depends on their size, in place of tap's. */
 export const timeoutMs = isDeep ? 24 * 3_600_000 : 300_000
 
 export function sizeOf(name: keyof typeof sizes): number {
@@ -31,5 +31,5 @@ export function sizeOf(name: keyof typeof sizes): number {
   return Number(process.env[name] ?? (isDeep ? deep : check))
 }
 
-/** Print it wherever it decides something. */
+/** A test that uses the seed must print it. */
 export const chosenSeed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)

@@ -1,6 +1,6 @@
-// Installing: the packed files and the production dependencies are all that a node needs; a clone
-// without TypeScript starts what was built before, or says what to do. Nothing is downloaded: the
-// dependencies are those of this checkout.
+// Installation: a node needs only the packed files and the production dependencies. A clone without
+// TypeScript starts the existing build, or says what to do. Nothing is downloaded: the dependencies
+// are those of this checkout.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -34,7 +34,7 @@ function directory(t: Test): string {
   return path
 }
 
-/** What a fresh clone holds of this checkout, as far as building and starting need it. */
+/** Copies the files of a fresh clone that building and starting need. */
 function clone(t: Test): string {
   const path = directory(t)
   const names = [
@@ -86,7 +86,7 @@ t.test('install: from a packed clone: the command runs, and serves', async (t) =
   await serves(t, command, home)
 })
 
-t.test('install: a clone without TypeScript: starts what was built, if it is as new', async (t) => {
+t.test('install: a clone without TypeScript: starts the build if it is up to date', async (t) => {
   const cloned = clone(t)
   linkProduction(cloned)
   const unbuilt = spawnSync('sh', ['prestart.sh'], { cwd: cloned, encoding: 'utf8' })

@@ -1,21 +1,21 @@
-// The examples of a document: read from its code blocks, run as they stand, and compared with the
-// outputs that are shown there.
+// The examples of a document: they are read from its code blocks, run unchanged, and compared with
+// the outputs that the document shows.
 //
 // E1. A code block without a language begins with a command after `$ `. A line that ends with a
-//     backslash goes on in the next one; the lines up to the next command are its output.
-// E2. An output has the shape that is shown: numbers and hexadecimal ids may be others, `…` stands
-//     for any text, and a line of nothing but `…` for any lines. All else is compared exactly.
+//     backslash continues in the next one. The lines up to the next command are the output.
+// E2. An output has the shape that is shown: numbers and hexadecimal ids may differ, `…` stands for
+//     any text, and a line that is only `…` for any lines. Everything else is compared exactly.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 
 export interface Example {
-  /** The number of its line in the document. */
+  /** The line number of the command in the document. */
   line: number
   command: string
   shown: string[]
 }
 
-/** The examples of a document in Markdown, in order. Throws where a block has no command. */
+/** The examples of a Markdown document, in order. Throws when a block has no command. */
 export function examplesOf(markdown: string): Example[] {
   const examples: Example[] = []
   let example: Example | null = null
@@ -36,13 +36,13 @@ export function examplesOf(markdown: string): Example[] {
   return examples
 }
 
-/** A pattern for the whole of an output that has the shape of what is shown. */
+/** A pattern for an entire output with the shape that is shown. */
 export function shapeOf(shown: readonly string[]): RegExp {
   const lines = shown.map((line) => (line === '…' ? '(?:.*\n)*' : `${lineShape(line)}\n`))
   return new RegExp(`^${lines.join('')}$`)
 }
 
-/** What varies: elided text, ids with a prefix, hexadecimal ids, numbers, widths of columns. */
+/** What may vary: elided text, ids with a prefix, hexadecimal ids, numbers, widths of columns. */
 const varying =
   /…|\b(agt|thr|msg|gov|evt|whk|aic|tkt|whsec)_[\w.-]+|\b(?=[a-f]*\d)[\da-f]{8,}\b|\d[\d,.]*| +/g
 
@@ -64,10 +64,10 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
-/** Longer than any command takes; only one that hangs meets it. */
+/** Longer than any command takes, unless it hangs. */
 const patienceMs = 120_000
 
-/** None of them outlives the test that started it, however that ends. */
+/** No process outlives the test that started it, however the test ends. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -103,7 +103,7 @@ export class Running {
     return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** Resolves when the output satisfies `isEnough`; rejects when the process ends or hangs. */
+  /** Resolves when the output satisfies `isEnough`. Rejects when the process ends or hangs. */
   async until(what: string, isEnough: (output: string) => boolean): Promise<void> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
@@ -118,7 +118,7 @@ export class Running {
     }
   }
 
-  /** Ends it, unless it has ended, and waits for its end. */
+  /** Sends the signal if the process still runs, and waits for its end. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.hasEnded) return
     const ended = new Promise((resolve) => this.child.once('close', resolve))
@@ -127,7 +127,10 @@ export class Running {
   }
 }
 
-/** One bash that runs commands in turn: variables and functions of one are there in the next. */
+/**
+ * One bash that runs commands in turn, so that later ones see variables and functions of earlier
+ * ones.
+ */
 export class Shell {
   readonly #bash: Running
   #commands = 0
@@ -136,7 +139,7 @@ export class Shell {
     this.#bash = new Running('bash', ['--noprofile', '--norc'], options)
   }
 
-  /** What the command prints, which ends with a line end unless it is empty, and its exit code. */
+  /** What the command prints, with a final newline unless it is empty, and its exit code. */
   async run(command: string): Promise<{ output: string; code: number }> {
     this.#commands += 1
     const mark = `-- end of command ${this.#commands}: `
@@ -146,7 +149,7 @@ export class Shell {
     await this.#bash.until(`the end of ${command}`, (output) => end.test(output.slice(start)))
     const found = end.exec(this.#bash.output.slice(start))!
     const printed = this.#bash.output.slice(start, start + found.index)
-    // curl prints no line end of its own.
+    // curl prints no final newline.
     const output = printed === '' || printed.endsWith('\n') ? printed : `${printed}\n`
     return { output, code: Number(found[1]) }
   }

@@ -1,10 +1,9 @@
-// The examples of the README and of the pages that continue it, run as they stand, in order, on one
-// node that has nothing in it: they succeed, and print what is shown. What stands in for the
-// machine of the reader:
+// The examples of the README and of the pages that continue it run unchanged and in order on one
+// empty node. They succeed, and print what is shown. The reader's machine is replaced as follows:
 //
-//   - the ports 8787 and 8443 are free ones, in commands and in outputs;
-//   - `npm start` and `npm run swarm` run what is built, and `agent-forum` is this build;
-//   - nothing else is on the PATH but the tools that the README names.
+//   - the ports 8787 and 8443 are replaced by free ones, in commands and in outputs;
+//   - `npm start`, `npm run swarm` and `agent-forum` run this build;
+//   - the PATH has only the tools that the README names.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -23,7 +22,7 @@ const examples = pages.flatMap((page) => {
   return examplesOf(markdown).map((example) => ({ page, ...example }))
 })
 
-/** Commands that other tests run, since they install, build or test. */
+/** Commands that install, build or test; other tests cover them. */
 const elsewhere = [
   'npm ci && npm test',
   'npm ci && npm pack',
@@ -41,7 +40,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A directory with nothing but the examples, and the PATH with nothing but the tools. */
+/** A directory that has only the examples, and a PATH that has only the tools. */
 function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
   const bin = join(cwd, '.bin')
   mkdirSync(bin)
@@ -68,7 +67,7 @@ function damage(cwd: string): void {
   writeFileSync(file, bytes)
 }
 
-/** The log without what depends on the HTTP server that Node and the machine allow. */
+/** The log without what depends on the HTTP server, which Node and the machine decide. */
 function anyServer(log: string): string {
   return log.replace(/^.*"msg":"binding_\w+".*\n/gm, '').replace(/"http":"[^"]+"/, '"http":"any"')
 }
@@ -92,7 +91,10 @@ class Machine {
     return text.replaceAll(/8787|8443/g, (port) => this.ports[port])
   }
 
-  /** Runs a command; one that shows deliveries again, a limited number of times, until it fits. */
+  /**
+   * Runs a command. One that shows deliveries is repeated, a limited number of times, until it
+   * fits.
+   */
   async run(command: string, shape: RegExp): Promise<{ output: string; code: number }> {
     for (let left = command.includes('/deliveries') ? 100 : 1; ; left--) {
       const ran = await this.shell.run(this.local(command))
@@ -101,7 +103,7 @@ class Machine {
     }
   }
 
-  /** Starts the node with the flags of the command, in place of the one that runs. */
+  /** Stops the running node, and starts one with the flags of the command. */
   async startNode({ command, shown }: Example): Promise<string> {
     await this.node?.stop()
     const flags = command.split(' -- ')[1]?.split(' ') ?? []
@@ -112,7 +114,7 @@ class Machine {
     return shown.length === 0 ? '' : node.output
   }
 
-  /** Starts what goes on running; what it has to show is compared at the end. */
+  /** Starts a program that keeps running; its output is compared at the end. */
   async startOther(example: Example): Promise<void> {
     const [file, ...args] = this.local(example.command).split(' ')
     const port = args.length < 3 ? [this.ports['8443']] : []
@@ -128,7 +130,7 @@ class Machine {
   }
 }
 
-// Without curl or openssl the examples cannot be run; they are in the README's own list of tools.
+// The examples need curl and openssl, which the README lists.
 const skip = missing === undefined ? false : `${missing} is not installed`
 t.setTimeout(300_000) // it runs a whole swarm
 t.test('README and guides: every example: prints what is shown', { skip }, async (t) => {
@@ -160,7 +162,7 @@ t.test('README and guides: every example: prints what is shown', { skip }, async
   }
 })
 
-t.test('examples: blocks with a language: skipped, and the next one is read', async (t) => {
+t.test('examples: blocks with a language: skipped, the next one is read', async (t) => {
   const markdown = '```nginx\nlisten 80;\n```\n\n```\n$ echo 1\n1\n```\n'
   t.same(examplesOf(markdown), [{ line: 6, command: 'echo 1', shown: ['1'] }])
 })

@@ -1,14 +1,15 @@
-// npm test, npm run test:deep: runs compiled test files, each in a process of its own, one more at
-// a time than there are processors, as some mostly wait for a limit of the node to pass. Arguments
-// are files to run in place of all.
+// npm test, npm run test:deep: runs compiled test files, each in its own process. It runs one file
+// more at a time than there are processors, because some tests mostly wait for a limit of the node
+// to pass. Arguments are the files to run instead of all.
 //
-// A file prints TAP and ends with a line that counts its assertions. What a file that fails has
-// printed is printed, indented; of others the skipped tests are listed. The last line is the sum:
+// A file prints TAP and ends with a line that counts its assertions. The output of a file that
+// fails is printed, indented; of the others only the skipped tests are listed. The last line is the
+// sum:
 //
 //   # { total: N, pass: N, fail: N }
 //
-// Files do not run under `tap`, because that loads hooks into every process for coverage, which
-// take as long as a third of all tests.
+// Files do not run under the `tap` command, because it loads coverage hooks into every process,
+// which take a third of the time of all tests.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,12 +20,13 @@ import { counted } from '../wal/counted.ts'
 import { isDeep, sizes, timeoutMs } from './depth.ts'
 
 const here = import.meta.dirname
-/** Longest first: at the end small files fill what is left of the time. */
+/** The rooms with the longest tests first, so that small files fill the gaps at the end. */
 const rooms = ['faults', 'api', 'bench', 'simulate', 'wal', '']
 
-// API suites are run once more over Node's own HTTP server, which serves where uWebSockets.js does
-// not run: those that exercise the wire, where the adapters differ, and in the deep run all but
-// those that send no requests, wait long for webhooks, or test the code behind the edge.
+// Some API suites run a second time over Node's own HTTP server, which serves where uWebSockets.js
+// does not run: those that exercise the wire, where the adapters differ. The deep run repeats all
+// suites except those that send no requests, wait long for webhooks, or test the code behind the
+// edge.
 // `npm run test:node -- 24` runs them too. `limits` is left to the deep run: how far node:http
 // grows before the heap is collected (up to 193 MiB were seen, 100 are allowed) depends on the
 // machine.
@@ -64,7 +66,9 @@ function jobOf(name: string, environment: Record<string, string> = {}): Job {
   return { name, file: join(here, name), environment }
 }
 
-/** Runs one file; resolves to what it counted. A file that ends otherwise than it should fails. */
+/**
+ * Runs one file, and resolves to its counts. A file with an unexpected exit code counts as failed.
+ */
 async function run({ name, file, environment }: Job): Promise<Count> {
   const begun = performance.now()
   const env = { TAP_TIMEOUT: `${timeoutMs / 1000}`, ...process.env, ...environment }
@@ -119,8 +123,8 @@ if (isDeep) {
   }
 }
 const begun = performance.now()
-const given = process.argv.slice(2)
-const jobs = given.length === 0 ? allJobs() : given.map((file) => jobOf(relative(here, file)))
+const named = process.argv.slice(2)
+const jobs = named.length === 0 ? allJobs() : named.map((file) => jobOf(relative(here, file)))
 const { total, pass, fail } = await runAll(jobs)
 const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
 console.log(`${counted(jobs.length, 'file')} in ${minutes} minutes`)

@@ -1,5 +1,5 @@
-// The flags of the scripts behind `npm run simulate` and `npm run fuzz`. The process ends here with
-// 0 after --help, and with 64 for a flag that cannot be used.
+// The flags of `npm run simulate` and `npm run fuzz`. The process exits here with 0 after --help,
+// and with 64 for a flag that cannot be used.
 
 import type { ParseArgsConfig } from 'node:util'
 import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/config/arguments.ts'
@@ -14,7 +14,7 @@ export interface ScriptFlags {
   choice<T extends string>(name: string, choices: readonly [T, ...T[]]): T
 }
 
-/** Reads the flags `names` of this process. Without one, a choice is the first of its choices. */
+/** Reads the flags `names` of this process. The default of a choice is the first of its values. */
 export function scriptFlags(help: string, names: readonly string[]): ScriptFlags {
   if (asksForHelp(process.argv.slice(2))) {
     process.stdout.write(help)

@@ -1,13 +1,14 @@
-// Polls for a condition that nothing announces, for a limited time; the error at its end says what
-// was waited for.
+// Polls for a condition for a limited time. The error at its end says what was waited for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Longer than anything takes on a busy machine, so only conditions that never hold reach it. */
+/** Longer than any test needs on a busy machine, so only a condition that never holds takes it. */
 const patienceMs = 60_000
 const pauseMs = 20
 
-/** The first result that is neither false, null nor undefined. Rejects when there is none. */
+/**
+ * Resolves to the first result that is neither false, null nor undefined; rejects after the limit.
+ */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,

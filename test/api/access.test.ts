@@ -70,7 +70,7 @@ for (const [what, call] of Object.entries(bearer)) {
 }
 
 for (const [what, call] of Object.entries(optional)) {
-  t.test(`${what}: anonymous is served, a wrong token is 401 all the same`, async (t) => {
+  t.test(`${what}: anonymous is served, a wrong token is still 401`, async (t) => {
     t.equal((await call(anonymous)).status, 200)
     t.equal((await call(ana)).status, 200)
     for (const authorization of malformed) {
@@ -99,7 +99,7 @@ t.test('401: WWW-Authenticate names the scheme, and what is wrong with a token',
 })
 
 for (const [what, call] of Object.entries(open)) {
-  t.test(`${what}: no token is looked at`, async (t) => {
+  t.test(`${what}: tokens are ignored`, async (t) => {
     for (const authorization of [...malformed, ...unknown]) {
       t.ok((await call(anonymous, { authorization })).status < 300)
     }
@@ -113,7 +113,7 @@ t.test('token: the scheme in any case, more than one space: accepted', async (t)
   }
 })
 
-t.test('token: in the query: not one', async (t) => {
+t.test('token: in the query: ignored', async (t) => {
   const { status } = await anonymous.get(`/api/notifications?token=${ana.token}`)
   t.equal(status, 401)
 })
@@ -154,17 +154,17 @@ for (const [what, call] of Object.entries(writes)) {
 }
 
 for (const [what, call] of Object.entries(reads)) {
-  t.test(`${what}: from another site: served, as reads are`, async (t) => {
+  t.test(`${what}: from another site: served, because it only reads`, async (t) => {
     for (const [headers] of crossSite) t.equal((await call(ana, headers)).status, 200)
   })
 }
 
-t.test('cross-site write: without a token, without a key: 403 is heard first', async (t) => {
+t.test('cross-site write: without a token, without a key: 403 comes first', async (t) => {
   const headers = { origin: 'https://elsewhere.example' }
   for (const call of Object.values(writes)) t.equal((await call(anonymous, headers)).status, 403)
 })
 
-t.test('public url: its origin is the own one, the address listened on is not', async (t) => {
+t.test('public url: its origin counts as own, the listening address does not', async (t) => {
   const other = await startForum(t, ['--public-url', 'https://forum.example/'])
   const { anonymous } = other
   const create = (origin: string) => anonymous.post('/api/identities', {}, { origin })
@@ -177,7 +177,7 @@ t.test('public url: its origin is the own one, the address listened on is not', 
 const create = (forum: Forum, origin: string) =>
   forum.anonymous.post('/api/identities', {}, { origin, 'sec-fetch-site': 'cross-site' })
 
-t.test('on loopback: a page at any loopback name with its port: its own', async (t) => {
+t.test('on loopback: a page at any loopback name with its port: same origin', async (t) => {
   for (const flags of [[], ['--host', 'localhost'], ['--host', '0.0.0.0']]) {
     const forum = await startForum(t, flags)
     for (const name of ['localhost', '127.0.0.1', '[::1]']) {
@@ -196,7 +196,7 @@ t.test('on loopback: a page at any loopback name with its port: its own', async 
   }
 })
 
-t.test('public url on loopback: the other loopback names are its own too', async (t) => {
+t.test('public url on loopback: other loopback names: same origin', async (t) => {
   const forum = await startForum(t, ['--public-url', 'http://localhost:8080'])
   t.equal((await create(forum, 'http://127.0.0.1:8080')).status, 201)
   t.equal((await create(forum, forum.url)).body.error, 'cross_origin')

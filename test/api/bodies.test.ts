@@ -23,7 +23,7 @@ function post(path: string, body: string | Uint8Array | null, headers: Headers =
   return ana.send('POST', path, { 'idempotency-key': newKey(), ...headers }, body)
 }
 
-/** `body` with a field that nobody reads, which makes it this long. */
+/** `body` with an ignored field that pads it to this length. */
 function padded(body: object, bytes: number): string {
   const start = `${JSON.stringify(body).slice(0, -1)},"x":"`
   return `${start}${'x'.repeat(bytes - Buffer.byteLength(start) - 2)}"}`
@@ -78,7 +78,7 @@ for (const [what, path] of writes) {
   })
 }
 
-t.test('body: far too long: the connection is closed, not read to the end', async (t) => {
+t.test('body: far too long: the connection is closed before its end', async (t) => {
   const pieces = 8
   const headers = {
     'Content-Type': 'application/json',
@@ -134,7 +134,7 @@ t.test(
   },
 )
 
-t.test('body: the longest that the interface allows, all in escapes: published', async (t) => {
+t.test('body: the longest that is allowed, all in escapes: published', async (t) => {
   const surrogates = '\\ud83d\\ude00'
   const identities = await Promise.all(Array.from({ length: 10 }, () => forum.identity()))
   const body = [
@@ -151,7 +151,7 @@ function escapes({ id }: Client): string {
   return id.replaceAll(/./g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-t.test('body: names that JavaScript knows: fields like any other', async (t) => {
+t.test('body: names with a meaning in JavaScript: fields like any other', async (t) => {
   const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']
   const extra = names.map((name) => `"${name}":{"title":"t","visibility":"secret"}`).join(',')
   const { status } = await post('/api/threads', `{"title":"t","content":"c",${extra}}`)
@@ -167,7 +167,7 @@ t.test('body: a field named twice: the last counts, as JSON.parse has it', async
   t.equal((await anonymous.get(body.read_url)).body.thread.title, 'last')
 })
 
-t.test('body: where none is asked for: ignored, whatever it is', async (t) => {
+t.test('body: where none is expected: ignored, whatever it is', async (t) => {
   const path = `/api/threads/${id}/subscribe`
   for (const body of ['', '{', 'x'.repeat(limitBytes + 1), '{"subscribed":false}']) {
     for (const headers of [{}, json, { 'content-type': 'text/plain' }]) {
@@ -177,7 +177,7 @@ t.test('body: where none is asked for: ignored, whatever it is', async (t) => {
   }
 })
 
-t.test('error: order: token, id, query, type, size, JSON, key, fields, sight', async (t) => {
+t.test('error: order: token, id, query, type, size, JSON, key, fields, visibility', async (t) => {
   const absent = `/api/threads/thr_${'0'.repeat(32)}/replies`
   const steps: [string, Client, string, Headers, string][] = [
     ['authentication_required', anonymous, '/api/threads/x/replies', {}, '{'],

@@ -1,5 +1,5 @@
-// What a node gives back that starts from a checkpoint: everything that was answered, as after a
-// replay of the whole log. docs/faults.md, rows 7 and 8.
+// A node that starts from a checkpoint has everything that was acknowledged, as after a replay of
+// the whole log. docs/faults.md, rows 7 and 8.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { type Client, type Forum, newKey, publishedThread, startForum } from './
 import { ask, freePort, sample } from './operators.ts'
 import type { LogLine } from './process.ts'
 
-/** More log than a clean stop leaves without a checkpoint. */
+/** Enough log that a clean stop takes a checkpoint. */
 const manyReplies = 40
 const long = '😀'.repeat(8_000)
 
@@ -18,7 +18,7 @@ interface Callers {
   ben: Client
 }
 
-/** What the callers can see, as bytes. */
+/** Everything that the callers can read, as bytes. */
 async function view({ ana, ben }: Callers, thread: string) {
   const paths = [
     '/api/threads?limit=50',
@@ -68,7 +68,7 @@ t.test('node: stopped cleanly, then killed: starts from its checkpoint, the same
   await forum.stop()
   await forum.start()
   const position = logged(forum, 'recovered')!.checkpoint as number
-  t.ok(position > manyReplies, 'it began with the checkpoint of the stop')
+  t.ok(position > manyReplies, 'it started from the checkpoint of the stop')
   t.strictSame(await view(callers, thread), before)
 
   const { status, body } = await callers.ben.reply(thread, 'after it', key)
@@ -77,12 +77,12 @@ t.test('node: stopped cleanly, then killed: starts from its checkpoint, the same
   await forum.stop('SIGKILL')
   await forum.start()
   t.equal(logged(forum, 'recovered')!.checkpoint, position)
-  t.strictSame(await view(callers, thread), after, 'the checkpoint, and the log since')
+  t.strictSame(await view(callers, thread), after, 'the checkpoint, and the log behind it')
   const again = await callers.ben.reply(thread, 'after it', key)
-  t.strictSame(again.body.message_id, body.message_id, 'a key from behind it is a replay')
+  t.strictSame(again.body.message_id, body.message_id, 'a key from the log behind it is a replay')
 })
 
-t.test('node: a page is damaged and has no parity: says so, and starts the same', async (t) => {
+t.test('node: a page is damaged and has no parity: reported, the same state', async (t) => {
   const ops = await freePort()
   const forum = await startForum(t, ['--ops-port', `${ops}`])
   const { thread, ...callers } = await publish(forum)
@@ -106,7 +106,7 @@ t.test('node: a page is damaged and has no parity: says so, and starts the same'
   t.equal(await sample(ops, 'agent_forum_checkpoint_position'), 0)
 })
 
-t.test('node: --checkpoint-mb 0: none is taken, not at the stop either', async (t) => {
+t.test('node: --checkpoint-mb 0: none is taken, not even at the stop', async (t) => {
   const forum = await startForum(t, ['--checkpoint-mb', '0'])
   const { thread, ...callers } = await publish(forum)
   const before = await view(callers, thread)

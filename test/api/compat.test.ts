@@ -7,7 +7,7 @@ import { type Answer, type Client, type Forum, publishedThread, startForum } fro
 import { run } from './process.ts'
 import { requestText, wire } from './wire.ts'
 
-/** More tickets than any test here requests. */
+/** More tickets than the tests here request. */
 const flags = ['--ticket-limit', '1000']
 const forum = await startForum(t, flags)
 const { anonymous } = forum
@@ -23,7 +23,7 @@ function urlOf(parameters: Parameters): string {
   return `${path}?${new URLSearchParams(parameters)}`
 }
 
-/** Publishes; what is not given is a good thread. */
+/** Publishes a thread; `parameters` replace or remove those of a valid one. */
 function publish(parameters: Parameters, client = anonymous): Promise<Answer> {
   return client.get(urlOf({ ack: 'publish', content: 'by GET', ...parameters }))
 }
@@ -37,12 +37,12 @@ async function messageCount(of: Forum = forum): Promise<number> {
   return body.threads.reduce((sum, { message_count }) => sum + message_count, 0)
 }
 
-t.test('ticket: asked for: all its fields, and nothing is published', async (t) => {
-  const asked = Date.now()
+t.test('ticket: requested: all its fields, and nothing is published', async (t) => {
+  const before = Date.now()
   const { status, body, text } = await anonymous.get('/api/compat/ticket')
   t.equal(status, 200)
   t.match(body.ticket, /^tkt_[0-9a-f]{32}\.[\w.-]+$/)
-  t.ok(body.expires_at! >= asked + 120_000 && body.expires_at! <= Date.now() + 120_000)
+  t.ok(body.expires_at! >= before + 120_000 && body.expires_at! <= Date.now() + 120_000)
   const { limits, method, publish_path, required_ack, ...rest } = JSON.parse(text)
   t.strictSame([method, publish_path, required_ack], ['GET', path, 'publish'])
   t.strictSame(limits, { content_utf8_bytes: 1024, url_characters: 4096, public_only: true })
@@ -50,7 +50,7 @@ t.test('ticket: asked for: all its fields, and nothing is published', async (t) 
   t.equal(await messageCount(), 0)
 })
 
-t.test('thread: published, read and tried again: one message by a GET guest', async (t) => {
+t.test('thread: published, read, retried: one message by a GET guest', async (t) => {
   const ticket = await newTicket()
   const post = { ticket, title: 'Höfe & + Gärten', content: 'äöü 😀 %41 "x"' }
   const { status, body } = await publish(post)
@@ -65,7 +65,7 @@ t.test('thread: published, read and tried again: one message by a GET guest', as
   t.match(page.messages[0], { kind: 'compat', display_name: 'GET guest', ...own })
 })
 
-t.test('reply: published: those who follow the thread hear of it', async (t) => {
+t.test('reply: published: the feeds of followers show it', async (t) => {
   const ana = await forum.identity()
   const id = await publishedThread(ana)
   const { status, body } = await publish({ ticket: await newTicket(), thread_id: id })
@@ -99,14 +99,14 @@ t.test('ticket: used: other content, title or kind of post: 409', async (t) => {
   }
 })
 
-t.test('checks: several things wrong at once: the first in order is told', async (t) => {
+t.test('checks: several errors at once: the first in order is reported', async (t) => {
   const ticket = await newTicket()
   const absent = `thr_${'0'.repeat(32)}`
   const long = 'x'.repeat(1025)
   const forged = ticket.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
   const good = { ticket, ack: 'publish', content: 'x', title: 'T' }
   const { ack: _, ...unacknowledged } = good
-  // From the last check to the first: each row also breaks what comes after it.
+  // From the last check to the first: each row also fails the checks of the rows before it.
   const rows: [string, Parameters | string][] = [
     ['404 not_found', { ticket, ack: 'publish', content: 'x', thread_id: absent }],
     ['400 invalid_id', { ticket, ack: 'publish', content: 'x', thread_id: 'thr_x' }],
@@ -137,7 +137,7 @@ t.test('checks: several things wrong at once: the first in order is told', async
   t.equal((await publish({ ticket, title: 'T' })).status, 201, 'none of them used the ticket')
 })
 
-t.test('query: not percent-encoded UTF-8: told so, and the ticket is not used', async (t) => {
+t.test('query: not percent-encoded UTF-8: refused, the ticket stays unused', async (t) => {
   const ticket = await newTicket()
   const start = `${urlOf({ ticket, ack: 'publish', title: 'T' })}&content=`
   for (const content of ['100%', '%zz', '%E4', '%ED%A0%80', '50%+sure', '%C3x']) {
@@ -150,7 +150,7 @@ t.test('query: not percent-encoded UTF-8: told so, and the ticket is not used', 
   t.equal((await anonymous.read(body.thread_id)).body.messages[0].content, '100%')
 })
 
-t.test('content: as long as it may be: published as it is', async (t) => {
+t.test('content: of the maximum length: published unchanged', async (t) => {
   for (const content of [
     'x'.repeat(1024),
     'ä'.repeat(512),
@@ -166,13 +166,13 @@ t.test('content: as long as it may be: published as it is', async (t) => {
   t.equal((await anonymous.read(body.thread_id)).body.thread.title, '😀'.repeat(160))
 })
 
-t.test('private thread: replied to by GET: absent', async (t) => {
+t.test('private thread: replied to by GET: not found', async (t) => {
   const ana = await forum.identity()
   const id = await publishedThread(ana, { visibility: 'private' })
   t.equal(code(await publish({ ticket: await newTicket(), thread_id: id })), '404 not_found')
 })
 
-t.test('cross-site, prefetch, HEAD: of both: refused, and nothing comes of it', async (t) => {
+t.test('cross-site, prefetch, HEAD: of both: refused, without any effect', async (t) => {
   const before = await messageCount()
   const ticket = await newTicket()
   const url = urlOf({ ticket, ack: 'publish', content: 'x', title: 'T' })
@@ -194,10 +194,10 @@ t.test('cross-site, prefetch, HEAD: of both: refused, and nothing comes of it', 
   }
   t.equal(await messageCount(), before)
   const own = { origin: forum.url, 'sec-fetch-site': 'same-origin' }
-  t.equal((await anonymous.get(url, own)).status, 201, 'the ticket is as good as before')
+  t.equal((await anonymous.get(url, own)).status, 201, 'the ticket is still unused')
 })
 
-t.test('--no-compat: both are absent, and status and document say so', async (t) => {
+t.test('--no-compat: both are absent, also from status and document', async (t) => {
   const without = await startForum(t, ['--no-compat'])
   for (const target of ['/api/compat/ticket', path]) {
     t.equal(code(await without.anonymous.get(target)), '404 not_found')
@@ -209,7 +209,7 @@ t.test('--no-compat: both are absent, and status and document say so', async (t)
   t.ok(forum.document!.openApi.paths[path])
 })
 
-t.test('restart: used and unused tickets: as if there had been none', async (t) => {
+t.test('restart: used and unused tickets: work as before', async (t) => {
   const again = await startForum(t, flags)
   const [used, unused] = [await newTicket(again.anonymous), await newTicket(again.anonymous)]
   const first = await publish({ ticket: used, title: 'T' }, again.anonymous)
@@ -223,13 +223,13 @@ t.test('restart: used and unused tickets: as if there had been none', async (t) 
   t.equal(await messageCount(again), 2)
 })
 
-t.test('client address: behind a proxy: a ticket is good for the one who asked', async (t) => {
+t.test('client address: behind a proxy: a ticket is valid for its requester only', async (t) => {
   const behind = await startForum(t, ['--trust-proxy', '--proxy-hops', '2'])
   const ask = (url: string, address: string) =>
     behind.anonymous.get(url, { 'x-forwarded-for': `192.0.2.1, ${address}, 10.0.0.1` })
   for (const [one, other] of [
     ['198.51.100.7', '198.51.100.8'],
-    ['2001:db8::7', '2001:db8::8'], // of one /64, which limits count together
+    ['2001:db8::7', '2001:db8::8'], // of one /64, which limits count as one caller
   ]) {
     const { body } = await ask('/api/compat/ticket', one)
     const url = urlOf({ ticket: body.ticket, ack: 'publish', content: 'x', title: 'T' })
@@ -248,7 +248,7 @@ async function urlLimit(t: Test, of: Forum): Promise<void> {
   const urlOfLength = async (characters: number) => {
     const ticket = await newTicket(of.anonymous)
     const url = urlOf({ ticket, ack: 'publish', title: 'T', content: 'x' })
-    // A character may be written as itself or in three: the URL gets any length.
+    // A character is written as itself or percent-encoded in three, so the URL can have any length.
     const spare = characters - of.url.length - url.length
     const name = '%74%69%74%6C%65'
     const grown = url.replace('title=T', `${name}=T${'%54'.repeat(Math.floor((spare - 10) / 3))}`)
@@ -256,7 +256,7 @@ async function urlLimit(t: Test, of: Forum): Promise<void> {
   }
   const long = await urlOfLength(4096)
   t.equal(code(await of.anonymous.get(`${long}&`)), '414 url_too_long')
-  t.equal(code(await of.anonymous.get(long)), '400 invalid_field', 'a long title, read whole')
+  t.equal(code(await of.anonymous.get(long)), '400 invalid_field', 'a long title, read completely')
 
   const connection = await wire(t, of.port)
   const text = requestText('GET', long)
@@ -288,6 +288,6 @@ t.test(
       [code, stderr],
       [64, 'agent-forum: AGENT_FORUM_SECRET must hold at least 32 characters\n'],
     )
-    t.notOk(existsSync(`${forum.data}-2`), 'the data directory is not made')
+    t.notOk(existsSync(`${forum.data}-2`), 'the data directory is not created')
   },
 )

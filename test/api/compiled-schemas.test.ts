@@ -1,5 +1,5 @@
-// Compiled schemas: the build compiles those of all routes; what it compiled judges as the library
-// does.
+// Compiled schemas: the build compiles the schemas of all routes, and its functions decide as the
+// library does.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -28,7 +28,7 @@ t.test('schemas: a node is loaded: no schema is compiled, and no compiler loaded
   t.equal(execFileSync(process.execPath, args, { encoding: 'utf8' }), '0\n')
 })
 
-t.test('schemas: any value: the function of the build judges as one compiled here', async (t) => {
+t.test('schemas: any value: the built function decides as one compiled here', async (t) => {
   const bodies = routes.flatMap(({ body }) => (body === undefined ? [] : [body]))
   t.ok(bodies.length > 5)
   for (const schema of bodies) {
@@ -44,7 +44,7 @@ t.test('schemas: any value: the function of the build judges as one compiled her
   }
 })
 
-t.test('schemas: one that changed since the build: compiled anew', async (t) => {
+t.test('schemas: one that changed since the build: compiled again', async (t) => {
   const schema = { type: 'string', maxLength: 3 }
   const validate = validateFunction(schema)
   t.equal(validate('😀😀😀'), true, 'a length is counted in code points')

@@ -1,4 +1,4 @@
-// Connections: what a caller may do to them, and that the next request is served all the same.
+// Connections: whatever a caller does to them, the next request is served.
 
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
@@ -21,7 +21,7 @@ function write(content: string, headers: Record<string, string> = {}): string {
   return requestText('POST', path, all, JSON.stringify({ content }))
 }
 
-/** The connection still serves. */
+/** Whether the connection still serves requests. */
 async function isUsable(connection: Wire): Promise<boolean> {
   await connection.write(requestText('GET', '/api/status'))
   return (await connection.answer()).status === 200
@@ -69,7 +69,7 @@ t.test('a body in small chunks, split anywhere: published', async (t) => {
   t.ok((await contents()).includes('in chunks 😀'))
 })
 
-// uws.ts, U9: the end of the request line has to arrive in one piece.
+// uws.ts, U9: the end of the request line must arrive in one piece.
 t.test('a request byte by byte: published', async (t) => {
   const connection = await wire(t, forum.port)
   const text = write('byte by byte')
@@ -79,7 +79,7 @@ t.test('a request byte by byte: published', async (t) => {
   t.equal((await connection.answer()).status, 201)
 })
 
-t.test('a request line split before its end: read, or refused and never carried out', async (t) => {
+t.test('a request line split before its end: executed, or refused without effect', async (t) => {
   const text = write('a split line')
   const lineEnd = text.indexOf('\r\n')
   let refused = 0
@@ -125,7 +125,7 @@ t.test('refused before a chunked body is read: the connection stays usable', asy
   t.ok(await isUsable(connection))
 })
 
-t.test('Connection: close: a long answer is there in full, and then it is closed', async (t) => {
+t.test('Connection: close: a long answer arrives complete, then it is closed', async (t) => {
   await ana.reply(published.thread_id, 'x'.repeat(8000))
   for (let i = 0; i < 10; i++) await ana.reply(published.thread_id, 'y'.repeat(8000))
   for (const path of ['/openapi.json', `/api/threads/${published.thread_id}?limit=100`]) {
@@ -138,8 +138,8 @@ t.test('Connection: close: a long answer is there in full, and then it is closed
   }
 })
 
-// uWebSockets.js has one request of a connection in flight, and closes on one that comes before
-// the answer.
+// uWebSockets.js processes one request of a connection at a time, and closes the connection when
+// another arrives before the answer.
 t.test('a request behind a read: in order, or closed', async (t) => {
   for (const count of [2, 100]) {
     const connection = await wire(t, forum.port)
@@ -160,7 +160,7 @@ t.test('a request behind a read: in order, or closed', async (t) => {
   }
 })
 
-// What the caller cannot know when it is closed, its key finds out.
+// When the connection is closed, the caller finds out the outcome with its key.
 t.test('a request behind a write that waits: in order, or closed and safe to retry', async (t) => {
   const text = write('not alone in line')
   const connection = await wire(t, forum.port)
@@ -178,7 +178,7 @@ t.test('a request behind a write that waits: in order, or closed and safe to ret
   t.equal((await contents()).filter((content) => content === 'not alone in line').length, 1)
 })
 
-t.test('a hang-up in the middle of a body: nothing is published, the server lives', async (t) => {
+t.test('a hang-up in the middle of a body: nothing is published, others are served', async (t) => {
   const before = await contents()
   for (const keep of [1, 10, 40]) {
     const connection = await wire(t, forum.port)
@@ -193,7 +193,7 @@ t.test('a hang-up in the middle of a body: nothing is published, the server live
   t.strictSame(await contents(), before)
 })
 
-t.test('a hang-up before the answer: the write counts or not, and its retry is safe', async (t) => {
+t.test('a hang-up before the answer: the write is done or not, a retry is safe', async (t) => {
   const text = write('gone before the answer')
   for (let i = 0; i < 20; i++) {
     const connection = await wire(t, forum.port)
@@ -207,7 +207,7 @@ t.test('a hang-up before the answer: the write counts or not, and its retry is s
   t.equal((await contents()).filter((content) => content === 'gone before the answer').length, 1)
 })
 
-t.test('a half-closed connection: the request it sent is carried out once', async (t) => {
+t.test('a half-closed connection: its request is executed once', async (t) => {
   const connection = await wire(t, forum.port)
   await connection.write(write('half closed'))
   connection.socket.end()
@@ -215,7 +215,7 @@ t.test('a half-closed connection: the request it sent is carried out once', asyn
   t.ok((await contents()).filter((content) => content === 'half closed').length <= 1)
 })
 
-t.test('bytes that are no HTTP: the connection is closed, the server lives', async (t) => {
+t.test('bytes that are not HTTP: the connection is closed, others are served', async (t) => {
   const host = 'Host: forum.example\r\n'
   const chunked = 'Transfer-Encoding: chunked\r\n'
   const wrong = [

@@ -34,7 +34,7 @@ for (const [what, content] of texts) {
   })
 }
 
-t.test('content: unpaired surrogates: U+FFFD each, pairs stay', async (t) => {
+t.test('content: unpaired surrogates: each becomes U+FFFD, pairs stay', async (t) => {
   const content = '\ud800 \udc00\ud83d\ude00\ude00 \ud83d'
   const id = await publishedThread(ana, { title: '\udfff', content })
   const { body } = await ana.read(id)
@@ -61,7 +61,7 @@ t.test('content: written with \\u escapes for every character: the same', async 
   t.ok(messages[0].content === content)
 })
 
-t.test('content: pages of a hundred longest messages: whole', async (t) => {
+t.test('content: pages of a hundred messages of the maximum length: complete', async (t) => {
   const content = '\u0001'.repeat(8000)
   const id = await publishedThread(ana, { content })
   await Promise.all(Array.from({ length: 99 }, () => ana.reply(id, content)))
@@ -70,7 +70,7 @@ t.test('content: pages of a hundred longest messages: whole', async (t) => {
   t.ok(body.messages.every((message) => message.content === content))
 })
 
-t.test('content: any text with a character to see: returned as well-formed', async (t) => {
+t.test('content: any text that is not blank: returned as well-formed', async (t) => {
   const id = await publishedThread(ana)
   const text = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 200 })

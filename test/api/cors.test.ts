@@ -10,15 +10,15 @@ const preflight = {
   'access-control-request-headers': 'authorization,content-type,idempotency-key',
 }
 
-/** The header lines that a browser looks at. */
+/** The headers that a browser examines. */
 function corsOf({ headers }: Answer): Headers {
   const names = Object.keys(headers).filter((name) => /^access-control-|^vary$/.test(name))
   return Object.fromEntries(names.map((name) => [name, headers[name]]))
 }
 
-/** Creates an identity and a thread as a page of this origin does; both answers. */
+/** Creates an identity and a thread as a page of this origin does, and returns both answers. */
 async function write(forum: Forum, origin: string): Promise<Answer[]> {
-  // The browser says where it sends to: to another site.
+  // The browser adds that the request goes to another site.
   const headers = { origin, 'sec-fetch-site': 'cross-site' }
   const created = await forum.anonymous.post('/api/identities', {}, headers)
   const authorization = `Bearer ${created.body.token}`
@@ -37,11 +37,11 @@ t.test('without --cors: no page of another origin reads or writes', async (t) =>
     t.equal(`${answer.status} ${answer.body.error}`, '403 cross_origin')
     t.same(corsOf(answer), {})
   }
-  const asked = await forum.anonymous.send('OPTIONS', '/api/threads', {
+  const answer = await forum.anonymous.send('OPTIONS', '/api/threads', {
     origin: page,
     ...preflight,
   })
-  t.same(corsOf(asked), {})
+  t.same(corsOf(answer), {})
   t.same(corsOf(await forum.anonymous.get('/api/threads', { origin: page })), {})
 })
 
@@ -58,13 +58,13 @@ t.test('--cors with origins: their pages read and write, others do not', async (
     }
   }
   const refused = await forum.anonymous.get('/nowhere', { origin: page })
-  t.same([refused.status, corsOf(refused)], [404, forPage], 'a page reads what is refused, too')
+  t.same([refused.status, corsOf(refused)], [404, forPage], 'a page can read refusals, too')
   const image = { 'sec-fetch-site': 'cross-site' }
   const ticket = await forum.anonymous.get('/api/compat/ticket', image)
-  t.equal(ticket.body.error, 'cross_site', 'who names no origin is not allowed')
+  t.equal(ticket.body.error, 'cross_site', 'a request without an origin is not allowed')
 })
 
-t.test('--cors with origins: a preflight: answered for theirs alone', async (t) => {
+t.test('--cors with origins: a preflight: answered for these origins only', async (t) => {
   const forum = await startForum(t, ['--cors', page])
   const ask = (path: string, headers: Headers) => forum.anonymous.send('OPTIONS', path, headers)
   const allowed = await ask('/api/threads', { origin: page, ...preflight })
@@ -77,7 +77,7 @@ t.test('--cors with origins: a preflight: answered for theirs alone', async (t) 
   })
   t.equal(allowed.headers['access-control-allow-credentials'], undefined)
   t.same(corsOf(await ask('/api/threads', { origin: other, ...preflight })), { vary: 'Origin' })
-  t.same(corsOf(await ask('/api/threads', { origin: page })), forPage, 'OPTIONS by itself is none')
+  t.same(corsOf(await ask('/api/threads', { origin: page })), forPage, 'OPTIONS alone is none')
 })
 
 t.test('--cors *: pages of every origin read and write, never with credentials', async (t) => {
@@ -88,10 +88,10 @@ t.test('--cors *: pages of every origin read and write, never with credentials',
       t.same(corsOf(answer), forAll)
     }
   }
-  const asked = await forum.anonymous.send('OPTIONS', '/api/threads', {
+  const answer = await forum.anonymous.send('OPTIONS', '/api/threads', {
     origin: page,
     ...preflight,
   })
-  t.match(corsOf(asked), { ...forAll, 'access-control-allow-methods': /POST/ })
-  t.equal(asked.headers['access-control-allow-credentials'], undefined)
+  t.match(corsOf(answer), { ...forAll, 'access-control-allow-methods': /POST/ })
+  t.equal(answer.headers['access-control-allow-credentials'], undefined)
 })

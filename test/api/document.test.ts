@@ -1,5 +1,5 @@
-// GET /openapi.json and GET /api/status: the document says what docs/interface.md says.
-// openapi.test.ts tests that it is whole, all other tests that the answers fit it.
+// GET /openapi.json and GET /api/status: the document agrees with docs/interface.md.
+// openapi.test.ts tests that it is complete, and all other tests that answers satisfy it.
 
 import t from 'tap'
 import { type ErrorKind, errors } from '../../src/api/errors.ts'
@@ -18,7 +18,7 @@ const described: [string, Operation][] = Object.entries(openApi.paths).flatMap((
 )
 const operation = Object.fromEntries(described)
 
-/** Codes are part of the contract: a code that moves to another status breaks clients. */
+/** Codes are part of the contract: clients break when a code moves to another status. */
 const statuses: Record<number, string> = {
   400: `invalid_json invalid_field invalid_id invalid_number invalid_cursor invalid_kind
     invalid_visibility invalid_members invalid_query publish_ack_required idempotency_required
@@ -37,7 +37,7 @@ const statuses: Record<number, string> = {
   503: 'bootstrap_pending storage_full storage_failed overloaded unreadable starting shutting_down',
 }
 
-t.test('errors: every code: has the status that is decided, and a sentence', async (t) => {
+t.test('errors: every code: has its documented status and a sentence', async (t) => {
   const decided = Object.fromEntries(
     Object.entries(statuses).flatMap(([status, codes]) =>
       codes.split(/\s+/).map((code) => [code, Number(status)]),
@@ -143,7 +143,7 @@ const answers: Record<string, string> = {
   Unsubscribed: 'thread_id subscribed',
 }
 for (const [name, fields] of Object.entries(answers)) {
-  t.test(`document: ${name}: the fields that are promised, all of them always there`, async (t) => {
+  t.test(`document: ${name}: the documented fields, all of them required`, async (t) => {
     const { properties, required } = openApi.components.schemas[name] as {
       properties: Json
       required: string[]
@@ -168,7 +168,7 @@ t.test('document: Publication: identity_mode only for GET publishing', async (t)
   )
 })
 
-t.test('status: everything that is promised of it', async (t) => {
+t.test('status: all documented fields', async (t) => {
   const { status, text } = await forum.anonymous.get('/api/status')
   t.equal(status, 200)
   t.match(JSON.parse(text), {

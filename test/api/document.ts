@@ -1,9 +1,9 @@
-// Holds every answer to what the service's own /openapi.json says of it, so that the document and
-// the answers cannot drift apart.
+// Checks every answer against the service's own /openapi.json, so that the document and the answers
+// cannot drift apart.
 //
-// D1. The status is one the operation declares, and the body fits the schema of that status. Object
-//     schemas are closed first: a field the document does not know is a failure too.
-// D2. An error code is one that the operation declares for the status.
+// D1. The operation declares the status, and the body satisfies the schema of that status. Object
+//     schemas are closed first: a field that the document does not describe is also a failure.
+// D2. The operation declares the error code for the status.
 // D3. Every answer has the headers of docs/interface.md, "Headers".
 
 import assert from 'node:assert/strict'
@@ -27,7 +27,7 @@ export interface OpenApi {
   components: { schemas: Record<string, Json> }
 }
 
-/** An answer as it came, before anything is believed. */
+/** An answer as it was received, before any check. */
 export interface Received {
   method: string
   path: string
@@ -58,7 +58,7 @@ export class Document {
     }))
   }
 
-  /** Throws an AssertionError that says which rule the answer breaks. */
+  /** Throws an AssertionError that names the rule which the answer violates. */
   check(received: Received): void {
     const { method, path, status, headers, body } = received
     const what = `${method} ${path}: ${status} ${JSON.stringify(body)?.slice(0, 300)}`
@@ -104,7 +104,7 @@ export class Document {
   }
 }
 
-/** A copy of the schemas in which objects have no properties but those that are described. */
+/** A copy of the schemas in which objects may have only the described properties. */
 function closed<T>(part: T): T {
   if (Array.isArray(part)) return part.map(closed) as T
   if (typeof part !== 'object' || part === null) return part

@@ -1,4 +1,4 @@
-// The guides do what they say: their requests work, their signatures come out.
+// The guides are correct: their requests work, and their example signatures can be recomputed.
 
 import { createHmac } from 'node:crypto'
 import t from 'tap'
@@ -30,7 +30,7 @@ t.test('guides: any caller: fetched: text that links only to what is served', as
     t.not(links.length, 0, path)
     for (const [, link] of links) {
       const { headers } = await forum.anonymous.send('OPTIONS', link.replace(/\/$/, ''))
-      if (/\/(threads|proposals)\/$|^\/api$/.test(link)) continue // an id follows; a base
+      if (/\/(threads|proposals)\/$|^\/api$/.test(link)) continue // before an id, or a base
       t.match(headers.allow, 'OPTIONS', `${path} links to ${link}`)
     }
     t.notMatch(guide, /undefined|127\.0\.0\.1/)
@@ -39,7 +39,7 @@ t.test('guides: any caller: fetched: text that links only to what is served', as
   t.equal((await forum.anonymous.send('POST', '/llms.txt')).headers.allow, 'GET, HEAD, OPTIONS')
 })
 
-t.test('llms.txt: an agent follows it: an identity, a thread, news', async (t) => {
+t.test('llms.txt: an agent follows it: an identity, a thread, a feed', async (t) => {
   const guide = await text('/llms.txt')
   const body = JSON.parse(/POST \S+\/api\/identities with (\{.*\})/.exec(guide)![1])
   const ana = await forum.identity(body)
@@ -50,7 +50,7 @@ t.test('llms.txt: an agent follows it: an identity, a thread, news', async (t) =
   t.equal((await ana.feed('?after=0')).body.notifications[0].message_id, reply.body.message_id)
 })
 
-t.test('notifications.txt: an agent polls as it says: reads what is new', async (t) => {
+t.test('notifications.txt: an agent polls as described: reads what is new', async (t) => {
   t.match(await text('/notifications.txt'), 'wait 45 seconds')
   const [ana, ben] = [await forum.identity(), await forum.identity()]
   const { thread_id: id } = (await ana.thread()).body
@@ -95,7 +95,7 @@ t.test('/: any caller: 200, a text that names the guides and the document', asyn
   }
 })
 
-t.test('llms.txt: a caller that can only fetch URLs: finds how, and publishes', async (t) => {
+t.test('llms.txt: a caller that can only fetch URLs: learns how, and publishes', async (t) => {
   const guide = await text('/llms.txt')
   const [, ticketPath] = /GET https:\/\/forum\.example(\/\S+ticket)\n/.exec(guide)!
   const [, publishPath] = /GET https:\/\/forum\.example(\/\S+publish\?\S+)\n/.exec(guide)!
@@ -143,7 +143,7 @@ t.test('/openapi.json: fetched again with its ETag: 304 without a body', async (
 const guides = ['/', '/llms.txt', '/notifications.txt', '/governance.txt']
 const documents = [...guides, '/openapi.json', '/.well-known/agent-forum.json']
 
-t.test('without a public URL: documents name the host that the caller asked', async (t) => {
+t.test('without a public URL: documents name the host of the request', async (t) => {
   const open = await startForum(t, ['--host', '0.0.0.0'])
   for (const [host, origin] of [
     ['forum.lan:8787', 'http://forum.lan:8787'],
@@ -165,7 +165,7 @@ t.test('without a public URL: documents name the host that the caller asked', as
   t.equal(await ask('b.lan'), 200, 'another origin is another document')
 })
 
-t.test('a Host that is none: not named in any document', async (t) => {
+t.test('an invalid Host: not named in any document', async (t) => {
   const local = await startForum(t)
   const odd = ['a"b', 'a/b', 'a b', '<b>', 'a:b', 'a:99999', 'u@h', '[::1', '%41', 'a,b', '-a', '']
   for (const host of odd) {
@@ -180,7 +180,7 @@ t.test('a Host that is none: not named in any document', async (t) => {
   }
 })
 
-t.test('a public URL: documents name it, whatever the caller asked', async (t) => {
+t.test('a public URL: documents name it, whatever the host of the request', async (t) => {
   for (const path of documents) {
     const { text } = await forum.anonymous.get(path, { host: 'elsewhere.example' })
     t.match(text, 'https://forum.example')
@@ -189,14 +189,11 @@ t.test('a public URL: documents name it, whatever the caller asked', async (t) =
 })
 
 for (const host of ['0.0.0.0', '::']) {
-  t.test(
-    `--host ${host}: without a public URL: a warning at the start, with one none`,
-    async (t) => {
-      const { log } = await startForum(t, ['--host', host])
-      const line = log.split('\n').find((line) => line.includes('public_url_missing'))
-      t.match(JSON.parse(line!), { level: 40, hint: /--public-url/, inbox_url: /\/api\/notif/ })
-      const known = await startForum(t, ['--host', host, '--public-url', 'https://forum.example'])
-      t.notMatch(known.log, 'public_url_missing')
-    },
-  )
+  t.test(`--host ${host}: a warning at the start, but not with a public URL`, async (t) => {
+    const { log } = await startForum(t, ['--host', host])
+    const line = log.split('\n').find((line) => line.includes('public_url_missing'))
+    t.match(JSON.parse(line!), { level: 40, hint: /--public-url/, inbox_url: /\/api\/notif/ })
+    const known = await startForum(t, ['--host', host, '--public-url', 'https://forum.example'])
+    t.notMatch(known.log, 'public_url_missing')
+  })
 }

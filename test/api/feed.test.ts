@@ -5,7 +5,7 @@ import { type Client, type Notification, publishedThread, startForum } from './h
 
 const forum = await startForum(t)
 
-/** Two identities of their own for each test: a feed is all that an identity follows. */
+/** Two new identities for each test, because a feed shows everything that an identity follows. */
 async function pair() {
   const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
   return { ana, ben }
@@ -19,7 +19,7 @@ async function threadIds(caller: Client): Promise<string[]> {
   return [...new Set((await items(caller)).map(({ thread_id }) => thread_id))]
 }
 
-t.test('feed: of a new identity: empty, and says how to go on', async (t) => {
+t.test('feed: of a new identity: empty, with the interval for polling', async (t) => {
   const { ana } = await pair()
   const { status, text } = await ana.feed()
   t.equal(status, 200)
@@ -49,7 +49,7 @@ t.test('feed: a reply by another: the message, without its text', async (t) => {
   ])
 })
 
-t.test('feed: own messages: never, whatever is asked', async (t) => {
+t.test('feed: own messages: never shown, whatever the query', async (t) => {
   const { ana, ben } = await pair()
   const id = await publishedThread(ana)
   for (let i = 0; i < 5; i++) await ana.reply(id)
@@ -70,7 +70,7 @@ t.test('feed: replying subscribes: older messages of the thread are shown', asyn
 })
 
 t.test(
-  'subscribe: a thread of another: older messages are shown, and twice is as once',
+  'subscribe: a thread of another: older messages are shown; twice changes nothing',
   async (t) => {
     const { ana, ben } = await pair()
     const id = await publishedThread(ana)
@@ -89,26 +89,23 @@ t.test(
   },
 )
 
-t.test(
-  'unsubscribe: its messages are gone from the feed, and return with a subscription',
-  async (t) => {
-    const { ana, ben } = await pair()
-    const [kept, left] = [await publishedThread(ana), await publishedThread(ana)]
-    await Promise.all([ben.subscribe(kept), ben.subscribe(left)])
-    t.strictSame(await threadIds(ben), [kept, left])
-    for (let i = 0; i < 2; i++) {
-      const { status, body } = await ben.unsubscribe(left)
-      t.equal(status, 200)
-      t.strictSame(body, { thread_id: left, subscribed: false })
-    }
-    await ana.reply(left)
-    t.strictSame(await threadIds(ben), [kept])
-    await ben.subscribe(left)
-    t.equal((await items(ben)).filter(({ thread_id }) => thread_id === left).length, 2)
-  },
-)
+t.test('unsubscribe: its messages leave the feed, and return with a subscription', async (t) => {
+  const { ana, ben } = await pair()
+  const [kept, left] = [await publishedThread(ana), await publishedThread(ana)]
+  await Promise.all([ben.subscribe(kept), ben.subscribe(left)])
+  t.strictSame(await threadIds(ben), [kept, left])
+  for (let i = 0; i < 2; i++) {
+    const { status, body } = await ben.unsubscribe(left)
+    t.equal(status, 200)
+    t.strictSame(body, { thread_id: left, subscribed: false })
+  }
+  await ana.reply(left)
+  t.strictSame(await threadIds(ben), [kept])
+  await ben.subscribe(left)
+  t.equal((await items(ben)).filter(({ thread_id }) => thread_id === left).length, 2)
+})
 
-t.test('unsubscribe: its own author: hears no more replies, until it replies itself', async (t) => {
+t.test('unsubscribe: by the author: its feed shows no replies until it replies', async (t) => {
   const { ana, ben } = await pair()
   const id = await publishedThread(ana)
   await ana.unsubscribe(id)
@@ -166,7 +163,7 @@ async function walk(caller: Client, limit: number): Promise<Notification[]> {
   return found
 }
 
-t.test('feed: read to its end: the next poll is empty and keeps the place', async (t) => {
+t.test('feed: read to its end: the next poll is empty, the cursor stays', async (t) => {
   const { ana, ben } = await pair()
   const id = await publishedThread(ana)
   await ben.subscribe(id)
@@ -186,7 +183,7 @@ t.test('feed: only own messages follow a full page: has_more is false', async (t
   t.strictSame([body.notifications.length, body.has_more], [2, false])
 })
 
-t.test('feed: poll_after_seconds: as the flag says, wherever it is told', async (t) => {
+t.test('feed: poll_after_seconds: as the flag says, in every answer', async (t) => {
   const other = await startForum(t, ['--poll-after', '5'])
   const ana = await other.identity()
   const answers = [

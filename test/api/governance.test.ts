@@ -1,4 +1,4 @@
-// Governance from outside: its phase, the list and what is always refused. docs/interface.md,
+// Governance over HTTP: its phase, the list, and what is always refused. docs/interface.md,
 // "Governance".
 
 import t from 'tap'
@@ -12,7 +12,7 @@ const { anonymous } = forum
 
 for (const request of [g.policy, g.code, g.policy, g.nominate(ben)]) await g.proposed(ana, request)
 
-t.test('status: both paths: the same phase, no roles, what blocks it', async (t) => {
+t.test('status: both paths: the same phase, no roles, the reasons', async (t) => {
   const { status, text } = await anonymous.get('/api/governance/status')
   t.equal(status, 200)
   t.equal((await anonymous.get('/api/governance')).text, text)
@@ -88,7 +88,7 @@ t.test('list and read: numbers out of range or both cursors: refused', async (t)
   t.equal(g.outcome(await anonymous.get(`${g.path}/gov_1`)), '400 invalid_id')
 })
 
-t.test('execute: known and unknown, with and without a token: never', async (t) => {
+t.test('execute: known and unknown, with and without a token: refused', async (t) => {
   const { read_url } = await g.proposed(ana, g.policy)
   const refused = await ana.send('POST', `${read_url}/execute`)
   t.equal(g.outcome(refused), '503 bootstrap_pending')
@@ -103,7 +103,7 @@ t.test('execute: known and unknown, with and without a token: never', async (t) 
   t.equal(g.outcome(await ana.get(`${read_url}/execute`)), '405 method_not_allowed')
 })
 
-t.test('restart: after SIGKILL: proposals, reviews and keys are back', async (t) => {
+t.test('restart: after SIGKILL: proposals, reviews and keys are kept', async (t) => {
   const key = newKey()
   const made = g.fields(await g.propose(ana, g.code, key))
   await g.review(ben, made)

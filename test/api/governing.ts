@@ -1,4 +1,4 @@
-// What the tests of governance share: requests, and how to send them. Keys are filled in.
+// Requests that the tests of governance share, and how to send them. Keys are filled in.
 
 import { type Answer, type Client, newKey } from './harness.ts'
 

@@ -1,4 +1,4 @@
-// A forum to test from outside: the compiled server in a separate process, and clients of it. Every
+// A forum to test over HTTP: the compiled server in a separate process, and clients of it. Every
 // answer that a client receives is checked against the service's OpenAPI document (document.ts).
 //
 //   const forum = await startForum(t)
@@ -39,7 +39,7 @@ export interface Notification {
   created_at: number
 }
 
-/** The fields of all answers together; which of them an answer has, the document says. */
+/** The fields of all answers together. The OpenAPI document says which of them an answer has. */
 export interface Body {
   error: string
   message: string
@@ -73,7 +73,7 @@ export interface Answer {
   status: number
   headers: Record<string, string>
   body: Body
-  /** The body as it came. */
+  /** The body as it was received. */
   text: string
 }
 
@@ -81,13 +81,13 @@ export type Headers = Record<string, string>
 
 let keys = 0
 
-/** An idempotency key that no other call gives. */
+/** A new idempotency key. */
 export function newKey(): string {
   keys += 1
   return `key-${process.pid}-${keys}`
 }
 
-/** A caller: anonymous without a token. */
+/** A caller, which is anonymous without a token. */
 export class Client {
   readonly forum: Forum
   readonly token: string
@@ -113,7 +113,7 @@ export class Client {
     return this.send('DELETE', path, headers)
   }
 
-  /** Sends what it is given, with the caller's token. */
+  /** Sends a request with the caller's token. */
   async send(
     method: string,
     path: string,
@@ -139,19 +139,19 @@ export class Client {
     return answer
   }
 
-  /** Publishes a thread; fields and key are filled in where not given. */
+  /** Publishes a thread. Missing fields and the key are filled in. */
   thread(fields: Record<string, unknown> = {}, headers: Headers = {}): Promise<Answer> {
     const body = { title: 'a title', content: 'first message', ...fields }
     return this.post('/api/threads', body, { 'idempotency-key': newKey(), ...headers })
   }
 
-  /** Publishes a reply; the key is filled in where not given. */
+  /** Publishes a reply. A missing key is filled in. */
   reply(threadId: string, content: unknown = 'a reply', headers: Headers = {}): Promise<Answer> {
     const path = `/api/threads/${threadId}/replies`
     return this.post(path, { content }, { 'idempotency-key': newKey(), ...headers })
   }
 
-  /** A page of a thread; `query` with its question mark. */
+  /** Reads a page of a thread; `query` begins with a question mark. */
   read(threadId: string, query = ''): Promise<Answer> {
     return this.get(`/api/threads/${threadId}${query}`)
   }
@@ -203,12 +203,12 @@ export class Forum {
     return this.#program === null ? '' : this.#program.stdout + this.#program.stderr
   }
 
-  /** The server's log line with this message, as soon as it is there. */
+  /** Waits for the server's log line with this message. */
   logged(message: string): Promise<LogLine> {
     return this.#program!.logged(message)
   }
 
-  /** Starts the server, again after a stop: over the same data. */
+  /** Starts the server. After a stop it starts again on the same data. */
   async start(): Promise<void> {
     this.document = null
     const args = ['serve', '--port', '0', '--data', this.data, ...this.flags]
@@ -218,7 +218,7 @@ export class Forum {
     this.document = new Document(JSON.parse(text) as OpenApi)
   }
 
-  /** Ends the server if it runs. Null: it did not. */
+  /** Stops the server, and returns null if it was not running. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Run | null> {
     const ended = await (this.#program?.stop(signal) ?? null)
     this.#program = null
@@ -233,14 +233,14 @@ export class Forum {
   }
 }
 
-/** A forum over a new directory that lasts as long as the test, and must then stop cleanly. */
+/** Starts a forum on a new directory. It is stopped after the test, and must stop cleanly. */
 export async function startForum(t: Test, flags: readonly string[] = []): Promise<Forum> {
   const forum = new Forum(dataDirectory(t), flags)
   t.teardown(async () => {
     const { log } = forum
     const ended = await forum.stop()
     await forum.agent.destroy()
-    // A failure here is thrown: tap has no more assertions to offer.
+    // tap accepts no assertions during teardown, so a failure is thrown.
     if (ended !== null) assert.deepEqual([ended.code, ended.signal], [0, null], log)
     if (!t.passing()) t.comment(log)
   })
@@ -248,7 +248,7 @@ export async function startForum(t: Test, flags: readonly string[] = []): Promis
   return forum
 }
 
-/** A forum on a directory that is there already. It is killed when the test ends. */
+/** Starts a forum on an existing directory. It is killed when the test ends. */
 export async function startForumOn(
   t: Test,
   data: string,
@@ -263,7 +263,7 @@ export async function startForumOn(
   return forum
 }
 
-/** A published thread's id. Throws when it was not published. */
+/** Publishes a thread and returns its id. Throws when it was refused. */
 export async function publishedThread(author: Client, fields = {}): Promise<string> {
   const { status, body, text } = await author.thread(fields)
   assert.equal(status, 201, text)

@@ -1,5 +1,5 @@
-// Hostile callers: heads that proxies parse differently, connections that are held open, names that
-// look like others, guesses. (The fuzzer, in test/fuzz, tries what nobody thought of.)
+// Hostile callers: heads that proxies parse differently, connections that are held open, text with
+// control characters, guessed ids. The fuzzer (test/fuzz) covers what nobody thought of.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -9,7 +9,7 @@ import { requestText, wire } from './wire.ts'
 const host = 'Host: forum.example\r\n'
 const smuggled = requestText('GET', '/smuggled')
 
-/** Bytes that two readers may take apart differently; what follows must not become a request. */
+/** Bytes that two parsers may delimit differently. What follows them must not become a request. */
 const ambiguous: Record<string, string> = {
   'two lengths': `Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n`,
   'the same length twice': 'Content-Length: 0\r\nContent-Length: 0\r\n',
@@ -33,7 +33,7 @@ const ambiguous: Record<string, string> = {
 
 const withoutCoding = headOf(`${host}Transfer-Encoding:\r\n`)
 
-/** Heads after which a connection is of no use to the server. */
+/** Heads after which the server cannot use the connection any more. */
 const useless: Record<string, string> = {
   ...Object.fromEntries(
     Object.entries(ambiguous).map(([what, lines]) => {
@@ -94,7 +94,7 @@ t.test('proxy: a useless head, a write behind it in the packet: not executed', a
       await connection.write(Buffer.from(head + writes.join(''), 'latin1'))
     }
   }
-  // What came in before this reply has been executed before it.
+  // Requests that arrived before this reply have been executed before it.
   await ana.reply(thread, 'the last one')
   const { messages } = (await ana.read(thread, '?limit=100')).body
   t.strictSame(
@@ -103,7 +103,7 @@ t.test('proxy: a useless head, a write behind it in the packet: not executed', a
   )
 })
 
-t.test('heads: giant, endless or of many lines: refused, and the node lives', async (t) => {
+t.test('heads: giant, endless or of many lines: refused, and others are served', async (t) => {
   const forum = await startForum(t)
   const giants = [
     `X: ${'y'.repeat(1 << 20)}\r\n`,
@@ -134,22 +134,19 @@ t.test('1,000 idle connections: served beside them, and cheap', async (t) => {
   }
 })
 
-t.test(
-  'log: names, titles and paths full of lines and escapes: no line of their own',
-  async (t) => {
-    const forum = await startForum(t, ['--log-level', 'debug'])
-    const nasty = '\u001b[31mred\n{"level":50,"msg":"forged"}\r\nInjected: yes'
-    const ana = await forum.identity({ display_name: nasty })
-    const { body } = await ana.thread({ title: nasty, content: nasty })
-    await ana.reply(body.thread_id, nasty)
-    await ana.get(`/${encodeURIComponent(nasty)}?${encodeURIComponent(nasty)}`)
-    const { text } = await ana.read(body.thread_id)
-    t.notOk(text.includes('\u001b') || text.includes('\n'), 'nor raw in an answer')
-    await forum.anonymous.get('/api/status')
-    for (const line of forum.log.trim().split('\n')) t.ok(JSON.parse(line).msg, line)
-    for (const trace of ['forged', 'Injected', '\u001b']) t.notOk(forum.log.includes(trace))
-  },
-)
+t.test('log: names, titles and paths with newlines and escapes: cannot forge a line', async (t) => {
+  const forum = await startForum(t, ['--log-level', 'debug'])
+  const nasty = '\u001b[31mred\n{"level":50,"msg":"forged"}\r\nInjected: yes'
+  const ana = await forum.identity({ display_name: nasty })
+  const { body } = await ana.thread({ title: nasty, content: nasty })
+  await ana.reply(body.thread_id, nasty)
+  await ana.get(`/${encodeURIComponent(nasty)}?${encodeURIComponent(nasty)}`)
+  const { text } = await ana.read(body.thread_id)
+  t.notOk(text.includes('\u001b') || text.includes('\n'), 'answers escape them too')
+  await forum.anonymous.get('/api/status')
+  for (const line of forum.log.trim().split('\n')) t.ok(JSON.parse(line).msg, line)
+  for (const trace of ['forged', 'Injected', '\u001b']) t.notOk(forum.log.includes(trace))
+})
 
 t.test('guesses: tokens, threads, cursors: the same answer, whatever is guessed', async (t) => {
   const forum = await startForum(t)

@@ -19,7 +19,7 @@ async function messageCount(id: string): Promise<number> {
   return (await ana.read(id)).body.thread.message_count
 }
 
-t.test('key: a thread again: 200 with the first fields, replayed', async (t) => {
+t.test('key: a thread again: 200 with the original fields, replayed', async (t) => {
   const header = key(newKey())
   const first = await ana.thread(fields, header)
   const again = await ana.thread(fields, header)
@@ -29,7 +29,7 @@ t.test('key: a thread again: 200 with the first fields, replayed', async (t) => 
   t.equal(await messageCount(first.body.thread_id), 1)
 })
 
-t.test('key: a reply again, others in between: 200 with the first fields', async (t) => {
+t.test('key: a reply again, others in between: 200 with the original fields', async (t) => {
   const id = await publishedThread(ana)
   const header = key(newKey())
   const first = await ben.reply(id, 'once', header)
@@ -50,7 +50,7 @@ t.test('key: a reply again after unsubscribing: replayed, and subscribes nobody'
   t.notOk(notifications.some(({ thread_id }) => thread_id === id))
 })
 
-t.test('key: as a property of the body: as good as the header', async (t) => {
+t.test('key: as a property of the body: equivalent to the header', async (t) => {
   const id = await publishedThread(ana)
   const paths: [string, Record<string, unknown>][] = [
     ['/api/threads', fields],
@@ -62,7 +62,7 @@ t.test('key: as a property of the body: as good as the header', async (t) => {
     t.equal(first.status, 201)
     t.equal((await ana.post(path, { ...body, idempotency_key })).status, 200)
     const byHeader = await ana.post(path, body, key(idempotency_key))
-    t.equal(byHeader.status, 200, 'the key is left out of what is compared')
+    t.equal(byHeader.status, 200, 'the key is not part of the comparison')
     t.strictSame(published(byHeader), published(first))
   }
 })
@@ -87,7 +87,7 @@ t.test('key: in header and body: the header counts', async (t) => {
   }
 })
 
-t.test('key: every character it may have, 8 and 128 of them: published', async (t) => {
+t.test('key: every allowed character, lengths 8 and 128: published', async (t) => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-'
   for (const good of ['8.chars-', 'x'.repeat(128), alphabet, '--------', '::::::::']) {
     t.equal((await ana.thread(fields, key(good))).status, 201, good)
@@ -122,7 +122,7 @@ t.test('key: missing or malformed: idempotency_required, for threads and replies
   t.equal(await messageCount(id), 1)
 })
 
-t.test('key: another payload: idempotency_conflict, and the first stays', async (t) => {
+t.test('key: another payload: idempotency_conflict, the original stays', async (t) => {
   const header = key(newKey())
   const first = await ana.thread(fields, header)
   const others = [
@@ -141,7 +141,7 @@ t.test('key: another payload: idempotency_conflict, and the first stays', async 
   t.strictSame(published(await ana.thread(fields, header)), published(first))
 })
 
-t.test('key: the same payload said otherwise: defaults and unknown fields: a replay', async (t) => {
+t.test('key: the same payload with defaults or unknown fields: a replay', async (t) => {
   const header = key(newKey())
   const first = await ana.thread(fields, header)
   const same = [{ visibility: 'public' }, { participant_ids: [] }, { unknown: 1 }]
@@ -179,7 +179,7 @@ t.test('key: a reply with other content, or to another thread: conflict', async 
   t.strictSame([await messageCount(id), await messageCount(other)], [2, 1])
 })
 
-t.test('key: one key space: a key of a thread is none for a reply, nor the reverse', async (t) => {
+t.test('key: one key space: a key of a thread conflicts for a reply, and vice versa', async (t) => {
   const [forThread, forReply] = [key(newKey()), key(newKey())]
   const { body } = await ana.thread(fields, forThread)
   const reply = await ana.reply(body.thread_id, fields.content, forThread)
@@ -189,7 +189,7 @@ t.test('key: one key space: a key of a thread is none for a reply, nor the rever
   t.equal(`${thread.status} ${thread.body.error}`, '409 idempotency_conflict')
 })
 
-t.test('key: of another identity: another key', async (t) => {
+t.test('key: of another identity: independent', async (t) => {
   const header = key(newKey())
   const mine = await ana.thread(fields, header)
   const theirs = await ben.thread(fields, header)

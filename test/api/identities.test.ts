@@ -83,7 +83,7 @@ t.test('identity: display_name that is not a string: invalid_field', async (t) =
   }
 })
 
-t.test('identity: a kind that cannot be asked for: invalid_kind', async (t) => {
+t.test('identity: a kind that cannot be requested: invalid_kind', async (t) => {
   for (const kind of ['compat', 'Guest', '', null, 1, ['guest']]) {
     const { status, body } = await anonymous.post(path, { kind })
     t.equal(`${status} ${body.error}`, '400 invalid_kind', JSON.stringify(kind))

@@ -1,5 +1,5 @@
-// What callers can make a node hold is limited: connections, bodies that come in, answers that
-// nobody reads, memory. Over each limit there is a refusal, and a metric that counts it.
+// What callers can make a node hold is limited: connections, incoming bodies, unread answers,
+// memory. Beyond each limit a request is refused, and a metric counts the refusal.
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -15,7 +15,7 @@ interface Watched {
   ops: number
 }
 
-async function given(t: Test, ...flags: string[]): Promise<Watched> {
+async function startWatched(t: Test, ...flags: string[]): Promise<Watched> {
   const ops = await freePort()
   return { forum: await startForum(t, ['--ops-port', `${ops}`, ...flags]), ops }
 }
@@ -33,10 +33,10 @@ function post(ana: Client, path: string, body: string): string {
   return requestText('POST', path, headers, body)
 }
 
-/** Whether a connection is taken and a request on it answered. */
+/** Whether a connection is accepted and a request on it is answered. */
 async function isServed(port: number, kept: Socket[]): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => {}) // refused or reset: it closes
+  socket.on('error', () => {}) // a refused or reset connection closes
   socket.write(requestText('GET', '/api/status'))
   const outcome = await new Promise<unknown>((resolve) => {
     socket.once('data', resolve).once('close', resolve)
@@ -46,10 +46,10 @@ async function isServed(port: number, kept: Socket[]): Promise<boolean> {
   return true
 }
 
-t.test('connections: a burst over the limit: as many as may be are served, exactly', async (t) => {
-  const { forum, ops } = await given(t, '--connections-max', '40')
+t.test('connections: a burst over the limit: exactly as many as allowed are served', async (t) => {
+  const { forum, ops } = await startWatched(t, '--connections-max', '40')
   const count = () => sample(ops, 'agent_forum_connections')
-  const before = await count() // the harness has asked for the document
+  const before = await count() // the harness has fetched the document
   const kept: Socket[] = []
   t.teardown(() => kept.forEach((socket) => void socket.destroy()))
   const burst = Array.from({ length: 200 }, () => isServed(forum.port, kept))
@@ -65,8 +65,8 @@ t.test('connections: a burst over the limit: as many as may be are served, exact
   t.ok(await isServed(forum.port, kept), 'the port was never closed')
 })
 
-t.test('readers: ask for pages without end and read none: memory stays bounded', async (t) => {
-  const { forum, ops } = await given(t, '--queue-mb', '2')
+t.test('readers: request pages without end and read none: memory stays bounded', async (t) => {
+  const { forum, ops } = await startWatched(t, '--queue-mb', '2')
   const ana = await forum.identity()
   const thread = await publishedThread(ana, { content: 'x'.repeat(8000) })
   for (let i = 0; i < 99; i++) await ana.reply(thread, 'x'.repeat(8000))
@@ -74,13 +74,13 @@ t.test('readers: ask for pages without end and read none: memory stays bounded',
   const rss = () => sample(ops, 'process_resident_memory_bytes')
   const before = await rss()
   const queued = () => sample(ops, 'agent_forum_queue_bytes{what="answers"}')
-  // Over 100 MB of answers, of any kind. uWebSockets.js closes on a request that comes before the
-  // answer to the one before it, but for refusals, which it keeps while nobody takes them.
+  // Over 100 MB of answers of any kind. uWebSockets.js closes the connection on a request that
+  // arrives before the previous answer, except for refusals, which it keeps until they are read.
   for (const [path, writes, requests] of [
     [page, 1, 200_000],
     ['/api/status', 1, 200_000],
     ['/nowhere', 1, 200_000],
-    [page, 200, 1], // not before the one before it is answered, mostly
+    [page, 200, 1], // one at a time, because most would close the connection
   ] as const) {
     const socket = connect(forum.port, '127.0.0.1').on('error', () => {})
     socket.pause()
@@ -90,9 +90,9 @@ t.test('readers: ask for pages without end and read none: memory stays bounded',
     }
     if (forum.log.includes('node:http')) {
       await sleep(1000)
-      // Node stops reading, or has given up.
+      // Node has stopped reading, or has closed the connection.
       const isUnread = socket.destroyed || socket.writableLength > 0
-      if (requests > 1) t.ok(isUnread, 'what is not read is not asked for')
+      if (requests > 1) t.ok(isUnread, 'a connection with unread answers is not read')
     } else if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
     t.ok((await queued()) <= 2 << 20, `${path}: ${await queued()} bytes are queued`)
     const growth = ((await rss()) - before) >> 20
@@ -103,8 +103,8 @@ t.test('readers: ask for pages without end and read none: memory stays bounded',
   await until('an empty queue', async () => (await queued()) === 0)
 })
 
-t.test('readers: slow, but they read: get their page whole', async (t) => {
-  const { forum } = await given(t)
+t.test('readers: slow, but they read: receive the complete page', async (t) => {
+  const { forum } = await startWatched(t)
   const ana = await forum.identity()
   const thread = await publishedThread(ana)
   for (let i = 0; i < 99; i++) await ana.reply(thread, `${i} `.padEnd(8000, '😀'))
@@ -119,8 +119,8 @@ t.test('readers: slow, but they read: get their page whole', async (t) => {
   t.equal((await connection.answer()).status, 200)
 })
 
-t.test('bodies: together more than may be held: some are refused, then none', async (t) => {
-  const { forum, ops } = await given(t, '--queue-mb', '1')
+t.test('bodies: together over the limit: some are refused, later none', async (t) => {
+  const { forum, ops } = await startWatched(t, '--queue-mb', '1')
   const ana = await forum.identity()
   const path = `/api/threads/${await publishedThread(ana)}/replies`
   const body = JSON.stringify({ content: 'a reply', padding: 'x'.repeat(200_000) })
@@ -131,7 +131,7 @@ t.test('bodies: together more than may be held: some are refused, then none', as
     connections.push(connection)
   }
   let heldBefore = 0
-  await until('what the operators are to see', async () => {
+  await until('the metrics of all bodies', async () => {
     const held = await sample(ops, 'agent_forum_queue_bytes{what="bodies"}')
     const isStill = held === heldBefore // all have arrived
     heldBefore = held
@@ -152,8 +152,8 @@ t.test('bodies: together more than may be held: some are refused, then none', as
   t.equal((await ana.post(path, JSON.parse(body), { 'idempotency-key': newKey() })).status, 201)
 })
 
-t.test('a body: does not arrive in time: the connection is cut, nothing is held', async (t) => {
-  const { forum, ops } = await given(t, '--body-timeout', '1')
+t.test('a body: does not arrive in time: the connection is closed, nothing is held', async (t) => {
+  const { forum, ops } = await startWatched(t, '--body-timeout', '1')
   const ana = await forum.identity()
   const path = `/api/threads/${await publishedThread(ana)}/replies`
   const connection = await wire(t, forum.port)
@@ -165,12 +165,12 @@ t.test('a body: does not arrive in time: the connection is cut, nothing is held'
   t.equal((await ana.get('/api/status')).status, 200)
 })
 
-t.test('memory: used up: writes are 503 and say so, reads go on, the operator hears', async (t) => {
-  const { forum, ops } = await given(t)
+t.test('memory: used up: writes get 503, reads go on, readiness reports it', async (t) => {
+  const { forum, ops } = await startWatched(t)
   const ana = await forum.identity({ kind: 'persistent' })
   const thread = await publishedThread(ana)
   await forum.stop()
-  forum.flags.push('--memory-mb', '64') // less than the process holds when it is empty
+  forum.flags.push('--memory-mb', '64') // less than an empty node holds
   await forum.start()
   const { status, headers, body } = await ana.reply(thread)
   t.match(

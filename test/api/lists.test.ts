@@ -24,7 +24,7 @@ async function walk(caller: Client, limit: number, between?: () => Promise<unkno
   return { ids, sizes }
 }
 
-/** Public and private threads by turns; newest first. */
+/** Creates public and private threads alternately, and returns them newest first. */
 async function mixed(author: Client, participant: Client, count: number) {
   const all: { id: string; visibility: string }[] = []
   for (let i = 0; i < count; i++) {
@@ -60,34 +60,31 @@ t.test('list: a reply to an old thread: changes its count, not the order', async
   t.equal((await ana.read(oldest)).body.thread.message_count, 2)
 })
 
-t.test('list: no limit: twenty; an entry equals the thread that is read', async (t) => {
+t.test('list: no limit: twenty; an entry equals the thread as it is read', async (t) => {
   const { body } = await ana.get('/api/threads')
   t.equal(body.threads.length, 20)
   t.strictSame(body.threads[0], (await ana.read(all[0].id)).body.thread)
 })
 
-t.test('list: page sizes that divide the whole: no empty page at the end', async (t) => {
+t.test('list: page sizes that divide the number of threads: no empty last page', async (t) => {
   t.strictSame((await walk(forum.anonymous, 20)).sizes, [20, 20])
   t.strictSame((await walk(forum.anonymous, 39)).sizes, [39, 1])
   t.strictSame((await walk(forum.anonymous, 40)).sizes, [40])
   t.strictSame((await walk(forum.anonymous, 1)).ids, publicIds)
 })
 
-t.test('list: new threads arrive between pages: none doubled, none left out', async (t) => {
+t.test('list: new threads arrive between pages: none repeated, none left out', async (t) => {
   const carl = await forum.identity()
   const before = (await walk(forum.anonymous, 50)).ids
   const arrive = () => Promise.all([carl.thread(), carl.thread({ visibility: 'private' })])
   t.strictSame((await walk(forum.anonymous, 9, arrive)).ids, before)
 })
 
-t.test(
-  'list: a cursor given to another caller: shows that caller no more than it may',
-  async (t) => {
-    const { body } = await ana.get('/api/threads?limit=1')
-    const { threads } = (await forum.anonymous.get(`/api/threads?cursor=${body.next_cursor}`)).body
-    t.ok(threads.every(({ visibility }) => visibility === 'public'))
-  },
-)
+t.test("list: another caller's cursor: shows only what the caller may see", async (t) => {
+  const { body } = await ana.get('/api/threads?limit=1')
+  const { threads } = (await forum.anonymous.get(`/api/threads?cursor=${body.next_cursor}`)).body
+  t.ok(threads.every(({ visibility }) => visibility === 'public'))
+})
 
 t.test('list: the same cursor twice: the same page', async (t) => {
   const { next_cursor } = (await ana.get('/api/threads?limit=3')).body
@@ -95,7 +92,7 @@ t.test('list: the same cursor twice: the same page', async (t) => {
   t.equal((await ana.get(path)).text, (await ana.get(path)).text)
 })
 
-t.test('list: a cursor that was never given: invalid_cursor', async (t) => {
+t.test('list: a cursor that was never issued: invalid_cursor', async (t) => {
   const { next_cursor } = (await ana.get('/api/threads?limit=3')).body
   const wrong = [
     '',
@@ -159,7 +156,7 @@ for (const [what, path] of pages.slice(1)) {
     for (const after of ['0', '9007199254740991']) {
       const { status, body } = await ana.get(`${path}?after=${after}`)
       t.equal(status, 200)
-      if (after !== '0') t.equal(body.next_after, Number(after), 'nothing there: as asked')
+      if (after !== '0') t.equal(body.next_after, Number(after), 'an empty page keeps the cursor')
     }
     for (const after of [...wrongNumbers, ...largeNumbers]) {
       const { status, body } = await ana.get(`${path}?after=${after}`)
@@ -168,11 +165,11 @@ for (const [what, path] of pages.slice(1)) {
   })
 }
 
-t.test('query: parameters that nobody knows: ignored', async (t) => {
+t.test('query: unknown parameters: ignored', async (t) => {
   for (const [, path] of pages) {
-    const asked = await ana.get(`${path}?limit=2&x=1&limitx=0&__proto__=1&=&&a=b=c&%zz=%zz`)
-    t.equal(asked.status, 200)
-    t.equal(asked.text, (await ana.get(`${path}?limit=2`)).text)
+    const page = await ana.get(`${path}?limit=2&x=1&limitx=0&__proto__=1&=&&a=b=c&%zz=%zz`)
+    t.equal(page.status, 200)
+    t.equal(page.text, (await ana.get(`${path}?limit=2`)).text)
   }
 })
 

@@ -9,7 +9,7 @@ const ana = await forum.identity({ display_name: 'ana' })
 const ben = await forum.identity({ display_name: 'ben' })
 const absent = `thr_${'0'.repeat(32)}`
 
-/** A thread of 120 messages, and other threads' messages in between, so that seqs have gaps. */
+/** A thread of 120 messages with messages of other threads in between, so that seqs have gaps. */
 async function longThread(): Promise<string> {
   const id = await publishedThread(ana, { content: 'message 0' })
   const other = await publishedThread(ben)
@@ -36,7 +36,7 @@ t.test('messages: a long thread: two pages, in the order of publishing', async (
   t.equal(new Set(all.map((message) => message.id)).size, 120)
 })
 
-t.test('messages: seqs grow and have gaps, times never step back', async (t) => {
+t.test('messages: seqs increase with gaps, times never decrease', async (t) => {
   for (const [i, { seq, created_at }] of all.entries()) {
     if (i === 0) continue
     t.ok(seq > all[i - 1].seq && created_at >= all[i - 1].created_at)
@@ -61,7 +61,7 @@ t.test('messages: no limit: fifty from the start', async (t) => {
   t.strictSame([body.next_after, body.has_more], [all[49].seq, true])
 })
 
-t.test('messages: after a seq, or in a gap: what is greater, and only that', async (t) => {
+t.test('messages: after a seq or a gap: exactly the messages with a greater seq', async (t) => {
   for (const index of [0, 7, 58, 118]) {
     for (const after of [all[index].seq, all[index + 1].seq - 1]) {
       const { body } = await ana.read(id, `?after=${after}&limit=1`)
@@ -72,7 +72,7 @@ t.test('messages: after a seq, or in a gap: what is greater, and only that', asy
   }
 })
 
-t.test('messages: after the last: empty, next_after as asked, no more', async (t) => {
+t.test('messages: after the last: empty, next_after unchanged, no more', async (t) => {
   for (const after of [all[119].seq, all[119].seq + 1, all[119].seq + 1_000_000]) {
     const { body } = await ana.read(id, `?after=${after}`)
     t.strictSame([body.messages, body.next_after, body.has_more], [[], after, false])
@@ -87,7 +87,7 @@ t.test('messages: a page that ends with the last message: has_more is false', as
   t.strictSame([short.body.messages.length, short.body.has_more], [49, true])
 })
 
-t.test('messages: pages of any size: together the whole thread', async (t) => {
+t.test('messages: pages of any size: together the complete thread', async (t) => {
   for (const limit of [1, 7, 60, 100]) t.strictSame(await walk(ana, limit), all)
 })
 
@@ -102,7 +102,7 @@ async function walk(caller: Client, limit: number): Promise<Message[]> {
   return found
 }
 
-t.test('reply: published: the whole publication', async (t) => {
+t.test('reply: published: the complete answer', async (t) => {
   const { status, body } = await ben.reply(await publishedThread(ana))
   t.equal(status, 201)
   t.match(body, {
@@ -116,7 +116,7 @@ t.test('reply: published: the whole publication', async (t) => {
   })
 })
 
-t.test('reply: answered: the next read shows it, to everyone', async (t) => {
+t.test('reply: answered: the next read by anyone shows it', async (t) => {
   const own = await publishedThread(ana)
   for (let i = 2; i < 20; i++) {
     const { body } = await ben.reply(own, `reply ${i}`)
@@ -126,7 +126,7 @@ t.test('reply: answered: the next read shows it, to everyone', async (t) => {
   }
 })
 
-t.test('reply: two hundred at once: each is there once', async (t) => {
+t.test('reply: two hundred at once: each is published once', async (t) => {
   const own = await publishedThread(ana, { content: 'start' })
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? ana : ben).reply(own, `reply ${i}`)),
@@ -140,7 +140,7 @@ t.test('reply: two hundred at once: each is there once', async (t) => {
   t.equal(new Set(contents).size, 201)
 })
 
-t.test('reply: content wrong: invalid_field; the thread is as before', async (t) => {
+t.test('reply: invalid content: invalid_field, the thread is unchanged', async (t) => {
   const own = await publishedThread(ana)
   const path = `/api/threads/${own}/replies`
   for (const content of [undefined, null, 1, [], {}, '', ' \n', 'x'.repeat(8001)]) {

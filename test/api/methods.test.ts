@@ -19,7 +19,7 @@ const paths: Record<string, string> = {
   '/api/notifications': 'GET, HEAD, OPTIONS',
   '/openapi.json': 'GET, HEAD, OPTIONS',
 }
-// All that the HTTP library knows: on any other method it closes the connection.
+// All methods that the HTTP library accepts: on any other it closes the connection.
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
 
 for (const [path, allow] of Object.entries(paths)) {
@@ -40,7 +40,7 @@ for (const [path, allow] of Object.entries(paths)) {
   })
 }
 
-t.test('HEAD: what GET answers, without its body', async (t) => {
+t.test('HEAD: the answer to GET without its body', async (t) => {
   const ana = await forum.identity()
   const { body } = await ana.thread()
   const readable = ['/', '/api/threads', body.read_url, '/api/notifications', '/openapi.json']
@@ -53,7 +53,7 @@ t.test('HEAD: what GET answers, without its body', async (t) => {
   t.equal((await anonymous.send('HEAD', '/api/notifications')).status, 401)
 })
 
-t.test('HEAD and OPTIONS on one connection: the answers after them are read aright', async (t) => {
+t.test('HEAD and OPTIONS on one connection: the following answers are in sync', async (t) => {
   const connection = await wire(t, forum.port)
   for (const method of ['HEAD', 'OPTIONS', 'GET', 'HEAD', 'HEAD', 'GET']) {
     await connection.write(requestText(method, '/api/threads'))

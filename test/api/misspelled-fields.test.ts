@@ -1,5 +1,5 @@
-// Misspelled fields of a body: refused, so that a typing error does not publish what should be
-// private. Fields that are merely unknown: ignored. docs/interface.md, "Unknown fields and
+// Misspelled fields of a body are refused, so that a typing error does not publish what should be
+// private. Fields that are merely unknown are ignored. docs/interface.md, "Unknown fields and
 // parameters".
 
 import fc from 'fast-check'
@@ -41,7 +41,7 @@ for (const [meant, names] of Object.entries(inThreads)) {
   }
 }
 
-t.test('thread: a required field misspelled: the answer names it', async (t) => {
+t.test('thread: a required field is misspelled: the answer names it', async (t) => {
   const headers = { 'idempotency-key': newKey() }
   const { status, body } = await ana.post('/api/threads', { titel: 't', content: 'c' }, headers)
   t.equal(`${status} ${body.error}`, '400 unknown_field')
@@ -61,7 +61,7 @@ t.test('reply, identity: a misspelled field: unknown_field', async (t) => {
   }
 })
 
-t.test('any write: fields of the client: ignored, short names near short ones too', async (t) => {
+t.test("any write: the client's own fields: ignored, even if short and similar", async (t) => {
   const id = await publishedThread(ana)
   const extra = {
     id: 1,
@@ -88,7 +88,7 @@ t.test('thread: the idempotency key in the body: accepted', async (t) => {
   t.equal((await ana.post('/api/threads', body)).status, 201)
 })
 
-t.test('governance, webhook: an unknown field: named, with the one that was meant', async (t) => {
+t.test('governance, webhook: an unknown field: named, with the likely intended one', async (t) => {
   const proposal = { kind: 'policy', title: 't', description: 'd', descripton: 'e' }
   const headers = { 'idempotency-key': newKey() }
   const proposed = await ana.post('/api/governance/proposals', proposal, headers)
@@ -104,7 +104,9 @@ t.test('governance, webhook: an unknown field: named, with the one that was mean
   })
 })
 
-/** Edits between two texts, a swap of neighbours being one: the table of the textbooks. */
+/**
+ * The edit distance of two texts, where a swap of neighbours is one edit, by the textbook's table.
+ */
 function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i])
   for (let j = 0; j <= b.length; j++) rows[0][j] = j
@@ -119,7 +121,7 @@ function distance(a: string, b: string): number {
   return rows[a.length][b.length]
 }
 
-t.test('near misses: any two names: what the table of edits says', async (t) => {
+t.test('near misses: any two names: as the edit distance says', async (t) => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 9 })
   const property = fc.property(letters, letters, (known, name) => {
     const expected = known !== name && distance(name, known) <= (known.length <= 5 ? 1 : 2)
@@ -129,7 +131,7 @@ t.test('near misses: any two names: what the table of edits says', async (t) => 
   t.pass()
 })
 
-t.test('near misses: 20,000 unknown fields: only the first hundred count', async (t) => {
+t.test('near misses: 20,000 unknown fields: only the first hundred are compared', async (t) => {
   const names = Array.from({ length: 20_000 }, (_, i) => [`contxyt${i % 7}${i}`, 1])
   t.equal(misspelledFields(['content'])(Object.fromEntries([...names, ['contnet', 1]])), null)
   t.match(misspelledFields(['content'])(Object.fromEntries([['contnet', 1], ...names])), {
@@ -137,6 +139,6 @@ t.test('near misses: 20,000 unknown fields: only the first hundred count', async
   })
 })
 
-t.test('near misses: a long name: is shown in part', async (t) => {
+t.test('near misses: a long name: shown in part', async (t) => {
   t.ok(unknownField('x'.repeat(100_000), ['title']).length < 100)
 })

@@ -1,5 +1,5 @@
-// The document: what it lists is what is served, it has an example for everything, and a linter
-// that others trust finds nothing.
+// The OpenAPI document: it lists exactly what is served, has an example for everything, and passes
+// an established linter.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
 )
 
-t.test('document: redocly with its recommended rules: lints it: finds nothing', async (t) => {
+t.test("document: linted with redocly's recommended rules: no finding", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-forum-lint-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   writeFileSync(join(directory, 'openapi.json'), JSON.stringify(document))
@@ -89,11 +89,11 @@ t.test('document: the error codes: compared: routes, list and document agree', a
     }
   }
   t.strictSame([...shown].sort(), [...declared].sort())
-  // What is wrong with the method is no matter of an operation.
+  // A wrong method does not reach an operation.
   t.strictSame([...declared, 'method_not_allowed'].sort(), Object.keys(errors).sort())
 })
 
-t.test('document: every body and answer: its example: fits its schema, has no gap', async (t) => {
+t.test('document: every body and answer: its example is valid and complete', async (t) => {
   const ajv = new Ajv2020({ strict: false, formats: { uri: true } })
   ajv.addSchema({ $id: 'document', components: document.components })
   const check = (what: string, { schema, example }: Content) => {
@@ -113,7 +113,7 @@ t.test('document: every body and answer: its example: fits its schema, has no ga
   }
 })
 
-/** Where in the value the text is, as a path; null where it is not. */
+/** The path to the text within the value, or null when the value does not contain it. */
 function findText(value: unknown, text: string, path = 'it'): string | null {
   if (value === text) return path
   if (typeof value !== 'object' || value === null) return null
@@ -124,13 +124,13 @@ function findText(value: unknown, text: string, path = 'it'): string | null {
   return null
 }
 
-t.test('document: tool-calling clients: asked before: writes and publishing', async (t) => {
+t.test('document: tool-calling clients: confirm writes and publishing', async (t) => {
   for (const { method, path, 'x-openai-isConsequential': asks } of operations) {
     t.equal(asks, method !== 'get' || path === '/api/compat/publish', `${method} ${path}`)
   }
 })
 
-t.test('document: every request body: no default, which clients take for required', async (t) => {
+t.test('document: every request body: no defaults, which clients take as required', async (t) => {
   const bodies = operations.flatMap(({ requestBody }) => requestBody ?? [])
   const requests = Object.entries(document.components.schemas).filter(([name]) => /^New/.test(name))
   t.ok(requests.length > 5)
@@ -146,7 +146,7 @@ t.test('document: execute: any body or none: as it is served', async (t) => {
   t.notOk('type' in requestBody!.content['application/json'].schema)
 })
 
-t.test('document: whatever is served: listed, the document too', async (t) => {
+t.test('document: every path that is served: listed, even the document itself', async (t) => {
   const beside = operations.map(({ path }) => path).filter((path) => !path.startsWith('/api/'))
   t.strictSame(beside.sort(), [
     '/',
@@ -165,7 +165,7 @@ t.test('document: status: its example: names the guide that is served', async (t
   t.match(example, { governance: { guide: '/governance.txt' } })
 })
 
-t.test('document: publishing by GET: the summaries: say that they write', async (t) => {
+t.test('document: publishing by GET: the summaries say that it writes', async (t) => {
   const compat = operations.filter(({ path }) => path.startsWith('/api/compat/'))
   t.equal(compat.length, 2)
   for (const { summary } of compat) t.match(summary, /\bwrites?\b/)

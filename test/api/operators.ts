@@ -20,7 +20,7 @@ export async function ask(port: number, path: string, method = 'GET') {
   return { status: statusCode, type: headers['content-type'], text: await body.text() }
 }
 
-/** The samples of a page of metrics, by name and labels. */
+/** The samples on a page of metrics, by name and labels. */
 export function samples(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(

@@ -1,4 +1,4 @@
-// The operators' port and the log, seen from outside.
+// The operators' port and the log, tested over HTTP.
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -7,7 +7,7 @@ import { startForum } from './harness.ts'
 import { ask, freePort, samples } from './operators.ts'
 import { dataDirectory, run } from './process.ts'
 
-t.test('operator: a forum in use: asks: alive, ready, and what was done', async (t) => {
+t.test('operator: a forum in use: alive, ready, and its metrics', async (t) => {
   const port = await freePort()
   const forum = await startForum(t, ['--ops-port', `${port}`])
   const ana = await forum.identity()
@@ -55,7 +55,7 @@ t.test('operator: a forum in use: asks: alive, ready, and what was done', async 
   t.notMatch(text, /(thr|agt|msg)_/, 'no id is a label')
 })
 
-t.test('operator: no --ops-port: nobody listens for operators', async (t) => {
+t.test('operator: no --ops-port: no port is open for operators', async (t) => {
   const forum = await startForum(t)
   t.match(forum.log, '"opsPort":0')
   t.equal((await forum.anonymous.get('/metrics')).status, 404)

@@ -1,5 +1,5 @@
-// What is sent to the port but is not HTTP/1.1 as the server speaks it: an older or a newer
-// version, TLS, noise. docs/operating.md, "Limits".
+// Bytes that are not the HTTP/1.1 that the server speaks: an older or a newer version, TLS, noise.
+// docs/operating.md, "Limits".
 
 import t from 'tap'
 import { startForum } from './harness.ts'
@@ -11,7 +11,7 @@ const clientHello = Buffer.concat([
   Buffer.alloc(193, 7),
 ])
 
-/** Bytes, and the status that Node's server answers them with. */
+/** Bytes, and the status with which Node's server answers them. */
 const heads: Record<string, [bytes: string | Buffer, status: number]> = {
   'HTTP/1.0': ['GET /api/status HTTP/1.0\r\n\r\n', 505],
   'HTTP/1.0, as nginx sends it': [
@@ -30,10 +30,10 @@ const heads: Record<string, [bytes: string | Buffer, status: number]> = {
   'no request': ['hello\r\n\r\n', 400],
 }
 
-/** What uWebSockets.js answers otherwise than with 505; 0: it waits for the rest of a head. */
+/** Where uWebSockets.js does not answer 505; 0 means that it waits for the rest of a head. */
 const ofUws: Record<string, number> = { 'no host': 400, 'no header at all': 0, 'no request': 0 }
 
-/** Longer than uWebSockets.js keeps a connection on which it waits for the rest of a head. */
+/** Longer than uWebSockets.js waits for the rest of a head. */
 const patienceMs = 30_000
 
 t.test('heads that are not HTTP/1.1: refused, or closed unanswered', async (t) => {
@@ -53,7 +53,7 @@ t.test('heads that are not HTTP/1.1: refused, or closed unanswered', async (t) =
 })
 
 // uWebSockets.js answers 505, as it does to the heads above.
-t.test('node:http: a target that names its host: answered as its path is', async (t) => {
+t.test('node:http: a target that names its host: answered like its path', async (t) => {
   const forum = await startForum(t, ['--http', 'node'])
   for (const [target, status] of [
     ['http://forum.example/api/status', 200],

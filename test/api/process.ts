@@ -1,5 +1,5 @@
-// The compiled server as a separate process: started on a free port over a new data directory,
-// stopped by its id. What it says is kept, and shown when it does not do what is expected.
+// The compiled server as a separate process: started on a free port with a new data directory, and
+// stopped by its id. Its output is kept, and shown when a test fails.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +11,10 @@ import type { Test } from 'tap'
 
 export const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
-/** Longer than any start or stop takes; only a process that hangs meets it. */
+/** Longer than any start or stop takes, unless the process hangs. */
 const patienceMs = 60_000
 
-/** None of them outlives the test that started it, however that ends. */
+/** No process outlives the test that started it, however the test ends. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -34,11 +34,11 @@ export interface Run {
 }
 
 export interface ProgramOptions {
-  /** The compiled program, where it is not this directory's. */
+  /** The compiled program, if it is not the one of this directory. */
   file?: string
-  /** A descriptor that it writes to; without one its output is kept. */
+  /** The descriptor of its standard output; without one its output is kept. */
   stdout?: number | 'pipe'
-  /** A command that runs it and becomes it, like `strace -D`. */
+  /** A command that runs the program in its own process, like `strace -D`. */
   under?: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export class Program {
     environment: Record<string, string> = {},
     { file = program, stdout = 'pipe', under = [] }: ProgramOptions = {},
   ) {
-    // The tests run once over each HTTP server (test/run.ts).
+    // Some tests run once over each HTTP server (test/run.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const env = { PATH, AGENT_FORUM_HTTP, ...environment }
     const [command, ...rest] = [...under, process.execPath, file, ...args]
@@ -95,7 +95,7 @@ export class Program {
       .map((line) => JSON.parse(line))
   }
 
-  /** The log line with this message, as soon as it is there. Rejects when the process ends. */
+  /** Waits for the log line with this message. Rejects when the process ends. */
   async logged(message: string): Promise<LogLine> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
@@ -112,7 +112,7 @@ export class Program {
     }
   }
 
-  /** Sends the signal, unless it has ended, and waits for the end. */
+  /** Sends the signal if the process still runs, and waits for its end. */
   async stop(signal: NodeJS.Signals): Promise<Run> {
     if (!this.hasEnded) this.child.kill(signal)
     return this.#ended
@@ -124,7 +124,7 @@ export function run(args: readonly string[], environment?: Record<string, string
   return new Program(args, environment).ended
 }
 
-/** A path for a data directory that is not there yet, removed after the test. */
+/** A path for a data directory that does not exist yet. It is removed after the test. */
 export function dataDirectory(t: Test): string {
   const parent = mkdtempSync(join(tmpdir(), 'agent-forum-test-'))
   t.teardown(() => rmSync(parent, { recursive: true, force: true }))

@@ -1,5 +1,5 @@
-// The programs of /governance.txt that make a proposal's hash: run as they stand, in JavaScript and
-// in Python, on the guide's example and on real proposals.
+// The programs of /governance.txt that compute a proposal's hash, in JavaScript and in Python, run
+// unchanged on the guide's example and on real proposals.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const directory = mkdtempSync(join(tmpdir(), 'agent-forum-hash-'))
 t.teardown(() => rmSync(directory, { recursive: true }))
 const { text: guide } = await forum.anonymous.get('/governance.txt')
 
-/** Bodies of all kinds, with all that sorts or escapes in its own way. */
+/** Proposals of all kinds, with text whose sorting or escaping differs between languages. */
 async function proposals(author: Client): Promise<object[]> {
   const candidate = await forum.identity({ kind: 'persistent' })
   const files = ['z', '\ufffd.md', '\u{1f600}.md', 'Z', 'a/b', 'a'].map((path) => ({
@@ -40,16 +40,18 @@ async function proposals(author: Client): Promise<object[]> {
 }
 
 function reversed(proposal: object): object {
-  const turned = Object.fromEntries(Object.entries(proposal).reverse())
-  return Array.isArray(turned.files) ? { ...turned, files: turned.files.toReversed() } : turned
+  const reordered = Object.fromEntries(Object.entries(proposal).reverse())
+  return Array.isArray(reordered.files)
+    ? { ...reordered, files: reordered.files.toReversed() }
+    : reordered
 }
 
 for (const [language, { file, command, reason }] of Object.entries(languages)) {
   const program = join(directory, file)
   const print = (input: string) => execFileSync(command, [program], { input, encoding: 'utf8' })
 
-  // Where there is no Python, its program cannot be run.
-  t.test(`governance.txt: ${file} as it stands: prints the hash`, { skip: reason }, async (t) => {
+  // The Python program cannot run where Python is not installed.
+  t.test(`governance.txt: ${file} unchanged: prints the hash`, { skip: reason }, async (t) => {
     const [, source] = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(guide)!
     writeFileSync(program, source)
     const [, example] = /^(\{"proposal":.*\})$/m.exec(guide)!
@@ -66,8 +68,8 @@ for (const [language, { file, command, reason }] of Object.entries(languages)) {
       const { proposal } = page as unknown as { proposal: { proposal_hash: string } }
       t.equal(print(text), `${proposal.proposal_hash}\n`, read_url)
       // The hash does not depend on the order of members or of files.
-      const turned = JSON.stringify({ proposal: reversed(proposal) })
-      t.equal(print(turned), `${proposal.proposal_hash}\n`, `${read_url}, turned round`)
+      const reordered = JSON.stringify({ proposal: reversed(proposal) })
+      t.equal(print(reordered), `${proposal.proposal_hash}\n`, `${read_url}, reordered`)
     }
   })
 }

@@ -1,4 +1,4 @@
-// What a proposal may be, from outside: every bound and every refusal. docs/interface.md,
+// The rules for proposals, over HTTP: every bound and every refusal. docs/interface.md,
 // "Proposals".
 
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Saving proposals, from outside: docs/interface.md, "Proposals".
+// Saving proposals over HTTP: docs/interface.md, "Proposals".
 
 import { hash } from 'node:crypto'
 import { canonicalize } from 'json-canonicalize'
@@ -46,7 +46,7 @@ t.test('proposal: each kind: saved; read with its fields, and hashed over them',
   }
 })
 
-t.test('proposal: halves of characters, deep down: U+FFFD, in content and hash', async (t) => {
+t.test('proposal: unpaired surrogates in nested text: U+FFFD in content and hash', async (t) => {
   const files = [
     { path: 'a', content: '\ud800' },
     { path: 'b', edits: [{ old_text: 'x\udc00', new_text: '\ud83d\ude00' }] },
@@ -59,7 +59,7 @@ t.test('proposal: halves of characters, deep down: U+FFFD, in content and hash',
   ])
 })
 
-t.test('proposal: supersedes one of its kind, and one of another: saved, refused', async (t) => {
+t.test('proposal: supersedes one of its kind: saved; of another kind: refused', async (t) => {
   const { proposal_id: supersedes } = await g.proposed(ana, g.policy)
   const { read_url } = await g.proposed(ben, { ...g.policy, supersedes })
   t.equal(g.fields(await anonymous.get(read_url)).proposal.supersedes, supersedes)

@@ -1,5 +1,4 @@
-// The operator is warned of a proxy that the node is not configured for. For a configured proxy
-// there is no warning.
+// The node warns its operator of a proxy for which it is not configured, and only of such a proxy.
 
 import t from 'tap'
 import { until } from '../until.ts'
@@ -16,7 +15,7 @@ async function untilWarned(forum: Forum): Promise<void> {
 }
 
 for (const header of ['x-forwarded-for', 'cf-connecting-ip']) {
-  t.test(`${header} arrives, none is believed: one warning, however many arrive`, async (t) => {
+  t.test(`${header} arrives, none is trusted: one warning, however many arrive`, async (t) => {
     const forum = await startForum(t)
     t.equal(warnings(forum).length, 0)
     await forum.anonymous.get('/api/status', { [header]: '203.0.113.1' })
@@ -28,7 +27,7 @@ for (const header of ['x-forwarded-for', 'cf-connecting-ip']) {
   })
 }
 
-t.test('a proxy begins to forward after 3,000 requests without: a warning', async (t) => {
+t.test('a proxy begins to forward after 3,000 direct requests: a warning', async (t) => {
   const forum = await startForum(t)
   for (let n = 0; n < 30; n++) {
     await Promise.all(Array.from({ length: 100 }, () => forum.anonymous.get('/api/status')))
@@ -43,7 +42,7 @@ t.test('--trust-proxy: both headers arrive: no warning', async (t) => {
   const forum = await startForum(t, ['--trust-proxy'])
   const headers = { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': '203.0.113.1' }
   for (let n = 0; n < 20; n++) await forum.anonymous.get('/api/compat/ticket', headers)
-  // What is logged of the stop comes behind what was logged before.
+  // The line of the stop comes after all earlier lines.
   process.kill(forum.pid, 'SIGTERM')
   await until('the stop', () => forum.log.includes('"stopped"'))
   t.equal(warnings(forum).length, 0)

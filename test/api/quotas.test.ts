@@ -1,5 +1,4 @@
-// Quotas from outside: docs/interface.md, "Quotas". Callers come from many
-// addresses, as behind a proxy.
+// Quotas over HTTP: docs/interface.md, "Quotas". Callers have many addresses, as behind a proxy.
 
 import t, { type Test } from 'tap'
 import { type Answer, Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
@@ -7,7 +6,7 @@ import { run } from './process.ts'
 
 const hourSeconds = 3600
 const daySeconds = 24 * hourSeconds
-/** For what is done between an event and the answer that tells its age. */
+/** Allows for the time between an event and the answer that shows its age. */
 const slackSeconds = 300
 
 function startBehindProxy(t: Test, flags: readonly string[] = []): Promise<Forum> {
@@ -27,14 +26,16 @@ function post(author: Client, threadId: string, address: string, key = newKey())
   return author.reply(threadId, 'a reply', { ...from(address), 'idempotency-key': key })
 }
 
-/** Calls until a refusal, and returns how many calls went before it. Fails past `most`. */
+/**
+ * Calls until a refusal, and returns it with the number of calls before it. Throws after `most`.
+ */
 async function countUntilRefused(most: number, call: (n: number) => Promise<Answer>) {
   for (let n = 0; n <= most; n++) {
     const answer = await call(n)
     if (answer.status === 429) return { count: n, answer }
     if (answer.status > 299) throw new Error(answer.text)
   }
-  throw new Error(`more than ${most} went through`)
+  throw new Error(`more than ${most} were accepted`)
 }
 
 function isRateLimited(t: Test, { status, body, headers }: Answer, withinSeconds: number): void {
@@ -43,7 +44,7 @@ function isRateLimited(t: Test, { status, body, headers }: Answer, withinSeconds
   t.ok(seconds > withinSeconds - slackSeconds && seconds <= withinSeconds, `${seconds} s`)
 }
 
-t.test('--quotas open: 300 messages and 30 identities from one address: all go', async (t) => {
+t.test('--quotas open: 300 messages and 30 identities from one address: accepted', async (t) => {
   const forum = await startBehindProxy(t)
   const author = await newIdentity(forum, '198.51.100.1')
   const id = await publishedThread(author)
@@ -97,9 +98,9 @@ t.test('--quotas public: messages: 60 an address, 100 an identity, 200 in all', 
   t.equal((await post(ana, id, '203.0.113.1', first)).status, 201)
 
   const address = await countUntilRefused(60, () => post(ana, id, '203.0.113.1'))
-  t.equal(address.count, 58, 'and the thread and the first reply: 60')
+  t.equal(address.count, 58, 'with the thread and the first reply: 60')
   isRateLimited(t, address.answer, daySeconds)
-  t.equal((await post(ana, id, '203.0.113.1', first)).status, 200, 'a replay goes')
+  t.equal((await post(ana, id, '203.0.113.1', first)).status, 200, 'a replay does not count')
   isRateLimited(t, await ben.thread({}, from('203.0.113.1')), daySeconds)
   const ticket = await forum.anonymous.get('/api/compat/ticket', from('203.0.113.1'))
   const byGet = new URLSearchParams({ ticket: ticket.body.ticket, ack: 'publish', content: 'x' })
@@ -108,7 +109,7 @@ t.test('--quotas public: messages: 60 an address, 100 an identity, 200 in all', 
 
   const other = (n: number) => `203.0.113.${10 + (n % 100)}`
   const identity = await countUntilRefused(100, (n) => post(ana, id, other(n)))
-  t.equal(identity.count, 40, 'and the 60 before: 100')
+  t.equal(identity.count, 40, 'with the 60 before: 100')
   await forum.stop()
   await forum.start()
   isRateLimited(t, await post(ana, id, '203.0.113.9'), daySeconds)
@@ -136,7 +137,7 @@ t.test('flags: one limit lifted or set: it wins over the profile', async (t) => 
   t.equal(count, 2)
 })
 
-t.test('flags: impossible: one clear line and 64', async (t) => {
+t.test('flags: impossible: one line, exit 64', async (t) => {
   const wrong: [string[], string][] = [
     [['--quotas', 'closed'], '--quotas takes open or public, not "closed"'],
     [
@@ -178,7 +179,7 @@ t.test('addresses: IPv6 by /64, mapped IPv4 as IPv4: one quota each', async (t) 
   }
 })
 
-t.test('a forged header beside the one that is believed: the same quota', async (t) => {
+t.test('a forged header beside the trusted one: the same quota', async (t) => {
   const forum = await startBehindProxy(t, ['--ticket-limit', '3'])
   const forged = (n: number) => ({
     'cf-connecting-ip': `203.0.113.${n}`,

@@ -1,6 +1,5 @@
-// What a restart gives back: everything that was answered. docs/faults.md, rows 1
-// and 27. A killed process proves the restart, not the sync: the kernel still
-// holds what was written.
+// A restarted node has everything that was acknowledged. docs/faults.md, rows 1 and 27. Killing a
+// process tests the restart and not the sync, because the kernel still holds what was written.
 
 import assert from 'node:assert/strict'
 import t, { type Test } from 'tap'
@@ -19,7 +18,7 @@ interface Callers {
   eve: Client
 }
 
-/** What callers can see of the forum, as bytes. */
+/** Everything that callers can read, as bytes. */
 async function view(forum: Forum, { ana, ben, eve }: Callers, threads: string[]) {
   const callers = { ana, ben, eve, anonymous: forum.anonymous }
   const seen: Record<string, string> = {}
@@ -35,7 +34,7 @@ async function view(forum: Forum, { ana, ben, eve }: Callers, threads: string[])
   return seen
 }
 
-/** Every kind of record, and texts of every kind. */
+/** Causes records of every kind, with texts of every kind. */
 async function publish({ ana, ben, eve }: Callers): Promise<string[]> {
   const open = await publishedThread(ana, { title: 'öffentlich 😀\u0000', content: '\u2028\r\n"' })
   const secret = await publishedThread(ben, { visibility: 'private', participant_ids: [ana.id] })
@@ -46,7 +45,7 @@ async function publish({ ana, ben, eve }: Callers): Promise<string[]> {
   await ana.reply(secret, 'seen by two')
   await eve.subscribe(open)
   await ben.unsubscribe(left)
-  await ana.reply(left, 'ben does not hear of it')
+  await ana.reply(left, 'not in the feed of ben')
   return [open, secret, left]
 }
 
@@ -93,7 +92,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       t.strictSame([threadAgain, replyAgain].map(fields), [thread, reply].map(fields))
     })
 
-    t.test('a key for something else: a conflict; of another identity: new', async (t) => {
+    t.test('a key for another request: a conflict; of another identity: new', async (t) => {
       const others = [
         await ana.thread({ ...post, title: 'twice' }, forThread),
         await ana.reply(thread_id, 'once', forThread),
@@ -103,7 +102,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       t.equal((await ana.reply(thread_id, 'hers', forReply)).status, 201)
     })
 
-    t.test('thread: written after it: seqs and times go on, nothing is there twice', async (t) => {
+    t.test('thread: written after it: seqs and times continue, nothing is repeated', async (t) => {
       const { messages } = (await ana.read(thread_id)).body
       t.strictSame(
         messages.map(({ content }) => content),
@@ -114,7 +113,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       }
     })
 
-    t.test('a cursor from before: goes on where it was', async (t) => {
+    t.test('a cursor from before: continues where it was', async (t) => {
       await ana.thread({ title: 'newer' })
       const rest = (await ana.get(`/api/threads?cursor=${page.next_cursor}`)).body
       t.strictSame(
@@ -126,14 +125,14 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
 }
 
 for (const durability of ['always', 'none']) {
-  t.test(`restart: killed amid writes, durability ${durability}: answered is kept`, async (t) => {
+  t.test(`restart: killed amid writes, durability ${durability}: none is lost`, async (t) => {
     await killedWhileWriting(t, ['--durability', durability])
   })
 }
 
 /**
- * Writers that go on until the process is gone: what they were answered is there, in their order;
- * of what they were not answered, each has at most its last, and its retry settles that.
+ * Writers go on until the process is gone. Their answered writes are there, in their order. Only
+ * the last write of each may be unanswered, and a retry with its key settles its outcome.
  */
 async function killedWhileWriting(t: Test, flags: string[]): Promise<void> {
   const forum = await startForum(t, flags)

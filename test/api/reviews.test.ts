@@ -1,4 +1,4 @@
-// Reviews, from outside: docs/interface.md, "Reviews".
+// Reviews over HTTP: docs/interface.md, "Reviews".
 
 import t from 'tap'
 import * as g from './governing.ts'
@@ -28,7 +28,7 @@ t.test('review: saved, replayed, listed: the same review', async (t) => {
   t.strictSame(reviews, [{ ...content, id: review_id, seq: reviews[0].seq }])
 })
 
-t.test('review: more than a page: paged by seq', async (t) => {
+t.test('review: more than one page: paged by seq', async (t) => {
   const made = await g.proposed(ana, g.policy)
   for (let i = 0; i < 5; i++) await g.review(ben, made, { text: `${i}` })
   const texts: unknown[] = []
@@ -41,7 +41,7 @@ t.test('review: more than a page: paged by seq', async (t) => {
   t.same(texts, ['0', '1', '2', '3', '4'])
 })
 
-t.test('review: every decision, and who may accept: the candidate alone', async (t) => {
+t.test('review: every decision: only the candidate may accept', async (t) => {
   const made = await g.proposed(ana, g.nominate(ben))
   for (const decision of ['approve', 'request_changes', 'comment', 'endorse']) {
     t.equal((await g.review(guest, made, { decision })).status, 201, decision)

@@ -1,4 +1,4 @@
-// Callers who hold a connection: whatever they do slowly, it ends.
+// Callers who hold a connection by being slow: the server closes it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { publishedThread, startForum } from './harness.ts'
 import { freePort, sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
-/** Sends one byte of `text` a second, and then no more. */
+/** Sends one byte of `text` per second, and then nothing. */
 async function drip(connection: Wire, text: string): Promise<void> {
   for (const byte of text) {
     if (connection.socket.destroyed) return
@@ -15,7 +15,7 @@ async function drip(connection: Wire, text: string): Promise<void> {
   }
 }
 
-t.test('slow: heads and bodies a byte a second, silence, no reading: all are cut', async (t) => {
+t.test('slow: a byte per second, silence, no reading: all are disconnected', async (t) => {
   const ops = await freePort()
   const times = ['--body-timeout', '4', '--idle-timeout', '4']
   const forum = await startForum(t, [...times, '--ops-port', `${ops}`])
@@ -24,7 +24,7 @@ t.test('slow: heads and bodies a byte a second, silence, no reading: all are cut
   for (let i = 0; i < 99; i++) await ana.reply(thread, '😀'.repeat(8000))
   const cut = async (what: string, begin: (connection: Wire) => unknown) => {
     const connection = await wire(t, forum.port)
-    connection.socket.setTimeout(0) // the server's patience is what is tested
+    connection.socket.setTimeout(0) // only the server's timeout must act
     void begin(connection)
     await connection.closed()
     t.pass(what)
@@ -46,7 +46,7 @@ t.test('slow: heads and bodies a byte a second, silence, no reading: all are cut
     }),
     cut('a page nobody reads', async (connection) => {
       connection.socket.pause()
-      // One at a time, until the kernel takes no more of them.
+      // One at a time, until the kernel's buffer is full.
       do {
         await connection.write(requestText('GET', `/api/threads/${thread}?limit=100`))
         await sleep(100)

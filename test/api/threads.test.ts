@@ -1,5 +1,4 @@
-// POST /api/threads and who may see a thread: docs/interface.md, "Threads and
-// messages".
+// POST /api/threads and who may see a thread: docs/interface.md, "Threads and messages".
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from './harness.ts'
@@ -10,7 +9,7 @@ const ana = await forum.identity({ display_name: 'ana' })
 const ben = await forum.identity({ display_name: 'ben', kind: 'persistent' })
 const eve = await forum.identity({ display_name: 'eve' })
 
-t.test('thread: title and content: published, and everyone reads the same', async (t) => {
+t.test('thread: title and content: published, everyone reads the same', async (t) => {
   const before = Date.now()
   const { status, body } = await ana.thread({ title: 'hello', content: 'world' })
   t.equal(status, 201)
@@ -110,7 +109,7 @@ t.test('thread: visibility that is neither public nor private: invalid_visibilit
   }
 })
 
-t.test('thread: visibility with another value: the message names the values', async (t) => {
+t.test('thread: visibility with another value: the message lists the values', async (t) => {
   const { body } = await ana.thread({ visibility: 'secret' })
   t.equal(body.message, 'visibility must be one of public, private.')
 })
@@ -150,14 +149,14 @@ for (const [what, participant_ids] of wrongParticipants) {
   })
 }
 
-t.test('participants: of a public thread: subscribed, and no more than that', async (t) => {
+t.test('participants: of a public thread: subscribed, and nothing else', async (t) => {
   const id = await publishedThread(ana, { participant_ids: [ben.id] })
   t.ok((await ben.feed('?limit=100')).body.notifications.some(({ thread_id }) => thread_id === id))
   t.equal((await eve.read(id)).status, 200)
   t.equal((await eve.reply(id)).status, 201)
 })
 
-/** What each caller gets from a thread that it may not see: the same as from one that is absent. */
+/** The answers to every request for a thread that the caller may not see. */
 async function refusals(caller: Client, id: string): Promise<string[]> {
   const answers = [
     await caller.read(id),
@@ -168,7 +167,7 @@ async function refusals(caller: Client, id: string): Promise<string[]> {
   return answers.map(({ status, text }) => `${status} ${text.replace(id, 'ID')}`)
 }
 
-t.test('private thread: for strangers and without a token: as if it were absent', async (t) => {
+t.test('private thread: for strangers and without a token: like an absent one', async (t) => {
   const id = await publishedThread(ana, { visibility: 'private', participant_ids: [ben.id] })
   const absent = `thr_${'0'.repeat(32)}`
   const expected: [Client, string[]][] = [
@@ -208,7 +207,7 @@ t.test('private thread: a participant that unsubscribed: still reads and replies
   t.equal((await ben.reply(id)).status, 201)
 })
 
-t.test('private thread: nobody named: for its author alone', async (t) => {
+t.test('private thread: no participants: visible only to its author', async (t) => {
   for (const participant_ids of [undefined, [], [eve.id]]) {
     const id = await publishedThread(eve, { visibility: 'private', participant_ids })
     t.equal((await eve.read(id)).status, 200)

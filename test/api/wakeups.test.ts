@@ -1,4 +1,4 @@
-// Being woken, and the receipts, from outside: docs/interface.md, "Wakeups".
+// Wakeups and their deliveries over HTTP: docs/interface.md, "Wakeups".
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
@@ -18,7 +18,7 @@ import {
 
 const forum = await startForum(t, lab)
 
-t.test('wakeup: messages by others in threads followed: signed, without content', async (t) => {
+t.test('wakeup: messages by others in followed threads: signed, without content', async (t) => {
   const receiver = await newReceiver()
   const { ana, ben, thread } = await conversation(forum)
   const secret = await woken(ana, receiver)
@@ -54,7 +54,7 @@ t.test('wakeup: messages by others in threads followed: signed, without content'
     last_error: null,
   })
   t.same(await deliveriesOf(ana, `?after=${seq}`), [])
-  t.same(await deliveriesOf(ben), [], 'of the caller only')
+  t.same(await deliveriesOf(ben), [], 'only deliveries of the caller are listed')
 })
 
 t.test('wakeup: a private thread: its participants are woken by the first message', async (t) => {
@@ -66,7 +66,7 @@ t.test('wakeup: a private thread: its participants are woken by the first messag
   t.match(await settled(ana), [{ state: 'delivered' }])
 })
 
-t.test('wakeup: unsubscribed, replaced, removed: no more', async (t) => {
+t.test('wakeup: unsubscribed, replaced, removed: none is sent', async (t) => {
   const receiver = await newReceiver()
   const { ana, ben, thread } = await conversation(forum)
   await woken(ana, receiver)
@@ -87,7 +87,7 @@ t.test('wakeup: unsubscribed, replaced, removed: no more', async (t) => {
   t.equal(receiver.wakeups.length, 1)
 })
 
-t.test('wakeup: the receiver fails: waits for the next attempt, and says why', async (t) => {
+t.test('wakeup: the receiver fails: waits for the next attempt, shows the reason', async (t) => {
   const receiver = await newReceiver()
   const { ana, ben, thread } = await conversation(forum)
   await woken(ana, receiver)
@@ -99,7 +99,7 @@ t.test('wakeup: the receiver fails: waits for the next attempt, and says why', a
   t.ok(delivery.next_attempt_at! >= delivery.created_at + 60_000)
 })
 
-t.test('restart: a webhook and its receipts: as they were, and it goes on waking', async (t) => {
+t.test('restart: a webhook and its deliveries: unchanged, and wakeups continue', async (t) => {
   const receiver = await newReceiver()
   const own = await startForum(t, lab)
   const { ana, ben, thread } = await conversation(own)

@@ -1,4 +1,4 @@
-// Webhooks from outside: a real HTTPS receiver, and what its owners do and see.
+// Helpers for tests of webhooks over HTTP: a real HTTPS receiver, and requests of its owner.
 
 import t from 'tap'
 import { echo, makeCertificates, Receiver } from '../delivery/receiver.ts'
@@ -7,7 +7,7 @@ import { type Client, type Forum, newKey, publishedThread } from './harness.ts'
 
 const certificates = makeCertificates()
 t.teardown(() => certificates.remove())
-/** Flags with which a forum talks to receivers on this machine. */
+/** Flags with which a forum may contact receivers on this machine. */
 export const lab = ['--webhook-allow-private', '--webhook-ca', certificates.caFile]
 export const path = '/api/notifications/webhook'
 
@@ -42,7 +42,7 @@ export function register(caller: Client, url: unknown, key = newKey()) {
   return caller.post(path, { url }, { 'idempotency-key': key })
 }
 
-/** Has the caller registered and verified a webhook at the receiver; returns its secret. */
+/** Registers and verifies a webhook of the caller at the receiver, and returns its secret. */
 export async function woken(caller: Client, receiver: Receiver): Promise<string> {
   const { text } = await register(caller, `https://localhost:${receiver.port}/hook`)
   const verified = await caller.send('POST', `${path}/verify`)
@@ -58,7 +58,7 @@ export async function deliveriesOf(caller: Client, query = ''): Promise<Delivery
   return JSON.parse((await caller.get(`/api/notifications/deliveries${query}`)).text).deliveries
 }
 
-/** The deliveries, once none of them is under way. */
+/** The deliveries, once none of them is being sent. */
 export async function settled(caller: Client): Promise<DeliveryJson[]> {
   return until('deliveries that were tried', async () => {
     const deliveries = await deliveriesOf(caller)
@@ -67,7 +67,7 @@ export async function settled(caller: Client): Promise<DeliveryJson[]> {
   })
 }
 
-/** A thread of ana's, and the two who write in it. */
+/** A thread of ana's, and the two identities that write in it. */
 export async function conversation(on: Forum) {
   const [ana, ben] = await Promise.all([on.identity(), on.identity()])
   return { ana, ben, thread: await publishedThread(ana) }

@@ -1,5 +1,5 @@
-// Registering, verifying and removing a webhook from outside.
-// docs/interface.md, "Registration and verification".
+// Registering, verifying and removing a webhook over HTTP. docs/interface.md, "Registration and
+// verification".
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
@@ -10,7 +10,7 @@ import { lab, newReceiver, path, register, webhookOf } from './webhook-lab.ts'
 
 const forum = await startForum(t, lab)
 
-t.test('webhook: nobody registered one: read: null, and how it would work', async (t) => {
+t.test('webhook: none registered: read: null, with the conditions of delivery', async (t) => {
   const ana = await forum.identity()
   const { status, text } = await ana.get(path)
   t.equal(status, 200)
@@ -31,7 +31,7 @@ t.test('webhook: nobody registered one: read: null, and how it would work', asyn
   })
 })
 
-t.test('webhook: registered: the secret once, a replay gives it again', async (t) => {
+t.test('webhook: registered: shows the secret, and a replay shows it again', async (t) => {
   const ana = await forum.identity()
   const key = newKey()
   const url = 'https://localhost:1/hook'
@@ -57,7 +57,7 @@ t.test('webhook: registered: the secret once, a replay gives it again', async (t
   t.equal(named.status, 201, 'the key may be a property')
 })
 
-t.test('webhook: a body that is not right: refused with its own codes', async (t) => {
+t.test('webhook: an invalid body: refused with the codes of this route', async (t) => {
   const ana = await forum.identity()
   for (const url of [
     7,
@@ -89,7 +89,7 @@ t.test('webhook: without the lab flag: only public https names', async (t) => {
   t.equal((await register(ana, 'https://hooks.example.com/agent')).status, 201)
 })
 
-t.test('verify: the endpoint echoes, or not: verified, or the reason', async (t) => {
+t.test('verify: the endpoint echoes or not: verified, or the reason', async (t) => {
   const receiver = await newReceiver((_, response) => void response.end('{"challenge":"x"}'))
   const ana = await forum.identity()
   const secret = JSON.parse(
@@ -113,7 +113,7 @@ t.test('verify: the endpoint echoes, or not: verified, or the reason', async (t)
   t.match(await verify(), { verified: false, webhook: { state: 'active' } }, 'it stays verified')
 })
 
-t.test('another secret than the one the log was written with: refused in one line', async (t) => {
+t.test("a secret other than the log's: refused in one line", async (t) => {
   const own = await startForum(t)
   await register(await own.identity(), 'https://hooks.example.com/')
   await own.stop()
@@ -123,7 +123,7 @@ t.test('another secret than the one the log was written with: refused in one lin
   t.match(ended.stderr, /^agent-forum: AGENT_FORUM_SECRET, or .* is not the secret.*\n$/)
 })
 
-t.test('--webhook-ca: a file that is missing or no certificate: refused in one line', async (t) => {
+t.test('--webhook-ca: no file or no certificate: refused in one line', async (t) => {
   for (const file of ['/nowhere/ca.pem', import.meta.filename]) {
     const ended = await run(['serve', '--webhook-ca', file])
     t.equal(ended.code, 64)

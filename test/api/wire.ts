@@ -1,4 +1,4 @@
-// A TCP connection on which a test writes bytes as it likes, and reads answers one by one.
+// A TCP connection on which a test writes arbitrary bytes, and reads answers one by one.
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -10,12 +10,12 @@ export interface WireAnswer {
   text: string
 }
 
-/** Longer than any answer takes; only a server that never answers meets it. */
+/** Longer than any answer takes, unless the server never answers. */
 const patienceMs = 10_000
 
 export class Wire {
   readonly socket: Socket
-  /** Whether the connection was given up, as nothing happened on it. */
+  /** Whether the connection was closed here, because nothing happened on it. */
   hasTimedOut = false
   #bytes: Buffer = Buffer.alloc(0)
   #isClosed = false
@@ -27,7 +27,7 @@ export class Wire {
       this.#bytes = Buffer.concat([this.#bytes, chunk])
       this.#changed()
     })
-    socket.on('error', () => {}) // a reset is a close
+    socket.on('error', () => {}) // a reset counts as a close
     socket.on('close', () => {
       this.#isClosed = true
       this.#changed()
@@ -38,7 +38,7 @@ export class Wire {
     })
   }
 
-  /** Writes; text as UTF-8. Waits until the kernel has taken it. Nothing, if it is closed. */
+  /** Writes bytes, text as UTF-8, and waits until the kernel has them. Does nothing when closed. */
   async write(bytes: string | Uint8Array): Promise<void> {
     if (!this.socket.writable) return
     if (!this.socket.write(bytes)) {
@@ -55,7 +55,7 @@ export class Wire {
     }
   }
 
-  /** The next answer. Rejects when the connection closes before its end. */
+  /** Reads the next answer. Rejects when the connection closes before its end. */
   async answer({ hasBody = true } = {}): Promise<WireAnswer> {
     const end = await this.#until(() => this.#bytes.indexOf('\r\n\r\n'))
     const [first, ...lines] = this.#bytes.toString('latin1', 0, end).split('\r\n')
@@ -73,7 +73,7 @@ export class Wire {
     return { status: Number(first.split(' ')[1]), headers, text }
   }
 
-  /** Resolves when the server has closed the connection; what came before is in `rest`. */
+  /** Resolves when the server has closed the connection; bytes received before are in `rest`. */
   async closed(): Promise<void> {
     while (!this.#isClosed) await this.#change()
   }
@@ -106,7 +106,7 @@ export async function wire(t: Test, port: number): Promise<Wire> {
   return new Wire(socket)
 }
 
-/** The text of a request; with a length unless `headers` say how the body comes. */
+/** The text of a request, with Content-Length unless `headers` say how the body is framed. */
 export function requestText(
   method: string,
   path: string,

@@ -1,4 +1,5 @@
-// A short piece of what `npm run fuzz` does for hours, the same each time, over both HTTP servers.
+// A short run of the fuzzer with fixed seeds, over both HTTP servers; `npm run fuzz` runs for
+// hours.
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'

@@ -1,6 +1,6 @@
-// npm run fuzz -- --seconds N [--seed S] [--rounds N] [--http uws|node]: the fuzzer, for as long as
-// one likes. A round is 250 inputs that follow from its seed; what a round found is played again by
-// its seed alone, on a new node.
+// npm run fuzz -- --seconds N [--seed S] [--rounds N] [--http uws|node]: runs the fuzzer for a
+// given time. A round is 250 inputs that follow from its seed. A failure is reproduced by the seed
+// of its round, on a new node.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { inputsOf } from './requests.ts'
 import { openSession, type Session } from './session.ts'
 
 const inputsOfRound = 250
-/** A node is as full as the fuzzer made it, so it gets a new one now and then. */
+/** How long one node is used. The fuzzer fills it, so a new one is started now and then. */
 const nodeMs = 60_000
 const roundsOfNote = 100
 
@@ -24,7 +24,7 @@ const help = `npm run fuzz -- [flags]: sends nodes generated requests, and watch
   --http SERVER   auto (default), uws or node: the HTTP server under the node
   -h, --help
 
-Exit codes: 0 all is as it must be, 1 something is not, and its seed is printed, 64 a flag that
+Exit codes: 0 no failure, 1 a failure, whose seed is printed, 64 a flag that
 cannot be used.
 `
 
@@ -59,7 +59,7 @@ async function playRound(session: Session, seed: number): Promise<void> {
   await session.lives()
 }
 
-/** How often each status was answered. */
+/** The number of answers by status. */
 const answered = new Map<number, number>()
 
 let seed = firstSeed
@@ -81,7 +81,7 @@ try {
   await stopNode(node)
   const inputs = (seed - firstSeed) * inputsOfRound
   const statuses = [...answered].sort().map(([status, count]) => `${status}: ${count}`)
-  console.log(`\n${inputs} inputs, seeds ${firstSeed} to ${seed - 1}: all as it must be`)
+  console.log(`\n${inputs} inputs, seeds ${firstSeed} to ${seed - 1}: no failure`)
   console.log(`answers to requests by status: ${statuses.join(', ')}`)
 } catch (error) {
   console.error(`\nseed ${seed}: ${(error as Error).message}`)

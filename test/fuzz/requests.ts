@@ -1,30 +1,31 @@
-// Requests for the fuzzer: for each route, from its own declaration; and bytes that are hardly any.
+// Inputs for the fuzzer: requests for each route, generated from its declaration; and damaged
+// requests.
 
 import fc, { type Arbitrary } from 'fast-check'
 import type { Route } from '../../src/api/route.ts'
 import { routes } from '../../src/api/routes.ts'
 import { anyJson, anyText, rarely, valueFor } from './values.ts'
 
-/** A request that HTTP allows: it must be answered. */
+/** A request that is valid HTTP, and must be answered. */
 export interface FuzzRequest {
   kind: 'request'
   method: string
-  /** With its query. */
+  /** The path with the query. */
   path: string
   headers: [name: string, value: string][]
   body: string
 }
 
-/** Bytes that may be anything: they must do no harm. */
+/** Arbitrary bytes, which must do no harm. */
 export interface FuzzBytes {
   kind: 'bytes'
-  /** One character a byte. */
+  /** One character for each byte. */
   text: string
 }
 
 export type Input = FuzzRequest | FuzzBytes
 
-/** `count` inputs, always the same ones for a seed. */
+/** `count` inputs, which are the same for the same seed. */
 export function inputsOf(seed: number, count: number): Input[] {
   return fc.sample(input, { seed, numRuns: count })
 }
@@ -32,7 +33,7 @@ export function inputsOf(seed: number, count: number): Input[] {
 const methods = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS')
 
 function encoded(text: string): string {
-  // What stands for an id is filled in later, as it is.
+  // Placeholders of ids stay as they are: they are replaced when the request is sent.
   const whole = encodeURIComponent(text.toWellFormed())
   return whole.replaceAll(/%C2%AB(\w+)%3A(\d)%C2%BB/g, '«$1:$2»')
 }
@@ -118,9 +119,9 @@ const strangeHeader = fc.constantFrom<[string, string]>(
 )
 
 function headersOf(route: Route): Arbitrary<[string, string][]> {
-  const given: Arbitrary<[string, string] | null>[] = []
+  const headers: Arbitrary<[string, string] | null>[] = []
   const add = (name: string, value: Arbitrary<string>, freq: number) => {
-    given.push(
+    headers.push(
       fc.option(
         value.map((text): [string, string] => [name, text]),
         { freq },
@@ -130,11 +131,11 @@ function headersOf(route: Route): Arbitrary<[string, string][]> {
   if (route.auth !== 'none') add('Authorization', authorization, 15)
   if (route.idempotent) add('Idempotency-Key', key, 10)
   if (route.body !== undefined) add('Content-Type', contentType, 30)
-  given.push(rarely(strangeHeader, 15))
-  return fc.tuple(...given).map((all) => all.filter((each) => each !== null))
+  headers.push(rarely(strangeHeader, 15))
+  return fc.tuple(...headers).map((all) => all.filter((each) => each !== null))
 }
 
-/** JSON that is hard on a parser, within what a body may have. */
+/** JSON that is hard for a parser, within the size limit of a body. */
 const bombs = fc.constantFrom(
   '['.repeat(100_000),
   `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
@@ -187,7 +188,7 @@ const anyRequest = fc.oneof(
   }),
 )
 
-/** A request as it goes over the wire, with every place filled in by `fill`. */
+/** The bytes of a request, with every placeholder replaced by `fill`. */
 export function textOf(request: FuzzRequest, fill: (text: string) => string): string {
   const body = Buffer.from(fill(request.body).toWellFormed()).toString('latin1')
   const lines = request.headers.map(([name, value]) => `${name}: ${fill(value)}\r\n`)
@@ -223,7 +224,7 @@ const chunked = fc.constantFrom(
   'GET /api/status HTTP/1.1\r\nHost: x\r\n\r\n',
 )
 
-/** What happens to the text of a request: bytes are flipped, cut out, put in, doubled. */
+/** A change to the bytes of a request: some are cut out, and others put in. */
 const change = fc.record({
   at: fc.nat(400),
   length: fc.nat(20),

@@ -1,9 +1,9 @@
-// Plays the fuzzer's inputs against a node, and holds it to what must be so whatever comes in:
+// Sends the fuzzer's inputs to a node, and checks what must hold whatever the input is:
 //
-// F1. A request that HTTP allows is answered, with what the document says of its operation.
-// F2. Nothing is answered with a 5xx but 503, and that with one of the codes of 503.
-// F3. No connection hangs: bytes that are no request end with a closed connection.
-// F4. The node lives, answers at once, and its memory stays bounded.
+// F1. A valid request is answered as the OpenAPI document says of its operation.
+// F2. The only 5xx status is 503, and its body has one of the codes of 503.
+// F3. No connection hangs: bytes that are not a request end with a closed connection.
+// F4. The node keeps running, answers at once, and its memory stays bounded.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -13,11 +13,11 @@ import { sample } from '../api/operators.ts'
 import { Wire, type WireAnswer } from '../api/wire.ts'
 import { type FuzzBytes, type FuzzRequest, type Input, textOf } from './requests.ts'
 
-/** Far more than a node needs for what the fuzzer makes it keep. */
+/** Far more memory than a node needs for what the fuzzer publishes. */
 const rssBytesMax = 1 << 30
-/** Longer heads are answered with 431, and the connection is closed. */
+/** A longer head is answered with 431, and the connection is closed. */
 const headBytesMax = 16_000
-/** What a library under us may answer to bytes that are no request. */
+/** Statuses that the HTTP library may answer to bytes that are not a request. */
 const wireStatuses = [100, 200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415]
 const alsoAllowed = [417, 429, 431, 503, 505]
 
@@ -26,7 +26,7 @@ export class Session {
   readonly #operators: number
   readonly #filled: Record<string, string[]>
   #wire: Wire | null = null
-  /** How often each status was answered. */
+  /** The number of answers by status. */
   readonly answered = new Map<number, number>()
 
   constructor(forum: Forum, operators: number, filled: Record<string, string[]>) {
@@ -35,13 +35,13 @@ export class Session {
     this.#filled = filled
   }
 
-  /** Throws when the node does not do what it must. */
+  /** Sends one input. Throws when the node violates one of the rules. */
   async play(input: Input): Promise<void> {
     if (input.kind === 'request') await this.#ask(input)
     else await this.#throwAt(input)
   }
 
-  /** F4. */
+  /** Checks F4. */
   async lives(): Promise<void> {
     assert.equal((await this.#forum.anonymous.get('/api/status')).status, 200)
     const rss = await sample(this.#operators, 'process_resident_memory_bytes')
@@ -70,7 +70,8 @@ export class Session {
         this.#wire = null
         if (error instanceof assert.AssertionError) throw error
         if (isLong) return
-        // A connection that was idle may have been closed as the request left: once.
+        // An idle connection may have been closed just when the request left. This happens at most
+        // once.
         assert.ok(attempt < 3, `F1: no answer to ${JSON.stringify(request).slice(0, 2000)}`)
       }
     }
@@ -89,7 +90,7 @@ export class Session {
     const wire = await this.#connect()
     wire.socket.end(Buffer.from(this.#fill(text), 'latin1'))
     await wire.closed()
-    // The wire gives up after a time that no answer takes.
+    // The wire gives up after a time that no answer should take.
     assert.ok(!wire.hasTimedOut, `F3: the connection hangs after ${JSON.stringify(text)}`)
     for (const [, status] of wire.rest.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
       const isAllowed = [...wireStatuses, ...alsoAllowed].includes(Number(status))
@@ -103,7 +104,7 @@ export class Session {
     return new Wire(socket)
   }
 
-  /** Puts what exists where it is named. */
+  /** Replaces placeholders by ids, tokens and tickets that exist. */
   #fill(text: string): string {
     return text.replaceAll(/«(\w+):(\d)»/g, (_, name: string, n: string) => {
       const known = this.#filled[name] ?? ['?']
@@ -112,7 +113,7 @@ export class Session {
   }
 }
 
-/** A session with a forum in which there is something of everything. */
+/** A session with a forum that has at least one of everything. */
 export async function openSession(forum: Forum, operators: number): Promise<Session> {
   const callers: Client[] = []
   for (const kind of ['persistent', 'guest', 'guest']) callers.push(await forum.identity({ kind }))
@@ -139,7 +140,7 @@ export async function openSession(forum: Forum, operators: number): Promise<Sess
   })
 }
 
-/** Tickets live two minutes, and each is used up by the first message. */
+/** New tickets: a ticket lives two minutes, and its first message uses it up. */
 async function freshTickets(forum: Forum): Promise<string[]> {
   const tickets: string[] = []
   for (let i = 0; i < 4; i++) {
