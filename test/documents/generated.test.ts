@@ -5,7 +5,7 @@ import { meaningOf } from '../../src/api/meanings.ts'
 import { routes } from '../../src/api/routes.ts'
 import type { Schema } from '../../src/api/schema.ts'
 import { regenerate, table } from './generated.ts'
-import { pages } from './pages.ts'
+import { files, pages } from './pages.ts'
 import { titledSchemas } from './schema-words.ts'
 
 for (const [path, sections] of Object.entries(pages)) {
@@ -16,6 +16,12 @@ for (const [path, sections] of Object.entries(pages)) {
       regenerate(page, sections),
       'stale? run: npm run build && node dist/test/documents/write-generated.js',
     )
+  })
+}
+
+for (const [path, write] of Object.entries(files)) {
+  t.test(`${path}: a generated file: compared with the code: not stale`, async (t) => {
+    t.equal(readFileSync(path, 'utf8'), write(), 'stale? run: npm run fix')
   })
 }
 

@@ -1,6 +1,8 @@
-// The documents with generated sections, by their path from the top of the project.
+// The documents with generated sections, and the files that are generated whole, by their path from
+// the top of the project.
 
 import { actorTable, recordTable } from './architecture-tables.ts'
+import { clientTypes } from './client-types.ts'
 import type { Section } from './generated.ts'
 import { interfaceSections } from './interface-tables.ts'
 import { operatingSections } from './operating-tables.ts'
@@ -10,3 +12,5 @@ export const pages: Record<string, Record<string, Section>> = {
   'docs/interface.md': interfaceSections,
   'docs/operating.md': operatingSections,
 }
+
+export const files: Record<string, () => string> = { 'src/client/types.ts': clientTypes }

@@ -1,0 +1,76 @@
+// The feed as an endless sequence: messages by others in the threads that the caller follows.
+//
+// F1. Items come in the order of `seq`, each once, none left out, across lost answers and restarts.
+// F2. An item is given out after a status, read later than its page, has shown the epoch of the
+//     first one. In another epoch, after a restore, positions mean other messages: the feed ends
+//     with `epoch_changed`, and the caller decides where to begin again.
+// F3. Until the node has answered once, requests are retried like all others. After that they are
+//     retried until the node is back, or the signal aborts.
+// F4. A node that offers it holds a poll until there is news. With another, or one that holds as
+//     many as it can, the feed pauses after an empty page.
+
+import { ForumError } from './errors.ts'
+import { pauseMs, sleep, type Transport } from './transport.ts'
+import type { Notification, Notifications, Status } from './types.ts'
+
+export interface FeedOptions {
+  /** Where to begin: items with a greater `seq` come. 0 by default: from the beginning. */
+  after?: number
+  /** The epoch in which `after` was kept; that of the node by default. */
+  epoch?: string
+  /** How long the node may hold a poll, in seconds, 0 to 50; 25 by default. */
+  wait?: number
+  /** Items on a page, 1 to 100. */
+  limit?: number
+  signal?: AbortSignal
+}
+
+export class Feed implements AsyncIterable<Notification> {
+  /** The `seq` of the item that was given out last, where a later feed goes on. */
+  cursor: number
+  /** The epoch in which `cursor` is a position; undefined until the node has answered. */
+  epoch: string | undefined
+  readonly #transport: Transport
+  readonly #options: FeedOptions
+
+  constructor(transport: Transport, options: FeedOptions) {
+    this.cursor = options.after ?? 0
+    this.epoch = options.epoch
+    this.#transport = transport
+    this.#options = options
+  }
+
+  /** Throws ForumError, or the reason of the aborted signal. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
+    const { limit, signal } = this.#options
+    const patient = { signal, retries: Number.POSITIVE_INFINITY }
+    let status = await this.#status({ signal })
+    for (let idle = 0; ; ) {
+      const wait = (status.capabilities as { waiting_polls?: boolean }).waiting_polls
+        ? (this.#options.wait ?? 25)
+        : 0
+      const query = { after: this.cursor, limit, wait: wait || undefined }
+      const begunAt = Date.now()
+      const request = { query, ...patient }
+      const page = await this.#transport.send<Notifications>('GET', '/api/notifications', request)
+      const wasHeld = wait > 0 && Date.now() - begunAt > wait * 900
+      status = await this.#status(patient)
+      for (const item of page.notifications) {
+        this.cursor = item.seq
+        yield item
+      }
+      idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
+      if (idle === 0) continue
+      const pollAfterMs = Math.max(page.poll_after_seconds * 1000, pauseMs(1))
+      await sleep(wait > 0 ? Math.min(pauseMs(idle), pollAfterMs) : pollAfterMs, signal)
+    }
+  }
+
+  async #status(request: Parameters<Transport['send']>[2]): Promise<Status> {
+    const status = await this.#transport.send<Status>('GET', '/api/status', request)
+    this.epoch ??= status.epoch
+    if (status.epoch === this.epoch) return status
+    const why = 'A backup was restored: positions after its end mean other messages now.'
+    throw new ForumError(0, 'epoch_changed', why)
+  }
+}

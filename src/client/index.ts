@@ -1,0 +1,9 @@
+// agent-forum/client: a client of the forum's interface, on `fetch` alone, for Node, Deno, Bun and
+// browsers. docs/client.md is its manual.
+
+export { type ErrorCode, ForumError } from './errors.ts'
+export type { Feed, FeedOptions } from './feed.ts'
+export * from './forum.ts'
+export type { ForumOptions } from './transport.ts'
+export type * from './types.ts'
+export * from './webhook.ts'

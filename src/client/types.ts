@@ -1,0 +1,163 @@
+// Generated from the schemas of the server by `npm run fix`; a test keeps it up to date. What the
+// fields mean, and which limits hold: docs/interface.md, "Resources" and "Request fields".
+
+// biome-ignore-all format: lists, filled to be short
+
+/** The codes with which the service refuses. */
+export type RefusalCode =
+  | 'invalid_json' | 'invalid_field' | 'invalid_id' | 'invalid_number' | 'invalid_query'
+  | 'publish_ack_required' | 'invalid_cursor' | 'invalid_kind' | 'invalid_visibility'
+  | 'invalid_members' | 'invalid_webhook_url' | 'unknown_field' | 'invalid_commit' | 'invalid_files'
+  | 'invalid_edits' | 'invalid_path' | 'duplicate_path' | 'invalid_supersedes' | 'invalid_candidate'
+  | 'invalid_decision' | 'idempotency_required' | 'authentication_required' | 'invalid_token'
+  | 'cross_origin' | 'cross_site' | 'prefetch' | 'invalid_ticket' | 'ticket_client_changed'
+  | 'candidate_only' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
+  | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
+  | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited' | 'bootstrap_pending'
+  | 'storage_full' | 'storage_failed' | 'overloaded' | 'starting' | 'shutting_down'
+export type Status = {
+  name: string; version: string; stage: string; capabilities: Capabilities;
+  governance: GovernanceSummary; identity_verification: string; private_threads: string;
+  content_policy: string; protocol: string; epoch: string; durability: string;
+  uptime_seconds: number
+}
+export type Capabilities = {
+  public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
+  webhooks: boolean; get_publish_experimental: boolean; governance_proposals: boolean;
+  code_submissions: boolean; maintainer_nominations: boolean; version_bound_reviews: boolean;
+  community_authorization: boolean; autonomous_deployment: boolean; payments: boolean
+}
+export type GovernanceSummary = {
+  status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean
+}
+export type Identity = {
+  id: string; kind: 'guest' | 'persistent'; display_name: string; token: string;
+  expires_at: number | null; token_shown_once: boolean; identity_is_self_asserted: boolean;
+  follow_up: FollowUp
+}
+export type FollowUp = {
+  recommendation: string; optional: boolean; guide: string; webhook_registration: string;
+  webhook_verification: string; webhook_requirement: string; polling: string;
+  poll_after_seconds: number; runtime_requirement: string
+}
+export type ThreadList = {
+  threads: Thread[]; next_cursor: string | null; content_is_untrusted: boolean
+}
+export type Thread = {
+  id: string; author_id: string; title: string; visibility: 'public' | 'private';
+  created_at: number; display_name: string; message_count: number
+}
+export type Publication = {
+  thread_id: string; message_id: string; author_id: string; created_at: number; read_url: string;
+  published: boolean; replayed: boolean; identity_mode?: string; follow_up: FollowUp
+}
+export type ThreadPage = {
+  thread: Thread; messages: Message[]; next_after: number; has_more: boolean;
+  content_is_untrusted: boolean
+}
+export type Message = {
+  seq: number; id: string; author_id: string; display_name: string;
+  kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number
+}
+export type Subscribed = {
+  thread_id: string; subscribed: boolean; notifications: string; delivery: 'poll';
+  follow_up: FollowUp
+}
+export type Unsubscribed = { thread_id: string; subscribed: boolean }
+export type Notifications = {
+  notifications: Notification[]; next_after: number; has_more: boolean; poll_after_seconds: number;
+  webhook_registration: string; webhook_guide: string
+}
+export type Notification = {
+  seq: number; message_id: string; author_id: string; thread_id: string; created_at: number
+}
+export type WebhookReading = {
+  webhook: Webhook | null; guide: string; delivery: 'at-least-once'; acknowledgement: string
+}
+export type WebhookRegistration = {
+  webhook: Webhook; signing_secret: string; verify_url: string; replayed: boolean
+}
+export type Webhook = {
+  id: string; endpoint: string; state: 'pending' | 'active'; created_at: number;
+  verified_at: number | null; last_error: string | null
+}
+export type WebhookRemoval = { removed: boolean }
+export type WebhookVerification = { verified: boolean; webhook: Webhook; error: string | null }
+export type Deliveries = {
+  deliveries: Delivery[]; next_after: number; has_more: boolean; retention_days: number
+}
+export type Delivery = {
+  id: string; message_seq: number;
+  state: 'pending' | 'sending' | 'delivered' | 'failed' | 'cancelled'; attempts: number;
+  created_at: number; delivered_at: number | null; next_attempt_at: number | null;
+  last_http_status: number | null; last_error: string | null
+}
+export type Ticket = {
+  ticket: string; expires_at: number; method: 'GET'; publish_path: string; required_ack: 'publish';
+  effect: string; authorization: string; privacy: string; limits: TicketLimits
+}
+export type TicketLimits = {
+  content_utf8_bytes: number; url_characters: number; public_only: boolean
+}
+export type GovernanceStatus = {
+  status: string; phase: string; roles: string[]; public_capabilities: string[];
+  automatic_deployment: boolean; governance_rule: null; electorate: null;
+  reviews_are_advisory: boolean; identity_verification: string; proposals_url: string;
+  blockers: string[]
+}
+export type ProposalList = {
+  proposals: Proposal[]; next_after?: number; next_before?: number; has_more: boolean;
+  content_is_untrusted: boolean
+}
+export type Proposal = {
+  seq: number; id: string; proposal_hash: string; created_at: number; advisory: boolean;
+  author_id: string; title: string; description: string; supersedes: string | null;
+  kind: 'code' | 'policy' | 'maintainer'; base_commit?: string; files?: ProposalFile[];
+  candidate_id?: string
+}
+export type ProposalFile = { path: string; content?: string | null; edits?: FileEdit[] }
+export type FileEdit = { old_text: string; new_text: string }
+export type SavedProposal = {
+  proposal_id: string; proposal_hash: string; author_id: string; created_at: number;
+  read_url: string; advisory: boolean; replayed: boolean
+}
+export type ProposalPage = {
+  proposal: Proposal; reviews: Review[]; next_after: number; has_more: boolean;
+  content_is_untrusted: boolean
+}
+export type Review = {
+  seq: number; id: string; proposal_id: string; author_id: string; proposal_hash: string;
+  decision: 'approve' | 'request_changes' | 'comment' | 'endorse' | 'accept'; text: string;
+  created_at: number; advisory: boolean
+}
+export type SavedReview = {
+  review_id: string; proposal_id: string; proposal_hash: string; author_id: string;
+  decision: 'approve' | 'request_changes' | 'comment' | 'endorse' | 'accept'; text: string;
+  created_at: number; advisory: boolean; read_url: string; replayed: boolean
+}
+export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string }
+export type NewThread = {
+  title: string; content: string; visibility?: 'public' | 'private';
+  participantIds?: readonly string[]
+}
+export type NewReply = { content: string }
+export type NewWebhook = { url: string }
+export type NewFileEdit = { oldText: string; newText: string }
+export type NewProposalFile = {
+  path: string; content?: string | null; edits?: readonly NewFileEdit[]
+}
+export type NewCodeProposal = {
+  kind: 'code'; title: string; description: string; supersedes?: string; baseCommit: string;
+  files: readonly NewProposalFile[]
+}
+export type NewPolicyProposal = {
+  kind: 'policy'; title: string; description: string; supersedes?: string
+}
+export type NewMaintainerProposal = {
+  kind: 'maintainer'; title: string; description: string; supersedes?: string; candidateId: string
+}
+export type NewProposal = NewCodeProposal | NewPolicyProposal | NewMaintainerProposal
+export type NewReview = {
+  proposalHash: string; decision: 'approve' | 'request_changes' | 'comment' | 'endorse' | 'accept';
+  text: string
+}

@@ -1,0 +1,90 @@
+// Checks that a request to a webhook comes from the service, and says what it announces.
+// docs/interface.md, "Signatures", has both styles; the standard one is taken where it is there.
+
+import { ForumError } from './errors.ts'
+import { hmacSha256 } from './sha256.ts'
+
+/** Sent by verifyWebhookEndpoint: answer 200 with the JSON `{"challenge": …}`. */
+export type WebhookChallenge = { type: 'webhook.challenge'; event_id: string; challenge: string }
+
+/** There is news in the feed, after `after` and at least up to `through`. */
+export type NotificationsAvailable = {
+  type: 'notifications.available'
+  event_id: string
+  inbox_url: string
+  after: number
+  through: number
+  created_at: number
+  content_included: boolean
+}
+
+/** An event may come twice: drop an `event_id` that was seen. */
+export type WebhookEvent = WebhookChallenge | NotificationsAvailable
+
+export interface WebhookRequest {
+  /** A `Headers`, or an object with the names in lower case, as Node's servers have it. */
+  headers: Headers | Record<string, string | string[] | undefined>
+  /** The body as it came, not parsed. */
+  body: string | Uint8Array
+  /** `whsec_…`, as registerWebhook returned it. */
+  secret: string
+  /** How far the time of the signature may be from now; 300 by default. */
+  toleranceSeconds?: number
+}
+
+/** Returns the event. Throws ForumError `invalid_signature`. */
+export function verifyWebhook(request: WebhookRequest): WebhookEvent {
+  const { headers, body, secret, toleranceSeconds = 300 } = request
+  const header = (name: string) => {
+    return `${(headers instanceof Headers ? headers.get(name) : headers[name]) ?? ''}`
+  }
+  const isStandard = header('webhook-signature') !== ''
+  const { names, start, key, write } = isStandard ? standard : older
+  const [id, timestamp, signatures] = names.map(header)
+  const ageSeconds = Date.now() / 1000 - Number(timestamp || Number.NaN)
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds)) throw invalid('its time is missing, or not now')
+  const bytes = typeof body === 'string' ? encode(body) : body
+  const signature = write(hmacSha256(key(secret), encode(start(id, timestamp)), bytes))
+  if (!signatures.split(' ').some((each) => isEqual(each, signature))) {
+    throw invalid('it is signed by another secret, was changed, or is not signed')
+  }
+  return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent
+}
+
+interface Style {
+  /** The headers with the id of the event, the time in seconds, and the signature. */
+  names: readonly [id: string, timestamp: string, signature: string]
+  /** What is signed before the body. */
+  start(id: string, timestamp: string): string
+  key(secret: string): Uint8Array
+  write(code: Uint8Array): string
+}
+
+const standard: Style = {
+  names: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  start: (id, timestamp) => `${id}.${timestamp}.`,
+  key: (secret) => Uint8Array.from(atob(secret.replace('whsec_', '')), (c) => c.charCodeAt(0)),
+  write: (code) => `v1,${btoa(String.fromCharCode(...code))}`,
+}
+
+const older: Style = {
+  names: ['x-ai-commons-event', 'x-ai-commons-timestamp', 'x-ai-commons-signature'],
+  start: (id, timestamp) => `${timestamp}.${id}.`,
+  key: encode,
+  write: (code) => `v1=${Array.from(code, (byte) => byte.toString(16).padStart(2, '0')).join('')}`,
+}
+
+/** Takes as long whichever character differs. */
+function isEqual(one: string, other: string): boolean {
+  let difference = one.length ^ other.length
+  for (let i = 0; i < other.length; i++) difference |= one.charCodeAt(i) ^ other.charCodeAt(i)
+  return difference === 0
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+function invalid(why: string): ForumError {
+  return new ForumError(0, 'invalid_signature', `The request is not the forum's: ${why}.`)
+}

@@ -1,0 +1,193 @@
+// The client and /openapi.json say the same: every operation of the document is a method, which
+// sends all of its parameters and fields and nothing else, and every method is an operation.
+
+import t from 'tap'
+import { openApi } from '../../src/api/openapi.ts'
+import type { Service } from '../../src/api/route.ts'
+import { routes } from '../../src/api/routes.ts'
+import { AgentForum } from '../../src/client/index.ts'
+import type { OpenApi, Operation } from '../api/document.ts'
+
+const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
+const document = openApi(routes, service) as unknown as OpenApi
+
+const thread = `thr_${'1'.repeat(32)}`
+const proposal = `gov_${'2'.repeat(32)}`
+const signal = new AbortController().signal
+const page = { after: 1, limit: 2, signal }
+
+type Call = (forum: AgentForum) => Promise<unknown>
+
+/** The operations, each with everything that can be said in a call of it. */
+const calls: Record<string, Call | Call[]> = {
+  status: (forum) => forum.status({ signal }),
+  createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
+  listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', signal }),
+  createThread: (forum) => {
+    const fields = { visibility: 'private', participantIds: ['agt_x'] } as const
+    return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
+  },
+  readThread: (forum) => forum.messages(thread, page),
+  reply: (forum) => forum.reply(thread, { content: 'b' }, { signal }),
+  subscribe: (forum) => forum.subscribe(thread, { signal }),
+  unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
+  pollNotifications: (forum) => forum.notifications(page),
+  readWebhook: (forum) => forum.webhook({ signal }),
+  registerWebhook: (forum) => forum.registerWebhook({ url: 'https://a.test/' }, { signal }),
+  removeWebhook: (forum) => forum.removeWebhook({ signal }),
+  verifyWebhook: (forum) => forum.verifyWebhookEndpoint({ signal }),
+  listDeliveries: (forum) => forum.deliveries(page),
+  issueTicket: (forum) => forum.ticket({ signal }),
+  publishByTicket: (forum) => {
+    const post = { ticket: 'tkt_1', content: 'b', title: 'a', threadId: thread }
+    return forum.publishByTicket(post, { signal })
+  },
+  governance: (forum) => forum.governance({ signal }),
+  listProposals: (forum) => forum.proposals({ ...page, before: 3 }),
+  createProposal: [
+    (forum) => {
+      const files = [
+        { path: 'a', content: null },
+        { path: 'b', edits: [{ oldText: 'a', newText: 'b' }] },
+      ]
+      const change = { baseCommit: 'c', files, supersedes: proposal }
+      return forum.propose({ kind: 'code', title: 'a', description: 'b', ...change }, { signal })
+    },
+    (forum) =>
+      forum.propose({ kind: 'policy', title: 'a', description: 'b', supersedes: proposal }),
+    (forum) => {
+      const nomination = { candidateId: 'agt_x', supersedes: proposal }
+      return forum.propose({ kind: 'maintainer', title: 'a', description: 'b', ...nomination })
+    },
+  ],
+  readProposal: (forum) => forum.proposal(proposal, page),
+  reviewProposal: (forum) => {
+    return forum.review(proposal, { proposalHash: 'h', decision: 'comment', text: 'b' }, { signal })
+  },
+  executeProposal: (forum) => forum.execute(proposal, { signal }),
+  llmsGuide: (forum) => forum.guide('llms', { signal }),
+  notificationsGuide: (forum) => forum.guide('notifications', { signal }),
+  governanceGuide: (forum) => forum.guide('governance', { signal }),
+}
+
+/** Served for others: the same answer as another operation, or links for people and crawlers. */
+const withoutMethod = ['governanceStatus', 'welcome', 'discover', 'robots', 'openApi']
+
+interface Sent {
+  method: string
+  url: URL
+  headers: Headers
+  body: Record<string, unknown> | null
+}
+
+/** A client whose requests are kept, and answered with the example of the document. */
+function recorded(sent: Sent[], answer: unknown, isText: boolean): AgentForum {
+  const type = isText ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'
+  const body = isText ? `${answer}` : JSON.stringify(answer)
+  const send = async (input: unknown, init: RequestInit = {}) => {
+    sent.push({
+      method: init.method!.toLowerCase(),
+      url: new URL(`${input}`),
+      headers: new Headers(init.headers),
+      body: typeof init.body === 'string' ? JSON.parse(init.body) : null,
+    })
+    return new Response(body, { headers: { 'content-type': type } })
+  }
+  return new AgentForum({ url: 'https://forum.test/', token: 'aic_1', fetch: send as typeof fetch })
+}
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+function schemaOf({ requestBody }: Operation): Record<string, unknown> | undefined {
+  return resolved(requestBody?.content['application/json']?.schema)
+}
+
+function resolved(schema: unknown): Record<string, unknown> | undefined {
+  const reference = (schema as { $ref?: string } | undefined)?.$ref
+  if (reference === undefined) return schema as Record<string, unknown> | undefined
+  return document.components.schemas[reference.split('/').at(-1)!]
+}
+
+/** The fields of a body, with those inside it: `files`, `files.path`. The key is a header. */
+function fieldsOf(schema: Record<string, unknown> | undefined, before = ''): string[] {
+  const properties = (schema?.properties ?? {}) as Record<string, Record<string, unknown>>
+  return Object.entries(properties).flatMap(([name, part]) => {
+    if (name === 'idempotency_key') return []
+    const items = resolved(part.items)
+    return [`${before}${name}`, ...fieldsOf(items, `${before}${name}.`)]
+  })
+}
+
+function namesOf(value: unknown, before = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => namesOf(each, before))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, part]) => [
+    `${before}${name}`,
+    ...namesOf(part, `${before}${name}.`),
+  ])
+}
+
+const sorted = (names: Iterable<string>) => [...new Set(names)].sort()
+
+for (const { path, method, operation } of operations) {
+  const { operationId, parameters = [], responses, security } = operation
+  if (withoutMethod.includes(operationId)) continue
+  t.test(`operation ${operationId}: called: sends all of it, and nothing else`, async (t) => {
+    const declared = [calls[operationId] ?? []].flat()
+    t.ok(declared.length > 0, 'there is a method')
+    const answer = Object.entries(responses).find(([status]) => status < '3')?.[1]
+    const [type, { example }] = Object.entries(
+      (answer?.content ?? { 'application/json': { example: {} } }) as Record<
+        string,
+        { example: unknown }
+      >,
+    )[0]
+    const sent: Sent[] = []
+    for (const call of declared) {
+      t.same(await call(recorded(sent, example, type === 'text/plain')), example, 'as it came')
+    }
+    const names = (place: string) =>
+      parameters.filter((each) => each.in === place).map(({ name }) => name)
+    t.equal(sent.length, declared.length)
+    const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '\\w+')}$`)
+    for (const { url, headers, ...request } of sent) {
+      t.equal(request.method, method)
+      t.match(url.pathname, pattern)
+      t.same(sorted(url.searchParams.keys()), sorted(names('query')))
+      const needsKey = names('header').includes('Idempotency-Key')
+      t.equal(/^[\w.:-]{8,128}$/.test(headers.get('idempotency-key') ?? ''), needsKey, 'a key')
+      if (security.length > 0) t.equal(headers.get('authorization'), 'Bearer aic_1')
+    }
+    const schema = schemaOf(operation)
+    const forms = ((schema?.oneOf as unknown[]) ?? [schema]).map(resolved)
+    const bodies = operationId === 'executeProposal' ? [] : sent.map(({ body }) => body)
+    t.same(
+      bodies.map((body) => sorted(namesOf(body))),
+      bodies.length === 0 ? [] : forms.map((form) => sorted(fieldsOf(form))),
+    )
+  })
+}
+
+t.test('client: its methods: each is an operation of the document', async (t) => {
+  const known = operations.map(({ operation }) => operation.operationId)
+  t.same(
+    Object.keys(calls).filter((name) => !known.includes(name)),
+    [],
+  )
+  t.same(sorted([...Object.keys(calls), ...withoutMethod]), sorted(known))
+  const used = new Set<string>()
+  const forum = recorded([], {}, false)
+  const watched = new Proxy(forum, {
+    get(target, name: keyof AgentForum) {
+      used.add(name)
+      return (target[name] as () => unknown).bind(target)
+    },
+  })
+  for (const call of Object.values(calls).flat()) await call(watched)
+  const methods = Object.getOwnPropertyNames(AgentForum.prototype)
+  // The feed is the poll, again and again; the token is what requests carry.
+  const others = ['constructor', 'feed', 'token']
+  t.same(sorted(methods), sorted([...used, ...others]))
+})

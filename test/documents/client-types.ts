@@ -1,0 +1,122 @@
+// Writes src/client/types.ts: the shapes of requests and answers as TypeScript, from the schemas by
+// which the server validates and renders. Answers keep the names of the wire; the fields of a
+// request are camelCase, as the client's arguments are.
+
+import { errors } from '../../src/api/errors.ts'
+import { operations } from '../../src/api/routes.ts'
+import type { Schema } from '../../src/api/schema.ts'
+import { titledSchemas } from './schema-words.ts'
+
+const lineMax = 100
+
+const head = `\
+// Generated from the schemas of the server by \`npm run fix\`; a test keeps it up to date. What the
+// fields mean, and which limits hold: docs/interface.md, "Resources" and "Request fields".
+
+// biome-ignore-all format: lists, filled to be short
+
+`
+
+/** The whole file. */
+export function clientTypes(): string {
+  const answers = new Map<string, Schema>()
+  for (const { answers: byStatus } of operations) {
+    for (const schema of Object.values(byStatus)) titledSchemas(schema, answers)
+  }
+  // Shown as `Webhook | null`; and the client throws a refusal, whatever its body.
+  for (const title of ['NoWebhook', 'ExecutionRefused']) answers.delete(title)
+  const bodies = operations.flatMap(({ body }) => body ?? [])
+  return [
+    head,
+    refusalCodes(),
+    ...[...answers].map(([title, schema]) => declaration(title, fieldsOf(schema, wire))),
+    ...bodies.flatMap((body) => (body.oneOf === undefined ? requestType(body) : union(body))),
+  ].join('')
+}
+
+function refusalCodes(): string {
+  const codes = filled(Object.keys(errors).map((code) => `| '${code}'`))
+  return `/** The codes with which the service refuses. */\nexport type RefusalCode =\n${codes}`
+}
+
+/** The type of a body, after those that it is made of. */
+function requestType(body: Schema): string {
+  const found = new Map<string, Schema>()
+  titledSchemas(body, found)
+  const parts = [...found].toReversed()
+  return parts
+    .map(([, part]) => declaration(camel.type(part, body), fieldsOf(part, camel)))
+    .join('')
+}
+
+function union({ title, oneOf }: Schema): string[] {
+  const names = oneOf!.map((form) => form.title).join(' | ')
+  return [...oneOf!.map(requestType), `export type ${title} = ${names}\n`]
+}
+
+/** On one line if it fits. */
+function declaration(name: string, fields: readonly string[]): string {
+  const short = `export type ${name} = { ${fields.join('; ')} }\n`
+  if (short.length <= lineMax + 1) return short
+  const listed = fields.map((field, i) => (i < fields.length - 1 ? `${field};` : field))
+  return `export type ${name} = {\n${filled(listed)}}\n`
+}
+
+/** Indented lines with as many parts as fit. */
+function filled(parts: readonly string[]): string {
+  const lines: string[] = []
+  for (const part of parts) {
+    const longer = `${lines.at(-1) ?? ''} ${part}`
+    if (lines.length > 0 && longer.length + 2 <= lineMax) lines[lines.length - 1] = longer
+    else lines.push(part)
+  }
+  return lines.map((line) => `  ${line}\n`).join('')
+}
+
+interface Naming {
+  field(name: string): string
+  /** The name of an object's type. */
+  type(schema: Schema, body?: Schema): string
+  list: string
+}
+
+const wire: Naming = {
+  field: (name) => name,
+  type: ({ title }) => (title === 'NoWebhook' ? 'Webhook' : title!),
+  list: '',
+}
+
+const camel: Naming = {
+  field: (name) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  type: (schema, body) => (schema === body ? schema.title! : `New${schema.title}`),
+  list: 'readonly ',
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema, naming: Naming): string[] {
+  return Object.entries(properties).map(([name, schema]) => {
+    const optional = required.includes(name) ? '' : '?'
+    return `${naming.field(name)}${optional}: ${typeOf(schema, naming)}`
+  })
+}
+
+function typeOf(schema: Schema, naming: Naming): string {
+  const { properties, items } = schema
+  if (schema.const !== undefined) return literal(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
+  if (properties !== undefined) {
+    const orNull = [schema.type].flat().includes('null') ? ' | null' : ''
+    return `${naming.type(schema)}${orNull}`
+  }
+  if (items !== undefined) return `${naming.list}${typeOf(items, naming)}[]`
+  return [schema.type].flat().map(scalar).join(' | ')
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+}
+
+function scalar(type: string | undefined): string {
+  if (type === 'integer') return 'number'
+  if (type === 'string' || type === 'boolean' || type === 'null') return type
+  throw new Error(`no type for ${type}`)
+}
