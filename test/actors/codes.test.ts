@@ -1,5 +1,5 @@
-// Goal:   what stands for states and kinds on disk never changes (actors/actor.ts, K1).
-// Method: all of it, written down here. A line may be added; none may be changed or removed.
+// Goal:   the codes of states and kinds on disk never change (actors/actor.ts, K1).
+// Method: this file lists all of them. A line may be added; none may be changed or removed.
 
 import t from 'tap'
 import { identityKinds } from '../../src/actors/identity.ts'

@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('T2: any event: asked whether it may happen: nothing changes', async (t) => {
+t.test('T2: any event: checked with `may`: nothing changes', async (t) => {
   const machine = compileAny(
     machineWith({ on: { go: { actions: assign({ x: 5 }), target: 'b' } } }),
   )
@@ -67,7 +67,7 @@ t.test('T2: any event: asked whether it may happen: nothing changes', async (t) 
   t.same(actor, { state: 0, context: { x: 1, y: 2 } })
 })
 
-t.test('compile: codes given: states have them, whatever the order of declaration', async (t) => {
+t.test('compile: with codes: states have them, whatever the order of declaration', async (t) => {
   const machine = compile(machineWith({ on: { go: 'b' } }), { a: 7, b: 3 })
   const actor = { state: machine.initialState, context: machine.initialContext() }
   t.equal(actor.state, 7)
@@ -89,7 +89,7 @@ interface Numbers {
 }
 const compileAny = (machine: AnyStateMachine) => compile<Numbers, { type: string }>(machine)
 
-// H1. One row for each thing that a table cannot represent, and how it is named.
+// H1. One row for each construct that a table cannot represent, and how the error names it.
 const go = (transition: object) => machineWith({ on: { go: transition } })
 const refused: [what: string, make: () => AnyStateMachine, says: string][] = [
   ['nested states', () => machineWith({ states: { c: {} }, initial: 'c' }), 'flat'],

@@ -29,7 +29,7 @@ t.test('D2: delivery: cut off and begun again, then retried: every start counts'
   t.match(context, { attempts: 3, nextAttemptAt: 0 })
 })
 
-t.test('D3: delivery: pending: has its next time; anything else: has none', async (t) => {
+t.test('D3: delivery: pending: has a next attempt; otherwise: has none', async (t) => {
   t.equal(runEvents(delivery, [queued]).context.nextAttemptAt, 1000)
   t.equal(runEvents(delivery, [queued, started]).context.nextAttemptAt, 0)
   t.equal(runEvents(delivery, [queued, started, retried]).context.nextAttemptAt, 5000)
@@ -39,7 +39,7 @@ t.test('D3: delivery: pending: has its next time; anything else: has none', asyn
   )
 })
 
-t.test('D4: delivery: come to its end: anything more: refused', async (t) => {
+t.test('D4: delivery: ended: any event: refused', async (t) => {
   const ends: DeliveryEvent[] = [
     { type: 'delivered', at: 2000, status: 200 },
     { type: 'failed', status: 500, error: 'webhook_http_500' },

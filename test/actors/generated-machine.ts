@@ -1,6 +1,6 @@
-// Random machines of the shape that compiles, with random events for them: rows with and without
-// guards, targets and assigns; assigns as one function, and field by field, reading each other's
-// fields, so that the order of reading and writing shows.
+// Random machines that can be compiled, with random events: transitions with and without guards,
+// targets and assigns. An assign is one function or goes field by field; assigns read each other's
+// fields, so that the order of reading and writing matters.
 
 import fc from 'fast-check'
 import type { EventObject } from 'xstate'

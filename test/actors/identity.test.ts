@@ -23,7 +23,7 @@ t.test('I1: identity: guest: expired a moment early, then in time: expires once'
   t.equal(state, 'expired')
 })
 
-t.test('I1: identity: expiresAt 0: expired: it never does', async (t) => {
+t.test('I1: identity: expiresAt 0: expired: refused, it never expires', async (t) => {
   for (const kind of identityKinds) {
     const { taken, state } = runEvents(identity, [created(kind, 0), expiredAt(9e15)])
     t.same(taken, [true, false])
@@ -31,7 +31,7 @@ t.test('I1: identity: expiresAt 0: expired: it never does', async (t) => {
   }
 })
 
-t.test('I1: identity: guest: acts until its time, also before it is called expired', async (t) => {
+t.test('I1: identity: guest: may act until its time, whether recorded or not', async (t) => {
   const { taken } = runEvents(identity, [created('guest', 2000), actedAt(1999), actedAt(2000)])
   t.same(taken, [true, true, false])
   t.same(runEvents(identity, [created('guest', 2000), expiredAt(2000), actedAt(1999)]).taken, [
@@ -45,7 +45,7 @@ t.test('I2: identity: compat: acts: not accepted', async (t) => {
   t.same(runEvents(identity, [created('compat', 0), actedAt(1001)]).taken, [true, false])
 })
 
-t.test('I3: identity: of each kind: nominated: only a persistent one is', async (t) => {
+t.test('I3: identity: each kind: nominated: only a persistent one is accepted', async (t) => {
   for (const kind of identityKinds) {
     const { taken } = runEvents(identity, [created(kind, 0), { type: 'nominated', at: 1001 }])
     t.same(taken, [true, kind === 'persistent'], kind)

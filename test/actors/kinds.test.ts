@@ -1,7 +1,7 @@
-// Goal:   every kind of actor runs compiled exactly as xstate would run it.
-// Method: random sequences of the kind's own events, derived from their declared shapes, with
-//         small numbers so that guards meet their edges, through every way of running it; states,
-//         contexts and what was accepted are compared each time.
+// Goal:   every kind of actor runs compiled exactly as in xstate.
+// Method: random sequences of the kind's own events, generated from their declared shapes with
+//         small numbers, so that guards meet their edges. Every way of running them must give the
+//         same states, contexts and acceptance.
 
 import fc from 'fast-check'
 import t from 'tap'

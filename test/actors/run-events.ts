@@ -2,7 +2,7 @@
 
 import type { ActorKind } from '../../src/actors/actor.ts'
 
-/** `taken` says of each event whether it was accepted; `state` and `context` are those after it. */
+/** `taken` has for each event whether it was accepted; `state` and `context` are the final ones. */
 export function runEvents<C, E extends { type: string }, S extends string>(
   { compiled }: ActorKind<C, E, S>,
   events: readonly E[],

@@ -5,7 +5,7 @@ import { runEvents } from './run-events.ts'
 const created = { type: 'created', position: 7, author: 3 } as const
 
 t.test(
-  'T2: thread: public: created, replied twice: counts three, knows first and last',
+  'T2: thread: public: created, replied twice: counts three, has first and last',
   async (t) => {
     const { state, context } = runEvents(thread, [
       { ...created, visibility: 'public' },

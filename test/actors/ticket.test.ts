@@ -16,7 +16,7 @@ t.test('T1: ticket: used: published again: the first message stays', async (t) =
   t.match(outcome, { taken: [true, true, false], state: 'used', context: { message: 7 } })
 })
 
-t.test('T2: ticket: its time has come: published: nothing happens', async (t) => {
+t.test('T2: ticket: expired: published: nothing happens', async (t) => {
   const outcome = runEvents(ticket, [issued, { type: 'published', message: 7, at: 1000 }])
   t.match(outcome, { taken: [true, false], state: 'issued', context: { message: noMessage } })
 })

@@ -29,14 +29,14 @@ t.test('W2: webhook: active: a verification fails: it stays active', async (t) =
   t.match(context, { lastError: 'webhook_timeout', verifiedAt: 1500 })
 })
 
-t.test('W3: webhook: lapsed early, in time, or once it is active: only in time', async (t) => {
+t.test('W3: webhook: lapses early, in time, or when active: only in time', async (t) => {
   t.equal(runEvents(webhook, [registered, { type: 'lapsed', at: 1999 }]).state, 'pending')
   t.equal(runEvents(webhook, [registered, { type: 'lapsed', at: 2000 }]).state, 'lapsed')
   const verified: WebhookEvent = { type: 'verified', at: 1500 }
   t.equal(runEvents(webhook, [registered, verified, { type: 'lapsed', at: 9e15 }]).state, 'active')
 })
 
-t.test('W4: webhook: gone: anything more: refused', async (t) => {
+t.test('W4: webhook: gone: any event: refused', async (t) => {
   const verified: WebhookEvent = { type: 'verified', at: 1500 }
   for (const end of [{ type: 'replaced' }, { type: 'removed' }] as const) {
     for (const before of [[registered], [registered, verified]]) {

@@ -41,7 +41,7 @@ t.test('bench results: targets of a scenario: met and missed: a sentence for eac
   ])
 })
 
-t.test('bench results: an idle floor or failed requests: said beside the figures', async (t) => {
+t.test('bench results: an idle floor or failed requests: noted beside the figures', async (t) => {
   const [floor, forum] = sides
   const doubtful = [
     { ...floor, busy: 0.5 },
@@ -51,7 +51,7 @@ t.test('bench results: an idle floor or failed requests: said beside the figures
   t.match(verdicts, [/^forum: 3 requests failed/, /^the floor used 50% of its core/])
 })
 
-t.test('bench page: results of every kind: a page that loads nothing and shows all', async (t) => {
+t.test('bench page: results of every kind: shows all and loads nothing', async (t) => {
   const machine = {
     ...{ cpu: 'a <cpu>', cores: 2, memoryGb: 1, kernel: '6', node: 'v20', fileSystem: 'ext4' },
     ...{ syncMs: { p50: 1, p99: 2 }, durability: 'always', loadAverage: 0, at: 'now' },

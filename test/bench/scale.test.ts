@@ -35,7 +35,7 @@ t.test('bench scale: a small forum: started, killed and started again', async (t
   t.ok(disk.pages > rendered && disk.wal > 0, 'in megabytes too')
 })
 
-t.test('bench endless: one second: no reply refused, and all are there', async () => {
+t.test('bench endless: one second: no reply is refused, and all are kept', async () => {
   const flags = ['--seconds', '1', '--connections', '2', '--threads', '10']
   await promisify(execFile)(process.execPath, [endless, ...flags])
 })

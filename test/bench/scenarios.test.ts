@@ -24,7 +24,7 @@ t.test('bench: a tiny forum', async (t) => {
     return counts.reduce((sum, [, count]) => sum + count, 0)
   }
 
-  t.test('bench: the population: each scenario: meets what its title says', async (t) => {
+  t.test('bench: the population: each scenario: measures what its title says', async (t) => {
     const metrics = await forum.metrics()
     t.equal(metrics.get('agent_forum_messages'), size.messages)
     t.equal(metrics.get('agent_forum_threads'), size.threads)
@@ -53,7 +53,7 @@ t.test('bench: a tiny forum', async (t) => {
     t.ok((await answersOf('reply')).every(({ status, replayed }) => status === 201 && !replayed))
   })
 
-  t.test('bench: all scenarios at once: they run: 2xx only, and counts add up', async (t) => {
+  t.test('bench: all scenarios at once: answers are 2xx, and counts add up', async (t) => {
     const messages = async () => (await forum.metrics()).get('agent_forum_messages')!
     const before = { answered: await answered(), messages: await messages() }
     const answers = await Promise.all(scenarios.map((each) => sample(each, population, forum)))
@@ -72,7 +72,7 @@ t.test('bench: a tiny forum', async (t) => {
       }),
     )
 
-    // Requests in flight when the time was over are counted by the forum alone.
+    // Only the forum counts the requests that were in flight when the time was over.
     const count = (await answered()) - before.answered
     const measured = seen.reduce((sum, { requests }) => sum + requests, 0)
     const uncounted = scenarios.length * (samplesMax + amount.connections)

@@ -15,7 +15,7 @@ const flags = [
   'log-level',
 ]
 
-t.test('help: asked for in any way: every flag on stdout, exit 0', async (t) => {
+t.test('help: requested in any way: every flag on stdout, exit 0', async (t) => {
   const ways = [[], ['-h'], ['--help'], ['serve', '--port', '0', '--help'], ['serve', '-h']]
   for (const { code, stdout, stderr } of await Promise.all(ways.map((args) => run(args)))) {
     t.strictSame([code, stderr], [0, ''])
@@ -68,7 +68,7 @@ t.test('help: of the program and of each command: examples come before flags', a
   }
 })
 
-t.test('output: of people and programs: without colours, whatever they ask for', async (t) => {
+t.test('output: to people and programs: without colours, whatever the environment', async (t) => {
   const lines = [['help'], ['serve', '--print-config'], ['wal', 'verfy']]
   const environments = [{ NO_COLOR: '1' }, { FORCE_COLOR: '1', TERM: 'xterm-256color' }]
   const runs = lines.flatMap((args) => environments.map((environment) => run(args, environment)))

@@ -15,7 +15,7 @@ const serve = (t: Test, ...flags: string[]) => [
   ...flags,
 ]
 
-/** Starts a node and returns it with its URL; it is stopped at the end of the test. */
+/** Starts a node, and returns it with its URL. It is stopped at the end of the test. */
 async function started(t: Test, args: string[], environment: Record<string, string> = {}) {
   const program = new Program(args, environment)
   t.teardown(() => program.stop('SIGKILL'))
@@ -64,7 +64,7 @@ t.test('environment: a variable counts, a flag wins over it', async (t) => {
   t.match(document, { servers: [{ url: 'https://forum.example' }] })
 })
 
-t.test('environment: a variable that is no setting: a warning, without its value', async (t) => {
+t.test('environment: an unknown variable: a warning, without its value', async (t) => {
   const { program } = await started(t, serve(t), { AGENT_FORUM_PROT: '8080' })
   const warnings = program.log.filter(({ level }) => Number(level) >= 40)
   t.match(warnings, [
@@ -83,7 +83,7 @@ t.test('host: an IPv6 address: the URL has brackets, and works', async (t) => {
   t.equal((await fetch(`${url}/api/status`)).status, 200)
 })
 
-t.test('log level: silent: not a word, and it serves', async (t) => {
+t.test('log level: silent: no output, and the node serves', async (t) => {
   const port = await freePort()
   const program = new Program([...serve(t, '--log-level', 'silent'), '--port', `${port}`])
   t.teardown(() => program.stop('SIGKILL'))
@@ -114,10 +114,10 @@ t.test('a second node on its port or its data: one line, exit 64 or 75', async (
   t.match(onData.stderr, /^agent-forum: [^\n]+ is in use by process \d+\n$/)
   t.equal((await fetch(`${url}/api/status`)).status, 200)
   t.equal(program.log.filter(({ msg }) => msg === 'started').length, 1)
-  await started(t, [...elsewhere, '--port', '0']) // its directory was given back
+  await started(t, [...elsewhere, '--port', '0']) // its directory was released
 })
 
-t.test('data directory that cannot be one: one line, exit 74', async (t) => {
+t.test('data directory: impossible: one line, exit 74', async (t) => {
   const parent = dataDirectory(t)
   mkdirSync(parent)
   writeFileSync(`${parent}/file`, '')

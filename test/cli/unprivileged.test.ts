@@ -1,5 +1,5 @@
-// The command line without rights: a directory that cannot be read, a port that may not be listened
-// on, too few open files. Each ends with a sentence and its exit code, and without a stack.
+// The command line without privileges: an unreadable directory, a privileged port, too few open
+// files. Each ends with one sentence and its exit code, without a stack trace.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
@@ -7,11 +7,11 @@ import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
 import { dataDirectory, program } from '../api/process.ts'
 
-/** Takes from root what other users lack: files whatever their modes say, low ports. */
+/** Drops the capabilities of root: access to files whatever their modes, and low ports. */
 const withoutRights = ['setpriv', '--bounding-set=-all', '--inh-caps=-all']
 const isRoot = process.getuid?.() === 0
 const hasSetpriv = spawnSync('setpriv', ['--version']).status === 0
-// Only root needs setpriv, of util-linux, to try what others experience.
+// Root needs setpriv, from util-linux, to run as other users do.
 const skip = isRoot && !hasSetpriv ? 'no setpriv here (apt-get install util-linux)' : false
 
 function run(command: readonly string[]) {
@@ -27,7 +27,7 @@ const agentForum = (...args: string[]) => [
   ...args,
 ]
 
-/** A data directory that a node has written, and nobody may read. */
+/** A data directory that a node has written and that nobody may read. */
 async function unreadable(t: Test): Promise<string> {
   const forum = await startForum(t, ['--segment-mb', '1'])
   await forum.identity({})
@@ -60,7 +60,7 @@ const lowestPort = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
 const anyPort = existsSync(lowestPort) && Number(readFileSync(lowestPort)) <= 80
 const skipPort = skip || (anyPort ? 'every user may listen on port 80 here' : false)
 for (const http of ['node', 'auto']) {
-  // Containers often let every user have every port.
+  // Containers often let every user listen on every port.
   t.test(`port 80 without the right: --http ${http}: 64`, { skip: skipPort }, async (t) => {
     const args = ['--port', '80', '--http', http, '--data', dataDirectory(t)]
     const { code, stderr } = run(agentForum('serve', ...args))

@@ -1,4 +1,4 @@
-// agent-forum wal: exit codes, sentences, and what is exported.
+// agent-forum wal: exit codes, messages, and exported records.
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ import { dataDirectory, Program, program, run } from '../api/process.ts'
 const small = ['--segment-mb', '1']
 let stopped: string | null = null
 
-/** A copy of what a node leaves that has stopped: an identity, a thread, five replies. */
+/** A copy of the directory of a stopped node with an identity, a thread and five replies. */
 async function stoppedNode(test: Test): Promise<string> {
   stopped ??= await runOnce()
   const data = dataDirectory(test)
@@ -42,7 +42,7 @@ async function runOnce(): Promise<string> {
 const contentsOf = (data: string) =>
   Object.fromEntries(readdirSync(data).map((name) => [name, readFileSync(join(data, name), 'hex')]))
 
-t.test('wal: a directory without a log: 64, and nothing is made', async (t) => {
+t.test('wal: a directory without a log: 64, and nothing is created', async (t) => {
   const data = dataDirectory(t)
   mkdirSync(data, { recursive: true })
   const made = `${data}-made`
@@ -61,7 +61,7 @@ t.test('wal: a directory without a log: 64, and nothing is made', async (t) => {
   t.strictSame(readdirSync(data), [])
 })
 
-t.test('wal export: a whole log: every record by its names, and 0', async (t) => {
+t.test('wal export: an undamaged log: every record with named fields, and 0', async (t) => {
   const data = await stoppedNode(t)
   const { code, stdout, stderr } = await run(['wal', 'export', '--data', data])
   t.strictSame([code, stderr], [0, ''])
@@ -120,7 +120,7 @@ t.test(
   },
 )
 
-t.test('wal export: the reader goes away: no crash, no trace', async (t) => {
+t.test('wal export: the reader goes away: no crash, no stack trace', async (t) => {
   const data = await stoppedNode(t)
   const program = new Program(['wal', 'export', '--data', data])
   program.child.stdout!.destroy()
@@ -131,7 +131,7 @@ t.test('wal export: the reader goes away: no crash, no trace', async (t) => {
 
 const full = '/dev/full'
 const skip = existsSync(full) ? false : `no ${full} here`
-t.test('wal export: no space for what it writes: 74 in one line', { skip }, async (t) => {
+t.test('wal export: no space for its output: 74 in one line', { skip }, async (t) => {
   const data = await stoppedNode(t)
   const command = [program, 'wal', 'export', '--data', data]
   const stdio = ['ignore', openSync(full, 'w'), 'pipe'] as const
@@ -170,7 +170,7 @@ t.test('wal repair: damage in the middle: a full copy, then it starts with a pre
   t.equal((await program.stop('SIGTERM')).code, 0)
 })
 
-t.test('wal repair: nothing wrong with it: nothing is done, no copy made', async (t) => {
+t.test('wal repair: an undamaged log: nothing is done, no copy is made', async (t) => {
   const data = await stoppedNode(t)
   const before = contentsOf(data)
   const copy = `${data}-copy`
@@ -180,7 +180,7 @@ t.test('wal repair: nothing wrong with it: nothing is done, no copy made', async
   t.notOk(existsSync(copy))
 })
 
-t.test('wal: a node has the directory: each command refuses with 75', async (t) => {
+t.test('wal: a node uses the directory: each command refuses with 75', async (t) => {
   const forum = await startForum(t, small)
   for (const flags of [['inspect'], ['repair', '--copy-to', 'copy']]) {
     const { code, stdout, stderr } = await run(['wal', ...flags, '--data', forum.data])
@@ -189,7 +189,7 @@ t.test('wal: a node has the directory: each command refuses with 75', async (t) 
   }
 })
 
-t.test('wal: flags and commands that are not: refused in one line', async (t) => {
+t.test('wal: unknown flags and commands: refused in one line', async (t) => {
   const data = dataDirectory(t)
   for (const args of [
     ['verify', '--out', data],

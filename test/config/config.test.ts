@@ -1,4 +1,4 @@
-// Flags and variables → Config: what each may be, and what is said of what it may not be.
+// Flags and variables → Config: which values each may have, and how others are refused.
 
 import type { BlockList } from 'node:net'
 import t from 'tap'
@@ -26,11 +26,11 @@ const presets: Partial<Config> = {
   logLevel: 'info',
 }
 
-t.test('config: nothing given: the presets', async (t) => {
+t.test('config: no flag and no variable: the defaults', async (t) => {
   t.match(parseConfig([], {}), presets)
 })
 
-t.test('config: a secret: of 32 characters taken, of fewer refused', async (t) => {
+t.test('config: a secret: of 32 characters accepted, of fewer refused', async (t) => {
   const of = (secret: string) => parseConfig([], { AGENT_FORUM_SECRET: secret }).secret
   t.equal(of('s'.repeat(32)), 's'.repeat(32))
   const refusal = new ConfigError('AGENT_FORUM_SECRET must hold at least 32 characters')
@@ -125,7 +125,7 @@ for (const [flag, values] of Object.entries(impossible)) {
   )
 }
 
-t.test('config: arguments that are no flag: refused in one sentence', async (t) => {
+t.test('config: arguments that are not flags: refused in one sentence', async (t) => {
   const wrong = [
     ['--colour', 'blue'],
     ['-p', '0'],
@@ -143,7 +143,7 @@ t.test('config: arguments that are no flag: refused in one sentence', async (t) 
     )
 })
 
-t.test('config: a misspelt flag: the sentence suggests the right one', async (t) => {
+t.test('config: a misspelled flag: the error suggests the right one', async (t) => {
   const misspelt: [string, string][] = [
     ['--prot', '--port'],
     ['--Port', '--port'],
@@ -165,7 +165,7 @@ t.test('config: a misspelt flag: the sentence suggests the right one', async (t)
   )
 })
 
-t.test('config: a variable that is no setting: named, with a suggestion', async (t) => {
+t.test('config: an unknown variable: named, with a suggestion', async (t) => {
   const environment = {
     AGENT_FORUM_PROT: '80',
     AGENT_FORUM_COLOUR: 'blue',
@@ -210,7 +210,7 @@ t.test('config: --trust-proxy: a header, or none for X-Forwarded-For', async (t)
   })
   for (const text of ['xff', 'on']) t.same(of(`--trust-proxy=${text}`).trustProxy, xff)
   t.same(of('--trust-proxy', 'xff', '--proxy-hops', '3').trustProxy, { ...xff, hops: 3 })
-  // It was a switch once, and environments still say so.
+  // It was a switch in earlier versions, and environments may still set it as one.
   const variable = (text: string) => parseConfig([], { AGENT_FORUM_TRUST_PROXY: text }).trustProxy
   for (const text of ['on', 'true', '1', 'xff']) t.same(variable(text), xff)
   for (const text of ['off', 'false', '0', '']) t.equal(variable(text), null)
@@ -259,7 +259,7 @@ const wrongProxies: [args: string[], sentence: RegExp][] = [
   [['--cors', 'https://a.example,*'], /^--cors takes an origin like .+, not "\*"$/],
   [['--cors', 'https://a.example,'], /^--cors has an empty origin in "https:\/\/a.example,"$/],
 ]
-t.test('config: proxies and origins that cannot be: refused in one sentence', async (t) => {
+t.test('config: impossible proxies and origins: refused in one sentence', async (t) => {
   for (const [args, sentence] of wrongProxies) {
     t.match(
       refusal(() => parseConfig(args, {})),

@@ -84,7 +84,7 @@ const refused: Record<string, string[]> = {
   'this service': ['https://forum.example.org/', 'https://FORUM.example.org./hook'],
 }
 
-t.test('endpoint: a public https URL: registered: there is nothing against it', async (t) => {
+t.test('endpoint: a public https URL: registered: accepted', async (t) => {
   for (const url of allowed) t.equal(refuseEndpoint(url, rules), null, url)
 })
 
@@ -127,7 +127,7 @@ const otherAddresses = [
   ...['4000::1', 'not an address', ''],
 ]
 
-t.test('address: public or special: asked: told apart', async (t) => {
+t.test('address: public or special: classified: distinguished', async (t) => {
   for (const address of publicAddresses) t.equal(isPublic(address), true, address)
   for (const address of otherAddresses) t.equal(isPublic(address), false, address)
 })
@@ -152,6 +152,6 @@ t.test('name: without addresses, or unknown: resolved: dns_lookup_failed', async
   }
 })
 
-t.test('name: that can never be: asked of the name servers: no addresses, no error', async (t) => {
+t.test('name: that can never exist: resolved: no addresses, no error', async (t) => {
   t.same(await publicResolve(300)('nobody.invalid'), [])
 })

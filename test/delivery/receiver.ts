@@ -13,7 +13,7 @@ import { until } from '../until.ts'
 export interface Received {
   path: string
   headers: IncomingHttpHeaders
-  /** As it came. */
+  /** The body as it was received. */
   text: string
   body: Record<string, unknown>
   /** The server name that the client sent in the TLS handshake, or false. */
@@ -62,7 +62,7 @@ export function makeCertificates(): Certificates {
   }
 }
 
-/** Sends a challenge back, and says 204 to everything else. */
+/** Returns a challenge, and answers 204 to everything else. */
 export const echo: Behave = ({ body }, response) => {
   if (body.type === 'webhook.challenge') response.write(JSON.stringify(body))
   else response.writeHead(204)

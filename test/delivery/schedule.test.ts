@@ -1,5 +1,5 @@
-// The schedule on a ledger and a sender that do as each test says; nothing waits for a real clock
-// but where a test says so.
+// The schedule with a ledger and a sender that each test controls. Time is simulated, unless a test
+// says otherwise.
 
 import t from 'tap'
 import { type Ledger, Schedule, type ScheduledAttempt } from '../../src/delivery/schedule.ts'
@@ -11,7 +11,7 @@ interface Begun extends ScheduledAttempt {
   webhook: number
 }
 
-/** Webhooks that are due by number, and what was done with them. */
+/** The due times of webhooks by number, and the attempts that were begun and sent. */
 class World implements Ledger<Begun> {
   readonly due: { webhook: number; endpoint: string; at: number }[] = []
   readonly begun: number[] = []
@@ -63,7 +63,7 @@ class World implements Ledger<Begun> {
     }
   }
 
-  /** Lets everything come to its end, in turns. */
+  /** Runs the schedule until nothing is left to do. */
   async drain() {
     for (let turn = 0; turn < 10_000 && this.schedule.busy + this.due.length > 0; turn++) {
       this.schedule.onDurable(this.position)
@@ -76,7 +76,7 @@ class World implements Ledger<Begun> {
   }
 }
 
-t.test('C1: attempt: begun: leaves when its record is durable, not before', async (t) => {
+t.test('C1: attempt: begun: sent when its record is durable, not before', async (t) => {
   const world = new World()
   world.add(3, 3)
   world.schedule.poke()
@@ -120,7 +120,7 @@ t.test('C2: a webhook is tried: it is due again: it waits for the first attempt'
   await world.schedule.stop()
 })
 
-t.test('C2: a host that never answers: others go past it', async (t) => {
+t.test('C2: a host that never answers: others overtake it', async (t) => {
   const world = new World()
   world.add(1000, 1)
   world.due.push({ webhook: 1000, endpoint: 'https://other.example/', at: 0 })
@@ -132,7 +132,7 @@ t.test('C2: a host that never answers: others go past it', async (t) => {
   await world.schedule.stop()
 })
 
-t.test('C2: more hosts than may be tried at once: the rest wait, none is forgotten', async (t) => {
+t.test('C2: more hosts than the limit: the rest wait, none is forgotten', async (t) => {
   const world = new World()
   world.add(200, 200)
   world.schedule.poke()
@@ -147,7 +147,7 @@ t.test('C2: more hosts than may be tried at once: the rest wait, none is forgott
 })
 
 t.test(
-  'C3: very many due at once, all with nothing to send: a turn takes a bounded part',
+  'C3: very many due at once, all with nothing to send: an iteration takes a bounded part',
   async (t) => {
     const world = new World()
     world.add(10_000, 10_000)
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('schedule: due later: a timer begins it without being asked', async (t) => {
+t.test('schedule: due later: a timer begins it', async (t) => {
   const world = new World()
   world.add(1, 1, 1020)
   world.schedule.poke()
@@ -179,7 +179,7 @@ t.test('schedule: due later: a timer begins it without being asked', async (t) =
   await world.schedule.stop()
 })
 
-t.test('schedule: the log takes nothing: asks again, and loses nothing', async (t) => {
+t.test('schedule: the log accepts nothing: tries again, and loses nothing', async (t) => {
   const world = new World()
   world.add(2, 2)
   const { begins } = world
@@ -200,7 +200,7 @@ t.test('schedule: the log takes nothing: asks again, and loses nothing', async (
   await world.schedule.stop()
 })
 
-t.test('C4: stopping: what left is waited for, what had not left stays', async (t) => {
+t.test('C4: stopping: waits for attempts that were sent, others stay due', async (t) => {
   const world = new World()
   world.add(3, 3)
   world.schedule.poke()
@@ -222,7 +222,7 @@ t.test('C4: stopping: what left is waited for, what had not left stays', async (
   t.same(world.begun, [0, 1, 2])
 })
 
-t.test('C4: stopping while the log takes nothing: it does not wait for ever', async (t) => {
+t.test('C4: stopping while the log accepts nothing: it does not wait forever', async (t) => {
   const world = new World()
   world.add(1, 1)
   world.isWritable = false

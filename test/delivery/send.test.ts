@@ -1,4 +1,4 @@
-// Sending to a real HTTPS receiver. Names resolve as each test says.
+// Sending to a real HTTPS receiver. Each test says how names resolve.
 
 import { createServer } from 'node:net'
 import { Webhook } from 'standardwebhooks'
@@ -33,14 +33,14 @@ function post(endpoint = `https://hooks.example:${receiver.port}/hook`) {
   return { endpoint, secret, eventId, body: '{"type":"x"}' }
 }
 
-/** How it went with a receiver that behaves so. */
+/** The outcome with a receiver that behaves like this. */
 function sendTo(behave: Behave) {
   receiver.received.length = 0
   receiver.behave = behave
   return sender()(post())
 }
 
-t.test('send: a receiver says 2xx: what it got is whole, signed, under its own name', async (t) => {
+t.test('send: the receiver answers 2xx: it got the body, signature and own name', async (t) => {
   const sent = await sendTo((_, response) => response.writeHead(202).end('yes'))
   t.same(sent, { status: 202, error: null, body: 'yes' })
   t.equal(receiver.received.length, 1)
@@ -52,7 +52,7 @@ t.test('send: a receiver says 2xx: what it got is whole, signed, under its own n
   t.same(new Webhook(secret).verify(text, headers as Record<string, string>), { type: 'x' })
 })
 
-t.test('send: a receiver says no, or elsewhere: an error that names the status', async (t) => {
+t.test('send: the receiver refuses or redirects: an error that names the status', async (t) => {
   for (const status of [301, 302, 307, 308, 400, 404, 410, 500, 503]) {
     const sent = await sendTo((_, response) => {
       response.writeHead(status, { location: `https://hooks.example:${receiver.port}/next` }).end()
@@ -62,7 +62,7 @@ t.test('send: a receiver says no, or elsewhere: an error that names the status',
   }
 })
 
-t.test('send: an answer of 4 KiB, and of one byte more: read, and not read', async (t) => {
+t.test('send: an answer of 4 KiB: read; of one byte more: not read', async (t) => {
   const whole = await sendTo((_, response) => response.end('x'.repeat(4096)))
   t.same(whole, { status: 200, error: null, body: 'x'.repeat(4096) })
   const larger = await sendTo((_, response) => response.end('x'.repeat(4097)))
@@ -71,10 +71,10 @@ t.test('send: an answer of 4 KiB, and of one byte more: read, and not read', asy
     const more = () => response.writable && response.write('x'.repeat(1000), more)
     more()
   })
-  t.same(endless, { status: 200, error: null, body: null }, 'it ends when enough is read')
+  t.same(endless, { status: 200, error: null, body: null }, 'reading stops at the limit')
 })
 
-t.test('send: a certificate nobody vouches for, or of another name: unreachable', async (t) => {
+t.test('send: a certificate of an unknown authority or another name: unreachable', async (t) => {
   t.match(await sender(local, true, null)(post()), { status: 0, error: 'webhook_unreachable' })
   const otherName = post(`https://other.example:${receiver.port}/`)
   t.match(await sender()(otherName), { status: 0, error: 'webhook_unreachable' })
@@ -93,7 +93,7 @@ t.test('send: an answer that is not HTTP: invalid', async (t) => {
   t.match(sent, { status: 0, error: 'webhook_invalid_response' })
 })
 
-t.test('send: every way of never answering: given up in time', async (t) => {
+t.test('send: every way of never answering: abandoned after the timeout', async (t) => {
   const silent = createServer()
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   t.teardown(() => silent.close())
@@ -111,25 +111,25 @@ t.test('send: every way of never answering: given up in time', async (t) => {
 })
 
 t.test(
-  'A3: send: a name that changes its mind: asked once, connected to what was checked',
+  'A3: send: a name whose addresses change: resolved once, the checked one is used',
   async (t) => {
     receiver.received.length = 0
     receiver.behave = (_, response) => void response.end()
     const answers = [['127.0.0.1'], ['127.0.0.99']]
-    let asked = 0
-    const resolve: Resolve = async () => answers[asked++]
+    let lookups = 0
+    const resolve: Resolve = async () => answers[lookups++]
     t.match(await sender(resolve)(post()), { error: null })
-    t.equal(asked, 1)
+    t.equal(lookups, 1)
     t.match(
       await sender(resolve)(post()),
       { error: 'webhook_unreachable' },
-      'each attempt asks anew',
+      'each attempt resolves again',
     )
     t.equal(receiver.received.length, 1)
   },
 )
 
-t.test('A2: send: a name behind which something private is: nothing is sent', async (t) => {
+t.test('A2: send: a name with a private address: nothing is sent', async (t) => {
   receiver.received.length = 0
   const endpoint = 'https://hooks.example.com/'
   const mixed: Resolve = async () => ['93.184.216.34', '127.0.0.1']
@@ -141,7 +141,7 @@ t.test('A2: send: a name behind which something private is: nothing is sent', as
   t.equal(receiver.received.length, 0)
 })
 
-t.test('challenge: every kind of answer: proved, or why not', async (t) => {
+t.test('challenge: every kind of answer: verified, or the reason', async (t) => {
   const challenger = new Challenger(sender())
   const challenge = 'c'.repeat(48)
   const verify = (behave: Behave) => {
@@ -176,15 +176,15 @@ t.test('challenge: too many at once, or the same twice: refused, and later not',
     })
   const challenger = new Challenger(slow)
   const verify = (webhook: number) => challenger.verify({ ...post(), webhook, challenge: '' })
-  const asked = Array.from({ length: 64 }, (_, webhook) => verify(webhook))
-  t.notOk(asked.includes(null))
+  const verifications = Array.from({ length: 64 }, (_, webhook) => verify(webhook))
+  t.notOk(verifications.includes(null))
   t.equal(verify(64), null)
   release[0]()
-  await asked[0]
+  await verifications[0]
   t.not(verify(64), null)
   release[1]()
-  await asked[1]
-  t.equal(verify(2), null, 'is being asked already')
+  await verifications[1]
+  t.equal(verify(2), null, 'is being verified already')
   t.not(verify(1), null)
   for (const resolve of release) resolve()
   await challenger.settled()

@@ -27,7 +27,7 @@ for (const [path, write] of Object.entries(files)) {
 
 const page = 'Before.\n<!-- generated: a -->\nold\n<!-- end: a -->\nAfter.\n'
 
-t.test('generated: a section: what lies between the marks is replaced, no more', async (t) => {
+t.test('generated: a section: only the text between the marks is replaced', async (t) => {
   const written = 'Before.\n<!-- generated: a -->\n\nnew\n\n<!-- end: a -->\nAfter.\n'
   t.equal(regenerate(page, { a: () => 'new' }), written)
   t.equal(regenerate(written, { a: () => 'new' }), written)

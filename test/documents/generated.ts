@@ -1,17 +1,17 @@
-// Sections of documents that are generated: what stands between two marks is written by a program.
+// Generated sections of documents: a program writes the text between two marks.
 //
 //   <!-- generated: NAME -->
 //   …
 //   <!-- end: NAME -->
 //
-// A page has exactly the sections that pages.ts gives it; a test compares them with what is there.
+// A page has exactly the sections that pages.ts gives it, and a test compares them with the code.
 
-/** Writes the text of one section, without a line break at its end. */
+/** Returns the text of one section, without a line break at its end. */
 export type Section = () => string
 
 const marked = /<!-- generated: ([\w-]+) -->\n[\s\S]*?<!-- end: \1 -->/g
 
-/** The page with every section regenerated. Throws for a section that is unknown or missing. */
+/** The page with every section generated again. Throws when a section is unknown or missing. */
 export function regenerate(page: string, sections: Record<string, Section>): string {
   const missing = new Set(Object.keys(sections))
   const written = page.replace(marked, (_, name: string) => {

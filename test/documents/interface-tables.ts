@@ -55,7 +55,7 @@ function answersOf({ answers }: Route): string {
     : `${statuses} [${title}](#${title.toLowerCase()})`
 }
 
-/** A table of the query, and one for each form that the body may have. */
+/** A table for the query, and one for each form of the body. */
 function requestTables(route: Route): string {
   const { query, body, checkedLate = [] } = route
   const head = ['field', 'type and limits', 'required', 'refused with']
@@ -85,7 +85,7 @@ function resourceTables(): string {
   for (const { answers } of routes) {
     for (const schema of Object.values(answers)) titledSchemas(schema, found)
   }
-  // The webhook that may be null is described by the webhook itself.
+  // The description of Webhook covers the schema that may also be null.
   found.delete('NoWebhook')
   return [...found]
     .map(([title, { properties, required }]) => {
@@ -113,12 +113,12 @@ function errorTable(): string {
   return table(['status', 'code', 'Retry-After', 'message'], rows)
 }
 
-/** A route that declares nothing but this. */
+/** A route that declares only this. */
 function routeWith(part: Partial<Route>): Route {
   return { ...routes.find(({ name }) => name === 'status')!, ...part } as Route
 }
 
-/** Codes that follow from what a route declares beside its own. */
+/** Codes that follow from other parts of a route's declaration. */
 const implied = Object.entries<Partial<Route>>({
   'takes or needs a token': { auth: 'bearer' },
   'has an id in its path': { id: {} },

@@ -1,4 +1,4 @@
-// The tables of docs/operating.md: flags and quotas, from what `--help` says.
+// The tables of docs/operating.md: flags and quotas, from the output of `--help`.
 
 import { flagHelp } from '../../src/config/arguments.ts'
 import { settingFlags } from '../../src/config/config.ts'
@@ -21,7 +21,7 @@ function flagTable(): string {
       if (parts === null) throw new Error(`not the help of a flag: ${line}`)
       const [, name, value, help, preset = ''] = parts
       if (name in quotaFlags) return []
-      // What follows from the machine is said in words.
+      // A default that depends on the machine is described in words.
       const shown = preset === '' || help.includes('by default') ? '' : `\`${preset}\``
       return [[`\`--${name}${value === '' ? '' : ` ${value}`}\``, shown, help]]
     })

@@ -1,5 +1,5 @@
-// References lead somewhere: every Markdown file that a comment or a document names is in the
-// repository; a heading that is cited after it exists, and so does every link's anchor.
+// References resolve: every Markdown file that a comment or a document names is in the repository,
+// and the headings that are cited after it and the anchors of all links exist.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -24,7 +24,7 @@ const named = /(?<![\w/])((?:\.{1,2}\/)*[\w./-]*\w\.md)\b((?:,? (?:and )?"[^"\n]
 interface Reference {
   /** From the top of the project, or null when no file of that name was found. */
   path: string | null
-  /** As it is written. */
+  /** The path as it is written. */
   written: string
   headings: string[]
 }
@@ -40,7 +40,7 @@ export function referencesIn(from: string, text: string): Reference[] {
   })
 }
 
-/** The comments of a file, with their lines joined: a sentence goes on in the next one. */
+/** The comments of a file, with their lines joined, because sentences span lines. */
 function commentsOf(text: string): string {
   const lines = text.split('\n').map((line) => /(?:^|\s)(?:\/\/|\/?\*+)\s(.*)/.exec(line)?.[1])
   return lines.map((comment) => comment ?? '\n').join(' ')
@@ -57,7 +57,7 @@ function headingsOf(markdown: string): string[] {
   return [...markdown.replace(fence, '').matchAll(heading)].map(([, title]) => title)
 }
 
-/** How GitHub makes an anchor of a heading. */
+/** The anchor that GitHub makes from a heading. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -65,21 +65,21 @@ function anchorOf(title: string): string {
     .replaceAll(' ', '-')
 }
 
-/** Targets of the links of a page that do not leave the repository. */
+/** The targets of a page's links that do not leave the repository. */
 function linksIn(markdown: string): string[] {
   const links = markdown.replace(fence, '').matchAll(/\]\(([^)\s]+)\)/g)
   return [...links].map(([, target]) => target).filter((target) => !/^[a-z]+:/.test(target))
 }
 
-// This file's own examples lead nowhere.
-/** Answers that older builds gave hold what callers wrote. */
+// The examples in this file do not resolve.
+/** The answers of older builds contain what callers wrote. */
 const isByCallers = (path: string) => path.endsWith('/expected.json')
 const files = filesIn('.').filter(
   (path) => path !== 'test/documents/references.test.ts' && !isByCallers(path),
 )
 const read = (path: string) => readFileSync(join(top, path), 'utf8')
 
-t.test('references: every document that a file names: is there, with its heading', async (t) => {
+t.test('references: every document that a file names: exists, with its heading', async (t) => {
   let count = 0
   for (const from of files) {
     for (const { path, written, headings } of referencesIn(from, read(from))) {
@@ -97,7 +97,7 @@ t.test('references: every document that a file names: is there, with its heading
   t.ok(count > 50, 'there are references')
 })
 
-t.test('references: every relative link and anchor of a page: leads somewhere', async (t) => {
+t.test('references: every relative link and anchor of a page: resolves', async (t) => {
   let count = 0
   for (const from of files.filter((path) => path.endsWith('.md'))) {
     for (const target of linksIn(read(from))) {
@@ -114,7 +114,7 @@ t.test('references: every relative link and anchor of a page: leads somewhere', 
   t.ok(count > 50, 'there are links')
 })
 
-t.test('references: a row of docs/faults.md that is cited: is there', async (t) => {
+t.test('references: a cited row of docs/faults.md: exists', async (t) => {
   const rows = new Set([...read('docs/faults.md').matchAll(/^\| (\d+) \|/gm)].map(([, row]) => row))
   for (const from of files.filter((path) => path.endsWith('.ts'))) {
     for (const [cited] of commentsOf(read(from)).matchAll(/docs\/faults\.md, rows? [\d, and]+/g)) {
@@ -123,7 +123,7 @@ t.test('references: a row of docs/faults.md that is cited: is there', async (t) 
   }
 })
 
-t.test('references: a comment: its documents and headings are found, over its lines', async (t) => {
+t.test('references: a comment: its documents and headings are found across lines', async (t) => {
   const text = [
     '// See docs/interface.md, "Webhooks" and',
     '// "Errors".',

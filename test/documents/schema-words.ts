@@ -1,8 +1,10 @@
-// Schemas in words, for the tables of the documents.
+// Describes schemas in words, for the tables of the documents.
 
 import { notBlank, type Schema } from '../../src/api/schema.ts'
 
-/** Refusals that no schema declares: the cursor is read by its route, the kind picks the schema. */
+/**
+ * Errors that no schema declares: a route reads the cursor itself, and the kind selects the schema.
+ */
 const codes: Record<string, string> = { cursor: 'invalid_cursor', kind: 'invalid_kind' }
 
 /** The rows of a table of request fields: name, type and limits, required, error code. */
@@ -19,7 +21,7 @@ export function fieldsOf(schema: Schema, before = ''): string[][] {
   })
 }
 
-/** Every schema with a title, with those inside it, in the order in which they are met. */
+/** Collects every schema with a title, also nested ones, in the order of their appearance. */
 export function titledSchemas(schema: Schema, found: Map<string, Schema>): void {
   const { title, properties = {}, items } = schema
   if (title !== undefined && schema.properties !== undefined) found.set(title, schema)

@@ -1,5 +1,5 @@
-// The receiver in examples/, where it cannot start or a sender gives up. test/readme.test.ts runs
-// it as the documents show it.
+// The receiver in examples/ when it cannot start and when a sender hangs up. test/readme.test.ts
+// runs it as the documents show it.
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ const skip = isMissing ? 'openssl is not installed' : false
 const receiver = (args: string[], environment?: Record<string, string>) =>
   new Program(args, environment, { file })
 
-/** The port that it says it listens on. */
+/** The port on which it reports to listen. */
 async function portOf({ child }: Program): Promise<number> {
   for await (const line of createInterface({ input: child.stdout! })) {
     const [, port] = /^listening at https:\/\/127\.0\.0\.1:(\d+)/.exec(line) ?? []
@@ -45,7 +45,7 @@ t.test('receiver: a port in use, no openssl: one sentence, no stack', { skip }, 
   t.match(bare.stderr, /^openssl has to make a certificate, and did not: .*ENOENT\n$/)
 })
 
-t.test('receiver: a request that is cut off: the next one is answered', { skip }, async (t) => {
+t.test('receiver: an incomplete request: the next one is answered', { skip }, async (t) => {
   const directory = dataDirectory(t)
   const program = receiver([directory, '0'])
   t.teardown(() => program.child.kill('SIGKILL'))

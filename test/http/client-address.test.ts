@@ -1,4 +1,4 @@
-// Who is calling: from the socket, or from the one header that is believed.
+// The address of a caller: from the socket, or from the one trusted header.
 
 import { BlockList } from 'node:net'
 import t from 'tap'
@@ -7,7 +7,7 @@ import type { Exchange } from '../../src/http/exchange.ts'
 
 const proxy = '127.0.0.1'
 
-function given(remoteAddress: string, headers: Record<string, string>): Exchange {
+function exchangeFrom(remoteAddress: string, headers: Record<string, string>): Exchange {
   const header = (name: string) => headers[name] ?? ''
   return { remoteAddress, header, allOf: header } as Exchange
 }
@@ -23,7 +23,7 @@ proxies.addSubnet('2001:db8:cd::', 48, 'ipv6')
 const named: TrustProxy = { header: 'x-forwarded-for', proxies }
 
 t.test('caller: no trusted proxy: forwarding headers say another: the socket counts', async (t) => {
-  const exchange = given('198.51.100.7', {
+  const exchange = exchangeFrom('198.51.100.7', {
     'x-forwarded-for': '203.0.113.1',
     'cf-connecting-ip': '203.0.113.2',
   })
@@ -57,14 +57,14 @@ const forwarded: [what: string, trust: TrustProxy, header: string, expected: str
 for (const [what, trust, header, expected] of forwarded) {
   t.test(`caller: ${what}: ${header}: ${expected}`, async (t) => {
     const headers = { 'x-forwarded-for': header, 'cf-connecting-ip': '203.0.113.66' }
-    t.equal(clientAddress(given(proxy, headers), trust), expected)
+    t.equal(clientAddress(exchangeFrom(proxy, headers), trust), expected)
   })
 }
 
 t.test('caller: behind Cloudflare: its header counts, and no other', async (t) => {
   const trust: TrustProxy = { header: 'cf-connecting-ip' }
   const of = (value: string) =>
-    given(proxy, { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': value })
+    exchangeFrom(proxy, { 'x-forwarded-for': '203.0.113.1', 'cf-connecting-ip': value })
   t.equal(clientAddress(of('203.0.113.2'), trust), '203.0.113.2')
   t.equal(clientAddress(of('2001:DB8::A'), trust), '2001:db8::a')
   for (const odd of ['nobody', '', '203.0.113.2,203.0.113.3']) {
@@ -75,7 +75,7 @@ t.test('caller: behind Cloudflare: its header counts, and no other', async (t) =
 t.test('address: several spellings: one is kept', async (t) => {
   t.equal(readAddress('fe80::1%eth0'), 'fe80::1')
   t.equal(readAddress('[fe80::1%eth0]:443'), 'fe80::1')
-  // With a zone, the library refuses an address that is written with more than 39 characters.
+  // With a zone, the library refuses an address of more than 39 characters.
   const long = '2001:0db8:0000:0000:0000:0001:192.168.100.200'
   t.equal(readAddress(long), '2001:db8::1:c0a8:64c8')
   t.equal(readAddress(`${long}%eth0`), '2001:db8::1:c0a8:64c8')

@@ -1,4 +1,4 @@
-// An edge in memory: requests, a log and ticks of the event loop that a test makes.
+// An edge in memory, with requests, a log and ticks that a test controls.
 
 import { routes } from '../../src/api/routes.ts'
 import type { Forum } from '../../src/forum/forum.ts'
@@ -69,14 +69,14 @@ export class Node {
     return exchange
   }
 
-  /** A thread that is durable; its path. */
+  /** Publishes a thread, makes it durable, and returns its path. */
   thread(): string {
     const { answers } = this.post('/api/threads', { title: 't', content: 'first' })
     if (answers.length === 0) this.sync()
     return JSON.parse(answers[0].text!).read_url
   }
 
-  /** Does something in one tick. */
+  /** Runs `does` within one tick. */
   inOneTick<T>(does: () => T): T {
     this.#ends = []
     const done = does()

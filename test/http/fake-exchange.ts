@@ -1,4 +1,4 @@
-// A request in memory, and what it was answered. Its body comes in when the test says so.
+// A request in memory, and its answers. Its body arrives when the test says so.
 
 import type { errors } from '../../src/api/errors.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
@@ -8,7 +8,7 @@ import type { RouteMeter } from '../../src/http/meter.ts'
 export interface Answered {
   status: number
   headers: string
-  /** As it was when it was answered. */
+  /** The text at the time of the answer. */
   text: string | null
 }
 
@@ -32,7 +32,7 @@ export class FakeExchange implements Exchange {
     this.#headers = headers
   }
 
-  /** The error code of the only answer, or its status when it is no error. */
+  /** The error code of the only answer, or its status when it is not an error. */
   get code(): keyof typeof errors | number {
     const [{ status, text }] = this.answers
     return status < 400 ? status : JSON.parse(text!).error
@@ -59,7 +59,7 @@ export class FakeExchange implements Exchange {
     this.answers.push({ status, headers, text })
   }
 
-  /** The body has come in. */
+  /** Lets the whole body arrive. */
   end(body: object): void {
     this.#done!(Buffer.from(JSON.stringify(body)))
   }

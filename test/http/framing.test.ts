@@ -1,4 +1,4 @@
-// Requests whose end a proxy may have seen elsewhere.
+// Requests whose end a proxy may have found elsewhere.
 
 import t from 'tap'
 import { isAmbiguous } from '../../src/http/framing.ts'
@@ -18,7 +18,7 @@ t.test('framing: one length or one chunked coding: clear', async (t) => {
   t.notOk(isAmbiguous(head(['transfer-encoding', 'Chunked'])))
 })
 
-t.test('framing: two of them, an empty one, or another coding: ambiguous', async (t) => {
+t.test('framing: two, an empty one, or another coding: ambiguous', async (t) => {
   t.ok(isAmbiguous(head(['content-length', '5'], ['content-length', '5'])))
   t.ok(isAmbiguous(head(['content-length', '5'], ['transfer-encoding', 'chunked'])))
   t.ok(isAmbiguous(head(['content-length', ''])))

@@ -1,4 +1,4 @@
-// The gate: G1 answers leave in the order they came, G2 each leaves once.
+// The gate: G1 answers leave in the order of their arrival, G2 each leaves once.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -22,7 +22,7 @@ t.test('G1: positions in any order: leave in the order they came', async (t) => 
   t.strictSame(left, [0, 1, 2, 3, 4])
 })
 
-t.test('G3: something waits at all times: what has left is let go', async (t) => {
+t.test('G3: something waits at all times: answers that left are released', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const gate = new Gate()
@@ -33,7 +33,7 @@ t.test('G3: something waits at all times: what has left is let go', async (t) =>
     return new WeakRef(answer)
   })
   t.equal(gate.length, 1)
-  // What a WeakRef was made for, or gave, is held until the end of the tick.
+  // The target of a WeakRef is held until the end of the iteration in which it was made or read.
   await nextTurn()
   await until('all but two answers to be collected', () => {
     collect()
@@ -42,7 +42,7 @@ t.test('G3: something waits at all times: what has left is let go', async (t) =>
   gate.fail()
 })
 
-t.test('G2: failed: all that wait hear of it once, and nothing follows', async (t) => {
+t.test('G2: failed: all that wait are told once, and nothing follows', async (t) => {
   const gate = new Gate()
   const sent: boolean[] = []
   for (const position of [1, 2, 3]) gate.keep(position, (isDurable) => sent.push(isDurable))
@@ -54,7 +54,7 @@ t.test('G2: failed: all that wait hear of it once, and nothing follows', async (
   t.equal(gate.length, 0)
 })
 
-t.test('G2: failed: what comes later is refused at once, while others leave too', async (t) => {
+t.test('G2: failed: what comes later is refused at once, even while others leave', async (t) => {
   const gate = new Gate()
   const sent: [string, boolean][] = []
   gate.keep(1, (isDurable) => {

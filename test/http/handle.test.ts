@@ -1,5 +1,5 @@
-// The edge between the HTTP library and the routes: what is answered when the service is not ready,
-// when the log is not durable yet, when it never will be, and when the disk is full.
+// The edge between the HTTP library and the routes: its answers when the service is not ready, when
+// the log is not durable yet, when the log has failed, and when the disk is full.
 
 import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
@@ -31,7 +31,7 @@ for (const refusal of ['starting', 'shutting_down'] as const) {
   })
 }
 
-t.test('edge: stops while a body comes in: 503, and nothing is written', async (t) => {
+t.test('edge: stops while a body arrives: 503, and nothing is written', async (t) => {
   const node = new Node()
   const written = node.journal.position
   const late = node.begin('/api/threads')
@@ -50,7 +50,7 @@ t.test('edge: a write: answered when it is durable, not before', async (t) => {
   t.equal(write.code, 201)
 })
 
-t.test('edge: a read of what is not durable: waits; of older things: does not', async (t) => {
+t.test('edge: a read of what is not durable: waits; of older records: does not', async (t) => {
   const node = new Node()
   const [older, newer] = [node.thread(), node.thread()]
   node.post(`${newer}/replies`, reply)
@@ -73,12 +73,12 @@ t.test('edge: a feed of 5,000 threads: after several ticks, and when it is durab
   node.post('/api/threads', { title: 't', content: 'first' })
   const later = node.get('/api/notifications')
   for (let ticks = 0; ticks < 20; ticks++) await nextTick()
-  t.equal(later.answers.length, 0, 'what its caller follows is not durable')
+  t.equal(later.answers.length, 0, 'a subscription of its caller is not durable')
   node.sync()
   t.equal(later.code, 200)
 })
 
-t.test('edge: a page that waits: its bytes stay, whatever is read meanwhile', async (t) => {
+t.test('edge: a page that waits: keeps its bytes, whatever is read meanwhile', async (t) => {
   const node = new Node()
   const [path, other] = [node.thread(), node.thread()]
   node.post(`${path}/replies`, { content: 'the one that is waited for' })
@@ -108,7 +108,7 @@ t.test('edge: pages of any length in one tick: each has its own bytes, in order'
   }
 })
 
-t.test('edge: writes of one tick: written by the log together, before answers leave', async (t) => {
+t.test('edge: writes of one tick: one batch of the log, before answers leave', async (t) => {
   const node = new Node()
   const path = node.thread()
   const { position, flushed } = node.journal
@@ -123,12 +123,12 @@ t.test('edge: stops before the tick ends: 503, and nothing is written', async (t
   const node = new Node()
   const path = node.thread()
   const { position } = node.journal
-  const asked = node.inOneTick(() => {
-    const asked = [node.get(path), node.post(`${path}/replies`, reply)]
+  const answers = node.inOneTick(() => {
+    const requests = [node.get(path), node.post(`${path}/replies`, reply)]
     node.availability.refusal = 'shutting_down'
-    return asked
+    return requests
   })
-  for (const { code } of asked) t.equal(code, 'shutting_down')
+  for (const { code } of answers) t.equal(code, 'shutting_down')
   t.equal(node.journal.position, position)
 })
 
@@ -146,7 +146,7 @@ t.test('edge: a guest expires before the tick ends: refused, nothing is written'
   t.equal(JSON.parse(node.get(path).answers[0].text!).thread.message_count, 1)
 })
 
-t.test('edge: replay and conflict of a write that is not durable: wait for it too', async (t) => {
+t.test('edge: replay and conflict of a write that is not durable: also wait for it', async (t) => {
   const node = new Node()
   const path = `${node.thread()}/replies`
   const first = node.post(path, reply, 'same-key')
@@ -157,7 +157,7 @@ t.test('edge: replay and conflict of a write that is not durable: wait for it to
   t.strictSame([first.code, replay.code, conflict.code], [201, 200, 'idempotency_conflict'])
 })
 
-t.test('edge: a refusal that tells nothing new: at once, whatever waits', async (t) => {
+t.test('edge: a refusal that shows nothing new: at once, whatever waits', async (t) => {
   const node = new Node()
   const path = node.thread()
   node.post(`${path}/replies`, reply)
@@ -166,7 +166,7 @@ t.test('edge: a refusal that tells nothing new: at once, whatever waits', async 
   t.equal(node.post(`/api/threads/thr_${'0'.repeat(32)}/replies`, reply).code, 'not_found')
 })
 
-t.test('edge: the sync fails: all that wait hear storage_failed, once', async (t) => {
+t.test('edge: the sync fails: all that wait get storage_failed, once', async (t) => {
   const node = new Node()
   const path = node.thread()
   const waiting = [

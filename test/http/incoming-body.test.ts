@@ -1,4 +1,4 @@
-// Bodies that come in: B1 done is called once, B2 what is kept is counted and let go.
+// Incoming bodies: B1 `done` is called once, B2 what is held is counted and released.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -13,15 +13,15 @@ import {
 } from '../../src/http/incoming-body.ts'
 import { Load, unlimited } from '../../src/http/load.ts'
 
-function given(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {
+function receive(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {
   const load = new Load({ ...unlimited, queueBytesMax })
   const received: Body[] = []
   const body = new IncomingBody(load, bytesMax, (whole) => received.push(whole))
   return { load, received, body }
 }
 
-t.test('body: in chunks: put together, counted until its end', async (t) => {
-  const { load, received, body } = given()
+t.test('body: in chunks: assembled, and counted until its end', async (t) => {
+  const { load, received, body } = receive()
   body.add(Buffer.from('hel'))
   body.add(Buffer.from('lo'))
   t.equal(load.bodyBytes, 5)
@@ -30,11 +30,11 @@ t.test('body: in chunks: put together, counted until its end', async (t) => {
   t.equal(load.bodyBytes, 0)
 })
 
-t.test('body: byte by byte: what is held follows its bytes, not its chunks', async (t) => {
+t.test('body: byte by byte: the memory depends on its bytes, not its chunks', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const bytes = 100_000
-  const { received, body } = given(bytes, bytes)
+  const { received, body } = receive(bytes, bytes)
   const held = () => {
     collect()
     const { heapUsed, arrayBuffers } = process.memoryUsage()
@@ -43,14 +43,14 @@ t.test('body: byte by byte: what is held follows its bytes, not its chunks', asy
   const before = held()
   for (let i = 0; i < bytes; i++) body.add(Buffer.from([i]))
   const growth = held() - before
-  // A chunk kept as an object would cost 110 bytes; a megabyte is what compiling this may take.
+  // A chunk kept as an object would cost 110 bytes. Compiling this code may take a megabyte.
   t.ok(growth < 30 * bytes, `${growth} bytes are held`)
   body.end()
   t.strictSame(received, [Buffer.from(Array.from({ length: bytes }, (_, i) => i))])
 })
 
-t.test('body: over its limit: let go at once, refused at its end', async (t) => {
-  const { load, received, body } = given()
+t.test('body: over its limit: released at once, refused at its end', async (t) => {
+  const { load, received, body } = receive()
   body.add(Buffer.alloc(8))
   body.add(Buffer.alloc(8))
   t.strictSame([load.bodyBytes, received], [0, []])
@@ -58,8 +58,8 @@ t.test('body: over its limit: let go at once, refused at its end', async (t) => 
   t.strictSame(received, [tooLarge])
 })
 
-t.test('body: goes on without end: refused, and the connection is not worth keeping', async (t) => {
-  const { received, body } = given()
+t.test('body: without end: refused, and the connection is closed', async (t) => {
+  const { received, body } = receive()
   body.add(Buffer.alloc(dropBytesMax))
   t.strictSame([received, body.isHopeless], [[], false])
   body.add(Buffer.alloc(1))
@@ -69,8 +69,8 @@ t.test('body: goes on without end: refused, and the connection is not worth keep
   t.equal(received.length, 1)
 })
 
-t.test('body: no room for it: let go at once, overloaded at its end, and counted', async (t) => {
-  const { load, received, body } = given(6)
+t.test('body: no room for it: released at once, overloaded at its end, counted', async (t) => {
+  const { load, received, body } = receive(6)
   body.add(Buffer.alloc(4))
   body.add(Buffer.alloc(4))
   t.equal(load.bodyBytes, 0)
@@ -83,7 +83,7 @@ t.test('B1, B2: chunks, ends and hang-ups in any order: one outcome, nothing hel
   const step = fc.oneof(fc.nat(12), fc.constantFrom('end' as const, 'drop' as const))
   fc.assert(
     fc.property(fc.array(step), fc.integer({ min: 0, max: 30 }), (steps, room) => {
-      const { load, received, body } = given(room)
+      const { load, received, body } = receive(room)
       let ended = false
       for (const each of [...steps, 'drop' as const]) {
         if (each === 'end') body.end()

@@ -1,4 +1,4 @@
-// From bytes to values: what the edge makes of queries, bodies and headers.
+// From bytes to values: how the edge parses queries, bodies and headers.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -53,7 +53,7 @@ t.test('query: any pairs of texts, form-encoded: the same texts', async (t) => {
   t.pass('held')
 })
 
-t.test('body: a JSON object: as JSON.parse has it', async (t) => {
+t.test('body: a JSON object: as JSON.parse returns it', async (t) => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const json = JSON.stringify(object)
@@ -70,7 +70,7 @@ t.test('body: not an object, not JSON, not UTF-8: null', async (t) => {
   t.equal(bodyText(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), null)
 })
 
-t.test('body: unpaired surrogates at any depth: U+FFFD; pairs stay', async (t) => {
+t.test('body: unpaired surrogates at any depth: become U+FFFD, pairs stay', async (t) => {
   const body = '{"a":"\\ud800","b":["\\uDFFF",{"c":"x\\udc00\\ud83d\\ude00"}],"d":"\\\\ud800"}'
   t.same(parseBody(body), { a: '\ufffd', b: ['\ufffd', { c: 'x\ufffd😀' }], d: '\\ud800' })
 })

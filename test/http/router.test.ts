@@ -46,7 +46,7 @@ for (const [path, id, allowed, targets] of found) {
   })
 }
 
-t.test('router: a guarded GET: answers no HEAD', async (t) => {
+t.test('router: a guarded GET: does not answer HEAD', async (t) => {
   const guarded = new Router<string>()
   guarded.add({ method: 'get', path: '/write', guarded: true }, 'write')
   const { methods } = guarded.find('/write')!

@@ -1,4 +1,4 @@
-// Bodies that take too long are given up, and only those.
+// Bodies that take too long are aborted, and only those.
 
 import t from 'tap'
 import { SlowBodies } from '../../src/http/slow-bodies.ts'
@@ -10,7 +10,7 @@ class Body {
   }
 }
 
-t.test('slow bodies: past their time: cut once; others are left alone', async (t) => {
+t.test('slow bodies: past their time: aborted once; others continue', async (t) => {
   const slow = new SlowBodies<Body>(10_000)
   t.teardown(() => slow.stop())
   const [late, ended] = [new Body(), new Body()]

@@ -1,4 +1,4 @@
-// Goal:   no text with a lone surrogate passes the edge, at any depth, and no depth does harm.
+// Goal:   no text with an unpaired surrogate passes the edge, at any depth, and no depth does harm.
 // Method: parseBody against a plain recursive model, on random JSON written with escapes.
 
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ const { whole } = fc.letrec((tie) => ({
   ),
 }))
 
-t.test('body: random JSON with halves of characters: parsed: each half is U+FFFD', async () => {
+t.test('body: random JSON with unpaired surrogates: parsed: each becomes U+FFFD', async () => {
   const property = fc.property(whole, (value) => {
     const body = parseBody(JSON.stringify(value))
     const [is, should] = [JSON.stringify(body), JSON.stringify(mended(value))]
@@ -35,7 +35,7 @@ t.test('body: random JSON with halves of characters: parsed: each half is U+FFFD
   fc.assert(property, { numRuns: 1000 })
 })
 
-t.test('body: 60,000 arrays in each other around half a character: mended', async (t) => {
+t.test('body: an unpaired surrogate within 60,000 nested arrays: replaced', async (t) => {
   const depth = 60_000
   const json = `{"a":${'['.repeat(depth)}"\\uD800"${']'.repeat(depth)}}`
   let part = parseBody(json)?.a

@@ -1,4 +1,4 @@
-// A tick: T1 everything once and in order, T2 all work before the answers, T3 only so much is held.
+// A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
@@ -6,14 +6,14 @@ import { Tick } from '../../src/http/tick.ts'
 
 const mb = 1 << 20
 
-/** What was done, in order. */
+/** A tick, and what was done in it, in order. */
 function newTick(): { tick: Tick; done: string[] } {
   const done: string[] = []
   const tick = new Tick(() => done.push('afterWork'))
   return { tick, done }
 }
 
-t.test('T2: work and answers of one tick: all work, what comes after, answers', async (t) => {
+t.test('T2: work and answers of one tick: all work, then afterWork, then answers', async (t) => {
   const { tick, done } = newTick()
   for (const name of ['a', 'b', 'c']) {
     tick.addWork(() => {

@@ -1,5 +1,5 @@
-// Which package the native binding of uWebSockets.js is taken from, in an installation laid out for
-// each test: the compiled loader, and the packages beside it.
+// From which package the native binding of uWebSockets.js is loaded, in an installation that each
+// test lays out: the compiled loader, and the packages beside it.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -31,14 +31,14 @@ interface Outcome {
 interface Package {
   name?: string
   version?: string
-  /** Its main module, CommonJS. */
+  /** The source of its main module, CommonJS. */
   main?: string
 }
 
 const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`
 const loadsBinary = `module.exports = require('./${binary}')`
 
-/** What is loaded where these packages are installed. */
+/** The outcome of loading when these packages are installed. */
 function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPacked?: boolean }) {
   const home = mkdtempSync(join(tmpdir(), 'agent-forum-binding-'))
   t.teardown(() => rmSync(home, { recursive: true, force: true }))
@@ -68,7 +68,7 @@ function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPa
   return JSON.parse(output) as Outcome
 }
 
-/** What is loaded from `uws-pack`, after these were passed by. */
+/** Checks that `uws-pack` was loaded after these packages were skipped. */
 function fromPacked(t: Test, outcome: Outcome, passedBy: [name: string, reason: RegExp][]): void {
   const none: [string, RegExp] = ['uws-pack', /^no binding for Node \d+/]
   t.equal(outcome.name, hasPacked ? 'uws-pack' : undefined)
@@ -76,7 +76,7 @@ function fromPacked(t: Test, outcome: Outcome, passedBy: [name: string, reason: 
   t.equal(outcome.unusable.length, passedBy.length + (hasPacked ? 0 : 1))
 }
 
-t.test('binding: nothing else is installed: that of uws-pack, with version and file', (t) => {
+t.test('binding: nothing else is installed: from uws-pack, with version and file', (t) => {
   const outcome = load(t, {})
   fromPacked(t, outcome, [])
   if (hasPacked) t.match(outcome, { version: /^20\./, file: join('dist/bin', binary) })
@@ -91,7 +91,7 @@ t.test("binding: upstream's package is installed: preferred", (t) => {
   t.end()
 })
 
-t.test("binding: upstream's package has none for this Node: reported, and passed by", (t) => {
+t.test("binding: upstream's package has none for this Node: reported and skipped", (t) => {
   const main = "throw new Error('This version supports only Node.js 18\\n\\nError: no file')"
   const outcome = load(t, { upstream: { main } })
   fromPacked(t, outcome, [['uWebSockets.js', /^This version supports only Node.js 18$/]])
