@@ -5,17 +5,19 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
-import { connect } from 'node:net'
+import { createServer, request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
 import { freePort } from '../api/operators.ts'
+import { isDeep } from '../depth.ts'
 import { until } from '../until.ts'
 
 const guide = readFileSync(new URL('../../../docs/proxies.md', import.meta.url), 'utf8')
 const [, configuration] = /```nginx\n(.*?)```/s.exec(guide)!
+const [, caddyfile] = /```caddy\n(.*?)```/s.exec(guide)!
 
 /**
  * Starts nginx as in the guide in front of the node, and a second such proxy in front of the first.
@@ -50,6 +52,31 @@ function served(text: string, port: number, upstream: number): string {
     .replace('127.0.0.1:8787', `127.0.0.1:${upstream}`)
     .replace('443 ssl', `127.0.0.1:${port}`)
     .replaceAll(/ssl_certificate.*\n/g, '')
+}
+
+/** Caddy as the guide has it for this node; its port. */
+async function startCaddy(t: Test, nodePort: number): Promise<number> {
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-caddy-'))
+  const site = caddyfile!
+    .replace('127.0.0.1:8787', `127.0.0.1:${nodePort}`)
+    .replace('forum.example {', `http://:${port} {\n  bind 127.0.0.1`)
+  writeFileSync(join(dir, 'Caddyfile'), `{\n  admin off\n  auto_https off\n}\n${site}`)
+  const env = { PATH: process.env.PATH, HOME: dir }
+  const args = ['run', '--adapter', 'caddyfile', '--config', join(dir, 'Caddyfile')]
+  const caddy = spawn('caddy', args, { cwd: dir, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let log = ''
+  caddy.stderr.setEncoding('utf8').on('data', (text) => {
+    log += text
+  })
+  t.teardown(async () => {
+    caddy.kill()
+    if (caddy.exitCode === null) await once(caddy, 'exit')
+    if (!t.passing()) t.comment(log)
+    rmSync(dir, { recursive: true })
+  })
+  await until('Caddy to listen', () => listens(port))
+  return port
 }
 
 async function listens(port: number): Promise<boolean> {
@@ -101,30 +128,37 @@ const set = [
   { flags: ['--trust-proxy', '--trusted-proxies', '127.0.0.1,10.0.0.0/8'], behind: 'inner' },
 ] as const
 
-const isThere = spawnSync('nginx', ['-v']).status === 0
-// nginx is a Debian package, which .ci/run installs.
-const options = { skip: isThere ? false : 'nginx is not installed' }
+/** They are packages of Debian; .ci/run installs them. */
+const isThere = (tool: string) => spawnSync(tool, ['-h']).error === undefined
+const skipWithout = (tool: string) => (isThere(tool) ? false : `${tool} is not installed`)
+const nginx = { skip: skipWithout('nginx') } // where it is not
+const caddy = { skip: skipWithout('caddy') } // where it is not
 
-for (const { flags, behind } of set) {
-  t.test(
-    `nginx, ${behind}: ${flags.join(' ')}: forged headers: limits hold`,
-    options,
-    async (t) => {
-      const forum = await startForum(t, [...flags, '--ticket-limit', `${limit}`])
-      const port = (await startProxies(t, forum.port))[behind]
-      for (const [i, [what, forge]] of Object.entries(forgeries).entries()) {
-        const caller = `127.0.1.${i}`
-        for (let n = 0; n < 8; n++) {
-          const status = await askTicket(port, caller, forge(n))
-          t.equal(status, n < limit ? 200 : 429, `${what}, request ${n}`)
-        }
-      }
-      t.equal(await askTicket(port, '127.0.2.1'), 200, 'another caller has its own limit')
-    },
-  )
+/** However callers forge headers, each of them is limited, and nobody else. */
+async function limitsHold(t: Test, port: number): Promise<void> {
+  for (const [i, [what, forge]] of Object.entries(forgeries).entries()) {
+    const caller = `127.0.1.${i}`
+    for (let n = 0; n < 8; n++) {
+      const status = await askTicket(port, caller, forge(n))
+      t.equal(status, n < limit ? 200 : 429, `${what}, request ${n}`)
+    }
+  }
+  t.equal(await askTicket(port, '127.0.2.1'), 200, 'another caller has its own limit')
 }
 
-t.test('nginx: IPv6 callers behind another proxy: one quota per /64', options, async (t) => {
+for (const { flags, behind } of set) {
+  t.test(`nginx, ${behind}: ${flags.join(' ')}: forged headers: limits hold`, nginx, async (t) => {
+    const forum = await startForum(t, [...flags, '--ticket-limit', `${limit}`])
+    await limitsHold(t, (await startProxies(t, forum.port))[behind])
+  })
+}
+
+t.test('Caddy: --trust-proxy: forged headers: limits hold', caddy, async (t) => {
+  const forum = await startForum(t, ['--trust-proxy', '--ticket-limit', `${limit}`])
+  await limitsHold(t, await startCaddy(t, forum.port))
+})
+
+t.test('nginx: IPv6 callers behind a proxy before it: one quota a /64', nginx, async (t) => {
   const flags = ['--trust-proxy', '--proxy-hops', '2', '--ticket-limit', `${limit}`]
   const forum = await startForum(t, flags)
   const { inner } = await startProxies(t, forum.port)
@@ -133,4 +167,37 @@ t.test('nginx: IPv6 callers behind another proxy: one quota per /64', options, a
     t.equal(await ask(`2001:db8:0:1:${n}::${n}`), n < limit ? 200 : 429)
   }
   t.equal(await ask('2001:db8:0:2::1'), 200)
+})
+
+/** The longest that a caller may let the node wait, docs/interface.md. */
+const waitSecondsMax = 50
+
+t.test('guide: the timeouts of both proxies: longer than an agent may wait', async (t) => {
+  for (const text of [configuration!, caddyfile!]) {
+    const [, seconds] = /(?:proxy_read_timeout|response_header_timeout) (\d+)s/.exec(text)!
+    t.ok(Number(seconds) >= waitSecondsMax + 10, text)
+  }
+})
+
+const patient = {
+  // It takes as long as the longest wait, so npm test leaves it to the deep run.
+  skip: isDeep ? nginx.skip || caddy.skip : 'only in the deep run',
+  timeout: 90_000,
+}
+t.test('both proxies: an answer after 50 s: arrives, and the next at once', patient, async (t) => {
+  const server = createServer((request, response) => {
+    request.resume()
+    setTimeout(() => response.end('news'), request.url === '/wait' ? waitSecondsMax * 1000 : 0)
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const ports = [(await startProxies(t, port)).inner, await startCaddy(t, port)]
+  await Promise.all(
+    ports.flatMap((proxy) =>
+      ['/wait', '/'].map(async (path) => {
+        t.equal(await (await fetch(`http://127.0.0.1:${proxy}${path}`)).text(), 'news')
+      }),
+    ),
+  )
 })
