@@ -69,6 +69,7 @@ async function live(world: World): Promise<void> {
   if (random() < 0.15) disk.failSync(1 + Math.floor(random() * 12))
   for (let step = Math.floor(random() * 40); step > 0 && !failed; step--) {
     appendSome(world, journal)
+    if (random() < 0.05) journal.separate(Math.floor(random() * (world.log.length + 1)))
     if (random() < 0.8) await turn()
     for (let n = Math.floor(random() * 3); n > 0 && disk.pending > 0; n--) disk.completeOne()
   }

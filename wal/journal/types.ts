@@ -47,6 +47,11 @@ export interface Journal {
   stats(): JournalStats
   /** Resolves when all appended records are synced, whatever the mode. Rejects if that fails. */
   sync(): Promise<void>
+  /**
+   * Has the next record begin a new segment, if the record at this position would share one with
+   * it: then `dropBefore` can remove the one without the other. False: not now, but soon.
+   */
+  separate(position: number): boolean
   /** Removes segments that contain only records before `position`, which must be synced. */
   dropBefore(position: number): Promise<void>
   /** Syncs all records, seals the log and releases the directory's lock. Never rejects. */

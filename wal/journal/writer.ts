@@ -10,6 +10,7 @@ import type { Disk } from '../disk.ts'
 import { type JournalError, storageError } from '../errors.ts'
 import { Batch } from './batch.ts'
 import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.ts'
+import { IdleWatch } from './idle.ts'
 import type { JournalLimits } from './limits.ts'
 import { OpenSegment } from './open-segment.ts'
 import { dropSegments, segmentName, segmentPath } from './segments.ts'
@@ -18,8 +19,6 @@ import { Spare } from './spare.ts'
 import { SyncQueue, syncsInFlightMax } from './sync-queue.ts'
 import type { Durability, Health, Journal, JournalStats, Notice } from './types.ts'
 import { Waiters } from './waiters.ts'
-
-const idleBeforeSealMs = 200
 
 export interface WriterOptions {
   disk: Disk
@@ -46,6 +45,8 @@ export class Writer implements Journal {
   #position: number
   #written: number
   #synced: number
+  /** Records before this position are in earlier segments; 0: unknown, after the start. */
+  #segmentFirst = 0
   #link: number
   #sealed = true
   // Bytes that are written but not synced, and those of them that no sync in flight covers.
@@ -56,7 +57,10 @@ export class Writer implements Journal {
   #bytes = 0
   #flushPlanned = false
   readonly #waiters = new Waiters()
-  #idle: NodeJS.Timeout | null = null
+  readonly #idle = new IdleWatch(
+    () => this.#frames,
+    () => this.#onIdle(),
+  )
   #interval: NodeJS.Timeout | null = null
   #state: 'open' | 'closing' | 'failed' = 'open'
   #closed: Promise<void> | null = null
@@ -141,6 +145,14 @@ export class Writer implements Journal {
       this.#waiters.advance(this.#synced)
     })
     return this.#waiters.add(this.#position)
+  }
+
+  separate(position: number): boolean {
+    if (position < this.#segmentFirst) return true
+    if (this.#state !== 'open' || this.#spare.state !== 'ready') return false
+    if (this.#batch.count > 0) this.#writeBatch()
+    if (this.#spare.state === 'ready') this.#roll() // the batch may have needed it
+    return position < this.#segmentFirst
   }
 
   dropBefore(position: number): Promise<void> {
@@ -230,6 +242,7 @@ export class Writer implements Journal {
     this.#syncs.retire(this.#segment.files)
     const number = this.#segment.number + 1
     const size = this.#options.limits.segmentBytes
+    this.#segmentFirst = this.#written + 1
     this.#segment.moveTo({ files: this.#spare.take(number + 1, this.#written), number, size })
     const { storeId } = this
     this.#write(encodeSegmentHeader({ storeId, number, ...this.#next(), settled: false }))
@@ -258,29 +271,19 @@ export class Writer implements Journal {
     this.#waiters.advance(position)
     this.flush()
     if (this.#waiters.count > 0) this.#startSync()
-    this.#sealWhenIdle()
+    if (!this.#sealed && this.#state === 'open') this.#idle.begin()
     this.#closeStep()
   }
 
   // Damage in the last frame is distinguished from a torn tail only by a later frame's watermark.
-  #sealWhenIdle(): void {
-    if (this.#idle !== null || this.#sealed || this.#state !== 'open') return
-    if (this.#synced !== this.#position) return
-    const frames = this.#frames
-    this.#idle = setTimeout(() => {
-      this.#idle = null
-      const quiet = frames === this.#frames && this.#synced === this.#position
-      if (quiet) {
-        this.#writeSeal()
-        this.#startSync()
-      } else {
-        this.#sealWhenIdle()
-      }
-    }, idleBeforeSealMs).unref()
+  #onIdle(): void {
+    if (this.#sealed || this.#state !== 'open' || this.#synced !== this.#position) return
+    this.#writeSeal()
+    this.#startSync()
   }
 
   #stopTimers(): void {
-    if (this.#idle !== null) clearTimeout(this.#idle)
+    this.#idle.stop()
     if (this.#interval !== null) clearInterval(this.#interval)
   }
 

@@ -1,0 +1,43 @@
+// Records in separate segments, so that the one can leave the disk before the other.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { openJournal } from '../../wal/journal/journal.ts'
+import { until } from './helpers.ts'
+
+t.test('a record is separated from an earlier one: its segment goes without it', async (t) => {
+  const where = path.join(t.testdir({}), 'wal')
+  const options = { dir: where, segmentBytes: 64 * 1024, onRecord: () => {} }
+  const journal = await openJournal(options)
+  const append = async (...records: string[]) => {
+    for (const record of records) journal.append(record)
+    await journal.sync()
+  }
+  const isOnDisk = (record: string) => {
+    const names = fs.readdirSync(where)
+    return names.some((name) => fs.readFileSync(path.join(where, name)).includes(record))
+  }
+  await append('the first', 'the second')
+  await until(() => journal.separate(2))
+  await append('the third')
+  t.equal(journal.stats().segment, 2)
+  t.ok(journal.separate(1) && journal.separate(2), 'they are separate already')
+  await append('the fourth')
+  t.equal(journal.stats().segment, 2)
+  await journal.dropBefore(2)
+  t.ok(isOnDisk('the first'), 'what begins with the third is needed only from there on')
+  await journal.dropBefore(3)
+  t.notOk(isOnDisk('the first') || isOnDisk('the second'))
+  t.ok(isOnDisk('the third'))
+  journal.append('the fifth')
+  await until(() => journal.separate(5))
+  await append('the sixth')
+  await journal.close()
+  t.equal(journal.stats().segment, 3)
+
+  const found: unknown[] = []
+  const onRecord = (_: number, record: unknown) => found.push(record)
+  await (await openJournal({ ...options, from: 3, onRecord })).close()
+  t.same(found, ['the fourth', 'the fifth', 'the sixth'])
+})
