@@ -1,4 +1,4 @@
-// The library that makes canonical JSON, held to the vectors of RFC 8785 itself and to the test
+// Tests the library that makes canonical JSON with the vectors of RFC 8785 itself and with the test
 // data that its authors publish.
 
 import { canonicalize } from 'json-canonicalize'
@@ -39,7 +39,7 @@ t.test('canonical JSON: the sample of 3.2.3: names in the order of UTF-16 units'
   t.equal(canonical(sample), expected)
 })
 
-// Appendix B: the bits of a double, and how it is written.
+// Appendix B: the bits of a double, and its text.
 const numbers: [string, string][] = [
   ['0000000000000000', '0'],
   ['8000000000000000', '0'],

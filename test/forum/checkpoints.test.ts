@@ -1,5 +1,5 @@
-// Goal:   a state that is read from a checkpoint, with the log since, is the very state that the
-//         whole log folds to, whatever happened while the checkpoint was written.
+// Goal:   a checkpoint with the log behind it gives exactly the state to which the whole log folds,
+//         whatever happened while the checkpoint was written.
 // Method: random programs of commands. Checkpoints begin at random steps and are written a random
 //         number of slices at a time, between the commands, onto a disk in memory. The stores and
 //         facts of both states are compared by their hashes.
@@ -23,7 +23,7 @@ import { run, step } from './webhook-steps.ts'
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const quiet = { form: formVersion, onNotice: () => {} }
 
-/** Takes checkpoints of a world's state; each slice of work waits for `go`. */
+/** Takes checkpoints of a world's state. Each slice of work waits for `go`. */
 class Taker {
   readonly disk = new SimulatedDisk(1)
   readonly #checkpoints: Checkpoints
@@ -49,7 +49,7 @@ class Taker {
     })
   }
 
-  /** Lets a slice be done. */
+  /** Runs one slice. */
   async go(): Promise<void> {
     for (const resolve of this.#waiting.splice(0)) resolve()
     await turn()
@@ -64,7 +64,7 @@ function newState(): State {
   return new State({ retentionMs: dayMs, seed: 7 })
 }
 
-/** What a start finds: the newest checkpoint, and the log since. */
+/** The state that a start recovers from the newest checkpoint and the log behind it. */
 async function recovered(disk: SimulatedDisk, { rows }: World): Promise<[State, number]> {
   const checkpoints = new Checkpoints({ disk, dir: '/data', ...quiet })
   let state = newState()
@@ -85,7 +85,7 @@ function folded({ rows }: World): State {
 }
 
 t.test(
-  'checkpoints: taken during any program: with the log since: the state of the whole log',
+  'checkpoints: taken during any program: with the log behind it: the state of the whole log',
   async () => {
     const slices = fc.array(fc.nat(6), { minLength: 40, maxLength: 40 })
     const begins = fc.uniqueArray(fc.nat(60), { minLength: 1, maxLength: 4 })
@@ -134,7 +134,7 @@ t.test('R1: webhooks, taken during any program: as they were at its position', a
     assert.deepEqual({ ...seen(state), changed: undefined }, { ...all, changed: undefined })
     const dueOf = ({ webhooks }: State) => new DueWebhooks(webhooks).size
     assert.equal(dueOf(state), dueOf(wanted))
-    // Whom a message wakes is known as well.
+    // The index of whom a message wakes is restored, too.
     for (let thread = 0; thread < threads; thread++) {
       for (const each of [state, wanted]) each.webhooks.wake(thread, 0, 1e9 + thread, 2e12)
     }

@@ -1,7 +1,8 @@
 // Goal:   forum time never goes back behind a record and never stands still, whatever the system
-//         clock does, and nobody waits for more than an hour longer because of a jump.
-// Method: a clock that is set ahead by minutes to a year and back, with and without a restart; the
-//         limits, retries and tickets of a real forum on it; random jumps, records and restarts.
+//         clock does, and a jump makes nobody wait more than an hour longer.
+// Method: a clock that is set ahead by minutes to a year and back, with and without a restart,
+//         under the limits, retries and tickets of a real forum; and random jumps, records and
+//         restarts.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -23,7 +24,7 @@ const begin = 1_790_000_000_000
 const jumps = [2 * minuteMs, hourMs, 26 * hourMs, 365 * dayMs]
 const here = '198.51.100.7'
 
-/** The process ends and another one begins: what it knows of time is on record. */
+/** Replaces the process by a new one, which knows the time only from the log. */
 function restart(world: World, limits?: QuotaLimits): void {
   world.forum.state = replayed(world.rows, limits)
   world.clock.elapsed = 0
@@ -31,7 +32,7 @@ function restart(world: World, limits?: QuotaLimits): void {
   timeOf(world.forum) // as a start does
 }
 
-/** How long it takes until this holds; a timer looks every minute, as in a node. */
+/** How long it takes until the condition holds. A timer checks every minute, as in a node. */
 function waitFor(world: World, holds: () => boolean): number {
   let waitedMs = 0
   for (; !holds(); waitedMs += minuteMs) {
@@ -57,7 +58,7 @@ t.test(
     t.match(clock.warnings(recorded), [/^clock: 3540 s behind/])
     goOn(source, 24.5 * hourMs)
     t.ok(clock.behindMs(recorded) > 0)
-    t.same(clock.warnings(recorded), [], 'less than a minute is not worth a warning')
+    t.same(clock.warnings(recorded), [], 'less than a minute causes no warning')
     goOn(source, hourMs)
     t.equal(clock.now(recorded), source.now, 'it has caught up')
     t.equal(clock.behindMs(recorded), 0)
@@ -76,7 +77,7 @@ t.test('clock: behind, thousands of records in a second: time does not stand sti
   t.equal(recorded, begin + 960)
 })
 
-t.test('clock: set ahead and back: no record is made meanwhile: it leaves no trace', async (t) => {
+t.test('clock: set ahead and back without a record meanwhile: no effect', async (t) => {
   const source = { now: begin, elapsed: 0 }
   const clock = clockOf(source)
   const recorded = clock.now(0)
@@ -88,7 +89,7 @@ t.test('clock: set ahead and back: no record is made meanwhile: it leaves no tra
   t.equal(clock.now(recorded), source.now, 'T3')
 })
 
-t.test('clock: set back, set ahead, let run, asked rarely: only being set is told', async (t) => {
+t.test('clock: set back, set ahead, or rarely read: only a step is reported', async (t) => {
   const source = { now: begin, elapsed: 0 }
   const steps: number[] = []
   const clock = clockOf(source, (ms) => steps.push(ms))
@@ -100,11 +101,11 @@ t.test('clock: set back, set ahead, let run, asked rarely: only being set is tol
   for (let n = 0; n < 100; n++) look(70)
   look(hourMs)
   look(5_000, minuteMs - 1)
-  t.same(steps, [], 'an hour without a question, and a small correction')
+  t.same(steps, [], 'an hour without a reading, and a small correction')
   look(2_000, dayMs)
   look(50_000, -minuteMs)
   look(2_000)
-  t.same(steps, [dayMs, -minuteMs], 'even where the clock says no less than at the last look')
+  t.same(steps, [dayMs, -minuteMs], 'even when the clock is not behind the last reading')
 })
 
 t.test('clock: any jumps, records and restarts: T1 and T2', async () => {
@@ -131,7 +132,7 @@ t.test('clock: any jumps, records and restarts: T1 and T2', async () => {
         assert.ok(Number.isInteger(now) && now >= recorded && now >= source.now, 'T1')
         const slowest = recorded + Math.floor(((source.elapsed - since) * 24) / 25) - 1
         assert.ok(now >= slowest, 'T2: it does not stand still')
-        assert.ok(now <= Math.max(source.now, recorded + (source.elapsed - since)), 'nor hurry')
+        assert.ok(now <= Math.max(source.now, recorded + (source.elapsed - since)), 'or run fast')
         if (!isRecorded) continue
         recorded = now
         since = source.elapsed
@@ -141,7 +142,7 @@ t.test('clock: any jumps, records and restarts: T1 and T2', async () => {
   )
 })
 
-/** Sets the clock ahead, does something, and sets it back; the node may then be restarted. */
+/** Sets the clock ahead, acts, and sets it back; then it may restart the node. */
 function inJump(world: World, jumpMs: number, isRestarted: boolean, act: () => void): void {
   world.clock.now += jumpMs
   act()

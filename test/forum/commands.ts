@@ -1,10 +1,10 @@
-// Random programs of commands: who does what, by numbers that a run makes into those who are there.
+// Random programs of commands. Numbers say who does what, and a run maps them to those who exist.
 
 import fc from 'fast-check'
 import type { Health } from '../../wal/journal/journal.ts'
 import { dayMs, hourMs } from './doubles.ts'
 
-/** What of an earlier publication is changed when its key is used again. */
+/** What is changed in an earlier publication when its key is used again. */
 export type Change =
   | 'nothing'
   | 'content'
@@ -15,7 +15,7 @@ export type Change =
   | 'operation'
   | 'caller'
 
-/** `by`, `thread`, `named` and `pick` are taken modulo what there is. */
+/** `by`, `thread`, `named` and `pick` are taken modulo the number of what exists. */
 export type Command =
   | { does: 'identity'; kind: 'guest' | 'persistent'; name: string }
   | {
@@ -33,7 +33,7 @@ export type Command =
   | { does: 'health'; health: Health }
   | { does: 'expire' | 'restart' }
 
-/** Participants that nobody is: an id of the right shape, and one of the wrong. */
+/** Participants who do not exist: a well-formed id and a malformed one. */
 export const absentId = 20
 export const malformedId = 21
 
@@ -87,7 +87,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: does('restart') }) },
 )
 
-/** Programs that begin with someone to act. */
+/** Programs that begin by creating an identity. */
 export const anyProgram: fc.Arbitrary<Command[]> = fc
   .array(command, { minLength: 5, maxLength: 150, size: 'max' })
   .map((commands) => [

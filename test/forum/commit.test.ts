@@ -6,16 +6,16 @@ import { subscribe, unsubscribe } from '../../src/forum/subscriptions.ts'
 import { admit, admitOwn, commit } from '../../src/forum/write.ts'
 import { dayMs, hourMs, newWorld, type World } from './doubles.ts'
 
-/** No limit needs one. */
+/** No limit needs an address here. */
 const address = ''
-/** Commits a record that changes nothing; returns its position. */
+/** Commits a record that changes nothing, and returns its position. */
 function commitOwn(forum: Forum): number {
   const permit = admitOwn(forum)
   if (isRejection(permit)) throw new Error(permit.rejected)
   return commit(forum, permit, { type: 'guests.expired', at: permit.at, before: 0 })
 }
 
-t.test('commit: a record: appended first, applied then, answered with its position', async (t) => {
+t.test('commit: a record: appended, then applied, then answered with its position', async (t) => {
   const { forum, rows } = newWorld()
   const seen: number[] = []
   const append = (row: unknown) => {
@@ -87,11 +87,11 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
 
     const again = createThread(forum, { caller: author, key: 'key-0001', ...post })
     t.match(again, { replayed: true, position: 3 }, 'a replay needs no disk')
-    t.same(unsubscribe(forum, { caller: author, threadId }), { position: 4 }, 'nor what is so')
+    t.same(unsubscribe(forum, { caller: author, threadId }), { position: 4 }, 'nor does a no-op')
   })
 }
 
-t.test('journal and state: they part: the next commit is stopped by an assertion', async (t) => {
+t.test('journal and state: positions diverge: an assertion stops the next commit', async (t) => {
   const { forum } = newWorld()
   forum.state.position = 5
   forum.journal = { append: () => Number.NaN, flush() {}, health: 'ok', durable: 0 }
@@ -115,7 +115,7 @@ t.test('K1: guests of a week ago: expired by the timer: one record for all', asy
   t.same(states, ['active', ...Array(6).fill('expired'), 'active'])
   t.equal(forum.state.feeds.actors.state(1), 'closed')
   expireGuests(forum)
-  t.equal(rows.position, position + 1, 'asked again, nothing is new')
+  t.equal(rows.position, position + 1, 'nothing more to record')
   clock.now -= 7 * dayMs
   t.equal(forum.state.identities.mayAct(3, timeOf(forum)), false, 'and no clock revives them')
 })

@@ -1,4 +1,4 @@
-// Deliveries: merging, attempts and what comes of them, receipts.
+// Deliveries: merging, attempts and their outcomes, receipts.
 
 import t from 'tap'
 import { beginAttempt, finishAttempt, readDeliveries, takeDue } from '../../src/forum/deliveries.ts'
@@ -25,11 +25,11 @@ t.test('delivery: pending: more messages, own ones too: one wakeup for the other
     created_at: scene.state.messages.createdAt(scene.state.messages.count - 4),
     content_included: false,
   })
-  t.ok(attempt.position > last, 'D1: its start is newer than what it tells of')
+  t.ok(attempt.position > last, 'D1: its start is newer than its messages')
   t.equal(scene.begin(), undefined)
 })
 
-t.test('delivery: pending: a message is merged in: its new id waits for it', async (t) => {
+t.test('delivery: pending: a message is merged in: its new id waits for the record', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   scene.reply(2, 0)
@@ -48,27 +48,24 @@ t.test('delivery: not verified yet: a message comes: nobody is woken', async (t)
   t.same(scene.deliveries(1), [])
   scene.verify(1)
   const seq = scene.reply(2, 0)
-  t.equal(sent(scene.begin()).first, seq, 'from its verification on')
+  t.equal(sent(scene.begin()).first, seq, 'only messages after its verification')
 })
 
-t.test(
-  'delivery: retried later: begun once more before its time: not sent, due then',
-  async (t) => {
-    const scene = new Scene()
-    scene.woken(1)
-    scene.reply(2, 0)
-    const attempt = sent(scene.begin())
-    t.ok(finishAttempt(scene.forum, attempt, bad))
-    const due = scene.forum.dueWebhooks.nextAt
-    const { position } = scene.state
-    t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null)
-    scene.forum.dueWebhooks.take(due)
-    t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null, 'found due, as it was before')
-    t.strictSame([scene.state.position, scene.forum.dueWebhooks.nextAt], [position, due])
-  },
-)
+t.test('delivery: retried later: begun before it is due: not sent, stays due', async (t) => {
+  const scene = new Scene()
+  scene.woken(1)
+  scene.reply(2, 0)
+  const attempt = sent(scene.begin())
+  t.ok(finishAttempt(scene.forum, attempt, bad))
+  const due = scene.forum.dueWebhooks.nextAt
+  const { position } = scene.state
+  t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null)
+  scene.forum.dueWebhooks.take(due)
+  t.equal(beginAttempt(scene.forum, attempt.webhook, inbox), null, 'found due before its time')
+  t.strictSame([scene.state.position, scene.forum.dueWebhooks.nextAt], [position, due])
+})
 
-t.test('delivery: sending: another message: a second wakeup, which waits its turn', async (t) => {
+t.test('delivery: sending: another message: a second wakeup, which waits', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   scene.reply(2, 0)
@@ -102,7 +99,7 @@ t.test('D2: delivery: sending in a crash: sent again with the same id, and count
   ])
 })
 
-t.test('delivery: it fails for ever: six attempts, ever later, then failed', async (t) => {
+t.test('delivery: every attempt fails: six attempts, ever later, then failed', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   scene.reply(2, 0)
@@ -115,7 +112,7 @@ t.test('delivery: it fails for ever: six attempts, ever later, then failed', asy
     if (n === 6) break
     waits.push(nextAttemptAt - scene.world.clock.now)
     scene.world.clock.now = nextAttemptAt - 1
-    t.equal(scene.begin(), undefined, 'not before its time')
+    t.equal(scene.begin(), undefined, 'not before it is due')
     scene.world.clock.now = nextAttemptAt
   }
   for (const [n, minutes] of [1, 5, 15, 60, 360].entries()) {
@@ -127,7 +124,7 @@ t.test('delivery: it fails for ever: six attempts, ever later, then failed', asy
   t.equal(sent(scene.begin()).first, next, 'the next message is tried at once')
 })
 
-t.test('delivery: two days old: tried once more, then given up', async (t) => {
+t.test('delivery: two days old: tried once more, then abandoned', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   scene.reply(2, 0)
@@ -146,7 +143,7 @@ t.test('delivery: a message is merged in between attempts: another id, same curs
   scene.world.clock.now += hourMs
   scene.reply(3, 0)
   const second = sent(scene.begin())
-  t.not(second.eventId, first.eventId, 'a receiver that drops repeated ids still hears of it')
+  t.not(second.eventId, first.eventId, 'a receiver that drops repeated ids still gets it')
   t.equal(second.first, seq)
   t.equal(scene.deliveries(1)[0].id, second.eventId)
 })
@@ -166,7 +163,7 @@ t.test('D3: delivery: access lost before the attempt: cancelled, nothing is sent
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
 })
 
-t.test('delivery: left one of two threads: still told of the other', async (t) => {
+t.test('delivery: left one of two threads: still woken for the other', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   scene.follow(1, 1)
@@ -192,7 +189,7 @@ t.test('delivery: the log is full: nothing begins or finishes, and nothing is lo
   t.match(scene.deliveries(1), [{ state: 'delivered' }])
 })
 
-t.test('webhook: replaced or removed while sending: the outcome has nowhere to go', async (t) => {
+t.test('webhook: replaced or removed while sending: the outcome is dropped', async (t) => {
   for (const end of ['replaced', 'removed']) {
     const scene = new Scene()
     scene.woken(1)
@@ -201,13 +198,13 @@ t.test('webhook: replaced or removed while sending: the outcome has nowhere to g
     if (end === 'replaced') scene.register(1)
     else removeWebhook(scene.forum, 1)
     t.equal(finishAttempt(scene.forum, attempt, ok), true)
-    t.same(scene.deliveries(1), [], 'its queue went with it')
+    t.same(scene.deliveries(1), [], 'its queue is gone')
     scene.reply(2, 0)
     t.equal(scene.begin(), undefined)
   }
 })
 
-t.test('H4: deliveries: seven days, and the newest thousand: no more are kept', async (t) => {
+t.test('H4: deliveries: kept for seven days, at most the newest thousand', async (t) => {
   const scene = new Scene()
   scene.woken(1)
   for (let n = 0; n < deliveriesKeptMax + 10; n++) {
@@ -220,7 +217,7 @@ t.test('H4: deliveries: seven days, and the newest thousand: no more are kept', 
   scene.world.clock.now += 7 * dayMs - 1
   const recent = scene.reply(2, 0)
   sweepWebhooks(scene.forum)
-  t.equal(deliveries.length, deliveriesKeptMax, 'the oldest made room for the newest')
+  t.equal(deliveries.length, deliveriesKeptMax, 'the oldest are dropped for the newest')
   scene.world.clock.now += 1
   sweepWebhooks(scene.forum)
   t.same(

@@ -1,5 +1,5 @@
-// What stands in for the disk, the clock and chance around a real forum: the log's rows are kept as
-// the bytes they would be, time stands where it is put, and ids come from a count.
+// Test doubles for the disk, the clock and randomness around a real forum: the rows of the log are
+// kept as packed bytes, time stands still until a test sets it, and ids come from a counter.
 
 import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
@@ -16,7 +16,7 @@ export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
 const packr = new Packr({ useRecords: false })
 
-/** A journal that is durable at once, and keeps its records packed. */
+/** A journal whose records are durable at once and kept packed. */
 export class Rows {
   readonly packed: Buffer[] = []
   health: Health = 'ok'
@@ -35,7 +35,7 @@ export class Rows {
 
   flush(): void {}
 
-  /** The records, read back from their bytes. */
+  /** The records, decoded from their bytes. */
   records(): ForumRecord[] {
     return this.packed.map((bytes) => decode(packr.unpack(bytes)))
   }
@@ -44,7 +44,9 @@ export class Rows {
 export interface World {
   forum: Forum
   rows: Rows
-  /** Where the system clock stands, and how much time has elapsed whatever it says. */
+  /**
+   * The time of the system clock, and the elapsed time, which steps of that clock do not change.
+   */
   clock: { now: number; elapsed: number }
 }
 
@@ -65,33 +67,33 @@ export function newWorld(limits: QuotaLimits = {}): World {
   return { forum: makeForum({ state, journal: rows, stamps, webhookKey, ...keys }), rows, clock }
 }
 
-/** A forum's clock over this one; a new one is what a restart has. */
+/** A forum's clock on top of this one. A restart makes a new one. */
 export function clockOf(clock: World['clock'], onStep?: (ms: number) => void): ForumClock {
   return new ForumClock({ wall: () => clock.now, elapsed: () => clock.elapsed }, onStep)
 }
 
-/** Time goes by, on all clocks. */
+/** Advances all clocks. */
 export function goOn(clock: World['clock'], ms: number): void {
   clock.now += ms
   clock.elapsed += ms
 }
 
-/** Seals the secrets of webhooks, before a restart and after. */
+/** Seals the secrets of webhooks; a restart keeps it. */
 export const webhookKey = Buffer.alloc(32, 5)
 
-/** The state that the rows fold to, with another seed, as after a restart. */
+/** The state to which the rows fold, with another seed, as after a restart. */
 export function replayed(rows: Rows, limits: QuotaLimits = {}): State {
   const state = new State({ retentionMs: dayMs, seed: 1234567, limits })
   for (const [i, record] of rows.records().entries()) apply(state, i + 1, record)
   return state
 }
 
-/** The same forum on a state that was recovered. */
+/** Puts the forum on a recovered state. */
 export function restart(forum: Forum, state: State): void {
   Object.assign(forum, makeForum({ ...forum, state }))
 }
 
-/** What the routes of api/ run on. */
+/** The service on which the routes of api/ run. */
 export function serviceOf(forum: Forum): Service {
   return {
     forum,
@@ -106,12 +108,12 @@ export function serviceOf(forum: Forum): Service {
   }
 }
 
-/** A connection whose caller stays. */
+/** A connection that stays open. */
 export const connection = { isGone: false }
 
 type AnyCall = Call<unknown, unknown>
 
-/** What a route that answers at once answers to this call; what the call lacks is blank. */
+/** The answer of a route that answers at once. Missing parts of the call are blank. */
 export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): Outcome {
   const blank = { caller: -1, id: '', query: {}, body: {}, key: '', client: '', origin: '' }
   const outcome = route.run(serviceOf(forum), { ...blank, ifNoneMatch: '', connection, ...call })

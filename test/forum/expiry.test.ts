@@ -18,7 +18,7 @@ function crowd(count: number): World {
   return world
 }
 
-t.test('guests: more than one piece: a record a piece, then no more', async (t) => {
+t.test('guests: more than one piece: one record for each piece, then no more', async (t) => {
   const world = crowd(2 * guestsAtOnce + 5)
   const { forum, rows, clock } = world
   clock.now += 7 * dayMs
@@ -70,13 +70,13 @@ t.test('deliveries: more old ones than one piece: the oldest first, then the res
   world.clock.now += 7 * dayMs
   t.ok(sweepWebhooks(forum), 'there are more')
   const after = kept().reduce((sum, n) => sum + n)
-  t.ok(before - after >= sweptAtOnce && before - after <= sweptAtOnce + 1, 'and who was woken too')
+  t.ok(before - after >= sweptAtOnce && before - after <= sweptAtOnce + 1, 'with the wakeup itself')
   t.notOk(sweepWebhooks(forum))
   t.strictSame(kept(), [0, 0])
   t.equal(replayed(world.rows).webhooks.of(1)!.deliveries.length, 0)
 })
 
-t.test('expiry: much to do: one piece a turn, until it is stopped', async (t) => {
+t.test('expiry: much to do: one piece in each iteration, until it is stopped', async (t) => {
   const world = crowd(3 * guestsAtOnce + 1)
   const { forum } = world
   world.clock.now += 7 * dayMs
@@ -90,7 +90,7 @@ t.test('expiry: much to do: one piece a turn, until it is stopped', async (t) =>
   t.equal(forum.state.guestsExpired, 2 * guestsAtOnce)
 })
 
-t.test('admission: no room for callers: what has ended is recorded all the same', async (t) => {
+t.test('admission: no room for callers: expiry is recorded all the same', async (t) => {
   const { forum, clock } = crowd(1)
   forum.admission = { refusal: () => ({ rejected: 'overloaded' }) }
   clock.now += 7 * dayMs

@@ -1,4 +1,4 @@
-// The items of feeds: the same whether they were rendered before or not.
+// The items of feeds are the same whether they were rendered before or not.
 
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// The feed against plain sorting: searches that run in slices, while others and their caller change
-// what they look at; and how much is looked at in one slice, counted.
+// The feed compared with plain sorting: searches run in slices while their caller and others change
+// what they examine. The steps of each slice are counted.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import { connection } from './doubles.ts'
 import { Scene } from './scene.ts'
 
-/** What a naive reader of the feed gets: everything, sorted, cut. */
+/** The feed by a naive algorithm: everything, sorted and cut. */
 function naiveFeed({ forum, posted }: Scene, { caller, after, limit }: FeedRead) {
   const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
   const later = posted
@@ -28,13 +28,13 @@ function naiveFeed({ forum, posted }: Scene, { caller, after, limit }: FeedRead)
   return { seqs, nextAfter: seqs.at(-1) ?? after, hasMore: later.length > limit }
 }
 
-/** What the feed shows, with positions in place of message numbers. */
+/** The feed with positions in place of message numbers. */
 function shown({ forum: { state } }: Scene, feed: Feed) {
   const seqs = feed.messages.map((message) => state.messages.seq(message))
   return { seqs, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
 }
 
-/** The right feed of this instant, and a position that covers it. */
+/** Checks that the feed is right at this instant, and that its position covers it. */
 function check(scene: Scene, read: FeedRead, feed: Feed): void {
   const { seqs, ...rest } = shown(scene, feed)
   assert.deepEqual({ seqs, ...rest }, naiveFeed(scene, read), JSON.stringify(read))
@@ -50,7 +50,7 @@ function atOnce(scene: Scene, read: FeedRead): Feed {
   return feed
 }
 
-/** Five identities; 60 threads, which 1 to 4 follow by turns or all together; 3,000 replies. */
+/** Five identities; 60 threads, followed by one or all of the identities 1 to 4; 3,000 replies. */
 function smallScene(): Scene {
   const scene = new Scene(5)
   const everyone = [1, 2, 3, 4]
@@ -60,7 +60,7 @@ function smallScene(): Scene {
   return scene
 }
 
-/** Identities 0 and 1 follow more threads than are looked at in one slice, 2 a tenth of them. */
+/** Identities 0 and 1 follow more threads than one slice examines, 2 follows a tenth of them. */
 function wideScene(): Scene {
   const scene = new Scene(4)
   for (let i = 0; i < 5000; i++) scene.thread('public', i % 10 === 0 ? [1, 2] : [1])
@@ -69,7 +69,7 @@ function wideScene(): Scene {
 }
 
 t.test(
-  'F2: 60 threads, 3,000 replies: any page at once: what sorting everything gives',
+  'F2: 60 threads, 3,000 replies: any page at once: the same as sorting everything',
   async () => {
     const scene = smallScene()
     const property = fc.property(
@@ -142,7 +142,7 @@ class Ticks {
     scene.forum.slicedWork = new SlicedWork((run) => this.#next.push(run))
   }
 
-  /** Runs one slice; false: there is nothing to do. */
+  /** Runs one slice. Returns false when there is none. */
   tick(): boolean {
     const run = this.#next.shift()
     run?.()
@@ -154,7 +154,7 @@ class Ticks {
   }
 }
 
-/** Counts the threads and messages that are looked at. */
+/** Counts the threads and messages that are examined. */
 function countLooks({ forum: { state } }: Scene): { now: number } {
   const looks = { now: 0 }
   const { newestPosition } = state.threads.actors.columns
@@ -172,10 +172,10 @@ function countLooks({ forum: { state } }: Scene): { now: number } {
   return looks
 }
 
-/** More than `sliceSteps`: looking for a place in the thread that a slice ends with. */
+/** Steps beyond `sliceSteps` that a slice may take for a search in its last thread. */
 const overshoot = 64
 
-t.test('F1: 150,000 threads are followed: no slice looks at more than it may', async (t) => {
+t.test('F1: 150,000 threads are followed: no slice examines more than its limit', async (t) => {
   const scene = new Scene(3)
   for (let i = 0; i < 150_000; i++) scene.thread('public', [1])
   const ticks = new Ticks(scene)
@@ -189,7 +189,7 @@ t.test('F1: 150,000 threads are followed: no slice looks at more than it may', a
   ]) {
     looks.now = 0
     const reading = ticks.read({ caller, after, limit: 100 })
-    t.equal(looks.now, 0, 'nothing is looked at while requests are worked off')
+    t.equal(looks.now, 0, 'nothing is examined while requests are handled')
     let [slices, most] = [0, 0]
     for (; ticks.tick(); slices++) {
       most = Math.max(most, looks.now)
@@ -201,7 +201,7 @@ t.test('F1: 150,000 threads are followed: no slice looks at more than it may', a
   }
 })
 
-t.test('F1: a thread of 20,000 own messages: no slice looks at more than it may', async (t) => {
+t.test('F1: a thread of 20,000 own messages: no slice exceeds its limit', async (t) => {
   const scene = new Scene(2)
   scene.thread('public', [1])
   for (let i = 0; i < 20_000; i++) scene.reply(0, 0)
@@ -216,7 +216,7 @@ t.test('F1: a thread of 20,000 own messages: no slice looks at more than it may'
   t.same(((await reading) as Feed).messages, [20_001])
 })
 
-t.test('F1: 4,000 messages: a feed of 4 threads near its end: few are looked at', async (t) => {
+t.test('F1: 4,000 messages: a feed of 4 threads near its end: few are examined', async (t) => {
   const scene = new Scene(3)
   for (let i = 0; i < 4; i++) scene.thread('public', [1])
   for (let i = 0; i < 4000; i++) scene.reply(2, i % 4)
@@ -226,24 +226,21 @@ t.test('F1: 4,000 messages: a feed of 4 threads near its end: few are looked at'
   t.ok(looks.now <= 4 * 12 + 25, `${looks.now}: 11 for each thread and one for each message`)
 })
 
-t.test(
-  'F2: threads are followed all the time: begun again three times, then refused',
-  async (t) => {
-    const scene = wideScene()
-    const ticks = new Ticks(scene)
-    for (const changes of [3, 4]) {
-      const reading = ticks.read({ caller: 0, after: 0, limit: 50 })
-      for (let i = 0; i < changes; i++) {
-        scene.unsubscribe(0, 10 * changes + i)
-        ticks.tick()
-      }
-      while (ticks.tick());
-      const outcome = await reading
-      if (changes === 4) t.same(outcome, { rejected: 'overloaded' })
-      else check(scene, { caller: 0, after: 0, limit: 50 }, outcome as Feed)
+t.test('F2: threads are followed all the time: restarted three times, then refused', async (t) => {
+  const scene = wideScene()
+  const ticks = new Ticks(scene)
+  for (const changes of [3, 4]) {
+    const reading = ticks.read({ caller: 0, after: 0, limit: 50 })
+    for (let i = 0; i < changes; i++) {
+      scene.unsubscribe(0, 10 * changes + i)
+      ticks.tick()
     }
-  },
-)
+    while (ticks.tick());
+    const outcome = await reading
+    if (changes === 4) t.same(outcome, { rejected: 'overloaded' })
+    else check(scene, { caller: 0, after: 0, limit: 50 }, outcome as Feed)
+  }
+})
 
 t.test(
   'a search in slices: its caller hangs up, expires, or the node stops: it ends',
@@ -257,7 +254,7 @@ t.test(
     ticks.tick()
     leaving.isGone = true
     ticks.tick()
-    t.equal(slicedWork.length, 0, 'nothing is looked at for nobody')
+    t.equal(slicedWork.length, 0, 'no search is left without a caller')
     await left
 
     const expired = ticks.read(read)
@@ -275,7 +272,7 @@ t.test(
   },
 )
 
-t.test('news in a range: found as far as one slice goes, otherwise supposed', async (t) => {
+t.test('news in a range: found within one slice, otherwise assumed', async (t) => {
   const scene = wideScene()
   const { state } = scene.forum
   const end = state.position

@@ -1,8 +1,7 @@
-// Goal:   every caller is answered as docs/interface.md says, at any time, before and after a
-//         restart.
+// Goal:   every answer is as docs/interface.md says, at any time, before and after a restart.
 // Method: random programs of commands run against the forum and against a model of it (commands.ts,
-//         program.ts, model.ts). After each program everything that anybody can read is compared,
-//         in pages of several sizes; then the log is folded into an empty state, which must give
+//         program.ts, model.ts). After each program everything that anybody can read is compared
+//         in pages of several sizes. Then the log is folded into an empty state, which must give
 //         the same bytes.
 
 import assert from 'node:assert/strict'
@@ -78,7 +77,7 @@ class Reader {
     )
   }
 
-  /** Reads to the end by `next_after`, and then from positions in between. */
+  /** Reads to the end with `next_after`, and then from positions in between. */
   #follow(ask: (after: number) => Answered, expect: (after: number) => Answered): void {
     for (let after = 0; ; ) {
       const answer = ask(after)
@@ -113,10 +112,10 @@ class Reader {
   }
 }
 
-/** Q1: an answer waits for exactly the newest thing that it shows. */
+/** Q1: an answer waits for exactly the newest record that it shows. */
 function same(answer: Answered, expected: Answered): void {
   assert.deepEqual(answer.body, expected.body)
-  assert.equal(answer.newest, expected.newest, 'Q1: the newest thing shown')
+  assert.equal(answer.newest, expected.newest, 'Q1: the newest record shown')
 }
 
 const outcomes = new Set<string>()
@@ -128,14 +127,14 @@ t.test(
       const run = new Run(outcomes)
       for (const command of program) run.step(command)
       const { rows, forum } = run.world
-      assert.equal(rows.position, run.model.position, 'K1: a command is one record')
+      assert.equal(rows.position, run.model.position, 'K1: a command makes one record')
       assert.equal(forum.state.position, rows.position, 'F1: state and log advance together')
       assert.equal(forum.state.now, rows.records().at(-1)?.at ?? 0, 'F1: of the last record')
       const times = rows.records().map(({ at }) => at)
       assert.deepEqual(
         times,
         times.toSorted((a, b) => a - b),
-        'F2: times never go back',
+        'F2: times never decrease',
       )
 
       const live = new Reader(run)
@@ -151,12 +150,13 @@ t.test(
         )
       }
     })
-    // A failure prints its seed at once; without `endOnFailure` it is shrunk, which takes minutes.
+    // A failure prints its seed at once. Without `endOnFailure` it would be shrunk, which takes
+    // minutes.
     fc.assert(property, { numRuns: programs, endOnFailure: true })
   },
 )
 
-t.test('the programs: all of them: every answer and refusal was met', async (t) => {
+t.test('the programs: all of them: every answer and refusal occurred', async (t) => {
   const met = [...outcomes].sort()
   t.same(met, [
     'createIdentity 201',

@@ -1,4 +1,4 @@
-// Proposals and reviews: the commands and queries, on a log of rows. G1 and G2 are those of
+// Proposals and reviews: the commands and queries, on a log of rows. G1 and G2 are invariants of
 // state/proposals.ts.
 
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ const code: ProposalRequest = {
 let keys = 0
 const newKey = () => `key-${++keys}-of-many`
 
-/** What a command did. Throws when it refused. */
+/** The outcome of a command. Throws when it refused. */
 function done<T extends object>(outcome: T | Rejection): T {
   if (isRejection(outcome)) throw new Error(outcome.rejected)
   return outcome
@@ -70,7 +70,7 @@ function read(forum: Forum, route: typeof getProposal, id: string, query: object
   return Buffer.from(answer.body as Uint8Array).toString()
 }
 
-t.test('proposals and reviews: folded from their rows anew: every page is the same', async (t) => {
+t.test('proposals and reviews: folded from their rows again: every page is the same', async (t) => {
   const { forum, rows, ana, ben, guest, maintainer } = furnished()
   const key = newKey()
   save(forum, ana, code, key)
@@ -93,29 +93,26 @@ t.test('proposals and reviews: folded from their rows anew: every page is the sa
   t.match(pages(again)[0], '"content":"b\\u0001"')
 
   const { position, proposal, replayed: isReplay } = done(save(again, ana, code, key))
-  t.same([position, proposal, isReplay], [4, 0, true], 'its receipt came back too')
+  t.same([position, proposal, isReplay], [4, 0, true], 'its receipt is restored too')
   t.same(save(again, ana, policy, key), { rejected: 'idempotency_conflict', position: 4 })
 })
 
-t.test(
-  'G2: a proposal of code: read: files by UTF-16 units, and nothing more or less',
-  async (t) => {
-    const { forum, ana } = furnished()
-    save(forum, ana, code)
-    const { id, seq, proposal_hash, created_at, author_id, advisory, ...text } = JSON.parse(
-      read(forum, getProposals, '', {}),
-    ).proposals[0]
-    t.same([seq, advisory], [4, true])
-    t.equal(author_id, forum.state.identities.id(ana))
-    t.same(text, {
-      ...code,
-      supersedes: null,
-      files: [code.files[2], code.files[1], code.files[0]],
-    })
-  },
-)
+t.test('G2: a proposal of code: read: files in the order of UTF-16 units, unchanged', async (t) => {
+  const { forum, ana } = furnished()
+  save(forum, ana, code)
+  const { id, seq, proposal_hash, created_at, author_id, advisory, ...text } = JSON.parse(
+    read(forum, getProposals, '', {}),
+  ).proposals[0]
+  t.same([seq, advisory], [4, true])
+  t.equal(author_id, forum.state.identities.id(ana))
+  t.same(text, {
+    ...code,
+    supersedes: null,
+    files: [code.files[2], code.files[1], code.files[0]],
+  })
+})
 
-t.test('proposal: full log: refused; a replay is answered all the same', async (t) => {
+t.test('proposal: the log is full: refused, but a replay is answered', async (t) => {
   const { forum, rows, ana } = furnished()
   const key = newKey()
   save(forum, ana, code, key)
@@ -149,7 +146,7 @@ t.test('key: used across kinds of writes: refused, with the position of its use'
   t.same(save(forum, ana, policy, used), { rejected: 'idempotency_conflict', position: 6 })
 })
 
-t.test('proposal: what it refers to will not do: refused, and why', async (t) => {
+t.test('proposal: an invalid reference: refused with the reason', async (t) => {
   const { forum, clock, ana, guest, maintainer } = furnished()
   save(forum, ana, policy)
   const supersedes = forum.state.proposals.id(0)
@@ -169,7 +166,7 @@ t.test('proposal: what it refers to will not do: refused, and why', async (t) =>
   t.same(save(forum, ana, expired), { rejected: 'invalid_candidate' })
 })
 
-t.test('review: accept by anyone, anywhere: heard from the candidate alone', async (t) => {
+t.test('review: accept: only by the candidate of a nomination', async (t) => {
   const { forum, ana, ben, maintainer } = furnished()
   for (const request of [code, policy, maintainer]) save(forum, ana, request)
   const heard = [0, 1, 2].flatMap((proposal) =>

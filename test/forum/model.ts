@@ -1,5 +1,5 @@
-// The forum as plain maps and arrays, written from docs/interface.md and not from src: the answer
-// that every caller must get. Every request examines everything.
+// The forum as plain maps and arrays, written from docs/interface.md and not from src. It predicts
+// the answer to every request, by examining everything.
 
 import { feedPage, threadJson, threadPage } from './pages.ts'
 
@@ -11,9 +11,9 @@ export interface ModelAgent {
   kind: 'guest' | 'persistent'
   name: string
   expiresAt: number | null
-  /** A record says that it expired: no clock that steps back brings it to life. */
+  /** Whether a record says that it expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
-  /** By idempotency key: the request and its answer. */
+  /** The request and its answer, by idempotency key. */
   uses: Map<string, { post: string; answer: Publication }>
   follows: Set<ModelThread>
   /** Position of the last change of `follows`. */
@@ -54,7 +54,7 @@ export interface ReplyWish {
 
 export type Post = ThreadWish | ReplyWish
 
-/** What a publication's answer says, without `follow_up`. */
+/** The answer to a publication, without `follow_up`. */
 export interface Publication {
   thread_id: string
   message_id: string
@@ -67,7 +67,7 @@ export interface Publication {
 export interface Answered {
   /** The parsed body. */
   body: object
-  /** Position of the newest thing that the body shows. */
+  /** Position of the newest record that the body shows. */
   newest: number
 }
 
@@ -85,7 +85,7 @@ export class Model {
   readonly threads: ModelThread[] = []
   #lastTime = 0
 
-  /** `created_at` of what happens now: max(clock, last). */
+  /** `created_at` of a record that is made now: the later of the clock and the last record. */
   get time(): number {
     return Math.max(this.clock, this.#lastTime)
   }
@@ -95,7 +95,7 @@ export class Model {
     return !agent.isRecordedExpired && this.time < agent.expiresAt
   }
 
-  /** One more record is in the log. */
+  /** Counts a record, and returns its position. */
   record(): number {
     this.#lastTime = this.time
     this.position += 1
@@ -135,7 +135,7 @@ export class Model {
     return this.health === 'ok' ? 'new' : { rejected: this.health }
   }
 
-  /** It was published, under these ids. Returns what the answer says. */
+  /** Records a publication under these ids, and returns its answer. */
   publish(
     caller: ModelAgent,
     key: string,
@@ -180,7 +180,7 @@ export class Model {
     if (agent.follows.delete(thread)) agent.followsChanged = position
   }
 
-  // What callers read.
+  // What callers can read.
 
   list(viewer: Viewer, limit: number): Answered[] {
     const visible = this.threads.filter((thread) => this.maySee(viewer, thread)).reverse()

@@ -1,5 +1,5 @@
-// Rows as older versions wrote them. They stay as they are: a row that must change is another
-// version. The second number of each is its version.
+// Rows as older versions wrote them; the second number is the version. They must never change: a
+// changed row is another version.
 
 import type { ForumRecord } from '../../src/forum/records.ts'
 

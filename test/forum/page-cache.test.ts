@@ -1,4 +1,5 @@
-// The page cache: P1 pages found only as they are, P2 cached when added again, P3 bounded.
+// The page cache: P1 a page is found only while it is current, P2 it is cached when added again, P3
+// the size is bounded.
 
 import t from 'tap'
 import { PageCache, type PageKey } from '../../src/forum/page-cache.ts'
@@ -27,21 +28,21 @@ t.test('P1: another thread, beginning, end or position: another page', async (t)
   const others = [{ thread: 4 }, { first: 51 }, { end: 99 }, { position: 8 }, {}]
   for (let turn = 0; turn < 2; turn++) {
     for (const other of others) {
-      const asked = { ...key, ...other }
-      const text = JSON.stringify(asked)
-      for (let i = 0; i < 3; i++) t.equal(read(pages, asked, text), text)
+      const changed = { ...key, ...other }
+      const text = JSON.stringify(changed)
+      for (let i = 0; i < 3; i++) t.equal(read(pages, changed, text), text)
     }
   }
   t.throws(() => pages.add({ ...key, end: 50 }, Buffer.from('empty')), { code: 'ERR_ASSERTION' })
 })
 
-t.test('P3: more than there is room for: the oldest go, what is read stays', async (t) => {
+t.test('P3: more than fit: the oldest are evicted, what is read stays', async (t) => {
   const pages = new PageCache(10_000)
   const page = Buffer.alloc(700)
   const of = (thread: number) => ({ ...key, thread })
   for (let thread = 0; thread < 1000; thread++) {
     for (let i = 0; i < 2; i++) pages.add(of(thread), page)
-    if (thread > 1 && pages.get(of(1)) === null) t.fail(`what is read went at ${thread}`)
+    if (thread > 1 && pages.get(of(1)) === null) t.fail(`what is read was evicted at ${thread}`)
   }
   const cached = Array.from({ length: 1000 }, (_, thread) => pages.get(of(thread)) !== null)
   t.ok(cached[999])
@@ -49,7 +50,7 @@ t.test('P3: more than there is room for: the oldest go, what is read stays', asy
   t.ok(cached.filter(Boolean).length <= 21, 'two generations of ten')
 })
 
-t.test('pages: cleared: gone, and cached anew', async (t) => {
+t.test('pages: cleared: gone, and cached again later', async (t) => {
   const pages = new PageCache()
   for (let i = 0; i < 2; i++) pages.add(key, Buffer.from('a page'))
   pages.clear()
@@ -58,7 +59,7 @@ t.test('pages: cleared: gone, and cached anew', async (t) => {
   t.not(pages.get(key), null)
 })
 
-t.test('P3: one thread that grows and is read: takes the room of one page', async (t) => {
+t.test('P3: one thread that grows and is read: takes the space of one page', async (t) => {
   const pages = new PageCache(10_000)
   const page = Buffer.alloc(700)
   for (let i = 0; i < 2; i++) pages.add(key, page)

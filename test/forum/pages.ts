@@ -1,5 +1,5 @@
-// The pages that two models of the forum demand of it, from threads and messages as they have them:
-// the fields, in their order, and the position of the newest record that each page tells of.
+// The pages that the two models of the forum predict from their threads and messages: the fields in
+// their order, and the position of the newest record that each page shows.
 
 interface Author {
   id: string
@@ -88,7 +88,7 @@ export function feedPage(reader: Reader, after: number, limit: number): ModelPag
     webhook_registration: '/api/notifications/webhook',
     webhook_guide: '/notifications.txt',
   }
-  // `has_more` tells of one message more than are shown.
+  // `has_more` shows that there is one more message.
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
   return { body, newest: Math.max(newest, reader.followsChanged) }
 }

@@ -1,10 +1,10 @@
-// Goal:   the border is found wherever it is, with few looks, and fewer the nearer the end it is.
-// Method: every border of every length up to 200, against counting.
+// Goal:   the border is found wherever it is, with few comparisons, and with fewer near the end.
+// Method: every border of every length up to 200, compared with counting.
 
 import t from 'tap'
 import { partition } from '../../src/state/partition.ts'
 
-t.test('partition: any length, any border: it, and few looks near the end', async (t) => {
+t.test('partition: any length, any border: found, with few looks near the end', async (t) => {
   for (let count = 0; count <= 200; count++) {
     for (let border = 0; border <= count; border++) {
       let looks = 0
@@ -13,7 +13,7 @@ t.test('partition: any length, any border: it, and few looks near the end', asyn
         return i < border
       })
       const looksMax = 2 * Math.ceil(Math.log2(count - border + 1)) + 2
-      if (found !== border) t.fail(`${border} of ${count} is taken for ${found}`)
+      if (found !== border) t.fail(`${found} was found instead of ${border} of ${count}`)
       if (looks > looksMax) t.fail(`${looks} looks for ${border} of ${count}`)
     }
   }

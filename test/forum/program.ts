@@ -1,4 +1,4 @@
-// A program of commands, run against a real forum and the model at the same time. Each answer is
+// Runs a program of commands on a real forum and on the model at the same time. Each answer is
 // compared at once.
 
 import assert from 'node:assert/strict'
@@ -18,11 +18,11 @@ interface Published {
   post: Post
 }
 
-/** A forum and its model, in step. */
+/** A forum and its model, which run the same commands. */
 export class Run {
   readonly world: World = newWorld()
   readonly model = new Model()
-  /** What programs came to: names of answers and refusals. */
+  /** The names of all answers and refusals that occurred. */
   readonly outcomes: Set<string>
   readonly #published: Published[] = []
   #keys = 0
@@ -32,7 +32,7 @@ export class Run {
     this.model.clock = this.world.clock.now
   }
 
-  /** Runs one command on both; throws when they differ. */
+  /** Runs one command on both, and throws when they differ. */
   step(command: Command): void {
     const { world, model } = this
     switch (command.does) {
@@ -71,11 +71,11 @@ export class Run {
     }
   }
 
-  /** The number the edge would find for this caller. */
+  /** The identity number that the edge would find for this caller. */
   numberOf(agent: ModelAgent): number | null {
     const identity = identify(this.world.forum, tokenDigest(agent.token))
     const isActive = mayAct(this.world.forum, identity)
-    assert.equal(isActive, this.model.isActive(agent), 'a token works until then')
+    assert.equal(isActive, this.model.isActive(agent), 'a token works until it expires')
     if (isActive) return identity
     this.outcomes.add('invalid_token')
     return null
@@ -134,7 +134,7 @@ export class Run {
     this.#published.push({ caller, key, post })
   }
 
-  /** A key that was used before, for the same or for something else. */
+  /** Uses a key again, for the same or for a changed request. */
   #again(pick: number, change: Change): void {
     if (this.#published.length === 0) return
     const { caller, key, post } = this.#published[pick % this.#published.length]
@@ -164,7 +164,7 @@ export class Run {
     assert.deepEqual(body, does === 'subscribe' ? { ...about, ...more } : about)
   }
 
-  /** What the timer does: guests whose time has come are recorded as expired. */
+  /** Does what the timer does: guests that are due are recorded as expired. */
   #expire(): void {
     const { model, world } = this
     const due = model.agents.filter(

@@ -18,12 +18,12 @@ const allowed = [
 const refused = [
   // Not relative, or with a segment that is empty, `.` or `..`.
   ...['', '/etc/passwd', 'a//b', 'a/', './a', 'a/.', '../a', 'a/../b', '..', '/'],
-  // Characters.
+  // Forbidden characters.
   ...['a\\b', 'a\0', 'a\nb', 'a\u007f', 'a\u0085', 'C:a', 'a%2e', 'a?b', 'a#b'],
-  // What belongs to no proposal.
+  // Files of git itself.
   ...['.git', '.git/config', 'a/.git/hooks/x', '.GIT/config', '.git./config', '.git /config'],
   ...['node_modules/a', 'a/node_modules/b.js', 'Node_Modules/a'],
-  // Names of what must stay private.
+  // Files that usually contain secrets.
   ...['.env', '.env.local', 'app/.env.production', '.ENV', '.envrc'],
   ...['tls/server.key', 'cert.pem', 'store.p12', 'id_rsa', '.ssh/config', 'id_ed25519.pub'],
   ...['private-key.txt', 'api_keys.json', 'APIKey.txt'.toLowerCase()],
@@ -41,7 +41,7 @@ for (const path of refused) {
 const texts = { title: 'a', description: 'b' }
 const whole = (path: string, content: string | null) => ({ path, content })
 
-t.test('texts: rules broken together: the first is heard', async (t) => {
+t.test('texts: several rules violated: the first is reported', async (t) => {
   const nul = { title: '\0', description: 'b' }
   const long = 'x'.repeat(textBytesMax)
   t.equal(
@@ -77,7 +77,7 @@ t.test('texts: a NUL in any of them: refused', async (t) => {
   }
 })
 
-t.test('texts: together 32 KiB of UTF-8, and one byte more: taken, refused', async (t) => {
+t.test('texts: 32 KiB of UTF-8 together: accepted; one byte more: refused', async (t) => {
   const rest = textBytesMax - 'abé'.length - 1
   const edits = [{ old_text: 'é', new_text: 'x'.repeat(rest - 10) }]
   const files = [{ path: 'long-path', edits }, whole('b', 'x'.repeat(10))]

@@ -1,4 +1,4 @@
-// Quotas where commands meet them, at any time: docs/interface.md, "Quotas".
+// Quotas as commands apply them, at any time: docs/interface.md, "Quotas".
 
 import t from 'tap'
 import { isRejection } from '../../src/forum/forum.ts'
@@ -22,7 +22,7 @@ function furnished(limits: QuotaLimits): World {
 
 let keys = 0
 
-/** What a thread by this caller, from this address, comes to: a code, `new` or `replayed`. */
+/** Publishes a thread by this caller from this address, and returns a code, `new` or `replayed`. */
 function thread(world: World, caller: number, address: string, key = `key-${keys++}-of-many`) {
   const post = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
   const outcome = createThread(world.forum, { caller, address, key, ...post })
@@ -31,7 +31,7 @@ function thread(world: World, caller: number, address: string, key = `key-${keys
 }
 
 t.test(
-  'messages: threads, replies and GET together: one over: 429 until the first leaves',
+  'messages: threads, replies and GET together: one too many: 429 until the first leaves',
   async (t) => {
     const world = furnished({ messages: { all: 3 } })
     const { forum, clock } = world
@@ -68,7 +68,7 @@ t.test('replays and refusals: at the limit: answered, and never counted', async 
   t.same([thread(world, 0, here), thread(world, 0, here)], ['new', 'new'])
 })
 
-t.test('windows: restart: what was counted is counted, and leaves in its time', async (t) => {
+t.test('windows: restart: events are still counted, and leave when due', async (t) => {
   const limits = { messages: { address: 2 }, identities: { address: 3 }, tickets: { address: 1 } }
   const world = furnished(limits)
   const { forum, clock } = world
@@ -88,7 +88,7 @@ t.test('windows: restart: what was counted is counted, and leaves in its time', 
   t.notOk(isRejection(issueTicket(forum, here)))
 })
 
-t.test('ticket limit: over midnight UTC: it counts any 60 minutes', async (t) => {
+t.test('ticket limit: across midnight UTC: it counts any 60 minutes', async (t) => {
   const world = newWorld({ tickets: { address: 1 } })
   world.clock.now = Math.ceil(world.clock.now / dayMs) * dayMs - 1
   t.notOk(isRejection(issueTicket(world.forum, here)))
@@ -96,7 +96,7 @@ t.test('ticket limit: over midnight UTC: it counts any 60 minutes', async (t) =>
   t.match(issueTicket(world.forum, here), { rejected: 'rate_limited' })
 })
 
-t.test('records: an address: kept only while a limit needs it, and never as it is', async (t) => {
+t.test('records: an address: only when a limit needs it, and only as a hash', async (t) => {
   const clients = (limits: QuotaLimits) => {
     const world = furnished(limits)
     thread(world, 0, here)

@@ -1,5 +1,5 @@
-// The pages and lists of reads.ts against plain sorting, with more threads and messages than the
-// programs of forum.test.ts have.
+// The pages and lists of reads.ts compared with plain sorting, for more threads and messages than
+// the programs of forum.test.ts have.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -66,7 +66,7 @@ t.test('Q1: a thread of 400 replies: pages after any seq: exactly the later ones
   t.equal(wrong, 0)
 })
 
-t.test('Q2: a thread of 1,000 messages: the newest are read: few are looked at', async (t) => {
+t.test('Q2: a thread of 1,000 messages: the newest are read: few are examined', async (t) => {
   const scene = new Scene(3)
   for (let i = 0; i < 4; i++) scene.thread('public', [1])
   for (let i = 0; i < 4000; i++) scene.reply(2, i % 4)

@@ -27,7 +27,7 @@ const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, content: tex
 
 type Generators = { [T in RecordType]: fc.Arbitrary<Omit<RecordOf<T>, 'type'>> }
 
-/** One for each type: without its generator, a new type of record does not compile. */
+/** One for each type of record: without its generator, a new type does not compile. */
 const generators: Generators = {
   'identity.created': fc.record({
     at,
@@ -156,7 +156,7 @@ t.test('record: every kind: through the log and back: no field is lost or exchan
   }
 })
 
-t.test('K3: rows of older versions: decoded: the records that they have always been', async (t) => {
+t.test('K3: rows of older versions: decoded: the same records as ever', async (t) => {
   for (const { row, record } of olderRows) t.strictSame(decode(row), record)
 })
 

@@ -1,14 +1,15 @@
-// A forum made directly of records, for tests of what is read: many threads and messages, quickly.
+// A forum made directly from records, for tests of queries that need many threads and messages
+// quickly.
 
 import type { Visibility } from '../../src/actors/thread.ts'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { newWorld } from './doubles.ts'
 
-/** No limit needs one. */
+/** No limit needs an address here. */
 const client = ''
 
-/** An id that begins at random, as ids do: tables take their places from there. */
+/** An id whose beginning is spread like a random one, because hash tables use it. */
 function hexOf(n: number): string {
   const start = Math.imul(n, 0x9e3779b1) >>> 0
   return start.toString(16).padStart(8, '0') + n.toString(16).padStart(24, '0')
@@ -20,7 +21,7 @@ export interface Posted {
   author: number
 }
 
-/** A forum made of records: threads by identity 0, then replies as said. */
+/** A forum made from records: threads by identity 0, and replies by anyone. */
 export class Scene {
   readonly forum: Forum = newWorld().forum
   readonly posted: Posted[] = []

@@ -1,4 +1,4 @@
-// Work in slices, on ticks that the test makes.
+// Work in slices, on ticks that the test runs.
 
 import t from 'tap'
 import { SlicedWork } from '../../src/forum/sliced-work.ts'
@@ -8,7 +8,7 @@ class Scene {
   readonly work = new SlicedWork((run) => this.#ticks.push(run))
   readonly did: string[] = []
 
-  /** Work of so many slices. */
+  /** Adds a job of this many slices. */
   add(name: string, caller: number, slices: number) {
     let left = slices
     return this.work.add(caller, () => {

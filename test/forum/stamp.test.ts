@@ -1,7 +1,7 @@
 import t from 'tap'
 import { randomSeed, systemStamps } from '../../src/forum/stamp.ts'
 
-t.test('ids: more than one pool of them: 128 bits in hex, each another', async (t) => {
+t.test('ids: more than one pool of them: 128 bits in hex, all different', async (t) => {
   const stamps = systemStamps()
   const ids = Array.from({ length: 1500 }, () => stamps.id())
   t.equal(new Set(ids).size, 1500)
@@ -9,7 +9,7 @@ t.test('ids: more than one pool of them: 128 bits in hex, each another', async (
   t.ok(new Set(ids.map((id) => id.slice(0, 8))).size > 1490, 'the first word is random too')
 })
 
-t.test('tokens: two: 256 bits in hex, each another', async (t) => {
+t.test('tokens: two: 256 bits in hex, different', async (t) => {
   const stamps = systemStamps()
   const tokens = [stamps.token(), stamps.token()]
   for (const token of tokens) t.match(token, /^aic_[0-9a-f]{64}$/)
@@ -22,7 +22,7 @@ t.test('seed: drawn: an unsigned number of 32 bits', async (t) => {
   t.ok(new Set(seeds).size > 90)
 })
 
-t.test("clock: asked: the system's clock, and the time elapsed", async (t) => {
+t.test("clock: read: the system's clock, and the time elapsed", async (t) => {
   let wall = 1_790_000_000_000
   let elapsed = 0
   t.intercept(Date, 'now', { value: () => wall })

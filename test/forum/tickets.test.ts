@@ -1,5 +1,4 @@
-// Tickets and what is published with them, at any time: docs/interface.md, "Publishing by
-// GET".
+// Tickets and publishing with them, at any time: docs/interface.md, "Publishing by GET".
 
 import t from 'tap'
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
@@ -49,7 +48,7 @@ t.test('ticket: used, then the same again: replayed, and one message', async (t)
   t.equal(world.rows.position, 2, 'P1: one record for author, message and ticket')
 })
 
-t.test('ticket: used, then for anything else: refused, and the first is told of', async (t) => {
+t.test('ticket: used, then for anything else: refused, the first use is shown', async (t) => {
   const world = newWorld()
   publish(world, issue(world))
   const threadId = world.forum.state.threads.id(0)
@@ -76,17 +75,17 @@ t.test('ticket: used, then for anything else: refused, and the first is told of'
   t.equal(world.forum.state.messages.count, 3)
 })
 
-t.test('ticket: its 120 seconds: used at the end, and a moment later: 410', async (t) => {
+t.test('ticket: its 120 seconds: used at the end: accepted; later: 410', async (t) => {
   const world = newWorld()
   const [used, unused] = [issue(world), issue(world)]
   world.clock.now += ticketLifetimeMs - 1
   t.equal(refusal(publish(world, used)), null)
   world.clock.now += 1
   t.equal(refusal(publish(world, unused)), 'expired_ticket')
-  t.equal(refusal(publish(world, used)), 'expired_ticket', 'no replay after its time')
+  t.equal(refusal(publish(world, used)), 'expired_ticket', 'no replay after it expires')
 })
 
-t.test('ticket: its time ends between its check and the record: refused', async (t) => {
+t.test('ticket: expires between its check and the record: refused', async (t) => {
   const world = newWorld()
   const ticket = issue(world)
   const nonce = acceptTicket(world.forum, ticket, address) as string
@@ -98,7 +97,7 @@ t.test('ticket: its time ends between its check and the record: refused', async 
 })
 
 // Earlier builds read the clock twice, so their logs may contain such records.
-t.test('ticket: used at the end of its time by an earlier build: replayed', async (t) => {
+t.test('ticket: used just before its end by an earlier build: replayed', async (t) => {
   const world = newWorld()
   const nonce = acceptTicket(world.forum, issue(world), address) as string
   const at = world.clock.now + ticketLifetimeMs
@@ -110,7 +109,7 @@ t.test('ticket: used at the end of its time by an earlier build: replayed', asyn
   t.equal(state.threads.actors.count, 1)
 })
 
-t.test('ticket: forgotten, long ago, by another process: still 410, not 403', async (t) => {
+t.test('ticket: forgotten long ago by another process: still 410, not 403', async (t) => {
   const world = newWorld()
   const ticket = issue(world)
   world.clock.now += 1000 * dayMs
@@ -163,7 +162,7 @@ t.test('X1: ticket: any character of it changed: forged', async (t) => {
   t.equal(refusal(publish(world, ticket)), null)
 })
 
-t.test('ticket: of another secret, or of another log: not ours', async (t) => {
+t.test('ticket: signed with another secret or for another log: invalid', async (t) => {
   const world = newWorld()
   const claims = {
     nonce: '0'.repeat(32),
@@ -177,7 +176,7 @@ t.test('ticket: of another secret, or of another log: not ours', async (t) => {
   t.equal(refusal(publish(world, issue(elsewhere))), 'invalid_ticket', 'same secret, other log')
 })
 
-t.test('ticket: used and unused ones, restart: replayed and used as if nothing was', async (t) => {
+t.test('ticket: used and unused ones: restart: work as before', async (t) => {
   const world = newWorld()
   const [used, unused] = [issue(world), issue(world)]
   const first = publish(world, used)
@@ -188,7 +187,7 @@ t.test('ticket: used and unused ones, restart: replayed and used as if nothing w
   t.equal(world.forum.state.messages.count, 2)
 })
 
-t.test('thread: private or absent: replied to with a ticket: both are absent', async (t) => {
+t.test('thread: private or absent: replied to with a ticket: not found', async (t) => {
   const world = newWorld()
   const { forum } = world
   createIdentity(forum, { kind: 'persistent', displayName: 'Ana', address: '' })
@@ -198,10 +197,10 @@ t.test('thread: private or absent: replied to with a ticket: both are absent', a
   for (const threadId of [forum.state.threads.id(0), `thr_${'0'.repeat(32)}`]) {
     t.same(publish(world, ticket, { content: 'x', threadId }), { rejected: 'not_found' })
   }
-  t.equal(refusal(publish(world, ticket)), null, 'the ticket is as good as before')
+  t.equal(refusal(publish(world, ticket)), null, 'the ticket is still unused')
 })
 
-t.test('GET guest: published: kind compat, follows nothing, takes part in nothing', async (t) => {
+t.test('GET guest: published: kind compat, follows nothing, participates in nothing', async (t) => {
   const world = newWorld()
   const { state } = world.forum
   publish(world, issue(world))

@@ -1,8 +1,8 @@
-// Goal:   whoever follows a thread with an active webhook is woken for every message by another,
-//         and nobody else; a restart changes nothing.
-// Method: random programs of commands of a few identities in a few threads, with attempts that end
-//         in every way, a clock that jumps, and restarts. After every step the invariants at the
-//         heads of the files are checked; in the end the state is compared with the fold of the
+// Goal:   every follower of a thread with an active webhook is woken for each message by others,
+//         and nobody else is; a restart changes nothing.
+// Method: random programs of commands by a few identities in a few threads, with attempts that end
+//         in every way, a clock that jumps, and restarts. After every step the invariants in the
+//         heads of the files are checked. At the end the state is compared with the fold of the
 //         log.
 
 import assert from 'node:assert/strict'
@@ -24,7 +24,7 @@ function checkPromises({ state }: Scene): void {
     assert.deepEqual(
       firsts,
       firsts.toSorted((a, b) => a - b),
-      'the cursor grows',
+      'the cursor increases',
     )
     for (const { context } of deliveries) assert.ok(context.first <= context.through, 'D1')
   }
@@ -37,7 +37,7 @@ function checkReplay({ state, world }: Scene): void {
   assert.equal(new DueWebhooks(folded.webhooks).size, waiting.length, 'D1, D2')
 }
 
-t.test('webhooks: random programs: the right ones are woken, restarts change nothing', async () => {
+t.test('webhooks: random programs: exactly the right ones are woken, across restarts', async () => {
   fc.assert(
     fc.property(
       fc.constantFrom('guest' as const, 'persistent' as const),
@@ -56,7 +56,7 @@ t.test('webhooks: random programs: the right ones are woken, restarts change not
   )
 })
 
-t.test('H3: webhooks: whatever happened: in the end everything is tried, none stays', async () => {
+t.test('H3: webhooks: whatever happened: in the end every delivery has been tried', async () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), (program) => {
       const scene = new Scene()

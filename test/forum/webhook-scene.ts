@@ -1,5 +1,5 @@
-// A small forum for tests of webhooks: a few identities in a few threads, and shorthands for what
-// they do.
+// A small forum for tests of webhooks: a few identities in a few threads, and short methods for
+// their actions.
 
 import assert from 'node:assert/strict'
 import {
@@ -27,7 +27,7 @@ export class Scene {
   readonly world: World
   readonly threadIds: string[] = []
   readonly attempts: Attempt[] = []
-  /** For each identity the messages it has to be woken for, and has not been. */
+  /** For each identity, the messages for which it must be woken and has not been. */
   readonly owed = new Map<number, Set<number>>()
   keys = 0
 
@@ -117,14 +117,14 @@ export class Scene {
     }))
   }
 
-  /** Goes on from what the log says, as after a crash. */
+  /** Replaces the state by the fold of the log, as after a crash. */
   restart(): void {
     restart(this.forum, replayed(this.world.rows))
     this.attempts.length = 0
   }
 }
 
-/** All that can be seen of webhooks from outside. */
+/** Everything about webhooks that callers can see. */
 export function seen(state: State) {
   return {
     registrations: state.webhooks.registrations,

@@ -1,4 +1,4 @@
-// What happens in random programs of webhooks, one step after the other.
+// The steps of random programs for webhooks.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { agents, bad, ok, type Scene, threads } from './webhook-scene.ts'
 
 const by = fc.nat(agents - 1)
 const thread = fc.nat(threads - 1)
-/** Something that identities, the scheduler or time do. */
+/** An action of identities, of the scheduler, or of time. */
 export const step = fc.oneof(
   { weight: 12, arbitrary: fc.record({ does: fc.constant('reply' as const), by, thread }) },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('follow' as const), by, thread }) },
@@ -82,7 +82,7 @@ export function run(scene: Scene, command: Step): void {
   }
 }
 
-/** A reply wakes exactly those who follow with an active webhook, but its author. */
+/** A reply wakes exactly the followers with an active webhook, except its author. */
 function checkWoken(scene: Scene, author: number, thread: number): void {
   const { state, forum } = scene
   if (!state.identities.mayAct(author, timeOf(forum))) return

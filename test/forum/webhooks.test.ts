@@ -17,7 +17,7 @@ import {
 import { dayMs, hourMs, replayed, restart, webhookKey } from './doubles.ts'
 import { Scene } from './webhook-scene.ts'
 
-t.test('webhook: registered with the same key: the same secret, until it is gone', async (t) => {
+t.test('webhook: registered again with its key: the same secret, until it is gone', async (t) => {
   const scene = new Scene()
   const first = scene.register(1, 'key-of-it')
   assert.ok(!isRejection(first))
@@ -48,7 +48,7 @@ t.test('webhook: over a quota: refused until the hour is over, replays never', a
   t.match(scene.register(1), { replayed: false })
   t.match(scene.register(1, `key-${scene.keys}`), { replayed: true })
   t.match(scene.register(1), { rejected: 'rate_limited' })
-  t.match(scene.register(2), { replayed: false }, 'others may')
+  t.match(scene.register(2), { replayed: false }, 'others are not limited')
   restart(scene.forum, replayed(scene.world.rows, limits))
   t.match(scene.register(1), { rejected: 'rate_limited' }, 'a restart forgets nothing')
   scene.world.clock.now += hourMs
@@ -72,10 +72,10 @@ t.test('webhook: unverified for a day: lapsed; verified: stays', async (t) => {
   t.match(scene.verify(1), { rejected: 'webhook_not_registered' })
   const { length } = scene.world.rows.packed
   sweepWebhooks(scene.forum)
-  t.equal(scene.world.rows.packed.length, length, 'no record for nothing')
+  t.equal(scene.world.rows.packed.length, length, 'no record is made when nothing lapses')
 })
 
-t.test('webhook: removed while the challenge is out: not registered', async (t) => {
+t.test('webhook: removed during its verification: not registered', async (t) => {
   const scene = new Scene()
   scene.register(1)
   const begun = beginVerification(scene.forum, 1)
@@ -83,10 +83,10 @@ t.test('webhook: removed while the challenge is out: not registered', async (t) 
   scene.register(1)
   t.match(finishVerification(scene.forum, begun, null), { rejected: 'webhook_not_registered' })
   const { webhook } = readWebhook(scene.forum, 1)
-  t.equal(scene.state.webhooks.isActive(webhook!), false, 'the other one proved nothing')
+  t.equal(scene.state.webhooks.isActive(webhook!), false, 'the other one is not verified')
 })
 
-t.test('secret: sealed: opens for its webhook and key only, and not when touched', async (t) => {
+t.test('secret: sealed: opens only unchanged, for its webhook and with its key', async (t) => {
   const sealed = sealNew(webhookKey, 'a', Buffer.alloc(seedBytes, 9))
   t.equal(open(webhookKey, 'a', sealed), `whsec_${'09'.repeat(32)}`)
   t.equal(open(webhookKey, 'b', sealed), null)
@@ -123,7 +123,7 @@ t.test('webhook: removed while it is verified: the refusal waits for the removal
   t.same(finishVerification(scene.forum, begun, null), refused)
 })
 
-t.test('webhook: not durable yet: verified: its endpoint is not asked before it is', async (t) => {
+t.test('webhook: not durable yet: verified: its endpoint is not contacted before', async (t) => {
   const scene = new Scene()
   const { rows } = scene.world
   const registered = scene.register(1)

@@ -1,4 +1,5 @@
-// Which writes are admitted when memory is low or many requests wait, and how operators are warned.
+// When memory is low or many requests wait: which writes are admitted, and how operators are
+// warned.
 
 import t from 'tap'
 import { Load, unlimited } from '../../src/http/load.ts'
@@ -6,7 +7,7 @@ import { type Memory, NodeAdmission } from '../../src/node/admission.ts'
 
 const mib = 1024 * 1024
 
-function given() {
+function newAdmission() {
   const load = new Load({ ...unlimited, waitingMax: 3, queueBytesMax: 1000 })
   const gate = { length: 0 }
   const journal = { durable: 0 }
@@ -20,8 +21,8 @@ function given() {
   return { admission, load, gate, journal, memory, freed }
 }
 
-t.test('admission: nothing is short: writes are let in, nothing to tell', async (t) => {
-  const { admission } = given()
+t.test('admission: enough of everything: writes are admitted, no warning', async (t) => {
+  const { admission } = newAdmission()
   admission.measure(0)
   t.equal(admission.refusal(), null)
   t.strictSame(admission.warnings, [])
@@ -30,12 +31,12 @@ t.test('admission: nothing is short: writes are let in, nothing to tell', async 
 for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
   const what = Object.keys(short)[0]
   t.test(`admission: ${what} near its limit: refused until it is below again`, async (t) => {
-    const { admission, load, memory, freed } = given()
+    const { admission, load, memory, freed } = newAdmission()
     admission.measure(0)
     t.equal(freed.times, 0)
     Object.assign(memory, short)
     admission.measure(0)
-    t.equal(freed.times, 1, 'what can be done without is given back')
+    t.equal(freed.times, 1, 'caches are freed')
     t.match(admission.refusal(), { rejected: 'overloaded', retryAfter: 30, detail: /memory/ })
     t.match(admission.warnings, [/memory/])
     t.strictSame([load.isMemoryLow, load.refused.memory], [true, 1])
@@ -46,8 +47,8 @@ for (const short of [{ rss: 101 * mib }, { heapUsed: 91 * mib }]) {
   })
 }
 
-t.test('admission: as many answers wait as may: refused, and counted', async (t) => {
-  const { admission, load, gate } = given()
+t.test('admission: too many answers wait: refused, and counted', async (t) => {
+  const { admission, load, gate } = newAdmission()
   gate.length = 2
   t.equal(admission.refusal(), null)
   gate.length = 3
@@ -56,8 +57,8 @@ t.test('admission: as many answers wait as may: refused, and counted', async (t)
   t.match(admission.warnings, [/queues: full, 3 answers wait/])
 })
 
-t.test('admission: as many bytes wait as may: refused', async (t) => {
-  const { admission, load } = given()
+t.test('admission: too many bytes wait: refused', async (t) => {
+  const { admission, load } = newAdmission()
   load.bodyBytes = 600
   load.answerBytes = 401
   t.strictSame(admission.refusal(), { rejected: 'overloaded' })
@@ -65,8 +66,8 @@ t.test('admission: as many bytes wait as may: refused', async (t) => {
   t.equal(admission.refusal(), null)
 })
 
-t.test('admission: the disk takes long: told after a second, until it moves', async (t) => {
-  const { admission, gate, journal } = given()
+t.test('admission: a slow disk: reported after a second, until it proceeds', async (t) => {
+  const { admission, gate, journal } = newAdmission()
   admission.measure(0)
   gate.length = 2
   admission.measure(999)
@@ -79,8 +80,8 @@ t.test('admission: the disk takes long: told after a second, until it moves', as
   t.equal(admission.refusal(), null)
 })
 
-t.test('admission: nothing waits for long: that is no slow disk', async (t) => {
-  const { admission } = given()
+t.test('admission: an idle log: not reported as a slow disk', async (t) => {
+  const { admission } = newAdmission()
   admission.measure(0)
   admission.measure(60_000)
   t.strictSame(admission.warnings, [])

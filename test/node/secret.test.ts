@@ -20,7 +20,7 @@ function directory(t: Test): string {
 }
 
 t.test(
-  'S2: secret: none yet: made: its owner alone may read it, and nothing else is left',
+  'S2: secret: none yet: made: readable by its owner only, nothing else is left',
   async (t) => {
     const dir = directory(t)
     const secret = loadSecret(dir, undefined)
@@ -29,11 +29,11 @@ t.test(
     t.equal(statSync(join(dir, 'secret')).mode & 0o777, 0o600)
     t.equal(readFileSync(join(dir, 'secret'), 'utf8').trim(), secret)
     t.equal(loadSecret(dir, undefined), secret, 'a second start has the same')
-    t.not(loadSecret(directory(t), undefined), secret, 'another directory another')
+    t.not(loadSecret(directory(t), undefined), secret, 'another directory has another')
   },
 )
 
-t.test('S2: secret: a start died while it was being made: the next one makes it', async (t) => {
+t.test('S2: secret: a start died while making it: the next one makes it', async (t) => {
   const dir = directory(t)
   writeFileSync(join(dir, 'secret.tmp'), 'half a sec')
   const secret = loadSecret(dir, undefined)
@@ -41,7 +41,7 @@ t.test('S2: secret: a start died while it was being made: the next one makes it'
   t.same(readdirSync(dir), ['secret'])
 })
 
-t.test('secret: given: it wins, and nothing is written', async (t) => {
+t.test('secret: from the environment: it wins, and nothing is written', async (t) => {
   const dir = directory(t)
   const given = 'g'.repeat(32)
   t.equal(loadSecret(dir, given), given)
@@ -58,7 +58,7 @@ t.test('secret: shorter than 32 characters: in the file: refused, and named', as
   )
 })
 
-t.test('secret: its file cannot be read: refused as a failure of the storage', async (t) => {
+t.test('secret: its file cannot be read: refused as a storage failure', async (t) => {
   const dir = directory(t)
   mkdirSync(join(dir, 'secret'))
   t.throws(() => loadSecret(dir, undefined), { exitCode: 74, message: /secret: EISDIR/ })

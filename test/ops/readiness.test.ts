@@ -6,7 +6,7 @@ import { allWritten, newVitals, type Vitals } from '../../src/ops/vitals.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health, Journal } from '../../wal/journal/journal.ts'
 
-function given(refusal: 'starting' | 'shutting_down' | null, health: Health | null): Vitals {
+function vitalsOf(refusal: 'starting' | 'shutting_down' | null, health: Health | null): Vitals {
   const vitals = newVitals({
     version: '1',
     http: 'x',
@@ -22,8 +22,8 @@ function given(refusal: 'starting' | 'shutting_down' | null, health: Health | nu
   return vitals
 }
 
-t.test('operator: the node starts: asks for readiness: no, and how far it is', async (t) => {
-  const vitals = given('starting', null)
+t.test('readiness: the node starts: not ready, and how far the start is', async (t) => {
+  const vitals = vitalsOf('starting', null)
   t.strictSame(readiness(vitals, false), {
     isReady: false,
     text: 'starting: 0% of the checkpoint read, 0 of 0 bytes\n',
@@ -43,8 +43,8 @@ t.test('operator: the node starts: asks for readiness: no, and how far it is', a
   )
 })
 
-t.test('operator: serving: asks for readiness: yes', async (t) => {
-  const vitals = given(null, 'ok')
+t.test('readiness: the node serves: ready', async (t) => {
+  const vitals = vitalsOf(null, 'ok')
   t.strictSame(readiness(vitals, false), { isReady: true, text: 'ok\n' })
   const checked = '[+] log: at 7\n[+] storage: ok\n[+] requests: answered\n'
   t.equal(readiness(vitals, true).text, `${checked}[+] page files: not scrubbed yet\n`)
@@ -60,14 +60,14 @@ t.test('operator: serving: asks for readiness: yes', async (t) => {
   }
 })
 
-t.test('operator: the disk is full: asks for readiness: yes, since reading goes on', async (t) => {
-  const { isReady, text } = readiness(given(null, 'storage_full'), true)
+t.test('readiness: the disk is full: ready, because reads go on', async (t) => {
+  const { isReady, text } = readiness(vitalsOf(null, 'storage_full'), true)
   t.ok(isReady)
   t.match(text, '[-] storage: storage_full')
 })
 
-t.test('operator: the node drains: asks for readiness: no, and what it waits for', async (t) => {
-  const vitals = given('shutting_down', 'ok')
+t.test('readiness: the node drains: not ready, and what it waits for', async (t) => {
+  const vitals = vitalsOf('shutting_down', 'ok')
   vitals.gateLength = () => 3
   t.strictSame(readiness(vitals, false), {
     isReady: false,

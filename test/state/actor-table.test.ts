@@ -78,7 +78,7 @@ t.test('R2: a value its column cannot hold: assigned: throws', async (t) => {
   })
 })
 
-t.test('table: an actor that is not there: stepped or read: throws', async (t) => {
+t.test('table: an actor that does not exist: stepped or read: throws', async (t) => {
   const table = newTable()
   t.throws(() => table.tell(0, { type: 'counted' }), RangeError)
   t.throws(() => table.state(0), RangeError)
@@ -99,7 +99,7 @@ t.test('kind: a layout, events or codes that miss one, or have one more: refused
   t.throws(() => actor({ ...parts, codes: { off: 0 } }), /codes/)
 })
 
-t.test('table: a kind whose context holds a text: made: throws', async (t) => {
+t.test('table: a kind whose context contains a text: constructed: throws', async (t) => {
   t.throws(
     () => new ActorTable({ ...lamp, layout: { lit: 'u32', by: 'text' } }),
     /lamp.by is a text/,

@@ -21,7 +21,7 @@ const kinds: [make: () => Column, most: number, entryBytes: number][] = [
 for (const [make, most, entryBytes] of kinds) {
   const name = make().constructor.name
 
-  t.test(`${name}: random pushes and sets: read back: as an array would hold them`, async (t) => {
+  t.test(`${name}: random pushes and sets: read back: the same as an array`, async (t) => {
     const value = fc.oneof(fc.nat(255), fc.constant(most))
     const write = fc.record({ row: fc.nat(40), value })
     const run = fc.property(fc.array(write, { maxLength: 60 }), (writes) => {
@@ -51,7 +51,7 @@ for (const [make, most, entryBytes] of kinds) {
     t.same([column.get(0), column.get(chunkRows)], [0, 78])
   })
 
-  t.test(`N2: ${name}: a row that is not there: read or written: throws`, async (t) => {
+  t.test(`N2: ${name}: a row that does not exist: read or written: throws`, async (t) => {
     const column = make()
     column.push(1)
     for (const row of [-1, 1, chunkRows, Number.NaN]) {

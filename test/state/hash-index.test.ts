@@ -1,5 +1,5 @@
-// The hash index against a plain map. Its hashes are drawn from few, so that runs collide, wrap
-// around the end of a table, and leave gaps in every place.
+// The hash index compared with a plain map. There are few different hashes, so that runs collide,
+// wrap around the end of a table, and leave gaps everywhere.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -12,7 +12,7 @@ const crowdedHash = fc
 
 const change = fc.record({ hash: crowdedHash, adds: fc.boolean(), pick: fc.nat() })
 
-t.test('H3: crowded: numbers come and go: exactly those that are in are found', async () => {
+t.test('H3: crowded: numbers are added and removed: exactly the present are found', async () => {
   const property = fc.property(fc.array(change, { maxLength: 120, size: 'max' }), (changes) => {
     const index = new HashIndex()
     const held = new Map<number, number>()
@@ -35,7 +35,7 @@ t.test('H3: crowded: numbers come and go: exactly those that are in are found', 
   fc.assert(property, { numRuns: 500 })
 })
 
-/** Fills an index to the end, with these hashes by number. */
+/** Fills an index completely, with these hashes by number. */
 function filled(hashes: Uint32Array, numbers: Uint32Array | null = null): HashIndex {
   const index = new HashIndex()
   const hashesOf = (from: number, to: number) =>
@@ -44,7 +44,7 @@ function filled(hashes: Uint32Array, numbers: Uint32Array | null = null): HashIn
   return index
 }
 
-t.test('fill: crowded: some numbers or all: exactly those are found, and it goes on', async () => {
+t.test('fill: crowded: some numbers or all: exactly those are found, then changed', async () => {
   const hashes = fc.array(crowdedHash, { maxLength: 60, size: 'max' })
   const property = fc.property(
     hashes,
@@ -84,7 +84,7 @@ t.test('fill: more numbers than in one step: each is found', async (t) => {
   }
 })
 
-t.test('H1: one shard: 20,000 numbers are added: every one is found after it grew', async (t) => {
+t.test('H1: one shard: 20,000 numbers are added: all are found after it grew', async (t) => {
   const index = new HashIndex()
   const hashOf = (number: number) => ((7 << 24) | (Math.imul(number, 0x9e3779b1) >>> 8)) >>> 0
   for (let number = 0; number < 20_000; number++) index.add(hashOf(number), number)
@@ -116,7 +116,7 @@ t.test(
   },
 )
 
-t.test('index: three numbers under one hash: the caller says which it means', async (t) => {
+t.test('index: three numbers under one hash: the caller decides which it means', async (t) => {
   const index = new HashIndex()
   for (const number of [5, 6, 7]) index.add(0xdeadbeef, number)
   t.equal(
@@ -130,7 +130,7 @@ t.test('index: three numbers under one hash: the caller says which it means', as
   t.equal(
     index.find(0xdeadbeee, () => true),
     -1,
-    'the hash is compared whole',
+    'the complete hash is compared',
   )
 })
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Heap, type HeapEntry } from '../../src/state/heap.ts'
 
-t.test('H1, H2: heap: added, moved, deleted at random: as a plain set says', async () => {
+t.test('H1, H2: heap: added, moved, deleted at random: the same as a plain set', async () => {
   const step = fc.record({
     does: fc.constantFrom('add', 'add', 'move', 'delete', 'delete the first'),
     which: fc.nat(30),

@@ -13,7 +13,7 @@ function withOne(kind: 'guest' | 'persistent' | 'compat', expiresAt: number): Id
   return identities
 }
 
-t.test('identity: any name: its signature: a piece of JSON that says it', async () => {
+t.test('identity: any name: its signature: the part of JSON with the name', async () => {
   const identities = new Identities(new Arena())
   const tricky = fc.constantFrom('","kind":"', ',"kind":"guest"', '\\"', '"', '\\')
   const anyName = fc.oneof(
@@ -32,7 +32,7 @@ t.test('identity: any name: its signature: a piece of JSON that says it', async 
   fc.assert(property)
 })
 
-t.test('identity: three: found by id and by token, and only by their own', async (t) => {
+t.test('identity: three: each is found by its own id and token only', async (t) => {
   const identities = new Identities(new Arena())
   for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'guest', 'Ana'), n - 1)
   t.equal(identities.count, 3)
@@ -49,7 +49,7 @@ t.test('guest: at its last millisecond and the next: active, then not', async (t
   t.equal(identities.mayAct(0, 1000), false)
 })
 
-t.test('guest: expired: asked about an earlier time: it stays expired', async (t) => {
+t.test('guest: expired: checked for an earlier time: it stays expired', async (t) => {
   const identities = withOne('guest', 1000)
   identities.actors.tell(0, { type: 'expired', at: 1000 })
   t.equal(identities.mayAct(0, 5), false)

@@ -25,7 +25,7 @@ t.test('L1, L2: lists grow and shrink in turn: each holds its items, in its orde
     let item = 0xffffff00
     for (const step of changes) {
       if (step.does === 'add' || model.length === 0) {
-        if (lists.add() !== model.length) throw new Error('numbers are not given in order')
+        if (lists.add() !== model.length) throw new Error('numbers are not assigned in order')
         model.push([])
         continue
       }
@@ -54,7 +54,7 @@ function compare(lists: Lists, list: number, items: number[]): void {
   if (lists.length(list) !== items.length) throw new Error(`list ${list} has another length`)
   for (const [i, item] of items.entries()) {
     if (lists.get(list, i) !== item) throw new Error(`list ${list} has another item ${i}`)
-    if (!lists.includes(list, item)) throw new Error(`list ${list} does not know item ${i}`)
+    if (!lists.includes(list, item)) throw new Error(`list ${list} does not include item ${i}`)
   }
   const from = items.length >> 1
   const copied = new Uint32Array(items.length)
@@ -65,7 +65,7 @@ function compare(lists: Lists, list: number, items: number[]): void {
     throw new Error(`list ${list} includes what was never in it`)
 }
 
-t.test('L3: a list grows beyond a chunk, small ones around it: all items stay', async (t) => {
+t.test('L3: a list grows beyond a chunk between small ones: all items stay', async (t) => {
   const lists = new Lists()
   const [before, large, after] = [lists.add(), lists.add(), lists.add()]
   const count = 700_000 // blocks of 2^18 words fill a chunk; this needs one of 2^20
@@ -87,7 +87,7 @@ t.test('L3: a list grows beyond a chunk, small ones around it: all items stay', 
   t.equal(lists.length(large), count - 1)
 })
 
-t.test('L2: half a million blocks are outgrown: the next lists lie in them', async (t) => {
+t.test('L2: half a million blocks are outgrown: the next lists reuse them', async (t) => {
   const lists = new Lists()
   const count = 500_000
   for (let list = 0; list < 2 * count; list++) lists.add()
@@ -97,7 +97,7 @@ t.test('L2: half a million blocks are outgrown: the next lists lie in them', asy
   for (let list = count; list < 2 * count; list++) lists.push(list, list)
   const grown = process.memoryUsage().arrayBuffers - before
   t.ok(grown < 2 ** 20, `${grown} bytes: 8,000,000 would be new blocks for all`)
-  t.equal(lists.get(0, 4), 4, 'and nobody is overwritten')
+  t.equal(lists.get(0, 4), 4, 'and no list is overwritten')
   t.equal(lists.get(2 * count - 1, 0), 2 * count - 1)
 })
 
@@ -107,7 +107,7 @@ t.test('L1: empty list: an item is removed: an assertion says so', async (t) => 
   t.throws(() => lists.removeAt(list, 0), { code: 'ERR_ASSERTION' })
 })
 
-t.test('L2: blocks given back, then saved and read: the next lists lie in them', async (t) => {
+t.test('L2: freed blocks are saved and read: the next lists reuse them', async (t) => {
   const lists = new Lists()
   for (let list = 0; list < 60; list++) lists.add()
   for (let i = 0; i < 9; i++) for (let list = 0; list < 30; list++) lists.push(list, i)

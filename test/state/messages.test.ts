@@ -66,7 +66,7 @@ t.test('M2: any message: as a feed item: its id, author, thread and time, as JSO
   fc.assert(property)
 })
 
-t.test('content: any: asked for: it has its own, and no other', async () => {
+t.test('content: any: compared: equal to its own, and to no other', async () => {
   const property = fc.property(anyText, anyText, anyText, (content, other, name) => {
     const { message, signature } = add(content, name)
     if (!hasContent(message, content, signature)) throw new Error('its own is not known')
@@ -78,7 +78,7 @@ t.test('content: any: asked for: it has its own, and no other', async () => {
   fc.assert(property)
 })
 
-// What the bytes of one message could be mistaken for.
+// Pairs of contents whose bytes could be mistaken for each other.
 const pairs: [string, string][] = [
   ['hello', 'hell'],
   ['hell', 'hello'],
@@ -96,7 +96,7 @@ const pairs: [string, string][] = [
 ]
 
 for (const [content, other] of pairs) {
-  const name = `content: ${JSON.stringify(content)}: asked for ${JSON.stringify(other)}: no`
+  const name = `content: ${JSON.stringify(content)}: with ${JSON.stringify(other)}: different`
   t.test(name, async (t) => {
     const { message, signature } = add(content)
     t.equal(hasContent(message, content, signature), true)
@@ -104,7 +104,7 @@ for (const [content, other] of pairs) {
   })
 }
 
-t.test('M2: 8,000 characters of six bytes each: added: kept whole', async (t) => {
+t.test('M2: 8,000 characters of six bytes each: added: kept completely', async (t) => {
   const content = '\u0001'.repeat(8000)
   const { message, signature } = add(content, '\u0001'.repeat(80), Number.MAX_SAFE_INTEGER)
   t.ok(messages.bytes(message) > 48_000)
@@ -113,7 +113,7 @@ t.test('M2: 8,000 characters of six bytes each: added: kept whole', async (t) =>
   t.equal(JSON.parse(text).content, content)
 })
 
-t.test('M1: added in turn: numbers, seqs and times grow together', async (t) => {
+t.test('M1: added in turn: numbers, seqs and times increase together', async (t) => {
   const { messages } = newMessages()
   const common = { author: 0, signature: signatureOf('Ana'), thread: 1, content: 'x' }
   for (const seq of [2, 3, 9]) {

@@ -1,7 +1,8 @@
-// Goal:   a store that is saved while it changes is saved as it was at one instant, and only what
-//         changed since the last time is given out.
-// Method: random changes of a column, a pool of lists or an arena, with checkpoints begun, written
-//         page by page, finished or failed in between. A plain array of bytes stands for the disk.
+// Goal:   a store that is saved while it changes is saved as it was at one instant, and only pages
+//         that changed since the last checkpoint are written.
+// Method: random changes of a column, a pool of lists or an arena, with checkpoints that are begun,
+//         written page by page, finished or failed in between. A plain array of bytes stands for
+//         the disk.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -16,11 +17,11 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ does: fc.constant('begin' as const) }) },
   { weight: 6, arbitrary: fc.record({ does: fc.constant('write' as const), pages: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('fail' as const) }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('soil' as const), page: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('dirty' as const), page: fc.nat(9) }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** All bytes of a store that is not frozen. */
+/** All bytes of a store, which must not be frozen. */
 function bytesOf(store: PagedStore): Buffer {
   const bytes = Buffer.alloc(store.freeze())
   store.thaw(false)
@@ -39,7 +40,7 @@ class Saver {
   #next: Buffer[] | null = null
   #wanted: Buffer = Buffer.alloc(0)
   #wantedPages = new Set<number>()
-  #soiled = new Set<number>()
+  #dirty = new Set<number>()
   #before: Buffer = Buffer.alloc(0)
 
   constructor(store: PagedStore) {
@@ -52,13 +53,17 @@ class Saver {
     else if (command.does === 'fail' && this.#next !== null) {
       this.store.thaw(false)
       this.#next = null
-    } else if (command.does === 'soil' && this.#next === null && command.page < this.saved.length) {
+    } else if (
+      command.does === 'dirty' &&
+      this.#next === null &&
+      command.page < this.saved.length
+    ) {
       this.store.markDirty(command.page)
-      this.#soiled.add(command.page)
+      this.#dirty.add(command.page)
     }
   }
 
-  /** Ends what has begun, and saves the store as it is now. */
+  /** Finishes the present checkpoint, and takes another of the store as it is now. */
   finish(): void {
     while (this.#next !== null) this.#write(1)
     this.#begin()
@@ -69,7 +74,7 @@ class Saver {
     this.#wanted = bytesOf(this.store)
     this.store.freeze()
     this.#next = []
-    this.#wantedPages = new Set(this.#soiled)
+    this.#wantedPages = new Set(this.#dirty)
     const { pageBytes } = this.store
     for (let at = 0; at < this.#wanted.length; at += pageBytes) {
       const now = this.#wanted.subarray(at, at + pageBytes)
@@ -85,17 +90,17 @@ class Saver {
     const { pageBytes } = this.store
     for (let n = 0; n < pages && next.length * pageBytes < this.#wanted.length; n++) {
       const page = next.length
-      const given = this.store.frozen(page)
-      if (given !== null) this.written += 1
-      assert.ok(given !== null || !this.#wantedPages.has(page), 'what changed is given out')
-      next.push(given === null ? this.saved[page] : Buffer.from(given))
+      const bytes = this.store.frozen(page)
+      if (bytes !== null) this.written += 1
+      assert.ok(bytes !== null || !this.#wantedPages.has(page), 'a changed page is written')
+      next.push(bytes === null ? this.saved[page] : Buffer.from(bytes))
     }
     if (next.length * pageBytes < this.#wanted.length) return
     assert.ok(Buffer.concat(next).equals(this.#wanted), 'saved as it was at one instant')
     this.store.thaw(true)
     this.saved = next
     this.#before = this.#wanted
-    this.#soiled.clear()
+    this.#dirty.clear()
     this.#next = null
   }
 }
@@ -103,7 +108,7 @@ class Saver {
 interface Subject {
   store: PagedStore
   change(seed: number): void
-  /** An empty one of the kind, filled from what is saved: it must hold the same. */
+  /** An empty store of the same kind, which is then filled from the saved pages. */
   empty(): PagedStore
 }
 
@@ -120,7 +125,7 @@ function run({ store, change, empty }: Subject, steps: readonly Step[]): void {
   assert.ok(bytesOf(copy).equals(bytesOf(store)), 'read as it was saved')
   copy.freeze()
   for (const page of saver.saved.keys()) {
-    assert.equal(copy.frozen(page), null, 'what was read is as it was saved')
+    assert.equal(copy.frozen(page), null, 'a page that was just read is not dirty')
   }
   copy.thaw(true)
 }
@@ -166,7 +171,7 @@ for (const [name, make] of Object.entries(subjects)) {
   })
 }
 
-t.test('C2: 20 pages saved, one row changes: the next time one page is written', async (t) => {
+t.test('C2: 20 pages saved, one row changes: next time one page is written', async (t) => {
   const store = new Float64Column()
   store.extend(20 * pageRows)
   const saver = new Saver(store)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Quotas, Window } from '../../src/state/quotas.ts'
 
-/** The same rule, with every event ever kept and looked at. */
+/** The same rule, which keeps and examines every event. */
 class NaiveWindow {
   readonly #events: { subject: string; at: number }[] = []
   readonly most: number
@@ -26,15 +26,15 @@ class NaiveWindow {
   }
 }
 
-// Steps from none to more than two windows. Some events are counted although none was allowed, as
-// in a log that was written under other limits.
+// Steps in time from zero to more than two windows. Some events are counted although they were not
+// allowed, as in a log that was written under other limits.
 const anyStep = fc.record({
   subject: fc.constantFrom('a', 'b', 'c'),
   after: fc.oneof(fc.nat(4), fc.nat(25)),
   isForced: fc.constantFrom(false, false, false, true),
 })
 
-t.test('W1: window: any events: asked at each: it allows what a naive one allows', async () => {
+t.test('W1: window: any events: allows exactly what the naive window allows', async () => {
   const windowMs = 10
   const property = fc.property(
     fc.integer({ min: 1, max: 5 }),
@@ -90,7 +90,7 @@ t.test('quotas: limits of every scope: each counts its own: the longest wait hol
   t.equal(quotas.waitMs('governance', ana), 0, 'another action')
 })
 
-t.test('quotas: no limits, or limits of 0: anything: never waits, needs no address', async (t) => {
+t.test('quotas: no limits, or limits of 0: never wait, need no address', async (t) => {
   for (const limits of [{}, { messages: { all: 0, identity: 0, address: 0 } }]) {
     const quotas = new Quotas(limits)
     for (let i = 0; i < 100; i++) quotas.count('messages', ana)
@@ -99,7 +99,7 @@ t.test('quotas: no limits, or limits of 0: anything: never waits, needs no addre
   }
 })
 
-t.test('quotas: records without an address: counted for all, but for no address', async (t) => {
+t.test('quotas: records without an address: counted in total, for no address', async (t) => {
   const quotas = new Quotas({ tickets: { all: 2, address: 1 } })
   t.ok(quotas.needsClient('tickets'))
   quotas.count('tickets', { ...ana, client: '' })

@@ -21,7 +21,7 @@ t.test('R1: a key of one identity: looked up by it and by another: only its own'
 t.test(
   'R1: a key is evicted in one run and kept in a replay: used again: one receipt',
   async (t) => {
-    // Live it was forgotten before its second use; a replay with a longer retention still knows it.
+    // The running node evicted it before its second use; a replay with a longer retention has not.
     const receipts = new Receipts(retentionMs, 1)
     receipts.add(3, 'same-key', 'thread', 17, 5)
     receipts.add(3, 'same-key', 'reply', 99, 7)
@@ -49,12 +49,12 @@ t.test('R2, R3: a million and more: evicted oldest first, only when old', async 
     const receipt = receipts.find(n % 7, key(n))
     if (receipt === -1 || receipts.subject(receipt) !== n) lost += 1
   }
-  t.equal(lost, 0, 'R3: a million alike keys, each its own')
+  t.equal(lost, 0, 'R3: a million similar keys, all different')
 
   let n = million + 10
   const add = (at: number) => receipts.add(n % 7, key(n), 'reply', n++, at)
   add(3 + retentionMs)
-  t.same([known(0), known(1), known(2), known(3)], [false, false, false, true], 'at 3: not older')
+  t.same([known(0), known(1), known(2), known(3)], [false, false, false, true], '3 is young enough')
   t.equal(receipts.count, million + 8)
 
   add(900_000 + retentionMs)
@@ -62,22 +62,22 @@ t.test('R2, R3: a million and more: evicted oldest first, only when old', async 
   t.same([known(11), known(12)], [false, true])
   t.ok(known(n - 1))
 
-  // Numbers are used again: what they stood for is gone, what they stand for is right.
+  // Numbers are reused: the old receipts are gone, and the new ones are right.
   for (let i = 0; i < 20; i++) add(910_000 + retentionMs)
   t.equal(receipts.count, million)
   t.same([known(30), known(31), known(32)], [false, false, true])
   for (let i = 1; i <= 20; i++)
     t.equal(receipts.subject(receipts.find((n - i) % 7, key(n - i))), n - i)
   receipts.add(0, key(0), 'thread', 5, 920_000 + retentionMs)
-  t.equal(receipts.operation(receipts.find(0, key(0))), 'thread', 'a forgotten key is a new one')
+  t.equal(receipts.operation(receipts.find(0, key(0))), 'thread', 'a forgotten key is free')
 })
 
-t.test('R2: many: all grown old at once: a few evicted with each that is added', async (t) => {
+t.test('R2: many receipts expire at once: each addition evicts only a few', async (t) => {
   const receipts = new Receipts(retentionMs, 1)
   for (let n = 0; n < million + 100; n++) receipts.add(n % 7, key(n), 'reply', n, n)
   const late = 2 * million + retentionMs
   receipts.add(0, 'late-key-0', 'reply', 0, late)
-  t.equal(receipts.count, million + 85, 'no pause: work follows what is added')
+  t.equal(receipts.count, million + 85, 'no pause: each addition does a little work')
   for (let n = 1; n < 8; n++) receipts.add(0, `late-key-${n}`, 'reply', n, late)
-  t.equal(receipts.count, million, 'and soon all are gone')
+  t.equal(receipts.count, million, 'soon all old ones are gone')
 })

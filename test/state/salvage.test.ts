@@ -1,5 +1,6 @@
-// Goal:   whatever part of the arena is lost, the state is healed: what was not lost reads as it
-//         did, and what was keeps its number, position, author and time. H1 of state/salvage.ts.
+// Goal:   whatever part of the arena is lost, the state is healed: entries that were not lost read
+//         as before, and lost ones keep their number, position, author and time. H1 of
+//         state/salvage.ts.
 // Method: a small state with one of each kind. Each window of its bytes is lost, one at a time.
 
 import assert from 'node:assert/strict'
@@ -36,8 +37,8 @@ function aState(): State {
   const saved = { type: 'saved', kind: 'policy', candidate: -1, at: 41, position: 40 } as const
   proposals.actors.tell(0, saved)
   const review = { proposal_id: proposals.id(0), author_id, proposal_hash: hash }
-  const said = { ...review, decision: 'approve' as const, text: 'Yes' }
-  proposals.addReview(0, reviews.add({ id: id(500), seq: 42, at: 43, text: said }))
+  const content = { ...review, decision: 'approve' as const, text: 'Yes' }
+  proposals.addReview(0, reviews.add({ id: id(500), seq: 42, at: 43, text: content }))
   proposals.actors.tell(0, { type: 'reviewed', by: 0, decision: 'approve', position: 42 })
   return state
 }
@@ -45,11 +46,11 @@ function aState(): State {
 interface Entry {
   address: number
   bytes: number
-  /** Its JSON. */
+  /** The entry as JSON. */
   text: string
 }
 
-/** All entries, as a reader gets them. */
+/** All entries as a reader receives them. */
 function entriesOf(state: State): Map<string, Entry> {
   const { identities, threads, messages, proposals, reviews, arena } = state
   const entries = new Map<string, Entry>()
@@ -97,17 +98,17 @@ function loseAndHeal(from: number, to: number): number {
     }
     if (!/proposal|review/.test(name)) assert.equal(is.author_id, was.author_id, name)
     if (!/message/.test(name)) assert.equal(is.id, was.id, name)
-    // The name is known from the messages of the same author.
+    // The name is recovered from other messages of the same author.
     if (/name|message/.test(name)) assert.equal(is.display_name, was.display_name, name)
   }
   const { messages, threads, names, proposals, reviews } = losses
   assert.deepEqual(names, [])
-  const told = messages.length + threads.length + proposals.length + reviews.length
-  assert.ok(healed >= told, 'each loss is told once')
+  const entries = messages.length + threads.length + proposals.length + reviews.length
+  assert.ok(healed >= entries, 'each loss is reported once')
   return healed
 }
 
-t.test('H1: any 64 bytes of the arena lost: the rest reads as it did', async (t) => {
+t.test('H1: any 64 bytes of the arena lost: the rest reads as before', async (t) => {
   const { arena } = aState()
   const bytes = arena.freeze()
   let healed = 0
@@ -115,7 +116,7 @@ t.test('H1: any 64 bytes of the arena lost: the rest reads as it did', async (t)
   t.ok(healed > 100, `${healed} entries healed, in ${bytes} bytes`)
 })
 
-t.test('H1: everything is lost: everything is there, without its text', async (t) => {
+t.test('H1: everything is lost: all entries remain, without their texts', async (t) => {
   const state = aState()
   const bytes = state.arena.freeze()
   state.arena.room(0).fill(0, 0, bytes)

@@ -59,7 +59,7 @@ function compare(feeds: Feeds, identity: number, threads: Set<number>): void {
   if (!same || new Set(listed).size !== count) throw new Error(`S1: ${listed} of ${[...threads]}`)
 }
 
-t.test('subscriptions: a pair that never was: asked about: nothing is made', async (t) => {
+t.test('subscriptions: a pair that never existed: looked up: nothing is created', async (t) => {
   const { subscriptions } = withFeeds(1)
   t.equal(subscriptions.mayFollow(0, 5), true)
   t.equal(subscriptions.isSubscribed(0, 5), false)
@@ -67,7 +67,7 @@ t.test('subscriptions: a pair that never was: asked about: nothing is made', asy
   t.equal(subscriptions.count, 0)
 })
 
-t.test('F1: an identity whose feed was closed: asked: it cannot follow', async (t) => {
+t.test('F1: an identity whose feed is closed: it cannot follow', async (t) => {
   const { feeds, subscriptions } = withFeeds(1)
   subscriptions.follow(0, 4, 2)
   feeds.actors.tell(0, { type: 'closed', position: 3 })
@@ -75,7 +75,7 @@ t.test('F1: an identity whose feed was closed: asked: it cannot follow', async (
   t.throws(() => subscriptions.follow(0, 5, 4), { code: 'ERR_ASSERTION' })
 })
 
-t.test('subscriptions: many pairs: each is told from all others', async (t) => {
+t.test('subscriptions: many pairs: each is distinguished from all others', async (t) => {
   const { subscriptions } = withFeeds(300)
   for (let identity = 0; identity < 300; identity++) {
     for (let thread = identity % 2; thread < 100; thread += 2) {

@@ -62,7 +62,7 @@ t.test('entry: another title, time, name or visibility: compared: not the same',
   }
 })
 
-t.test('participants: three named: asked: each is one, and the order counts', async (t) => {
+t.test('participants: three named: compared: each is one, the order counts', async (t) => {
   const threads = new Threads(arena)
   const thread = threads.add(idOf(1), entryOf({}), 'private', [7, 0, 9])
   t.same(

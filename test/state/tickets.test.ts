@@ -30,7 +30,7 @@ t.test(
   },
 )
 
-t.test('E2: tickets: a hundred lifetimes of them: no more are kept than in one', async (t) => {
+t.test('E2: tickets: a hundred lifetimes: no more are kept than in one', async (t) => {
   const tickets = new Tickets()
   let most = 0
   for (let at = 0; at < 100 * lifetime; at++) {

@@ -1,5 +1,5 @@
 // Goal:   a lost answer is retried with the same request until it is answered or patience ends.
-// Method: a fake forum that refuses, breaks connections or says nothing, a few times.
+// Method: a fake forum that refuses, breaks connections or does not answer, a few times.
 
 import t, { type Test } from 'tap'
 import { publish, readStatus, subscribe } from '../../src/swarm/calls.ts'
@@ -8,7 +8,7 @@ import { Unreachable, WrongAnswer } from '../../src/swarm/failures.ts'
 import { FakeForum, type Faults, type Operation } from './fake-forum.ts'
 import { fakeForum } from './run.ts'
 
-async function given(t: Test, faults: Faults, patienceMs = 20_000) {
+async function connected(t: Test, faults: Faults, patienceMs = 20_000) {
   const forum = await fakeForum(t)
   const client = new Client({ url: forum.url, connections: 2, patienceMs })
   t.teardown(() => client.close())
@@ -27,11 +27,11 @@ async function given(t: Test, faults: Faults, patienceMs = 20_000) {
 
 const upTo =
   <T>(count: number, operation: Operation, then: T) =>
-  (asked: Operation, nth: number): T | null =>
-    asked === operation && nth <= count ? then : null
+  (requested: Operation, nth: number): T | null =>
+    requested === operation && nth <= count ? then : null
 
 t.test('client: the answer to a publication is lost: the retry has the same key', async (t) => {
-  const { forum, client, post } = await given(t, {
+  const { forum, client, post } = await connected(t, {
     answer: (_, answer, nth) => (nth === 1 ? 'lost' : answer),
   })
   const publication = await publish(client, post)
@@ -42,7 +42,7 @@ t.test('client: the answer to a publication is lost: the retry has the same key'
 
 t.test('client: 503 twice, then room: published once, both retries counted', async (t) => {
   const refused = { status: 503, body: { error: 'overloaded' } }
-  const { client, post } = await given(t, { refuse: upTo(2, 'thread', refused) })
+  const { client, post } = await connected(t, { refuse: upTo(2, 'thread', refused) })
   const publication = await publish(client, post)
   t.equal(publication.replayed, false)
   t.equal(client.retries.unavailable, 2)
@@ -50,17 +50,17 @@ t.test('client: 503 twice, then room: published once, both retries counted', asy
 
 t.test('client: 429 with Retry-After: no other try before that time', async (t) => {
   const refused = { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '1' } }
-  const { client, post } = await given(t, { refuse: upTo(1, 'thread', refused) })
+  const { client, post } = await connected(t, { refuse: upTo(1, 'thread', refused) })
   const startedAt = performance.now()
   await publish(client, post)
   t.ok(performance.now() - startedAt >= 990)
   t.equal(client.retries.quota, 1)
 })
 
-t.test('client: Retry-After beyond the patience: given up at once, and why', async (t) => {
+t.test('client: Retry-After beyond the patience: abandoned at once, with the reason', async (t) => {
   const headers = { 'retry-after': '3600' }
   const refused = { status: 429, body: { error: 'rate_limited' }, headers }
-  const { forum, client, post } = await given(t, { refuse: upTo(9, 'thread', refused) })
+  const { forum, client, post } = await connected(t, { refuse: upTo(9, 'thread', refused) })
   await t.rejects(
     publish(client, post),
     new Unreachable('POST /api/threads: gave up after 1 tries: answered 429 rate_limited'),
@@ -68,7 +68,7 @@ t.test('client: Retry-After beyond the patience: given up at once, and why', asy
   t.equal(forum.seen.get('thread'), 1)
 })
 
-t.test('client: no answer at all: counted as a timeout and tried again', async (t) => {
+t.test('client: no answer at all: counted as a timeout and retried', async (t) => {
   const forum = new FakeForum()
   await forum.start()
   t.teardown(() => forum.stop())
@@ -82,7 +82,7 @@ t.test('client: no answer at all: counted as a timeout and tried again', async (
   t.ok(client.retries.timeout >= 1)
 })
 
-t.test('client: nobody ever answered: the first request says so, without patience', async (t) => {
+t.test('client: no server at all: the first request fails at once', async (t) => {
   const forum = await fakeForum(t)
   await forum.stop()
   const client = new Client({ url: forum.url, connections: 1, patienceMs: 60_000 })
@@ -92,10 +92,10 @@ t.test('client: nobody ever answered: the first request says so, without patienc
 })
 
 t.test(
-  'client: closed while many wait to retry: each ends, and Node has no complaint',
+  'client: closed while many wait to retry: each ends, and Node prints no warning',
   async (t) => {
     const refused = { status: 503, body: { error: 'starting' }, headers: { 'retry-after': '600' } }
-    const { client, post } = await given(t, { refuse: upTo(99, 'thread', refused) }, 6_000_000)
+    const { client, post } = await connected(t, { refuse: upTo(99, 'thread', refused) }, 6_000_000)
     const warnings: Error[] = []
     const warned = (warning: Error) => warnings.push(warning)
     process.on('warning', warned)
@@ -110,8 +110,8 @@ t.test(
   },
 )
 
-t.test('client: another status than the interface allows: not retried, said in full', async (t) => {
-  const { forum, client, post } = await given(t, {})
+t.test('client: a status that the interface does not allow: reported, not retried', async (t) => {
+  const { forum, client, post } = await connected(t, {})
   const threadId = `thr_${'0'.repeat(32)}`
   await t.rejects(
     subscribe(client, post.token, threadId),
@@ -120,15 +120,15 @@ t.test('client: another status than the interface allows: not retried, said in f
   t.equal(forum.seen.get('subscribe'), 1)
 })
 
-t.test('client: a replay although no answer was lost: refused as wrong', async (t) => {
-  const { client, post } = await given(t, {})
+t.test('client: a replay although no answer was lost: reported as an error', async (t) => {
+  const { client, post } = await connected(t, {})
   await publish(client, post)
   await t.rejects(publish(client, post), { message: /answered 200 \(due: 201\)/ })
 })
 
 t.test('client: an answer: timed from first try to answer, lost tries included', async (t) => {
   const refused = { status: 503, body: { error: 'overloaded' }, headers: { 'retry-after': '1' } }
-  const { client, post } = await given(t, { refuse: upTo(1, 'thread', refused) })
+  const { client, post } = await connected(t, { refuse: upTo(1, 'thread', refused) })
   await publish(client, post)
   const timing = client.timings.get('create thread')
   t.equal(timing?.latency.count, 1)

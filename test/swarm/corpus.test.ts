@@ -6,7 +6,8 @@ import { readCorpus } from '../../src/swarm/corpus.ts'
 import { UsageError } from '../../src/swarm/failures.ts'
 import { planOf } from '../../src/swarm/plan.ts'
 
-// Real discussions, kept beside the repository and not in it; the test is skipped without them.
+// Real discussions, which are kept beside the repository and not in it. Without them the test is
+// skipped.
 const realCorpus = '../shared/data/discussions.ndjson.gz'
 
 function fileOf(t: Test, bytes: string | Uint8Array): string {
@@ -15,8 +16,8 @@ function fileOf(t: Test, bytes: string | Uint8Array): string {
   return file
 }
 
-const said = (author: string, text: string) => ({ author, at: 1, text })
-const line = (messages = [said('ana', 'a'), said('ben', 'b')], title = 'a title') =>
+const by = (author: string, text: string) => ({ author, at: 1, text })
+const line = (messages = [by('ana', 'a'), by('ben', 'b')], title = 'a title') =>
   `${JSON.stringify({ thread: 7, title, messages })}\n`
 
 t.test('corpus: plain and gzip: read alike, whatever the name', async (t) => {
@@ -29,12 +30,12 @@ t.test('corpus: plain and gzip: read alike, whatever the name', async (t) => {
 
 t.test('corpus: other bytes: another fingerprint', async (t) => {
   const one = await readCorpus(fileOf(t, line()))
-  const other = await readCorpus(fileOf(t, line([said('ana', 'A')])))
+  const other = await readCorpus(fileOf(t, line([by('ana', 'A')])))
   t.not(one.fingerprint, other.fingerprint)
 })
 
-t.test('C3: an unpaired surrogate: becomes what a server stores for it', async (t) => {
-  const { discussions } = await readCorpus(fileOf(t, line([said('ana', 'a\ud800b')])))
+t.test('C3: an unpaired surrogate: becomes what a server stores', async (t) => {
+  const { discussions } = await readCorpus(fileOf(t, line([by('ana', 'a\ud800b')])))
   t.equal(discussions[0].messages[0].text, 'a\ufffdb')
 })
 
@@ -42,9 +43,9 @@ const unusable: { what: string; bytes: string | Uint8Array; says: RegExp }[] = [
   { what: 'empty', bytes: '\n', says: /corpus: holds no discussion/ },
   { what: 'not JSON', bytes: `${line()}{`, says: /corpus, line 2: is not JSON/ },
   { what: 'no message', bytes: line([]), says: /line 1: \/messages must NOT have fewer than 1/ },
-  { what: 'a blank text', bytes: line([said('a', ' \n')]), says: /\/messages\/0\/text must match/ },
+  { what: 'a blank text', bytes: line([by('a', ' \n')]), says: /\/messages\/0\/text must match/ },
   { what: 'a long title', bytes: line(undefined, 'x'.repeat(161)), says: /\/title must NOT have/ },
-  { what: 'a long text', bytes: line([said('a', 'x'.repeat(8001))]), says: /text must NOT have/ },
+  { what: 'a long text', bytes: line([by('a', 'x'.repeat(8001))]), says: /text must NOT have/ },
   { what: 'bytes that are not UTF-8', bytes: Uint8Array.of(0xff), says: /is not UTF-8/ },
   { what: 'a torn gzip', bytes: gzipSync(line()).subarray(0, 30), says: /cannot be read: unexp/ },
 ]
@@ -58,13 +59,13 @@ for (const { what, bytes, says } of unusable) {
 }
 
 t.test('corpus: 8000 emoji: within the limit, which counts characters', async (t) => {
-  const { discussions } = await readCorpus(fileOf(t, line([said('ana', '🧵'.repeat(8000))])))
+  const { discussions } = await readCorpus(fileOf(t, line([by('ana', '🧵'.repeat(8000))])))
   t.equal(discussions[0].messages[0].text.length, 16_000)
 })
 
-t.test('plan: agents of two threads: everybody once, with its threads and key', async (t) => {
-  const messages = [said('ana', 'a'), said('ben', 'b'), said('ana', 'c'), said('eve', 'd')]
-  const corpus = await readCorpus(fileOf(t, line(messages) + line([said('eve', 'e')])))
+t.test('plan: agents of two threads: each once, with its threads and key', async (t) => {
+  const messages = [by('ana', 'a'), by('ben', 'b'), by('ana', 'c'), by('eve', 'd')]
+  const corpus = await readCorpus(fileOf(t, line(messages) + line([by('eve', 'e')])))
   const plan = planOf(corpus, 'run-0001')
   t.same(
     plan.agents.map(({ name }) => name),

@@ -1,6 +1,6 @@
 // A small forum in memory that answers the swarm's requests and misbehaves on demand, so that each
-// check of the swarm can be seen failing. It is correct unless a test says otherwise, and slow: a
-// feed is computed from scratch for every poll.
+// check of the swarm can be seen failing. It is correct unless a test says otherwise, and slow,
+// because every poll computes the feed from scratch.
 
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -33,13 +33,13 @@ type Silence = 'lost' | 'silent'
 
 // `nth` counts the requests of an operation, from one.
 export type Faults = {
-  // Instead of doing anything.
+  // Answers instead of doing anything.
   refuse?: (operation: Operation, nth: number) => Answer | null
-  // What is kept of a message that is acknowledged.
+  // What is stored of an acknowledged message.
   keep?: (message: Stored, nth: number) => Stored[]
-  // What is answered after the work; 'lost': the connection breaks; 'silent': nothing comes.
+  // The answer after the work; 'lost': the connection breaks; 'silent': no answer comes.
   answer?: (operation: Operation, answer: Answer, nth: number) => Answer | Buffer | Silence
-  // Keys are not remembered.
+  // Whether idempotency keys are forgotten.
   forgetKeys?: boolean
 }
 
@@ -53,11 +53,12 @@ const refusal = (status: number, error: string): Answer => ({ status, body: { er
 export class FakeForum {
   faults: Faults = {}
   port = 0
-  // Requests seen, by operation, and the keys of publications in the order of their arrival.
+  // The number of requests by operation, and the keys of publications in the order of their
+  // arrival.
   readonly seen = new Map<Operation, number>()
   readonly keys: string[] = []
   readonly threads = new Map<string, Thread>()
-  // The most requests that were under way at a time.
+  // The largest number of requests in progress at a time.
   busiest = 0
   #busy = 0
   readonly #identities = new Map<string, Identity>()
@@ -71,7 +72,7 @@ export class FakeForum {
     return `http://127.0.0.1:${this.port}`
   }
 
-  // Listens on a free port; after a stop, on the one it had.
+  // Listens on a free port, or after a stop on the same one.
   async start(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response))
     this.#server = server
@@ -79,7 +80,7 @@ export class FakeForum {
     this.port = (server.address() as AddressInfo).port
   }
 
-  // Breaks every connection; what it knows stays.
+  // Breaks every connection, and keeps its state.
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = null

@@ -1,5 +1,5 @@
-// Goal:   a feed that lacks, doubles, invents or misplaces an item is found, both as gathered while
-//         publishing and as read afterwards; what a feed lawfully skips is not held against it.
+// Goal:   a feed that lacks, repeats, invents or misplaces an item is reported, both when gathered
+//         during publishing and when read afterwards. What a feed may skip is not reported.
 
 import t, { type Test } from 'tap'
 import { Client } from '../../src/swarm/client.ts'
@@ -34,7 +34,7 @@ for (const { what, change } of wrongFeeds) {
       },
     })
     const { code, stdout, stderr } = await swarm(...small, '--url', forum.url)
-    // A seq that is no integer is refused on sight.
+    // A seq that is not an integer is rejected at once.
     if (what === 'names another seq') t.match(stderr, /seq must be integer/)
     else t.match(stdout, /the feed that agent-\d+ gathered, item \d+: .*, due: /)
     t.equal(code, 1)
@@ -68,15 +68,15 @@ t.test('feed: an own message in it: found: exit code 1', async (t) => {
   t.equal(code, 1)
 })
 
-// Two threads by others; the reader follows the second, reads all of it, and then joins the first.
+// Two threads by others. The reader follows the second, reads all of it, and then joins the first.
 async function lateReader(t: Test, forum: FakeForum) {
-  const said = (author: string, text: string) => ({ author, text })
+  const by = (author: string, text: string) => ({ author, text })
   const plan = planOf(
     {
       fingerprint: '',
       discussions: [
-        { thread: 1, title: 'first', messages: [said('ana', 'a'), said('reader', 'b')] },
-        { thread: 2, title: 'second', messages: [said('ben', 'c'), said('reader', 'd')] },
+        { thread: 1, title: 'first', messages: [by('ana', 'a'), by('reader', 'b')] },
+        { thread: 2, title: 'second', messages: [by('ben', 'c'), by('reader', 'd')] },
       ],
     },
     'run-late',
@@ -90,7 +90,7 @@ async function lateReader(t: Test, forum: FakeForum) {
 const inboxOf = (plan: Plan, feeds: AgentFeeds, name: string): Inbox =>
   feeds.inboxes[plan.agents.findIndex((agent) => agent.name === name)]
 
-t.test('F1: an opening before the cursor: not due in what was gathered, due afresh', async (t) => {
+t.test('F1: an opening before the cursor: not due while gathering, due afterwards', async (t) => {
   const forum = await fakeForum(t)
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
@@ -133,7 +133,7 @@ t.test('F2: a poll under way: the agent subscribes after it, and not during one'
   order.length = 0
   await Promise.all([feeds.drain(reader), feeds.join(reader.agent, second)])
   t.same(order, ['feed', 'subscribe'])
-  t.equal(reader.joinedAt.get(second), reader.cursor, 'the cursor that the poll left')
+  t.equal(reader.joinedAt.get(second), reader.cursor, 'the cursor after the poll')
 })
 
 t.test('F2: a subscription under way: the agent misses its turn to poll', async (t) => {

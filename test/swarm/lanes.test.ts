@@ -21,7 +21,7 @@ t.test('lanes: no items: done at once', async (t) => {
   await t.resolves(inLanes(3, [], () => Promise.reject(new Error('there is nothing to do'))))
 })
 
-t.test('lanes: an item fails: the whole fails, and nothing new is begun', async (t) => {
+t.test('lanes: an item fails: everything fails, and nothing new is begun', async (t) => {
   const begun: number[] = []
   const work = async (item: number) => {
     begun.push(item)

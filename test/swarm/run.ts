@@ -1,4 +1,4 @@
-// A swarm run inside a test: its own fake forum, a small corpus, and what it printed.
+// Runs a swarm inside a test, with its own fake forum and a small corpus, and returns its output.
 
 import type { Test } from 'tap'
 import { runSwarm } from '../../src/swarm/swarm.ts'

@@ -1,4 +1,4 @@
-// Goal:   the command as a whole: what it refuses, what it survives, what it leaves behind.
+// Goal:   the command as a whole: what it refuses, which failures it survives, what it saves.
 
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ for (const [what, args, says] of refused) {
   })
 }
 
-t.test('swarm: nobody listens: said in one line: exit code 74', async (t) => {
+t.test('swarm: nobody listens: one line, exit code 74', async (t) => {
   const forum = await fakeForum(t)
   await forum.stop()
   const { code, stderr } = await swarm(...small, '--url', forum.url)
@@ -50,7 +50,7 @@ t.test('swarm: nobody listens: said in one line: exit code 74', async (t) => {
   t.equal(code, 74)
 })
 
-t.test('swarm: every fifth answer is lost: all is there once, retries counted', async (t) => {
+t.test('swarm: every fifth answer is lost: all published once, retries counted', async (t) => {
   let answers = 0
   const forum = await fakeForum(t, {
     answer: (_, answer) => (++answers % 5 === 0 ? 'lost' : answer),
@@ -98,7 +98,7 @@ t.test('swarm: a publication is refused with 409: the run ends: exit code 1', as
   t.equal(code, 1)
 })
 
-t.test('swarm: a forum that makes somebody else: the run ends: exit code 1', async (t) => {
+t.test('swarm: a forum that creates another identity: the run ends: exit code 1', async (t) => {
   const forum = await fakeForum(t)
   forum.faults.answer = (operation, answer) => {
     if (operation === 'identity') answer.body.display_name = 'somebody'
@@ -143,7 +143,7 @@ t.test('swarm: others in a thread: all have subscribed before the first reply', 
   t.ok(order.indexOf('feed') < order.lastIndexOf('reply'), 'feeds are polled while publishing')
 })
 
-t.test('swarm: --json: the report as an object, counts and all', async (t) => {
+t.test('swarm: --json: the complete report as an object', async (t) => {
   const forum = await fakeForum(t)
   const file = join(t.testdir(), 'report.json')
   await swarm(...small, '--url', forum.url, '--json', file)
@@ -162,7 +162,7 @@ t.test('swarm: --json: the report as an object, counts and all', async (t) => {
   t.ok(reply.p50 > 0 && reply.p50 <= reply.p99 && reply.p99 <= reply.p999 && reply.rate > 0)
 })
 
-t.test('swarm: --save, then --verify: publishes nothing and finds all identical', async (t) => {
+t.test('swarm: --save, then --verify: publishes nothing, finds all identical', async (t) => {
   const forum = await fakeForum(t)
   const file = join(t.testdir(), 'run')
   writeFileSync(file, 'old')

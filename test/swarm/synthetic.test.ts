@@ -27,7 +27,7 @@ t.test('synthetic: any possible numbers: exactly as many agents, threads, messag
   )
 })
 
-t.test('synthetic: what it makes: is a corpus, limits and all, and hard to handle', async (t) => {
+t.test('synthetic: the result is a corpus within all limits, hard to handle', async (t) => {
   const { discussions } = syntheticCorpus('agents=20,threads=10,replies=3000')
   const file = join(t.testdir(), 'corpus')
   writeFileSync(file, discussions.map((line) => JSON.stringify(line)).join('\n'))

@@ -1,6 +1,6 @@
-// Goal:   whatever a forum gets wrong, the swarm says so, and says what.
-// Method: a forum that is right but for one fault; a small run against it must end with exit code 1
-//         and name the fault. The same run against a forum without a fault ends with 0.
+// Goal:   whatever a forum gets wrong, the swarm reports it, and names the fault.
+// Method: a forum that is correct except for one fault. A small run against it must end with exit
+//         code 1 and name the fault. The same run against a forum without a fault ends with 0.
 
 import t from 'tap'
 import { planOf } from '../../src/swarm/plan.ts'
@@ -9,15 +9,15 @@ import { keysToReplay } from '../../src/swarm/verify.ts'
 import type { Answer, Body, Faults, Operation, Stored } from './fake-forum.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
-// Changes the answers to one operation that hold something to change.
+// Changes the answers to one operation, if they have the expected status.
 const tamper =
   (operation: Operation, change: (body: Body) => void, status = 200) =>
-  (asked: Operation, answer: Answer): Answer => {
-    if (asked === operation && answer.status === status) change(answer.body)
+  (requested: Operation, answer: Answer): Answer => {
+    if (requested === operation && answer.status === status) change(answer.body)
     return answer
   }
 
-// Changes what is kept of the third message.
+// Changes what is stored of the third message.
 const third =
   (change: (message: Stored) => Stored[]) =>
   (message: Stored, nth: number): Stored[] =>
@@ -172,7 +172,7 @@ const faulty: { what: string; faults: Faults; says: RegExp }[] = [
     says: /its key replays msg_other, due: msg_/,
   },
   {
-    what: 'says of a replay that it is none',
+    what: 'does not mark a replay',
     faults: { answer: tamper('reply', (body) => (body.replayed = false)) },
     says: /answered 200 but says otherwise in its body/,
   },
@@ -209,7 +209,7 @@ t.test('verify: many differences: all counted, the first ten shown', async (t) =
   t.match(stdout, '0 of 44 messages identical')
 })
 
-t.test('verify: a replay that publishes again: the doubled messages are seen too', async (t) => {
+t.test('verify: a replay that publishes again: duplicates are reported too', async (t) => {
   const forum = await fakeForum(t, { forgetKeys: true })
   const { stdout } = await swarm(...small, '--url', forum.url, '--replay-all')
   t.match(stdout, '0 of 44 keys replayed their first answer')

@@ -1,10 +1,10 @@
-// Goal:   whatever moment the power goes or the process dies at, while checkpoints are taken, old
-//         log is removed, or a start is under way: the next start has every durable record.
-// Method: each seed lives several lives on a simulated disk. In each it appends, takes checkpoints
-//         in random slices, completes the disk's work in random order, and ends badly; some lives
-//         end within a number of changes to the disk, the start included. Page files are scrubbed
-//         meanwhile. Once in each seed one byte of a page file rots, or its parity is gone.
-//         WAL_SEED=n CHECKPOINT_SEEDS=1 repeats one seed.
+// Goal:   at whatever moment the power is lost or the process dies, while checkpoints are taken,
+//         old log is removed or a start is in progress, the next start has every durable record.
+// Method: each seed runs several lives on a simulated disk. In each life it appends, takes
+//         checkpoints in random slices, completes the disk's operations in random order, and ends
+//         in a crash; some lives end after a number of changes to the disk, even during the start.
+//         Page files are scrubbed meanwhile. Once in each seed one byte of a page file rots, or its
+//         parity is missing. WAL_SEED=n CHECKPOINT_SEEDS=1 repeats one seed.
 
 import t from 'tap'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
@@ -27,11 +27,13 @@ interface World {
   random: () => number
   disk: SimulatedDisk
   log: Row[]
-  /** Records that must be there at the next start. */
+  /** The number of records that the next start must have. */
   promised: number
-  /** How often a life began with a checkpoint, dropped segments, was cut short in its start. */
+  /**
+   * How many lives began with a checkpoint, dropped segments, or were interrupted in their start.
+   */
   met: Record<Met, number>
-  /** The fault of this seed, until it has come about. */
+  /** The fault of this seed, until it has been caused. */
   fault: 'rot' | 'no parity' | null
 }
 
@@ -54,7 +56,7 @@ t.test('C1 C2 C4: power lost or process dead at any time: durable records remain
     }
   }
   t.pass(`${seeds} seeds from ${firstSeed}: ${JSON.stringify(met)}`)
-  if (seeds < sizes.CHECKPOINT_SEEDS.check) return // too few to meet everything
+  if (seeds < sizes.CHECKPOINT_SEEDS.check) return // too few to reach every outcome
   for (const [what, times] of Object.entries(met))
     t.ok(times > seeds / 50, `${what}: ${times} times`)
 })
@@ -99,7 +101,7 @@ async function live(world: World): Promise<void> {
     }
     await turn()
     for (let n = Math.floor(random() * 4); n > 0 && disk.pending > 0; n--) {
-      // The newest first, now and then: what began before it is not done.
+      // Now and then the newest operation completes first, before earlier ones.
       if (isHasty) disk.complete(disk.pending - 1)
       else disk.completeOne()
       await turn()
@@ -115,7 +117,7 @@ async function live(world: World): Promise<void> {
   crash(world)
 }
 
-/** Null when the disk froze before the start was over. */
+/** Returns null when the disk froze before the start was complete. */
 async function start({ disk }: World): Promise<Folding | null> {
   let started: Folding | null | undefined
   let error: unknown
@@ -173,7 +175,7 @@ async function scrub({ random, disk, met }: World, { checkpoints }: Folding): Pr
   }
 }
 
-/** One byte of a page file changes, or the parity of one is not there any more. */
+/** Flips one byte of a page file, or removes the parity of one. */
 function spoil(world: World): void {
   const { random, disk, fault } = world
   const names = disk.list(dir).filter((name) => /\.checkpoint$/.test(name)).length

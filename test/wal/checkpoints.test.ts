@@ -1,5 +1,5 @@
-// What a start finds in checkpoints that are whole, damaged, missing, newer or another store's, and
-// what taking one leaves behind. Invariants C1 to C4 are those of wal/checkpoint/checkpoints.ts.
+// Starts with checkpoints that are undamaged, damaged, missing, newer or of another store, and the
+// files that taking one leaves behind. C1 to C4 are invariants of wal/checkpoint/checkpoints.ts.
 
 import t, { type Test } from 'tap'
 import { crcOf } from '../../wal/checkpoint/manifest.ts'
@@ -28,7 +28,7 @@ async function append({ append, journal }: Folding, log: Row[], count: number): 
   await until(() => journal.durable === log.length)
 }
 
-/** A store with a log and checkpoints in it, closed. */
+/** A closed store with a log and checkpoints. */
 async function aStore(records: number[], length = 100): Promise<Known> {
   const disk = new SimulatedDisk(length)
   const folding = await startFolding(disk)
@@ -49,7 +49,7 @@ function namesOf(disk: SimulatedDisk, pattern: RegExp): string[] {
     .sort()
 }
 
-/** Starts on a copy; it must hold the log. Returns where it began, and closes it. */
+/** Starts on the disk, checks that it has the whole log, and closes it. */
 async function start({ disk, log }: Known): Promise<Folding> {
   const folding = await startFolding(disk)
   folding.fold.compare(log)
@@ -63,10 +63,10 @@ async function refused(t: Test, disk: SimulatedDisk, exitCode: number, message: 
   const after = disk.contents()
   after.delete('/data/lock')
   before.delete('/data/lock')
-  t.same([...after], [...before], 'C3: nothing was changed')
+  t.same([...after], [...before], 'C3: no file was changed')
 }
 
-t.test('checkpoints: two of them: started: the newest, and the log since', async (t) => {
+t.test('checkpoints: two of them: started: the newest, and the log behind it', async (t) => {
   const known = await aStore([30, 20, 10])
   t.same(known.taken, [30, 50])
   const { from, journal, notices } = await start(known)
@@ -82,12 +82,12 @@ t.test('checkpoints: little changed since the last: only changed pages are writt
   const whole = await folding.take()
   t.equal(whole.bytes, 1000 * 8 + 100 * 8)
   await append(folding, log, 1)
-  // The last page of the values, and one page of four of the busy ones.
+  // The last page of the values, and one of the four pages of the busy numbers.
   t.equal((await folding.take()).bytes, ((1001 * 8) % 256) + 256)
   await folding.journal.close()
 })
 
-t.test('C2: four taken: the log before the older of two is gone, and nothing else', async (t) => {
+t.test('C2: four taken: only the log before the older of two is gone', async (t) => {
   const known = await aStore([150, 150, 150, 150, 5])
   const { disk } = known
   t.same(namesOf(disk, /checkpoint/), ['0000000003.checkpoint', '0000000004.checkpoint'])
@@ -95,7 +95,7 @@ t.test('C2: four taken: the log before the older of two is gone, and nothing els
   t.ok(segments[0]! > '0000000001.wal', segments.join(' '))
   t.equal((await start(known)).from, 600)
   disk.erase('/data/0000000004.checkpoint')
-  t.equal((await start(known)).from, 450, 'the older one, with the log since')
+  t.equal((await start(known)).from, 450, 'the older one, with the log behind it')
 })
 
 t.test('C3: any byte of the newest manifest flipped: the older one takes over', async (t) => {
@@ -109,19 +109,19 @@ t.test('C3: any byte of the newest manifest flipped: the older one takes over', 
     disk.overwrite(name, flipped)
     const { from, notices } = await start({ ...known, disk })
     if (from !== 20) t.fail(`byte ${at}: began at ${from}`)
-    if (!notices.some(({ event }) => event === 'checkpoint_put_aside')) t.fail(`byte ${at}: unsaid`)
+    if (!notices.some(({ event }) => event === 'checkpoint_put_aside')) t.fail(`byte ${at}: silent`)
     if (!disk.list('/data').includes(`${second}.checkpoint.void`)) t.fail(`byte ${at}: not aside`)
   }
   t.pass(`${bytes.length} bytes`)
 })
 
-/** As if by a program that made no parity. */
+/** Removes all parity, as if an earlier program had written the checkpoints. */
 function eraseParity(disk: SimulatedDisk): void {
   for (const name of namesOf(disk, /parity$/)) disk.erase(`/data/${name}`)
 }
 
 t.test(
-  'C3: no parity, any byte of any page flipped: the same state, by what is good',
+  'C3: no parity, any byte of any page flipped: the same state from what is good',
   async (t) => {
     const known = await aStore([20, 5, 5])
     eraseParity(known.disk)
@@ -168,7 +168,7 @@ t.test('checkpoints: both bad, the log reaches back to 1: all of it is replayed'
   const { from, checkpoints } = await start(known)
   t.equal(from, 0)
   t.equal(checkpoints.bad.length, 2)
-  t.equal((await start(known)).checkpoints.bad.length, 0, 'they are out of the way')
+  t.equal((await start(known)).checkpoints.bad.length, 0, 'the bad ones were put aside')
 })
 
 t.test('C3: both bad, the log was cut: refused with 77, and nothing is changed', async (t) => {
@@ -208,7 +208,7 @@ t.test('checkpoints: one by a newer program: refused with 76, nothing is changed
   await refused(t, disk, 76, /format version 2/)
 })
 
-t.test('C4: what a crash left half made: removed by the next start', async (t) => {
+t.test('C4: incomplete files after a crash: removed by the next start', async (t) => {
   const known = await aStore([20, 5])
   for (const name of ['0000000009.pages.tmp', '0000000009.checkpoint.tmp']) {
     known.disk.overwrite(`/data/${name}`, Buffer.from('half'))
@@ -217,20 +217,20 @@ t.test('C4: what a crash left half made: removed by the next start', async (t) =
   t.same(namesOf(known.disk, /tmp$/), [])
 })
 
-t.test('C4: the disk is full while one is taken: it is given up, the log goes on', async (t) => {
+t.test('C4: the disk is full while one is taken: it is abandoned, the log goes on', async (t) => {
   const disk = new SimulatedDisk(1)
   const folding = await startFolding(disk)
   const log: Row[] = []
   await append(folding, log, 300)
   await until(() => disk.pending === 0)
   const before = namesOf(disk, /./)
-  // Pages take about 3,200 bytes, their parity as much, the manifest what remains.
+  // Pages take about 3,200 bytes, their parity the same, the manifest the rest.
   for (const room of [0, 100, 2000, 3400, 5000, 6700]) {
     let used = 0
     for (const bytes of disk.contents().values()) used += bytes.length
     disk.capacityBytes = used + room
     await t.rejects(folding.take(), { exitCode: 74, message: /ENOSPC/ }, `${room} bytes are left`)
-    t.same(namesOf(disk, /./), before, 'nothing is left of it')
+    t.same(namesOf(disk, /./), before, 'no file of it is left')
     t.equal(folding.journal.health, 'ok')
     await append(folding, log, 1)
   }
@@ -240,7 +240,7 @@ t.test('C4: the disk is full while one is taken: it is given up, the log goes on
   t.equal((await start({ disk, log, taken: [] })).from, 306)
 })
 
-t.test('C4: a sync fails while one is taken: it is given up, the next one is whole', async (t) => {
+t.test('C4: a sync fails while one is taken: it is abandoned, the next is complete', async (t) => {
   for (let nth = 1; nth <= 5; nth++) {
     const disk = new SimulatedDisk(nth)
     const folding = await startFolding(disk)

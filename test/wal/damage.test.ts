@@ -1,6 +1,6 @@
-// Goal:   bytes that changed on the disk are distinguished from what a crash leaves: damage is
-//         refused and nothing is changed; a torn tail loses only what was never durable.
-// Method: small logs on the simulated disk, every length and every byte.
+// Goal:   damage is distinguished from a torn tail, which a crash leaves. Damage is refused and no
+//         file is changed; a torn tail loses only records that were never durable.
+// Method: small logs on the simulated disk, cut at every length and changed at every byte.
 
 import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ const first = `${dir}/0000000001.wal`
 const second = `${dir}/0000000002.wal`
 const third = `${dir}/0000000003.wal`
 
-/** A log of `count` records of about `size` bytes, each in a frame of its own. */
+/** A log of `count` records of about `size` bytes, each in its own frame. */
 async function logOf(count: number, size: number, sealed: boolean): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(count)
   const { journal } = await open(disk)
@@ -37,7 +37,7 @@ async function outcome(disk: SimulatedDisk): Promise<{ records: unknown[]; error
   }
 }
 
-/** All files but the lock, which a dead owner may have left. */
+/** All files except the lock, which a dead owner may have left. */
 function logOn(disk: SimulatedDisk): Map<string, Buffer> {
   return new Map([...disk.contents()].filter(([name]) => name !== `${dir}/lock`))
 }
@@ -46,7 +46,7 @@ function isDamage(error: unknown): boolean {
   return error instanceof JournalError && error.exitCode === 77
 }
 
-/** Opening is refused as damage, says so usefully, and leaves every file as it was. */
+/** Opening must refuse with 77 and a useful message, and leave every file unchanged. */
 async function refused(t: Test, disk: SimulatedDisk, words: RegExp): Promise<void> {
   const before = logOn(disk)
   const { error } = await outcome(disk)
@@ -112,7 +112,7 @@ t.test('J6: closed log: last frame changed: refused, both crcs named', async (t)
   await refused(t, disk, /0000000001\.wal is damaged .*the crc is [0-9a-f]{8} and should be/)
 })
 
-t.test('J6: unsealed log: torn last frame: kept aside, said, and cut', async (t) => {
+t.test('J6: unsealed log: torn last frame: kept aside, reported, and cut', async (t) => {
   const disk = await logOf(3, 200, false)
   const bytes = disk.bytesOf(first)
   const at = bytes.indexOf('2...')
@@ -134,7 +134,7 @@ t.test('J6: unsealed log: torn last frame: kept aside, said, and cut', async (t)
   t.same((await outcome(disk)).records, [...recordsOf(2, 200), 'after'])
 })
 
-t.test('J7: a frame claims four gigabytes: a torn tail, no memory is taken', async (t) => {
+t.test('J7: a frame claims four gigabytes: a torn tail, no memory is allocated', async (t) => {
   const disk = await logOf(2, 200, false)
   const bytes = disk.bytesOf(first)
   const frameAt = bytes.indexOf('1...') & ~511
@@ -153,7 +153,7 @@ t.test('J6: three segments: one missing: refused, the gap is named', async (t) =
   await refused(t, headless, /positions before \d+ are missing/)
 })
 
-t.test('J6: three segments: one doubled or two swapped: refused', async (t) => {
+t.test('J6: three segments: one duplicated or two swapped: refused', async (t) => {
   const disk = await logOf(60, 500, true)
   const doubled = disk.copy()
   doubled.overwrite(third, disk.bytesOf(second))
@@ -164,7 +164,7 @@ t.test('J6: three segments: one doubled or two swapped: refused', async (t) => {
   await refused(t, swapped, /under another name/)
 })
 
-t.test('J6: a middle segment: shortened, emptied, or its header spoilt: refused', async (t) => {
+t.test('J6: a middle segment: shortened, emptied, or its header damaged: refused', async (t) => {
   const disk = await logOf(60, 500, true)
   const bytes = disk.bytesOf(second)
   for (const [what, changed] of Object.entries({
@@ -235,7 +235,7 @@ t.test('a newer format version in any segment: exit 76, untouched', async (t) =>
   t.same(logOn(disk), before)
 })
 
-// The version's place and the crc's are promised for all versions.
+// Every version keeps its number and its CRC at the same offsets.
 function newerHeader(segment: Buffer): Buffer {
   const header = Buffer.from(segment.subarray(0, 512))
   header.writeUInt32LE(2, 8)

@@ -1,4 +1,4 @@
-// Failures of the storage: writes and syncs that return errors.
+// Storage failures: writes and syncs that return errors.
 
 import t from 'tap'
 import type { JournalError } from '../../wal/errors.ts'
@@ -67,7 +67,7 @@ t.test('J5: a write fails, then the sync in flight too: failed once', async (t) 
   await journal.close()
 })
 
-t.test('J5: a write fails: final, said once, close gives the directory back', async (t) => {
+t.test('J5: a write fails: final, reported once, close releases the directory', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   await until(() => disk.pending === 0)
@@ -85,7 +85,7 @@ t.test('J5: a write fails: final, said once, close gives the directory back', as
   await after.journal.close()
 })
 
-t.test('the sync at close fails: said, and close still returns', async (t) => {
+t.test('the sync at close fails: reported, and close still returns', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   await until(() => disk.pending === 0)
@@ -98,18 +98,18 @@ t.test('the sync at close fails: said, and close still returns', async (t) => {
   t.equal(journal.durable, 0)
 })
 
-t.test('fails before anybody listens: the failure is there to be found', async (t) => {
+t.test('fails before anybody listens: the failure can be read later', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   t.equal(journal.failure, null)
-  disk.failSync(1) // of the next segment, which is made unasked
+  disk.failSync(1) // of the next segment, which is made ahead of time
   await until(() => journal.health === 'storage_failed')
   t.match(journal.failure, { exitCode: 74, message: /cannot make the segment after .*EIO/ })
   await t.rejects(journal.sync(), journal.failure!)
   await journal.close()
 })
 
-t.test('writes come up short: all records are there', async (t) => {
+t.test('short writes: all records are there', async (t) => {
   const disk = new SimulatedDisk(5)
   disk.shortWrites = true
   const { journal } = await open(disk)
@@ -121,7 +121,7 @@ t.test('writes come up short: all records are there', async (t) => {
   await after.journal.close()
 })
 
-/** Appends until the disk takes no more; the last position, which is durable. */
+/** Appends until the disk is full. Resolves to the last position, which is durable. */
 async function fillUp(journal: Journal): Promise<number> {
   await until(() => {
     if (journal.health === 'ok') journal.append('x'.repeat(1000))
@@ -132,7 +132,7 @@ async function fillUp(journal: Journal): Promise<number> {
   return position
 }
 
-/** Appends once more as soon as there is space again, and closes. */
+/** Appends once more when there is space again, and closes. */
 async function goOn(journal: Journal): Promise<void> {
   await until(() => journal.health === 'ok')
   await appendEach(journal, ['after'])
@@ -145,7 +145,7 @@ for (const code of ['ENOSPC', 'EROFS', 'EMFILE', 'EACCES']) {
     disk.refuse('create', null)
     const { journal, notices } = await open(disk)
     await until(() => disk.pending === 0)
-    // The roll takes the spare; the one after it cannot be made.
+    // The next roll takes the spare; the one after it cannot be made.
     disk.refuse('create', code)
     const accepted = await fillUp(journal)
     t.equal(journal.stats().segment, 2)
@@ -164,7 +164,7 @@ for (const code of ['ENOSPC', 'EROFS', 'EMFILE', 'EACCES']) {
 }
 
 t.test(
-  'disk full: what fits is durable, the rest refused, goes on when there is space',
+  'disk full: what fits is durable, the rest refused, resumes when there is space',
   async (t) => {
     const disk = new SimulatedDisk(1)
     disk.capacityBytes = 40_000
@@ -245,7 +245,7 @@ t.test('a slow disk: more than the window waits: overloaded, ok when syncs retur
   await closeByHand(disk, journal)
 })
 
-t.test('a directory that cannot be written: 74, and the sentence says which', async (t) => {
+t.test('a directory that cannot be written: 74, and the message names it', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.refuse('create', 'EROFS')
   await t.rejects(open(disk), /cannot lock \/data: EROFS/)

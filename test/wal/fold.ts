@@ -1,5 +1,5 @@
-// The smallest program that lives on a journal and its checkpoints: its state is the values of its
-// records in order, a sum, and a few numbers that change all the time.
+// The smallest program that uses a journal and its checkpoints: its state is the values of its
+// records in order, their sum, and a few numbers that change all the time.
 
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import {
@@ -18,7 +18,7 @@ const busyValues = 100
 
 export interface Row {
   value: number
-  /** Makes the log grow. */
+  /** Only makes the log longer. */
   text: string
 }
 
@@ -54,7 +54,7 @@ export class Fold {
     this.busy.filled()
   }
 
-  /** Throws unless it holds what this log folds to. */
+  /** Throws unless the state is the fold of this log. */
   compare(log: readonly Row[]): void {
     const wanted = new Fold()
     for (const [i, row] of log.entries()) wanted.apply(i + 1, row)
@@ -69,14 +69,14 @@ export interface Folding {
   journal: Journal
   checkpoints: Checkpoints
   fold: Fold
-  /** Position of the checkpoint it began with. */
+  /** Position of the checkpoint with which it began. */
   from: number
   notices: Notice[]
   append(value: number, length?: number): number
   take(pause?: Pause): Promise<{ position: number; bytes: number }>
 }
 
-/** Starts the program on what the disk holds. */
+/** Starts the program on this disk. */
 export async function startFolding(
   disk: SimulatedDisk,
   options: Partial<JournalOptions> = {},

@@ -1,4 +1,4 @@
-// The bytes, in both directions.
+// The format of the log: encoding and decoding.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -54,7 +54,7 @@ t.test('frame: any payload: read back, and not with another store', async (t) =>
   t.equal(readFrame(frameOf(Buffer.from('x')), 0, crcSeed('ff'.repeat(16))), null)
 })
 
-t.test('J7: any bytes at all: no frame, no error, no length believed', async () => {
+t.test('J7: any bytes at all: no frame, no error, no length trusted', async () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 36, maxLength: 600 }), (noise) => {
       const bytes = Buffer.from(noise)

@@ -13,13 +13,13 @@ export const smallSegment = 16 * 1024
 
 export interface Opened {
   journal: Journal
-  /** What was replayed: the record at position n is at index n - 1 - `from`. */
+  /** The replayed records: the record at position n is at index n - 1 - `from`. */
   records: unknown[]
   positions: number[]
   notices: Notice[]
 }
 
-/** Opens the journal in `/data` with small segments, and collects what it says. */
+/** Opens the journal in `/data` with small segments, and collects its notices. */
 export async function open(
   disk: SimulatedDisk,
   options: Partial<JournalOptions> = {},
@@ -46,7 +46,7 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Turns until `condition` holds; fails when it never does. */
+/** Waits for iterations until `condition` holds. Fails when it never does. */
 export async function until(condition: () => boolean): Promise<void> {
   for (let turns = 0; !condition(); turns++) {
     if (turns > 5_000_000) throw new Error(`waited in vain for ${condition}`)

@@ -1,4 +1,4 @@
-// What an operator is shown of checkpoints, and of a log that has lost its beginning to them.
+// What `wal inspect` shows of checkpoints, and of a log whose beginning they made unnecessary.
 
 import t from 'tap'
 import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
@@ -6,7 +6,7 @@ import { dir, smallStore } from '../faults/damaged-store.ts'
 
 const store = () => smallStore({ seed: 6, sealed: true, checkpointsAt: [20, 40, 50] })
 
-t.test('inspect: a log without its beginning, two checkpoints: both whole, no error', async (t) => {
+t.test('inspect: a log without its beginning, two checkpoints: both good, no error', async (t) => {
   const report = await inspectLog(dir, { disk: await store() })
   t.equal(report.error, null)
   const lines = describeReport(report)
@@ -15,7 +15,7 @@ t.test('inspect: a log without its beginning, two checkpoints: both whole, no er
 })
 
 t.test(
-  'inspect: a page is damaged, and can be rebuilt: 77, where, what a start does',
+  'inspect: a page is damaged, and can be rebuilt: 77, the place, what a start does',
   async (t) => {
     const disk = await store()
     disk.bytesOf(`${dir}/0000000003.pages`)[0]! ^= 1

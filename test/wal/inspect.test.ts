@@ -1,4 +1,4 @@
-// What an operator is shown.
+// What `wal inspect` shows to an operator.
 
 import t from 'tap'
 import { describeReport, inspectLog } from '../../wal/tools/inspect.ts'
@@ -31,7 +31,7 @@ t.test('inspect: a closed log: segments, records and how it ends, nothing change
   t.same(disk.contents(), before)
 })
 
-t.test('inspect: a damaged log: what is there, and the sentence of the refusal', async (t) => {
+t.test('inspect: a damaged log: its contents, and the message of the refusal', async (t) => {
   const disk = await closedLog()
   disk.bytesOf(`${dir}/0000000001.wal`)[1024 + 40]! ^= 1
   const report = await inspectLog(dir, { disk })
@@ -50,7 +50,7 @@ t.test('inspect: a torn tail, and one put aside before: both are shown', async (
   t.match(after.at(-1), /position 3: sealed/)
 })
 
-t.test('inspect: in use: refused with 75, for a log in motion looks torn', async (t) => {
+t.test('inspect: in use: refused with 75, since a log in use looks torn', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   const { error } = await inspectLog(dir, { disk })
@@ -58,7 +58,7 @@ t.test('inspect: in use: refused with 75, for a log in motion looks torn', async
   await journal.close()
 })
 
-t.test('inspect: no directory, or an empty one: said', async (t) => {
+t.test('inspect: no directory, or an empty one: reported', async (t) => {
   const disk = new SimulatedDisk(1)
   t.match(describeReport(await inspectLog(dir, { disk })), ['no log here'])
   disk.makeDirectory(dir)

@@ -73,7 +73,7 @@ t.test('J1: a record with the key __proto__: replayed without a way to a prototy
   t.equal((second.records[0] as { admin?: boolean }).admin, undefined)
 })
 
-t.test('J4: many records in one turn: one write, one sync, one announcement', async (t) => {
+t.test('J4: many records in one iteration: one write, one sync, one callback', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   const announced: number[] = []
@@ -103,7 +103,7 @@ t.test('J4: flush: written at once, where no sync is in flight', async (t) => {
   await journal.close()
 })
 
-t.test('J4: syncs come back in another order: announced in order, the younger waits', async (t) => {
+t.test('J4: syncs return in another order: reported in order, the younger waits', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   await until(() => disk.pending === 0)
@@ -123,7 +123,7 @@ t.test('J4: syncs come back in another order: announced in order, the younger wa
   await closeByHand(disk, journal)
 })
 
-t.test('a sync in flight: short batches fill until it comes back', async (t) => {
+t.test('a sync in flight: short batches fill until it returns', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   await until(() => disk.pending === 0)
@@ -141,7 +141,7 @@ t.test('a sync in flight: short batches fill until it comes back', async (t) => 
   await closeByHand(disk, journal)
 })
 
-t.test('three syncs in flight: the fourth batch fills, long as it is', async (t) => {
+t.test('three syncs in flight: the fourth batch fills, although it is long', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk, { segmentBytes: 64 * 1024 })
   await until(() => disk.pending === 0)
@@ -159,7 +159,7 @@ t.test('three syncs in flight: the fourth batch fills, long as it is', async (t)
   t.equal(journal.durable, 8)
 })
 
-t.test('idle: a while after the last record: a seal is written, once', async (t) => {
+t.test('idle: some time after the last record: a seal is written, once', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   await appendEach(journal, ['a'])
@@ -168,7 +168,7 @@ t.test('idle: a while after the last record: a seal is written, once', async (t)
   t.equal(journal.stats().bytes, bytes + 512)
   const after = await open(disk.dieAlone())
   t.same(after.records, ['a'])
-  t.same(after.notices, [], 'the next start goes on in the same segment')
+  t.same(after.notices, [], 'the next start continues in the same segment')
   await after.journal.close()
 })
 
@@ -203,7 +203,7 @@ t.test('durability none: nothing syncs until close, which does', async (t) => {
 })
 
 t.test(
-  'durability none: closed with a batch open: its records are told to be durable',
+  'durability none: closed with an open batch: its records are reported as durable',
   async (t) => {
     for (const mode of ['always', 'none'] as const) {
       const { journal } = await open(new SimulatedDisk(1), { durability: { mode } })
@@ -229,7 +229,7 @@ t.test('durability none: half the window is written: a sync starts by itself', a
   await journal.close()
 })
 
-t.test('close: with records in the open batch: they are durable, and announced', async (t) => {
+t.test('close: with records in the open batch: they are durable, and reported', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
   const announced: number[] = []
@@ -246,7 +246,7 @@ t.test('close: with records in the open batch: they are durable, and announced',
 })
 
 t.test(
-  'replay: a long log: the event loop turns meanwhile, progress reaches the total',
+  'replay: a long log: the event loop runs meanwhile, progress reaches the total',
   async (t) => {
     const where = path.join(t.testdir({}), 'wal')
     const journal = await openJournal({ dir: where, segmentBytes: 1024 * 1024, onRecord: () => {} })

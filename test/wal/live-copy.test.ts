@@ -1,7 +1,7 @@
-// Goal:   a log that is written to while it is copied gives a whole prefix with all that was synced
-//         when the copy began; damage is not taken for a frame in flight.
-// Method: the simulated disk shows one read of a segment as it was some frames before, in part or
-//         whole, as reads beside writes do.
+// Goal:   a copy of a log that is being written is a prefix with everything that was synced when
+//         the copy began. Damage is not mistaken for a frame in flight.
+// Method: the simulated disk answers one read of a segment, partly or completely, with its bytes
+//         from some frames earlier, as reads beside writes may.
 
 import t from 'tap'
 import type { Disk } from '../../wal/disk.ts'
@@ -16,7 +16,7 @@ const second = `${dir}/0000000002.wal`
 const recordsOf = (count: number) =>
   Array.from({ length: count }, (_, index) => `${index}`.padEnd(600, '.'))
 
-/** A node that has written `count` records, and still runs. */
+/** A node that has written `count` records and still runs. */
 async function runningNode(count: number) {
   const disk = new SimulatedDisk(count)
   disk.makeDirectory(to)
@@ -26,7 +26,7 @@ async function runningNode(count: number) {
   return { disk, journal }
 }
 
-/** The disk, whose first read of the whole file `name` gives `bytes` instead. */
+/** The disk, except that the first read of the whole file `name` returns `bytes`. */
 function showingOnce(disk: SimulatedDisk, name: string, bytes: Buffer): Disk {
   const names = new Map<number, string>()
   let shown = false
@@ -50,7 +50,7 @@ function showingOnce(disk: SimulatedDisk, name: string, bytes: Buffer): Disk {
   }) as Disk
 }
 
-/** What a node that starts on the copy replays. */
+/** The records that a node replays when it starts on the copy. */
 async function restored(disk: SimulatedDisk): Promise<unknown[]> {
   const { journal, records } = await open(disk, { dir: to })
   await journal.close()
@@ -78,7 +78,7 @@ t.test('live copy: a frame not seen, a later one seen: read again, both are ther
   await journal.close()
 })
 
-t.test('live copy: the next segment begins meanwhile: no record between is left out', async (t) => {
+t.test('live copy: the next segment begins meanwhile: no record is left out', async (t) => {
   const { disk, journal } = await runningNode(40)
   const earlier = Buffer.from(disk.bytesOf(first))
   earlier.fill(0, 4096)
@@ -94,7 +94,7 @@ t.test('live copy: a frame in flight at the end: the copy ends before it, sealed
   t.equal(copy(disk), 5)
   const { journal: copied, records, notices } = await open(disk, { dir: to })
   t.same(records, recordsOf(5))
-  t.same(notices, [], 'it goes on where the copy ends')
+  t.same(notices, [], 'it continues where the copy ends')
   await copied.close()
   await journal.close()
 })

@@ -32,7 +32,7 @@ async function childThatOwns(where: string): Promise<{ pid: number; kill(): Prom
   return { pid: child.pid!, kill }
 }
 
-t.test('another process has the directory: refused with 75 and its pid; dead: taken', async (t) => {
+t.test('another process has the lock: refused with 75 and its pid; once dead: taken', async (t) => {
   const where = path.join(t.testdir({}), 'wal')
   const child = await childThatOwns(where)
   const records: unknown[] = []
@@ -50,7 +50,7 @@ t.test('another process has the directory: refused with 75 and its pid; dead: ta
   )
 })
 
-t.test('its owner was killed, and its parent has not heard of it yet: taken', async (t) => {
+t.test('its owner was killed and is a zombie: taken', async (t) => {
   const where = path.join(t.testdir({}), 'wal')
   // The shell becomes a process that never reaps its children.
   const script = '"$0" --input-type=module -e "$1" "$2" & echo $!; exec sleep 600'
@@ -84,7 +84,7 @@ function ownerFile(changes: object): Buffer {
   return Buffer.from(JSON.stringify({ ...owner, host: os.hostname(), ...changes }))
 }
 
-t.test('a dead owner in every way it can be dead: taken over', async (t) => {
+t.test('an owner that is dead in every way it can be: taken over', async (t) => {
   for (const [why, changes] of Object.entries({
     'the pid is gone': { pid: 4_000_000 },
     'the pid is another process now': { startTicks: '7' },
@@ -112,7 +112,7 @@ t.test('a lock that a power loss emptied: taken over', async (t) => {
   t.same(disk.list(dir), [])
 })
 
-t.test('a lock and its heir that a power loss emptied: taken over', async (t) => {
+t.test('a lock and its successor that a power loss emptied: taken over', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, Buffer.alloc(40))
   disk.overwrite(`${dir}/lock.after-broken-0`, Buffer.alloc(0))
@@ -121,7 +121,7 @@ t.test('a lock and its heir that a power loss emptied: taken over', async (t) =>
   t.same(disk.list(dir), [])
 })
 
-t.test('who took over a dead lock died before it was done: taken over again', async (t) => {
+t.test('a process died while it took over a dead lock: taken over again', async (t) => {
   const disk = new SimulatedDisk(1)
   disk.overwrite(`${dir}/lock`, ownerFile({ bootId: 'boot-0' }))
   disk.overwrite(`${dir}/lock.after-a1`, ownerFile({ token: 'b2', bootId: 'boot-0' }))
@@ -143,7 +143,7 @@ t.test(
         exitCode: 75,
         message: /^\/data\/lock does not say which process .* then remove it$/,
       })
-      t.same(disk.bytesOf(`${dir}/lock`), Buffer.from(text), 'it is as it was')
+      t.same(disk.bytesOf(`${dir}/lock`), Buffer.from(text), 'it is unchanged')
       t.same(disk.list(dir), ['lock'])
     }
   },

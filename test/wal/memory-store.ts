@@ -1,4 +1,4 @@
-// A store for tests of checkpoints: bytes in one buffer, copied whole when they are frozen.
+// A store for tests of checkpoints: bytes in one buffer, which is copied completely when frozen.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 
@@ -7,13 +7,13 @@ export class MemoryStore implements PagedStore {
   bytes: Buffer = Buffer.alloc(0)
   #frozen: Buffer = Buffer.alloc(0)
   #saved: Buffer = Buffer.alloc(0)
-  readonly #soiled = new Set<number>()
+  readonly #dirty = new Set<number>()
 
   constructor(pageBytes: number) {
     this.pageBytes = pageBytes
   }
 
-  /** Adds eight bytes. */
+  /** Appends eight bytes. */
   push(value: number): void {
     const more = Buffer.alloc(8)
     more.writeDoubleLE(value)
@@ -36,16 +36,16 @@ export class MemoryStore implements PagedStore {
 
   frozen(page: number): Uint8Array | null {
     const bytes = this.#page(this.#frozen, page)
-    return bytes.equals(this.#page(this.#saved, page)) && !this.#soiled.has(page) ? null : bytes
+    return bytes.equals(this.#page(this.#saved, page)) && !this.#dirty.has(page) ? null : bytes
   }
 
   thaw(isSaved: boolean): void {
     if (isSaved) this.#saved = this.#frozen
-    if (isSaved) this.#soiled.clear()
+    if (isSaved) this.#dirty.clear()
   }
 
   markDirty(page: number): void {
-    this.#soiled.add(page)
+    this.#dirty.add(page)
   }
 
   fill(bytes: number): void {
@@ -57,7 +57,7 @@ export class MemoryStore implements PagedStore {
     return this.bytes.subarray(page * this.pageBytes)
   }
 
-  /** What was filled is what was saved. */
+  /** The bytes that were filled in count as saved. */
   filled(): void {
     this.#saved = Buffer.from(this.bytes)
   }

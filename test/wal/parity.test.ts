@@ -16,7 +16,7 @@ interface Store {
   log: Row[]
 }
 
-/** Two checkpoints that name the same old pages, and the log since. */
+/** Two checkpoints that name the same old pages, and the log behind them. */
 async function smallStore(): Promise<Store> {
   const disk = new SimulatedDisk(1)
   const folding = await startFolding(disk)
@@ -39,14 +39,14 @@ function namesOf(disk: SimulatedDisk, pattern: RegExp): string[] {
   return names.sort().map((name) => `${dir}/${name}`)
 }
 
-/** Starts; it must hold the log. */
+/** Starts, and checks that it has the whole log. */
 async function start({ log }: Store, disk: SimulatedDisk): Promise<Folding> {
   const folding = await startFolding(disk)
   folding.fold.compare(log)
   return folding
 }
 
-/** Scrubs every page file; returns how many pages were repaired, lost, and parities made. */
+/** Scrubs every page file, and counts repaired pages, lost pages and new parities. */
 async function scrub({ checkpoints }: Folding, disk: SimulatedDisk) {
   const found = { mended: 0, lost: 0, newParity: 0 }
   const { kept } = checkpoints
@@ -66,7 +66,7 @@ function filesOf(disk: SimulatedDisk): Map<string, Buffer> {
   return new Map(names.map((name) => [name, Buffer.from(disk.bytesOf(name))]))
 }
 
-/** Loads the newest checkpoint that is good, as a start does; it must hold the log up to there. */
+/** Loads the newest good checkpoint, as a start does, and checks it with the log up to there. */
 async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
   const checkpoints = new Checkpoints({ disk, dir, form: 1, onNotice: () => {} })
   const fold = new Fold()
@@ -117,7 +117,7 @@ t.test('P1 P3: any byte of any file of the checkpoints changed: the same state',
   t.pass(`${files} files, ${bytes} bytes: each changed, and loaded; ${starts} whole starts`)
 })
 
-t.test('P1: the same without parity: many of the bytes cost everything', async (t) => {
+t.test('P1: the same without parity: many of the bytes make a start impossible', async (t) => {
   const known = await smallStore()
   const { disk } = known
   for (const name of namesOf(disk, /parity$/)) disk.erase(name)
@@ -142,7 +142,7 @@ t.test('S1 S2: a bit flipped, scrubbed while serving: the files are as they were
       mended += found.mended
       if (found.lost > 0) t.fail(`${name} at ${at}: lost`)
       for (const [other, bytes] of filesOf(disk)) {
-        // Bytes that no manifest names any more stay as they are, and get parity.
+        // Pages that no manifest names any more are not repaired, but get parity.
         const isNamed = found.mended > 0 || name.endsWith('.parity')
         if (isNamed && !bytes.equals(wanted.get(other)!)) t.fail(`${name} at ${at}: ${other}`)
       }
@@ -150,7 +150,7 @@ t.test('S1 S2: a bit flipped, scrubbed while serving: the files are as they were
       await folding.journal.close()
     }
   }
-  t.ok(mended > 50, `${mended} pages were mended`)
+  t.ok(mended > 50, `${mended} pages were repaired`)
 })
 
 t.test('P2: sectors that cannot be read: rebuilt by a start, written by the scrub', async (t) => {
@@ -209,7 +209,7 @@ t.test('P1: a page file is gone, or shorter: rebuilt, its parity is a mirror', a
   }
 })
 
-t.test('S2: no parity, as an earlier build left it: started, and made by the scrub', async (t) => {
+t.test('S2: no parity, as an earlier build left it: started, written by the scrub', async (t) => {
   const known = await smallStore()
   const { disk } = known
   const wanted = filesOf(disk)
@@ -217,7 +217,7 @@ t.test('S2: no parity, as an earlier build left it: started, and made by the scr
   const folding = await start(known, disk)
   const files = namesOf(disk, /pages$/).length
   t.same(await scrub(folding, disk), { mended: 0, lost: 0, newParity: files })
-  t.same(filesOf(disk), wanted, 'the same as was made with the pages')
+  t.same(filesOf(disk), wanted, 'the same parity as written with the pages')
   await folding.journal.close()
 })
 
@@ -241,7 +241,7 @@ t.test('C3: pages damaged beyond parity: refused with 77, each is named', async 
   t.same([...after], [...before], 'nothing was changed')
 })
 
-t.test('S1: lost to parity, in memory: the next checkpoint writes it anew', async (t) => {
+t.test('S1: beyond parity, but in memory: the next checkpoint writes it again', async (t) => {
   const known = await smallStore()
   const { disk } = known
   const folding = await start(known, disk)

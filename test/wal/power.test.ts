@@ -1,8 +1,9 @@
-// Goal:   what was called durable is there after any loss of power or death, whole and in order;
-//         what was not is wholly there or wholly absent; and the journal always opens again.
-// Method: each seed lives several lives on one simulated disk. A life appends records, lets syncs
-//         come back in any order, or fail, and ends in a loss of power, a death or a clean close.
-//         What the next life replays is compared with what was appended and what was durable.
+// Goal:   after any loss of power or death of the process, durable records are there, complete and
+//         in order; other records are completely there or completely absent; and the journal always
+//         opens again.
+// Method: each seed runs several lives on one simulated disk. A life appends records, lets syncs
+//         return in any order or fail, and ends in a loss of power, a death or a clean close. What
+//         the next life replays is compared with what was appended and what was durable.
 
 import t, { type Test } from 'tap'
 import type { Durability, Journal } from '../../wal/journal/journal.ts'
@@ -23,7 +24,7 @@ interface World {
   durability: Durability
   /** The record at position n is at index n - 1. */
   log: unknown[]
-  /** Records that must be there at the next start. */
+  /** The number of records that the next start must have. */
   promised: number
 }
 
@@ -31,7 +32,7 @@ t.test('J4 J6: power lost or process dead at any time: durable records remain, i
   liveThrough(t, { mode: 'always' }),
 )
 
-t.test('durability none: a death takes nothing, a loss of power only the newest records', (t) =>
+t.test('durability none: a death loses nothing, a loss of power only the newest records', (t) =>
   liveThrough(t, { mode: 'none' }),
 )
 

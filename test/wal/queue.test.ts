@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Queue } from '../../wal/queue.ts'
 
-t.test('queue: pushed and shifted in turns, many times: first in, first out', async (t) => {
+t.test('queue: pushed and shifted alternately, many times: first in, first out', async (t) => {
   const queue = new Queue<number>()
   let pushed = 0
   let shifted = 0

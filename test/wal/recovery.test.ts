@@ -1,14 +1,14 @@
-// Goal:   recovery may die at any step, again and again, and what was durable stays; so do records
+// Goal:   recovery may die at any step, again and again, without losing durable records or records
 //         that an earlier start has shown.
-// Method: a log with a torn or unsealed tail is opened by a process that is frozen after n changes
-//         to the disk, for every n until opening succeeds; each time the power goes or the process
-//         dies, and the next one opens what is left.
+// Method: a log with a torn or unsealed tail is opened by a process that freezes after n changes to
+//         the disk, for every n until opening succeeds. Each time the power is lost or the process
+//         dies, and the next process opens what is left.
 
 import t from 'tap'
 import { appendEach, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-/** A disk whose last records are written and not synced, about to lose power or its process. */
+/** A disk whose last records are written and not synced. */
 async function brokenLog(seed: number, count: number): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk(seed)
   const { journal } = await open(disk)
@@ -66,7 +66,7 @@ function startsWith(records: unknown[], wanted: unknown[]): boolean {
   return wanted.every((record, index) => records[index] === record)
 }
 
-/** How many changes to the disk an undisturbed opening makes. */
+/** The number of changes that an undisturbed opening makes to the disk. */
 async function stepsOf(disk: SimulatedDisk): Promise<number> {
   disk.manual = true
   const before = disk.changesMade
@@ -74,7 +74,7 @@ async function stepsOf(disk: SimulatedDisk): Promise<number> {
   return disk.changesMade - before
 }
 
-t.test('a failed sync, a restart, a loss of power: what the restart showed is there', async (t) => {
+t.test('a failed sync, a restart, a loss of power: what the restart showed is kept', async (t) => {
   for (let seed = 1; seed <= 50; seed++) {
     const disk = new SimulatedDisk(seed)
     const { journal } = await open(disk)

@@ -1,5 +1,5 @@
-// Goal:   whatever happened to a log, after a repair it starts, holds a prefix of what was written,
-//         as long as the damage allows, and nothing else.
+// Goal:   whatever happened to a log, after a repair it starts and has the longest prefix of what
+//         was written that the damage allows, and nothing else.
 // Method: a log of several segments on the simulated disk, damaged in many ways, one at a time.
 
 import t, { type Test } from 'tap'
@@ -26,7 +26,7 @@ interface Repaired {
   positions: number[]
 }
 
-/** Repairs, starts with a replay behind `from`, and holds what comes back to what was written. */
+/** Repairs, starts with a replay behind `from`, and compares the records with what was written. */
 async function repaired(
   t: Test,
   disk: SimulatedDisk,
@@ -50,7 +50,7 @@ async function repaired(
   return { plan, positions: after.positions }
 }
 
-t.test('repair: a byte changed anywhere: what came before it is kept', async (t) => {
+t.test('repair: a byte changed anywhere: everything before it is kept', async (t) => {
   const disk = await closedLog()
   for (const segment of [1, 2, 3]) {
     const size = disk.bytesOf(name(segment)).length
@@ -71,7 +71,7 @@ t.test('repair: a byte changed anywhere: what came before it is kept', async (t)
   }
 })
 
-t.test('repair: files gone, doubled, swapped, misnamed, foreign, cut: a prefix', async (t) => {
+t.test('repair: files gone, duplicated, swapped, misnamed, foreign, cut: a prefix', async (t) => {
   const disk = await closedLog()
   const other = await closedLog()
   const [first, second, third] = [1, 2, 3].map((number) => disk.bytesOf(name(number)))
@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-t.test('repair: the checkpoint is all there is: an empty log that goes on from it', async (t) => {
+t.test('repair: only the checkpoint is left: an empty log that continues from it', async (t) => {
   const disk = await closedLog()
   const { storeId } = (await inspectLog(dir, { disk })).log!
   for (const number of [1, 2, 3]) disk.bytesOf(name(number)).fill(0)
@@ -140,7 +140,7 @@ t.test('repair: the checkpoint is all there is: an empty log that goes on from i
   t.same(positions, [])
 })
 
-t.test('R3: cut off at any step: still damaged, or done; run again, it is done', async (t) => {
+t.test('R3: interrupted at any step: still damaged, or done; run again: done', async (t) => {
   const disk = await closedLog()
   const damages: ((spoilt: SimulatedDisk) => void)[] = [
     (it) => it.bytesOf(name(1)).fill(0, 0, 512),
@@ -174,7 +174,7 @@ t.test('repair: nothing readable, and no checkpoint: no plan', async (t) => {
   t.equal(planRepair({ disk, dir, checkpoints: [] }), null)
 })
 
-t.test('whole copy: everything but the lock and the reserve, byte for byte', async (t) => {
+t.test('full copy: everything but the lock and the reserve, byte for byte', async (t) => {
   const disk = await closedLog()
   disk.overwrite(`${dir}/secret`, Buffer.from('secret'))
   disk.overwrite(`${dir}/lock`, Buffer.from('lock'))

@@ -1,4 +1,5 @@
-// The parity of files of any length (wal/checkpoint/parity.ts, P1 and P2): what it rebuilds, alone.
+// The parity of files of any length (wal/checkpoint/parity.ts, P1 and P2), tested without
+// checkpoints.
 
 import { randomFillSync } from 'node:crypto'
 import t, { type Test } from 'tap'
@@ -12,7 +13,7 @@ import { Sidecar } from '../../wal/checkpoint/sidecar.ts'
 import { dir } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-/** A file of random pages with its parity, on a disk of its own. */
+/** A file of random pages with its parity, on a new disk. */
 async function protectedFile(bytes: number): Promise<{ disk: SimulatedDisk; content: Buffer }> {
   const disk = new SimulatedDisk(1)
   disk.makeDirectory(dir)

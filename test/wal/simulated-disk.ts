@@ -1,16 +1,16 @@
 // A simulated disk in memory that fails, by seed, in the ways in which real disks fail.
 //
-//   names   kept ◀── synced ── seen     a name that is made, moved or removed is seen at once and
-//                                       kept when its directory is synced
+//   names   kept ◀── synced ── seen     a name that is created, moved or removed is seen at once,
+//                                       and kept when its directory is synced
 //   bytes   disk ◀── synced ── cache    a written sector is dirty until a sync covers it
 //
-// Loss of power: each dirty sector has survived, vanished, or holds garbage; each change of names
-// and sizes that no sync covers has happened or not. Death of the process: the cache stays. After
-// a failed sync the cache shows what the disk does not have, and the next sync reports success.
+// Loss of power: each dirty sector has survived, is lost, or has garbage; each change of names and
+// sizes that no sync covers has happened or not. Death of the process: the cache stays. After a
+// failed sync the cache shows what the disk does not have, and the next sync reports success.
 //
-// Background work completes in a later event-loop iteration, or, when `manual`, one by one in any
-// order when the test calls `completeOne`. After `losePower` or `dieAlone` the old object must not
-// be used: nothing completes any more, and the next process uses the new one.
+// Background operations complete in a later event-loop iteration, or, when `manual`, one by one in
+// any order when the test calls `completeOne`. After `losePower` or `dieAlone` the old object must
+// not be used: nothing completes any more, and the next process uses the new one.
 
 import path from 'node:path'
 import type { Disk, OpenHow } from '../../wal/disk.ts'
@@ -21,11 +21,11 @@ type Change = Map<string, Inode | null>
 type Operation = 'create' | 'write' | 'truncate' | 'sync' | 'link' | 'rename' | 'remove'
 
 export class SimulatedDisk implements Disk {
-  /** Background work waits for `completeOne`. */
+  /** Whether background operations wait for `completeOne`. */
   manual = false
-  /** Writes come up short, at random. */
+  /** Whether some writes, chosen at random, are short. */
   shortWrites = false
-  /** Attempts to change something, so far. */
+  /** The number of attempts to change something. */
   changesMade = 0
   capacityBytes = Number.POSITIVE_INFINITY
   readonly #random: () => number
@@ -50,9 +50,9 @@ export class SimulatedDisk implements Disk {
     this.#keep('/', new Inode(true))
   }
 
-  // ── What a test does to it ────────────────────────────────────────────────────────────────────
+  // ── Controls for tests ────────────────────────────────────────────────────────────────────────
 
-  /** The power goes; returns the disk as the next boot finds it. */
+  /** Cuts the power, and returns the disk as the next boot finds it. */
   losePower(): SimulatedDisk {
     const next = this.#successor(this.#boot + 1)
     const kept = new Map(this.#kept)
@@ -64,7 +64,7 @@ export class SimulatedDisk implements Disk {
     return next
   }
 
-  /** The process dies; returns the disk as the next process finds it. */
+  /** Kills the process, and returns the disk as the next process finds it. */
   dieAlone(): SimulatedDisk {
     const next = this.#successor(this.#boot)
     for (const [name, inode] of this.#seen) next.#seen.set(name, inode)
@@ -73,7 +73,7 @@ export class SimulatedDisk implements Disk {
     return next
   }
 
-  /** A disk that holds the same, durably; this one stays in use. */
+  /** A disk with the same contents, all of them durable. This one stays in use. */
   copy(): SimulatedDisk {
     const copy = new SimulatedDisk(Math.floor(this.#random() * 2 ** 31), this.#boot, this.#life)
     for (const [name, inode] of this.#seen) {
@@ -88,33 +88,33 @@ export class SimulatedDisk implements Disk {
     return this.#pending.length
   }
 
-  /** Completes one piece of background work, picked at random. */
+  /** Completes one background operation, chosen at random. */
   completeOne(): void {
     this.complete(Math.floor(this.#random() * this.#pending.length))
   }
 
-  /** Completes one piece of background work: 0 is the oldest. */
+  /** Completes one background operation; index 0 is the oldest. */
   complete(index: number): void {
     this.#pending.splice(index, 1)[0]?.()
   }
 
-  /** The n-th sync from now on fails, of a file or a directory; later ones succeed. */
+  /** Makes the n-th sync from now on fail, of a file or a directory; later ones succeed. */
   failSync(nth: number): void {
     this.#syncsBeforeFailure = nth - 1
   }
 
-  /** The process can change the disk `count` times more; then each attempt fails. */
+  /** Lets the process change the disk `count` more times; then each attempt fails. */
   freezeAfter(count: number): void {
     this.#changesLeft = count
   }
 
-  /** From now on an operation fails with this code; null: no longer. */
+  /** Makes an operation fail with this code from now on; null ends that. */
   refuse(operation: Operation, code: string | null): void {
     if (code === null) this.#refused.delete(operation)
     else this.#refused.set(operation, code)
   }
 
-  /** The sectors that hold these bytes cannot be read any more, until they are written whole. */
+  /** Makes the sectors of these bytes unreadable until they are written completely. */
   breakSectors(name: string, from: number, to: number): void {
     const inode = this.#find(name)
     const broken = this.#broken.get(inode) ?? new Set()
@@ -137,13 +137,13 @@ export class SimulatedDisk implements Disk {
     this.#kept.delete(name)
   }
 
-  /** All files and what they hold, to compare. */
+  /** The contents of all files, by name. */
   contents(): Map<string, Buffer> {
     const files = [...this.#seen].filter(([, inode]) => !inode.isDirectory)
     return new Map(files.map(([name, inode]) => [name, Buffer.from(inode.cache)]))
   }
 
-  // ── What the journal sees ─────────────────────────────────────────────────────────────────────
+  // ── The interface Disk ────────────────────────────────────────────────────────────────────────
 
   makeDirectory(name: string): void {
     this.#alive()
@@ -292,7 +292,7 @@ export class SimulatedDisk implements Disk {
     this.syncLater(file, done)
   }
 
-  // ── How ───────────────────────────────────────────────────────────────────────────────────────
+  // ── Implementation ────────────────────────────────────────────────────────────────────────────
 
   #successor(boot: number): SimulatedDisk {
     this.#dead = true
@@ -317,8 +317,8 @@ export class SimulatedDisk implements Disk {
     if (!this.manual) setImmediate(() => this.complete(this.#pending.indexOf(complete)))
   }
 
-  // A directory's sync keeps the names that were seen when it started. There is one directory of
-  // interest in these tests, so it keeps all of them.
+  // The sync of a directory keeps the names that were seen when it started. These tests use one
+  // directory, so it keeps all names.
   #finishSync(inode: Inode, copy: SyncCopy, last: Change | undefined): void {
     this.#check('sync')
     if (this.#syncsBeforeFailure-- === 0) {

@@ -1,8 +1,8 @@
-// A file or directory of the simulated disk: what is seen, what is kept, and what differs.
+// A file or directory of the simulated disk: what is seen, what is kept, and where they differ.
 
 export const sectorBytes = 512
 
-/** A generator of numbers in 0..1 that repeats itself for a seed. */
+/** A generator of numbers from 0 to 1, which is determined by its seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {
@@ -21,9 +21,9 @@ export interface SyncCopy {
 
 export class Inode {
   readonly isDirectory: boolean
-  /** What is seen. */
+  /** The bytes that are seen. */
   cache: Buffer = Buffer.alloc(0)
-  /** What is kept. */
+  /** The bytes that are kept. */
   disk: Buffer = Buffer.alloc(0)
   readonly #dirty = new Set<number>()
 
@@ -62,7 +62,7 @@ export class Inode {
     this.#clean(copy)
   }
 
-  /** A sync that fails: some sectors reach the disk, and the cache forgets which did not. */
+  /** A failed sync: some sectors reach the disk, and the cache forgets which ones did not. */
   storeSome(copy: SyncCopy, random: () => number): void {
     const sectors = new Map([...copy.sectors].filter(() => random() < 0.5))
     this.store({ size: copy.size, sectors })
@@ -83,7 +83,7 @@ export class Inode {
     this.overwrite(kept)
   }
 
-  /** Replaces everything, cache and disk. */
+  /** Replaces the cache and the disk. */
   overwrite(bytes: Buffer): void {
     this.disk = Buffer.from(bytes)
     this.cache = Buffer.from(bytes)
@@ -94,7 +94,7 @@ export class Inode {
     return this.cache.subarray(index * sectorBytes, (index + 1) * sectorBytes)
   }
 
-  // What was written again since the copy stays dirty.
+  // Sectors that were written again after the copy stay dirty.
   #clean(copy: SyncCopy): void {
     for (const [index, bytes] of copy.sectors) {
       if (this.#seen(index).equals(bytes)) this.#dirty.delete(index)
@@ -102,7 +102,7 @@ export class Inode {
   }
 }
 
-// The beginning of what stood there, and noise: the worst that a sector can be.
+// The beginning of the old bytes followed by noise, which is the worst content of a sector.
 function fillWithGarbage(sector: Buffer, random: () => number): void {
   for (let at = Math.floor(random() * sector.length); at < sector.length; at++) {
     sector[at] = Math.floor(random() * 256)

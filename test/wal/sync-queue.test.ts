@@ -1,30 +1,30 @@
-// Each sync in flight has its own descriptor (Q1).
+// Each sync in flight has its own descriptor (Q1 of wal/journal/sync-queue.ts).
 
 import t from 'tap'
 import type { Durability } from '../../wal/journal/journal.ts'
 import { appendEach, open, turn, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
-/** What the kernel does: after lost writes each descriptor's next sync fails, and no other. */
+/** Behaves as the kernel does: after lost writes the next sync of each descriptor fails, once. */
 class ErrorOncePerDescriptor extends SimulatedDisk {
   readonly held: { file: number; done: (error: Error | null) => void }[] = []
   isHolding = false
-  readonly #told = new Set<number>()
+  readonly #reported = new Set<number>()
 
   override dataSyncLater(file: number, done: (error: Error | null) => void): void {
     if (this.isHolding) this.held.push({ file, done })
     else super.dataSyncLater(file, done)
   }
 
-  /** The kernel's answer to a sync that looks for errors now. */
+  /** The result of a sync that checks for errors now. */
   answer(file: number): Error | null {
-    if (this.#told.has(file)) return null
-    this.#told.add(file)
+    if (this.#reported.has(file)) return null
+    this.#reported.add(file)
     return Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' })
   }
 }
 
-t.test('Q1: writes are lost, two syncs in flight: both fail, whichever looks first', async (t) => {
+t.test('Q1: writes are lost, two syncs in flight: both fail, in any order', async (t) => {
   const disk = new ErrorOncePerDescriptor(1)
   const { journal } = await open(disk)
   await until(() => disk.pending === 0)
@@ -37,7 +37,7 @@ t.test('Q1: writes are lost, two syncs in flight: both fail, whichever looks fir
   t.not(older!.file, younger!.file)
   const answers = [disk.answer(younger!.file), disk.answer(older!.file)]
   older!.done(answers[1]!)
-  t.equal(journal.durable, 0, 'the answer of the older one arrives first, and is not a success')
+  t.equal(journal.durable, 0, 'the result of the older one arrives first, and is not a success')
   younger!.done(answers[0]!)
   t.equal(journal.health, 'storage_failed')
   await journal.close()

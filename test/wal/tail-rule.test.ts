@@ -10,5 +10,5 @@ t.test('J6: every combination of facts about a tail: exactly one row fits', asyn
     if (follows && promised) t.equal(row.do, 'damage')
     if (!follows) t.equal(row.do === 'damage', far)
   }
-  t.equal(used.size, tailRule.length, 'no row is idle')
+  t.equal(used.size, tailRule.length, 'every row is used')
 })
