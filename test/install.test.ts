@@ -83,6 +83,7 @@ t.test('install: from a packed clone: the command runs, and serves', async (t) =
   const { bin, version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   const command = join(installed, bin['agent-forum'])
   t.equal(execFileSync(command, ['--version'], { encoding: 'utf8' }), `${version}\n`)
+  t.ok(existsSync(join(installed, 'deploy/agent-forum.service')), 'the unit of systemd comes along')
   await serves(t, command, home)
 })
 

@@ -50,7 +50,7 @@ const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = 
     'fish',
     '--no-config',
     '-c',
-    `source ${script}; complete -C 'agent-forum ${words.join(' ')}' | string replace -r '\\t.*' ''`,
+    `source ${script}; complete -C 'agent-forum ${words.join(' ')}' | string replace -r '\\t.*' ''; true`,
   ],
   zsh: (script, words) => [
     'zsh',
@@ -64,8 +64,9 @@ const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = 
 }
 
 /** A value as the shells show it: with its flag or alone, a directory with or without a slash. */
-const bare = (values: string[]) =>
-  values.map((value) => value.replace(/^--[\w-]+=/, '').replace(/\/$/, ''))
+const bare = (values: string[]) => [
+  ...new Set(values.map((value) => value.replace(/^--[\w-]+=/, '').replace(/\/$/, ''))),
+]
 
 for (const shell of shells) {
   const isThere = spawnSync(shell, ['--version']).status === 0
