@@ -50,7 +50,9 @@ const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = 
     'fish',
     '--no-config',
     '-c',
-    `source ${script}; complete -C 'agent-forum ${words.join(' ')}' | string replace -r '\\t.*' ''; true`,
+    `source ${script}
+    complete -C 'agent-forum ${words.join(' ')}' | string replace -r '\\t.*' ''
+    true`,
   ],
   zsh: (script, words) => [
     'zsh',
