@@ -112,6 +112,7 @@ class LogScan {
       bytes = await this.#load(index)
       await this.#readFrames(index, bytes)
     }
+    this.#reader.noteDone(this.#files.length, 0)
     return this.#judge(index - 1, bytes)
   }
 
@@ -154,7 +155,6 @@ class LogScan {
     this.#segments.at(-1)!.lastPosition = position
     this.#raise(position)
     this.#base = this.#end
-    this.#reader.passOver(index)
   }
 
   async #readFrames(index: number, bytes: Buffer): Promise<void> {
@@ -169,7 +169,9 @@ class LogScan {
       summary.frames++
       summary.records += frame.count
       summary.lastPosition = frame.lastPosition
-      if (this.#reader.isDue()) await this.#reader.breathe()
+      if (!this.#reader.isDue()) continue
+      this.#reader.noteDone(index, frame.end)
+      await this.#reader.breathe()
     }
   }
 

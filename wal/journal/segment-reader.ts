@@ -12,8 +12,8 @@ export class SegmentReader {
   readonly #disk: Disk
   readonly #files: SegmentFile[]
   readonly #onProgress: (done: number, total: number) => void
-  readonly #total: number
-  #done = 0
+  /** Bytes of the log before each segment, and in all. */
+  readonly #starts: number[] = [0]
   #buffer: Buffer = Buffer.alloc(0)
   #sliceStartMs = performance.now()
 
@@ -25,7 +25,7 @@ export class SegmentReader {
     this.#disk = disk
     this.#files = files
     this.#onProgress = onProgress
-    this.#total = files.reduce((sum, file) => sum + file.size, 0)
+    for (const { size } of files) this.#starts.push(this.#starts.at(-1)! + size)
   }
 
   /** All bytes of a segment, valid until the next call. */
@@ -39,7 +39,6 @@ export class SegmentReader {
       for (let at = 0; at < size; at += pieceBytes) {
         const piece = bytes.subarray(at, Math.min(size, at + pieceBytes))
         piece.fill(0, readFully(this.#disk, file, piece, at))
-        this.#advance(piece.length)
         if (this.isDue()) await this.breathe()
       }
     } catch (error) {
@@ -48,11 +47,6 @@ export class SegmentReader {
       if (file >= 0) this.#disk.close(file)
     }
     return bytes
-  }
-
-  /** A segment that need not be read counts as progress too. */
-  passOver(index: number): void {
-    this.#advance(this.#files[index]!.size)
   }
 
   isDue(): boolean {
@@ -64,8 +58,8 @@ export class SegmentReader {
     this.#sliceStartMs = performance.now()
   }
 
-  #advance(bytes: number): void {
-    this.#done += bytes
-    this.#onProgress(this.#done, this.#total)
+  /** Reports what is before byte `at` of the segment as done. */
+  noteDone(index: number, at: number): void {
+    this.#onProgress(this.#starts[index]! + at, this.#starts.at(-1)!)
   }
 }
