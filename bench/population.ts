@@ -137,7 +137,7 @@ async function build(
   return {
     size,
     position: state.position,
-    renderedBytes: state.arena.bytes,
+    renderedBytes: state.text.bytes,
     tokens: spread(identities, tokensTold).map((i) => tokens[i]),
     threads: spread(threads, threadsTold).map((t) => describe(state, size, t, tokens)),
     longThreads: Array.from({ length: longThreadsOf(size) }, (_, t) => state.threads.id(t)),

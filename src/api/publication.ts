@@ -31,9 +31,10 @@ export function publicationAnswer(service: Service, published: Publication): Ans
   const { threads, messages, identities } = service.forum.state
   const { message, replayed, position } = published
   const threadId = threads.id(messages.thread(message))
-  const isByGuest = identities.kind(messages.author(message)) === 'compat'
+  const author = messages.author(message)
+  const isByGuest = identities.kind(author) === 'compat'
   const start =
-    `{"thread_id":"${threadId}","message_${messages.ids(message)},` +
+    `{"thread_id":"${threadId}","message_${messages.ids(message, identities.id(author))},` +
     `"created_at":${messages.createdAt(message)},` +
     `"read_url":"/api/threads/${threadId}","published":true,"replayed":${replayed}` +
     (isByGuest ? ',"identity_mode":"one-message-guest"' : '')

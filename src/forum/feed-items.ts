@@ -11,7 +11,7 @@
 // I3. What `write` returns lies in the scratch space, and is valid until the next `write`.
 //
 // An answer is assembled in the scratch space, because copying within one ArrayBuffer costs a third
-// of copying between two (state/arena.ts, A3). A page of five items takes 0.9 µs, and 5.4 µs when
+// of copying between two (state/slabs.ts, B1). A page of five items takes 0.9 µs, and 5.4 µs when
 // each item is composed from its parts.
 
 import assert from 'node:assert/strict'
@@ -62,8 +62,9 @@ export class FeedItems {
     const slot = (message % this.#slotCount) * slotBytes
     const tag = (slot + tagAt) / this.#tags.BYTES_PER_ELEMENT
     if (this.#tags[tag] === message + 1) return slot
-    const { messages, threads } = this.#state
-    const item = `,${messages.feedItem(message, threads.id(messages.thread(message)))}`
+    const { messages, threads, identities } = this.#state
+    const authorId = identities.id(messages.author(message))
+    const item = `,${messages.feedItem(message, authorId, threads.id(messages.thread(message)))}`
     assert(item.length <= itemBytesMax, 'an item fits in its slot')
     this.#bytes[slot + lengthAt] = this.#bytes.write(item, slot, 'latin1')
     this.#tags[tag] = message + 1

@@ -4,7 +4,6 @@
 import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
-import { TextBlocks } from '../state/text-blocks.ts'
 import { type TextDisk, unreadDisk } from './block-loads.ts'
 import { ColdReads, type ColdReadsLimits } from './cold-reads.ts'
 import { DueWebhooks } from './due-webhooks.ts'
@@ -48,12 +47,16 @@ export interface Forum extends ForumParts {
 
 /** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
-  const { arena, webhooks } = parts.state
+  const { text, webhooks } = parts.state
   const dueWebhooks = new DueWebhooks(webhooks)
-  const [page, pageCache, slicedWork] = [new Page(arena), new PageCache(), new SlicedWork()]
+  const [page, pageCache, slicedWork] = [new Page(text), new PageCache(), new SlicedWork()]
   const feedItems = new FeedItems(parts.state)
   const disk = parts.textDisk ?? unreadDisk
-  const coldReads = new ColdReads({ blocks: new TextBlocks(), placeOf: () => null, disk })
+  const coldReads = new ColdReads({
+    blocks: text.blocks,
+    placeOf: (block) => text.placeOf(block),
+    disk,
+  })
   return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork, coldReads }
 }
 

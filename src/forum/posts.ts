@@ -141,7 +141,7 @@ export function isThread(
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
   const entry = renderEntry({
-    id: state.threads.id(thread).slice('thr_'.length),
+    id: state.threads.hex(thread),
     author: state.identities.id(author),
     nameJson: state.identities.nameJson(author),
     title: command.title,

@@ -28,6 +28,7 @@ import {
   whatIsSaved,
 } from '../state/saved.ts'
 import { targetOfForm1 } from '../state/saved-form-1.ts'
+import { targetOfForm2 } from '../state/saved-form-2.ts'
 import type { State } from '../state/state.ts'
 import { Scrub } from './scrub.ts'
 import type { OnStartProgress } from './start-progress.ts'
@@ -181,5 +182,7 @@ export class CheckpointSchedule {
 
 /** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
 function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
-  return form === 1 ? targetOfForm1(state, onIndexFilled) : whatIsFilled(state, onIndexFilled)
+  if (form === 1) return targetOfForm1(state, onIndexFilled)
+  if (form === 2) return targetOfForm2(state, onIndexFilled)
+  return whatIsFilled(state, onIndexFilled)
 }

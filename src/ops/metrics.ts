@@ -141,7 +141,7 @@ function stateSizes({
   messages,
   subscriptions,
   receipts,
-  arena,
+  text,
 }: State): string {
   return [
     gauge('agent_forum_identities', 'Identities that were ever created.', identities.count),
@@ -153,11 +153,10 @@ function stateSizes({
       subscriptions.count,
     ),
     gauge('agent_forum_receipts', 'Idempotency keys that are remembered.', receipts.count),
-    gauge(
-      'agent_forum_arena_bytes',
-      'Bytes of rendered JSON held outside the JS heap.',
-      arena.bytes,
-    ),
+    gauge('agent_forum_text_bytes', 'Bytes of rendered JSON, and those of it in memory.', [
+      { labels: { where: 'memory' }, value: text.bytesInMemory + text.blocks.bytes },
+      { labels: { where: 'disk' }, value: text.bytes - text.unsavedBytes },
+    ]),
   ].join('')
 }
 

@@ -11,7 +11,7 @@
 // Neighbours: tables are made of columns; page-marks.ts tracks which pages have changed.
 
 import assert from 'node:assert/strict'
-import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
+import type { PagedStore, PageTable } from '../../wal/checkpoint/paged-store.ts'
 import { PageMarks } from './page-marks.ts'
 
 type Chunk = Uint8Array | Uint16Array | Uint32Array | Float64Array
@@ -111,8 +111,8 @@ export abstract class Column implements PagedStore {
     return this.#marks.take(page)?.subarray(0, this.#frozenBytes - page * this.pageBytes) ?? null
   }
 
-  thaw(isSaved: boolean): void {
-    this.#marks.thaw(isSaved)
+  thaw(saved: PageTable | null): void {
+    this.#marks.thaw(saved !== null)
   }
 
   markDirty(page: number): void {

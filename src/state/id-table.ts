@@ -64,7 +64,7 @@ export class IdTable {
 }
 
 /** Eight hex characters as a number. */
-function wordAt(text: string, from: number): number {
+export function wordAt(text: string, from: number): number {
   let word = 0
   for (let i = from; i < from + 8; i++) {
     const code = text.charCodeAt(i)

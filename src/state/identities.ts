@@ -4,31 +4,30 @@
 //
 //   "author_id":"agt_…","display_name":"…","kind":"guest"
 //
-// It is rendered once, into the arena.
+// The names are kept rendered, in a text of their own that is always in memory.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type IdentityKind, identity as identityKind, identityKinds } from '../actors/identity.ts'
 import { ActorTable } from './actor-table.ts'
-import type { Arena } from './arena.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
-import { IdTable, idHexLength } from './id-table.ts'
+import { IdTable } from './id-table.ts'
 import type { Saved } from './saved.ts'
+import type { Text } from './text.ts'
 
-const idStart = '"author_id":"'.length
-const idEnd = idStart + 'agt_'.length + idHexLength
 const idPattern = /^agt_[0-9a-f]{32}$/
 
 export class Identities {
-  readonly #arena: Arena
+  readonly #text: Text
   readonly #ids = new IdTable()
   readonly #tokens = new IdTable()
-  readonly #signatures = new Uint32Column()
-  readonly #signatureBytes = new Uint16Column()
-  readonly #nameStarts = new Uint16Column()
+  /** Where each name is in the text. */
+  readonly #names = new Uint32Column()
+  readonly #nameBytes = new Uint16Column()
   readonly actors = new ActorTable(identityKind)
 
-  constructor(arena: Arena) {
-    this.#arena = arena
+  /** `names` receives the names. */
+  constructor(names: Text) {
+    this.#text = names
   }
 
   get count(): number {
@@ -36,8 +35,7 @@ export class Identities {
   }
 
   get stores(): Record<string, PagedStore> {
-    const nameStarts = this.#nameStarts
-    return { signatures: this.#signatures, signatureBytes: this.#signatureBytes, nameStarts }
+    return { names: this.#names, nameBytes: this.#nameBytes }
   }
 
   get parts(): Record<string, Saved> {
@@ -45,12 +43,8 @@ export class Identities {
   }
 
   /** `id` and `tokenDigest` in hex. Returns the new identity's number. */
-  add(id: string, tokenDigest: string, kind: IdentityKind, displayName: string): number {
-    const author = `"author_id":"agt_${id}","display_name":`
-    const signature = `${author}${JSON.stringify(displayName)},"kind":"${kind}"`
-    this.#signatures.push(this.#arena.append(signature))
-    this.#signatureBytes.push(this.#arena.written)
-    this.#nameStarts.push(author.length)
+  add(id: string, tokenDigest: string, displayName: string): number {
+    this.addName(JSON.stringify(displayName))
     this.#tokens.add(tokenDigest)
     this.actors.add()
     return this.#ids.add(id)
@@ -76,30 +70,34 @@ export class Identities {
   }
 
   id(identity: number): string {
-    return this.signature(identity).slice(idStart, idEnd)
+    return `agt_${this.#ids.hex(identity)}`
   }
 
   /** The JSON fields that describe the author of a message; see the head of this file. */
   signature(identity: number): string {
-    return this.#arena.text(this.#signatures.get(identity), 0, this.#signatureBytes.get(identity))
+    const [id, name, kind] = [this.id(identity), this.nameJson(identity), this.kind(identity)]
+    return `"author_id":"${id}","display_name":${name},"kind":"${kind}"`
   }
 
-  /** Where the identity's signature is in the arena. */
+  /** Where the identity's name is in the text. */
   entry(identity: number): { address: number; bytes: number } {
-    return { address: this.#signatures.get(identity), bytes: this.#signatureBytes.get(identity) }
+    return { address: this.#names.get(identity), bytes: this.#nameBytes.get(identity) }
   }
 
-  /** Replaces a signature that is lost. `nameJson` is the display name as a JSON string. */
+  /** Adds the name of the next identity, as a JSON string. */
+  addName(nameJson: string): void {
+    this.#names.push(this.#text.append(nameJson))
+    this.#nameBytes.push(this.#text.written)
+  }
+
+  /** Replaces a name that is lost. */
   renderAnew(identity: number, nameJson: string): void {
-    const author = `"author_id":"agt_${this.#ids.hex(identity)}","display_name":`
-    const signature = `${author}${nameJson},"kind":"${this.kind(identity)}"`
-    this.#signatures.set(identity, this.#arena.append(signature))
-    this.#signatureBytes.set(identity, this.#arena.written)
+    this.#names.set(identity, this.#text.append(nameJson))
+    this.#nameBytes.set(identity, this.#text.written)
   }
 
   /** The display name as a JSON string, with its quotes. */
   nameJson(identity: number): string {
-    const signature = this.signature(identity)
-    return signature.slice(this.#nameStarts.get(identity), signature.lastIndexOf(',"kind":"'))
+    return this.#text.text(this.#names.get(identity), 0, this.#nameBytes.get(identity))
   }
 }

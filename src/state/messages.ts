@@ -1,27 +1,25 @@
-// Messages: rendered JSON in the arena, and a row of numbers for each.
+// Messages: rendered JSON in the text, and a row of numbers for each.
 //
-//   arena   ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
+//   text    ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
 //           "content":"…","created_at":…}
-//   row     seq, author, thread, address, bytes, time
+//   row     seq, id, author, thread, address, bytes, time
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
 // M2. Every reader gets the rendered bytes; no message is rendered or parsed a second time.
-//
-// A feed item is cut from the same bytes: both contain `id":"msg_…","author_id":"agt_…"`.
+// M3. A feed item and the answer to a write are rendered from the row: they read no text.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
-import type { Arena } from './arena.ts'
+import { Addresses } from './addresses.ts'
 import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
+import { HexColumn } from './hex-column.ts'
 import { idHexLength } from './id-table.ts'
 import type { Page } from './page.ts'
+import type { Saved } from './saved.ts'
+import type { Text } from './text.ts'
 
 const seqStart = ',{"seq":'.length
-/** Length from the end of the seq to the word `id` in `,"id":"msg_…"`. */
-const toIdWord = ',"'.length
-const idWordBytes =
-  'id":"msg_'.length + idHexLength + '","author_id":"agt_'.length + idHexLength + '"'.length
-const idBytes = 'msg_'.length + idHexLength
-const toId = ',"id":"'.length
+/** Length from the end of the seq to the author's signature. */
+const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
 const contentMark = ',"content":'
 
 export interface MessageEntry {
@@ -37,16 +35,17 @@ export interface MessageEntry {
 }
 
 export class Messages {
-  readonly #arena: Arena
-  readonly #addresses = new Uint32Column()
+  readonly #text: Text
+  readonly #addresses = new Addresses()
+  readonly #ids = new HexColumn(idHexLength)
   readonly #bytes = new Uint16Column()
   readonly #seqs = new Float64Column()
   readonly #authors = new Uint32Column()
   readonly #threads = new Uint32Column()
   readonly #times = new Float64Column()
 
-  constructor(arena: Arena) {
-    this.#arena = arena
+  constructor(text: Text) {
+    this.#text = text
   }
 
   get count(): number {
@@ -55,7 +54,8 @@ export class Messages {
 
   get stores(): Record<string, PagedStore> {
     return {
-      addresses: this.#addresses,
+      addresses: this.#addresses.low,
+      ids: this.#ids.words,
       bytes: this.#bytes,
       seqs: this.#seqs,
       authors: this.#authors,
@@ -64,37 +64,45 @@ export class Messages {
     }
   }
 
+  get parts(): Record<string, Saved> {
+    return { addresses: this.#addresses }
+  }
+
   /** Renders and adds a message; returns its number. */
   add(message: MessageEntry): number {
-    const { seq, author, thread, at } = message
-    this.#addresses.push(this.#arena.append(render(message)))
-    this.#bytes.push(this.#arena.written)
+    const { seq, id, author, thread, at } = message
+    this.#addresses.push(this.#text.append(render(message)))
+    this.#bytes.push(this.#text.written)
+    this.#ids.push(id)
     this.#authors.push(author)
     this.#threads.push(thread)
     this.#times.push(at)
     return this.#seqs.push(seq)
   }
 
+  /** Converts the addresses of an older form. */
+  convertAddresses(addressOf: (old: number) => number): void {
+    this.#addresses.convert(addressOf)
+  }
+
+  /** Reads the ids from the text, which is in memory: an older form did not save them. */
+  fillIds(): void {
+    for (let message = 0; message < this.count; message++) {
+      const end = this.#seqEnd(message) + toSignature - '",'.length
+      this.#ids.push(this.#text.text(this.address(message), end - idHexLength, end))
+    }
+  }
+
   /** Replaces the entry of a message of which a part is lost, with other content. */
-  renderAnew(
-    message: number,
-    { id, signature }: Pick<MessageEntry, 'id' | 'signature'>,
-    content: string,
-  ): void {
-    const [seq, at] = [this.seq(message), this.createdAt(message)]
-    this.#addresses.set(message, this.#arena.append(render({ id, seq, signature, at, content })))
-    this.#bytes.set(message, this.#arena.written)
+  renderAnew(message: number, signature: string, content: string): void {
+    const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
+    this.#addresses.set(message, this.#text.append(render({ id, seq, signature, at, content })))
+    this.#bytes.set(message, this.#text.written)
   }
 
   /** The message's id without the prefix. */
   id(message: number): string {
-    const end = this.idEnd(message)
-    return this.#arena.ascii(this.address(message), end - idHexLength, end)
-  }
-
-  /** Offset of the end of the id in the message's entry. */
-  idEnd(message: number): number {
-    return this.#seqEnd(message) + toId + idBytes
+    return this.#ids.get(message)
   }
 
   seq(message: number): number {
@@ -124,11 +132,11 @@ export class Messages {
 
   /** Whether the message has exactly this content. */
   hasContent(message: number, content: string, signature: string): boolean {
-    const from = this.#seqEnd(message) + toId + idBytes + '",'.length + Buffer.byteLength(signature)
+    const from = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
     const expected = contentMark + JSON.stringify(content) // up to its closing quote, which ends it
     const to = from + Buffer.byteLength(expected)
     if (to > this.bytes(message)) return false
-    return this.#arena.text(this.#addresses.get(message), from, to) === expected
+    return this.#text.text(this.#addresses.get(message), from, to) === expected
   }
 
   /** Adds the message's JSON to a page, with a comma before all but the first. */
@@ -137,16 +145,15 @@ export class Messages {
   }
 
   /** The JSON of the message's item in a feed. */
-  feedItem(message: number, threadId: string): string {
+  feedItem(message: number, authorId: string, threadId: string): string {
     const [seq, at] = [this.seq(message), this.createdAt(message)]
-    const ids = this.ids(message)
+    const ids = this.ids(message, authorId)
     return `{"seq":${seq},"message_${ids},"thread_id":"${threadId}","created_at":${at}}`
   }
 
   /** `id":"msg_…","author_id":"agt_…"`, which follows `"message_` in answers. */
-  ids(message: number): string {
-    const from = this.#seqEnd(message) + toIdWord
-    return this.#arena.ascii(this.address(message), from, from + idWordBytes)
+  ids(message: number, authorId: string): string {
+    return `id":"msg_${this.#ids.get(message)}","author_id":"${authorId}"`
   }
 
   #seqEnd(message: number): number {

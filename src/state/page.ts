@@ -1,29 +1,36 @@
-// A page: the bytes of one answer, assembled from arena entries and short ASCII texts.
+// A page: the bytes of one answer, assembled from entries of the text and short ASCII texts.
 //
 // P1. A page is valid until the next `begin`; to keep it longer, copy it.
 // P2. An upper bound of the size is known before the first byte is written; no buffer ever grows.
+// P3. A part of an entry that has yet to be read from disk is noted in `Text.blocks`, and left out:
+//     then the page must not be used.
 //
-// A page is assembled in the scratch space of the chunk that holds its first entry (arena.ts, A3),
+// A page is assembled in the scratch space of the slab that holds its first entry (slabs.ts, B1),
 // or in a separate buffer when it is larger than that.
 
 import assert from 'node:assert/strict'
-import type { Arena } from './arena.ts'
-import { pageBytes } from './arena.ts'
+import type { PageSlots } from './page-slots.ts'
+import { pageBytes, slotOffset, slotShift } from './slabs.ts'
+import { type Text, unitBytes, unitMask, unitsPerPage } from './text.ts'
 
 /** Longer texts are written natively, others byte by byte: at this length both cost the same. */
 const shortText = 24
 
 export class Page {
-  readonly #arena: Arena
+  readonly #text: Text
+  readonly #pages: PageSlots
+  readonly #slabs: readonly Buffer[]
   #overflow = Buffer.alloc(0)
   #target: Buffer
   #end = 0
   /** The maximum length of this page. */
   #bytesMax = 0
 
-  constructor(arena: Arena) {
-    this.#arena = arena
-    this.#target = arena.chunk(0)
+  constructor(text: Text) {
+    this.#text = text
+    this.#pages = text.pages
+    this.#slabs = text.pages.memory.slabs
+    this.#target = this.#slabs[0]
   }
 
   /** Starts a page of at most `bytes` bytes, whose entries are mostly near `address`. */
@@ -31,7 +38,8 @@ export class Page {
     this.#end = 0
     this.#bytesMax = bytes
     if (bytes <= pageBytes) {
-      this.#target = this.#arena.chunk(address)
+      // The slab of a page without a slot is the first.
+      this.#target = this.#slabs[this.#pages.slots[(address / unitsPerPage) | 0] >>> slotShift]
       return
     }
     if (this.#overflow.length < bytes) this.#overflow = Buffer.allocUnsafeSlow(bytes)
@@ -51,12 +59,15 @@ export class Page {
 
   /** Adds the bytes from `from` up to, but not including, `to` of the entry at `address`. */
   entry(address: number, from: number, to: number): void {
-    const chunk = this.#arena.chunk(address)
-    const start = this.#arena.offset(address)
-    if (chunk === this.#target) {
-      chunk.copyWithin(this.#end, start + from, start + to)
+    const slot = this.#pages.slots[(address / unitsPerPage) | 0]
+    const offset = (address & unitMask) * unitBytes
+    if (slot === 0 || offset + to > pageBytes) {
+      this.#text.copy(address, from, to, this.#target, this.#end)
     } else {
-      this.#target.set(chunk.subarray(start + from, start + to), this.#end)
+      const slab = this.#slabs[slot >>> slotShift]
+      const start = slotOffset(slot) + offset
+      if (slab === this.#target) slab.copyWithin(this.#end, start + from, start + to)
+      else this.#target.set(slab.subarray(start + from, start + to), this.#end)
     }
     this.#end += to - from
   }

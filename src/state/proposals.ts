@@ -1,6 +1,6 @@
-// Proposals: rendered JSON in the arena, lists of reviews, and their actors (actors/proposal.ts).
+// Proposals: rendered JSON in the text, lists of reviews, and their actors (actors/proposal.ts).
 //
-//   arena   ,{"seq":17,"id":"gov_…","proposal_hash":"…","created_at":…,"advisory":true,
+//   text    ,{"seq":17,"id":"gov_…","proposal_hash":"…","created_at":…,"advisory":true,
 //           "author_id":"agt_…","kind":"policy","title":"…","description":"…","supersedes":null}
 //
 // G1. Numbers, positions and times grow together.
@@ -9,12 +9,14 @@
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type ProposalKind, proposal as proposalKind, proposalKinds } from '../actors/proposal.ts'
 import { ActorTable } from './actor-table.ts'
-import type { Arena } from './arena.ts'
+import { Addresses } from './addresses.ts'
 import { Uint32Column } from './column.ts'
+import { HexColumn } from './hex-column.ts'
 import { IdTable, idHexLength } from './id-table.ts'
 import { Lists } from './lists.ts'
 import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
+import type { Text } from './text.ts'
 
 /** One change in a file. */
 export interface FileEdit {
@@ -57,15 +59,16 @@ const hashHexLength = 64
 const toHash = ',"id":"gov_'.length + idHexLength + '","proposal_hash":"'.length
 
 export class Proposals {
-  readonly #arena: Arena
+  readonly #text: Text
   readonly #ids = new IdTable()
-  readonly #addresses = new Uint32Column()
+  readonly #addresses = new Addresses()
   readonly #bytes = new Uint32Column()
+  readonly #hashes = new HexColumn(hashHexLength)
   readonly #reviews = new Lists()
   readonly actors = new ActorTable(proposalKind)
 
-  constructor(arena: Arena) {
-    this.#arena = arena
+  constructor(text: Text) {
+    this.#text = text
   }
 
   get count(): number {
@@ -73,28 +76,44 @@ export class Proposals {
   }
 
   get stores(): Record<string, PagedStore> {
-    return { addresses: this.#addresses, bytes: this.#bytes }
+    return { addresses: this.#addresses.low, bytes: this.#bytes, hashes: this.#hashes.words }
   }
 
   get parts(): Record<string, Saved> {
-    return { ids: this.#ids, reviews: this.#reviews, actors: this.actors }
+    const [ids, reviews, addresses] = [this.#ids, this.#reviews, this.#addresses]
+    return { ids, reviews, actors: this.actors, addresses }
   }
 
   /** Renders and adds a proposal; returns its number. */
   add(proposal: ProposalEntry): number {
-    this.#addresses.push(this.#arena.append(render(proposal)))
-    this.#bytes.push(this.#arena.written)
+    this.#addresses.push(this.#text.append(render(proposal)))
+    this.#bytes.push(this.#text.written)
+    this.#hashes.push(proposal.hash)
     this.#reviews.add()
     this.actors.add()
     return this.#ids.add(proposal.id)
   }
 
+  /** Converts the addresses of an older form. */
+  convertAddresses(addressOf: (old: number) => number): void {
+    this.#addresses.convert(addressOf)
+  }
+
+  /** Reads the hashes from the text, which is in memory: an older form did not save them. */
+  fillHashes(): void {
+    for (let proposal = 0; proposal < this.count; proposal++) {
+      const from = `,{"seq":${this.seq(proposal)}`.length + toHash
+      const to = from + hashHexLength
+      this.#hashes.push(this.#text.text(this.address(proposal), from, to))
+    }
+  }
+
   /** Replaces the entry of a proposal that is lost. */
-  renderAnew(proposal: number, hash: string, text: ProposalText): void {
-    const [id, seq] = [this.#ids.hex(proposal), this.seq(proposal)]
+  renderAnew(proposal: number, text: ProposalText): void {
+    const [id, seq, hash] = [this.#ids.hex(proposal), this.seq(proposal), this.hash(proposal)]
     const at = this.actors.columns.createdAt.get(proposal)
-    this.#addresses.set(proposal, this.#arena.append(render({ id, seq, hash, at, text })))
-    this.#bytes.set(proposal, this.#arena.written)
+    this.#addresses.set(proposal, this.#text.append(render({ id, seq, hash, at, text })))
+    this.#bytes.set(proposal, this.#text.written)
   }
 
   addReview(proposal: number, review: number): void {
@@ -120,8 +139,7 @@ export class Proposals {
 
   /** The proposal's hash: SHA-256 in hex; see forum/proposal-hash.ts. */
   hash(proposal: number): string {
-    const from = ',{"seq":'.length + String(this.seq(proposal)).length + toHash
-    return this.#arena.text(this.#addresses.get(proposal), from, from + hashHexLength)
+    return this.#hashes.get(proposal)
   }
 
   /** The number of the proposal's `index`-th review. */

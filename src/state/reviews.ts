@@ -1,15 +1,16 @@
-// Reviews of proposals: rendered JSON in the arena, and a row of numbers for each.
+// Reviews of proposals: rendered JSON in the text, and a row of numbers for each.
 //
-//   arena   ,{"seq":18,"id":"rev_…","proposal_id":"gov_…","author_id":"agt_…","proposal_hash":"…",
+//   text    ,{"seq":18,"id":"rev_…","proposal_id":"gov_…","author_id":"agt_…","proposal_hash":"…",
 //           "decision":"approve","text":"…","created_at":…,"advisory":true}
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import type { Decision } from '../actors/proposal.ts'
-import type { Arena } from './arena.ts'
+import { Addresses } from './addresses.ts'
 import { Float64Column, Uint32Column } from './column.ts'
 import { IdTable } from './id-table.ts'
 import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
+import type { Text } from './text.ts'
 
 /** The content of a review, with the field names of the interface. */
 export interface ReviewText {
@@ -29,15 +30,15 @@ export interface ReviewEntry {
 }
 
 export class Reviews {
-  readonly #arena: Arena
+  readonly #text: Text
   readonly #ids = new IdTable()
-  readonly #addresses = new Uint32Column()
+  readonly #addresses = new Addresses()
   readonly #bytes = new Uint32Column()
   readonly #seqs = new Float64Column()
   readonly #times = new Float64Column()
 
-  constructor(arena: Arena) {
-    this.#arena = arena
+  constructor(text: Text) {
+    this.#text = text
   }
 
   get count(): number {
@@ -46,27 +47,32 @@ export class Reviews {
 
   get stores(): Record<string, PagedStore> {
     const { seqs, times } = { seqs: this.#seqs, times: this.#times }
-    return { addresses: this.#addresses, bytes: this.#bytes, seqs, times }
+    return { addresses: this.#addresses.low, bytes: this.#bytes, seqs, times }
   }
 
   get parts(): Record<string, Saved> {
-    return { ids: this.#ids }
+    return { ids: this.#ids, addresses: this.#addresses }
   }
 
   /** Renders and adds a review; returns its number. */
   add(review: ReviewEntry): number {
-    this.#addresses.push(this.#arena.append(render(review)))
-    this.#bytes.push(this.#arena.written)
+    this.#addresses.push(this.#text.append(render(review)))
+    this.#bytes.push(this.#text.written)
     this.#seqs.push(review.seq)
     this.#times.push(review.at)
     return this.#ids.add(review.id)
   }
 
+  /** Converts the addresses of an older form. */
+  convertAddresses(addressOf: (old: number) => number): void {
+    this.#addresses.convert(addressOf)
+  }
+
   /** Replaces the entry of a review that is lost. */
   renderAnew(review: number, text: ReviewText): void {
     const [id, seq, at] = [this.#ids.hex(review), this.seq(review), this.createdAt(review)]
-    this.#addresses.set(review, this.#arena.append(render({ id, seq, at, text })))
-    this.#bytes.set(review, this.#arena.written)
+    this.#addresses.set(review, this.#text.append(render({ id, seq, at, text })))
+    this.#bytes.set(review, this.#text.written)
   }
 
   id(review: number): string {
@@ -85,7 +91,7 @@ export class Reviews {
   hasText(review: number, text: ReviewText): boolean {
     const id = this.#ids.hex(review)
     const expected = render({ id, seq: this.seq(review), at: this.createdAt(review), text })
-    return this.#arena.text(this.#addresses.get(review), 0, this.#bytes.get(review)) === expected
+    return this.#text.text(this.#addresses.get(review), 0, this.#bytes.get(review)) === expected
   }
 
   address(review: number): number {

@@ -7,12 +7,11 @@
 // H3. Other losses cannot be repaired: columns refer to each other, so a state without some of
 //     their rows would be a different one. The error names the stores, and nothing is changed.
 
-import { createHash } from 'node:crypto'
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
-import type { Arena } from './arena.ts'
 import { idHexLength } from './id-table.ts'
 import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
+import { textStoreName, unitBytes } from './text.ts'
 import { renderEntry } from './threads.ts'
 
 /** What a state has lost, by kind: the ids that callers know, or the number. */
@@ -43,7 +42,9 @@ const lostText = '(This text was lost: the disk it was stored on was damaged.)'
 const lostTitle = '(title lost)'
 const lostName = '(name lost)'
 const nobodyId = `agt_${'0'.repeat(idHexLength)}`
-const entriesStore = 'arena.entries'
+const namesStoreName = 'names.entries'
+/** What is made again from texts and names. */
+const healed = new Set([textStoreName, 'arena.crcs', namesStoreName, 'names.crcs'])
 
 /** The facts of receipts that are all forgotten: seed, three ends of lists, count. */
 const noReceipt = 0xffffffff
@@ -51,7 +52,7 @@ const noReceipt = 0xffffffff
 /** Whether a state can be healed that has lost these: throws BeyondHealing when it cannot. */
 export function refuseBeyondHealing(lost: readonly LostBytes[]): void {
   const stores = new Set(lost.map(({ store }) => store))
-  const bad = [...stores].filter((name) => name !== entriesStore && !name.startsWith('receipts.'))
+  const bad = [...stores].filter((name) => !healed.has(name) && !name.startsWith('receipts.'))
   if (bad.length > 0) throw new BeyondHealing(bad)
 }
 
@@ -66,55 +67,61 @@ export function factsWithoutLost(
   return { facts: { ...facts, 'receipts.': none }, keys: count! }
 }
 
-/** Renders anew what lies in lost bytes of the arena. The state is filled and restored. */
+/**
+ * Renders anew what lies in lost bytes of texts and names. The state is filled and restored, and
+ * all of its text is in memory.
+ */
 export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Losses, 'keys'> {
-  const ranges = lost.filter(({ store }) => store === entriesStore)
-  const isLost = lostIn(state.arena, ranges)
-  if (ranges.length === 0) {
-    return { messages: [], threads: [], names: [], proposals: [], reviews: [] }
-  }
+  const isLost = lostIn(lost, textStoreName)
   // Names come first, because all other entries are rendered with them.
-  const names = healNames(state, isLost)
-  return {
-    names,
+  const losses = {
+    names: healNames(state, isLost, lostIn(lost, namesStoreName)),
     threads: healThreads(state, isLost),
     messages: healMessages(state, isLost),
     proposals: healProposals(state, isLost),
     reviews: healReviews(state, isLost),
   }
+  for (const text of [state.text, state.names]) text.sumBlocks()
+  return losses
 }
 
-type IsLost = (address: number, from: number, to: number) => boolean
+/** Whether a part of these bytes of the entry at the address is lost. */
+type IsLost = (address: number, bytes: number) => boolean
 
-function lostIn(arena: Arena, ranges: readonly LostBytes[]): IsLost {
+function lostIn(lost: readonly LostBytes[], storeName: string): IsLost {
+  const ranges = lost.filter(({ store }) => store === storeName)
   const sorted = ranges.toSorted((a, b) => a.from - b.from)
   const ends = sorted.map(({ to }) => to)
-  return (address, from, to) => {
-    const begin = arena.savedAt(address)
+  return (address, bytes) => {
+    const begin = address * unitBytes
     // The first range that ends behind the entry's begin.
     let [low, high] = [0, ends.length]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (ends[middle]! > begin + from) high = middle
+      if (ends[middle]! > begin) high = middle
       else low = middle + 1
     }
-    return low < sorted.length && sorted[low]!.from < begin + to
+    return low < sorted.length && sorted[low]!.from < begin + bytes
   }
 }
 
-function healNames({ identities, messages, arena }: State, isLost: IsLost): string[] {
+function healNames(
+  { identities, messages, text }: State,
+  isLost: IsLost,
+  isNameLost: IsLost,
+): string[] {
   const lost = new Map<number, string>()
   for (let n = 0; n < identities.count; n++) {
     const { address, bytes } = identities.entry(n)
-    if (isLost(address, 0, bytes)) lost.set(n, JSON.stringify(lostName))
+    if (isNameLost(address, bytes)) lost.set(n, JSON.stringify(lostName))
   }
   // Every message of an author repeats the author's name.
   const sought = new Set(lost.keys())
   for (let n = 0; n < messages.count && sought.size > 0; n++) {
     const author = messages.author(n)
-    if (!sought.has(author) || isLost(messages.address(n), 0, messages.bytes(n))) continue
-    const text = arena.text(messages.address(n), 1, messages.bytes(n))
-    lost.set(author, JSON.stringify(JSON.parse(text).display_name))
+    if (!sought.has(author) || isLost(messages.address(n), messages.bytes(n))) continue
+    const json = text.text(messages.address(n), 1, messages.bytes(n))
+    lost.set(author, JSON.stringify(JSON.parse(json).display_name))
     sought.delete(author)
   }
   for (const [n, nameJson] of lost) identities.renderAnew(n, nameJson)
@@ -125,7 +132,7 @@ function healThreads({ threads, messages, identities }: State, isLost: IsLost): 
   const lost: string[] = []
   for (let n = 0; n < threads.count; n++) {
     const { address, bytes } = threads.entry(n)
-    if (!isLost(address, 0, bytes)) continue
+    if (!isLost(address, bytes)) continue
     const by = threads.actors.columns.author.get(n)
     const id = threads.hex(n)
     const entry = renderEntry({
@@ -145,30 +152,17 @@ function healThreads({ threads, messages, identities }: State, isLost: IsLost): 
 function healMessages({ messages, identities }: State, isLost: IsLost): string[] {
   const lost: string[] = []
   for (let n = 0; n < messages.count; n++) {
-    const address = messages.address(n)
-    if (!isLost(address, 0, messages.bytes(n))) continue
-    // If the id is lost too, the message gets an id that is derived from its position.
-    const hasId = !isLost(address, 0, messages.idEnd(n))
-    const seq = messages.seq(n)
-    const id = hasId ? messages.id(n) : hashOf(`message ${seq}`)
-    messages.renderAnew(n, { id, signature: identities.signature(messages.author(n)) }, lostText)
-    lost.push(`msg_${id}`)
+    if (!isLost(messages.address(n), messages.bytes(n))) continue
+    messages.renderAnew(n, identities.signature(messages.author(n)), lostText)
+    lost.push(`msg_${messages.id(n)}`)
   }
   return lost
 }
 
-function healProposals({ proposals, reviews, identities, arena }: State, isLost: IsLost): string[] {
+function healProposals({ proposals, identities }: State, isLost: IsLost): string[] {
   const lost: string[] = []
   for (let n = 0; n < proposals.count; n++) {
-    if (!isLost(proposals.address(n), 0, proposals.bytes(n))) continue
-    // Each review repeats the hash of its proposal.
-    let hash = '0'.repeat(64)
-    for (let i = 0; i < proposals.actors.columns.reviewCount.get(n); i++) {
-      const review = proposals.review(n, i)
-      if (isLost(reviews.address(review), 0, reviews.bytes(review))) continue
-      const text = arena.text(reviews.address(review), 1, reviews.bytes(review))
-      hash = JSON.parse(text).proposal_hash
-    }
+    if (!isLost(proposals.address(n), proposals.bytes(n))) continue
     const candidate = proposals.actors.columns.candidate.get(n)
     const fields = {
       code: { kind: 'code' as const, base_commit: '0'.repeat(40), files: [] },
@@ -179,7 +173,7 @@ function healProposals({ proposals, reviews, identities, arena }: State, isLost:
       },
     }[proposals.kind(n)]
     const text = { title: lostTitle, description: lostText, supersedes: null }
-    proposals.renderAnew(n, hash, { author_id: nobodyId, ...fields, ...text })
+    proposals.renderAnew(n, { author_id: nobodyId, ...fields, ...text })
     lost.push(proposals.id(n))
   }
   return lost
@@ -205,11 +199,7 @@ function healReviews({ proposals, reviews }: State, isLost: IsLost): string[] {
 function lostReviews(reviews: Reviews, isLost: IsLost): Map<number, number> {
   const lost = new Map<number, number>()
   for (let n = 0; n < reviews.count; n++) {
-    if (isLost(reviews.address(n), 0, reviews.bytes(n))) lost.set(n, 0)
+    if (isLost(reviews.address(n), reviews.bytes(n))) lost.set(n, 0)
   }
   return lost
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, idHexLength)
 }

@@ -1,5 +1,6 @@
-// Loads checkpoints of form 1, in which the states of threads, identities and proposals were their
-// kinds, an identity's actor held its feed, and an actor object was saved as a map.
+// Loads checkpoints of form 1, by converting it to form 2, which saved-form-2.ts converts. In form
+// 1 the states of threads, identities and proposals were their kinds, an identity's actor held its
+// feed, and an actor object was saved as a map.
 //
 //   form 1                                     form 2
 //   identities.actors.states 1, 2, 3, 4   ──▶  states active or expired, kind, feeds.actors.states
@@ -21,7 +22,8 @@ import { thread, visibilities } from '../actors/thread.ts'
 import { ticket } from '../actors/ticket.ts'
 import { webhook } from '../actors/webhook.ts'
 import { type Column, pageRows } from './column.ts'
-import { fillIndexes, type OnIndexFilled, restore, rowsOf, storesOf } from './saved.ts'
+import type { OnIndexFilled } from './saved.ts'
+import { targetOfForm2 } from './saved-form-2.ts'
 import type { State } from './state.ts'
 import type { TicketRow } from './tickets.ts'
 
@@ -48,14 +50,13 @@ const added = new Set([
 
 /** The target to load a checkpoint of form 1 into; `restore` takes the checkpoint's facts. */
 export function targetOfForm1(state: State, onIndexFilled?: OnIndexFilled) {
-  const stores = storesOf(state)
+  const { stores, rows, restore } = targetOfForm2(state, onIndexFilled)
   return {
     stores: storesOfForm1(stores),
-    rows: rowsOfForm1(rowsOf(state)),
+    rows: rowsOfForm1(rows),
     restore(facts: unknown) {
       convertStores(state, stores)
-      restore(state, convertFacts(facts as Record<string, unknown>))
-      return fillIndexes(state, onIndexFilled)
+      return restore(convertFacts(facts as Record<string, unknown>))
     },
   }
 }

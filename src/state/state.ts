@@ -3,7 +3,6 @@
 // F1. `position` is the position of the last record applied; `now` is that record's time.
 // F2. Times never go back: a record's time is at least the time of the one before it.
 
-import { Arena } from './arena.ts'
 import { Feeds } from './feeds.ts'
 import { Identities } from './identities.ts'
 import { Lists } from './lists.ts'
@@ -14,6 +13,7 @@ import { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
 import type { Saved } from './saved.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { Text } from './text.ts'
 import { Threads } from './threads.ts'
 import { Tickets } from './tickets.ts'
 import { Webhooks } from './webhooks.ts'
@@ -23,6 +23,8 @@ export interface StateOptions {
   retentionMs: number
   /** A random seed for hashing the idempotency keys that callers choose. */
   seed: number
+  /** How much text is held in memory; by default all. */
+  textBytesMax?: number
   /** Rate limits per action; by default there are none. */
   limits?: QuotaLimits
 }
@@ -33,33 +35,41 @@ export const nobody = -1
 export class State {
   position = 0
   now = 0
-  readonly arena = new Arena()
-  readonly identities = new Identities(this.arena)
-  readonly threads = new Threads(this.arena)
-  readonly messages = new Messages(this.arena)
+  readonly text: Text
+  /** Display names, which are always in memory. */
+  readonly names = new Text()
+  readonly identities = new Identities(this.names)
+  readonly threads: Threads
+  readonly messages: Messages
   readonly feeds = new Feeds()
   readonly subscriptions = new Subscriptions(this.feeds)
   readonly webhooks = new Webhooks()
   /** For each identity, the private threads that it may see, oldest first. */
   readonly privateThreads = new Lists()
-  readonly proposals = new Proposals(this.arena)
-  readonly reviews = new Reviews(this.arena)
+  readonly proposals: Proposals
+  readonly reviews: Reviews
   readonly receipts: Receipts
   readonly tickets = new Tickets()
   readonly quotas: Quotas
   /** Guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
 
-  constructor({ retentionMs, seed, limits = {} }: StateOptions) {
+  constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
+    this.text = new Text(textBytesMax)
+    this.threads = new Threads(this.text)
+    this.messages = new Messages(this.text)
+    this.proposals = new Proposals(this.text)
+    this.reviews = new Reviews(this.text)
     this.receipts = new Receipts(retentionMs, seed)
     this.quotas = new Quotas(limits)
   }
 
   get parts(): Record<string, Saved> {
-    const { arena, identities, threads, messages, feeds, subscriptions, privateThreads } = this
-    const { proposals, reviews, receipts, tickets, quotas, webhooks } = this
+    const { text, names, identities, threads, messages, feeds, subscriptions } = this
+    const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
     const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
-    return { arena, ...tables, proposals, reviews, receipts, tickets, quotas, webhooks }
+    const rest = { proposals, reviews, receipts, tickets, quotas, webhooks }
+    return { arena: text, names, ...tables, ...rest } // what is on disk is never renamed (V2)
   }
 
   facts(): number[] {

@@ -8,25 +8,24 @@
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { thread, type Visibility, visibilities } from '../actors/thread.ts'
 import { ActorTable } from './actor-table.ts'
-import type { Arena } from './arena.ts'
+import { Addresses } from './addresses.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
-import { IdTable, idHexLength } from './id-table.ts'
+import { IdTable } from './id-table.ts'
 import { Lists } from './lists.ts'
 import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
+import type { Text } from './text.ts'
 
 const publicCode = visibilities.indexOf('public')
 /** The event for `may`, which does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
-const idStart = '{"id":"'.length
-const idEnd = idStart + 'thr_'.length + idHexLength
 /** The most bytes that follow an entry: the count, a brace and a comma. */
 const tailBytesMax = 20
 
 export class Threads {
-  readonly #arena: Arena
+  readonly #text: Text
   readonly #ids = new IdTable()
-  readonly #entries = new Uint32Column()
+  readonly #entries = new Addresses()
   readonly #entryBytes = new Uint16Column()
   readonly #messages = new Lists()
   /** The identities named at creation, in the order of the request. */
@@ -34,8 +33,8 @@ export class Threads {
   readonly #public = new Uint32Column()
   readonly actors = new ActorTable(thread)
 
-  constructor(arena: Arena) {
-    this.#arena = arena
+  constructor(text: Text) {
+    this.#text = text
   }
 
   get count(): number {
@@ -43,12 +42,13 @@ export class Threads {
   }
 
   get stores(): Record<string, PagedStore> {
-    return { entries: this.#entries, entryBytes: this.#entryBytes, public: this.#public }
+    return { entries: this.#entries.low, entryBytes: this.#entryBytes, public: this.#public }
   }
 
   get parts(): Record<string, Saved> {
     const participants = this.#participants
-    return { ids: this.#ids, messages: this.#messages, participants, actors: this.actors }
+    const [ids, messages, entries] = [this.#ids, this.#messages, this.#entries]
+    return { ids, messages, participants, actors: this.actors, entries }
   }
 
   /** Numbers of the public threads, oldest first. */
@@ -58,8 +58,8 @@ export class Threads {
 
   /** `id` in hex; `entry` rendered by `renderEntry`. Returns the new thread's number. */
   add(id: string, entry: string, visibility: Visibility, participants: readonly number[]): number {
-    this.#entries.push(this.#arena.append(entry))
-    this.#entryBytes.push(this.#arena.written)
+    this.#entries.push(this.#text.append(entry))
+    this.#entryBytes.push(this.#text.written)
     this.#messages.add()
     const list = this.#participants.add()
     for (const participant of participants) this.#participants.push(list, participant)
@@ -77,24 +77,29 @@ export class Threads {
     return this.#ids.find(id, from)
   }
 
-  /** Where the thread's entry is in the arena. */
+  /** Where the thread's entry is in the text. */
   entry(thread: number): { address: number; bytes: number } {
     return { address: this.#entries.get(thread), bytes: this.#entryBytes.get(thread) }
   }
 
-  /** The thread's id without the prefix, from the id table: available even if the entry is lost. */
+  /** The thread's id without the prefix. */
   hex(thread: number): string {
     return this.#ids.hex(thread)
   }
 
+  /** Converts the addresses of an older form. */
+  convertAddresses(addressOf: (old: number) => number): void {
+    this.#entries.convert(addressOf)
+  }
+
   /** Replaces an entry that is lost. */
   renderAnew(thread: number, entry: string): void {
-    this.#entries.set(thread, this.#arena.append(entry))
-    this.#entryBytes.set(thread, this.#arena.written)
+    this.#entries.set(thread, this.#text.append(entry))
+    this.#entryBytes.set(thread, this.#text.written)
   }
 
   id(thread: number): string {
-    return this.#arena.ascii(this.#entries.get(thread), idStart, idEnd)
+    return `thr_${this.#ids.hex(thread)}`
   }
 
   isPublic(thread: number): boolean {
@@ -133,10 +138,10 @@ export class Threads {
 
   /** Whether the thread was created with this rendered entry. */
   hasEntry(thread: number, entry: string): boolean {
-    return this.#arena.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry
+    return this.#text.text(this.#entries.get(thread), 0, this.#entryBytes.get(thread)) === entry
   }
 
-  /** The entry's address: entries in the same chunk are cheap to assemble on one page. */
+  /** The entry's address: entries in the same slab are cheap to assemble on one page. */
   address(thread: number): number {
     return this.#entries.get(thread)
   }

@@ -51,7 +51,7 @@ t.test('operator: a forum in use: alive, ready, and its metrics', async (t) => {
   t.equal(found.get('agent_forum_checkpoints_total'), 0)
   t.equal(found.get('agent_forum_checkpoint_records_behind'), 5)
   t.ok(found.get('agent_forum_journal_sync_duration_seconds_count')! > 0)
-  t.ok(found.get('agent_forum_arena_bytes')! > 0)
+  t.ok(found.get('agent_forum_text_bytes{where="memory"}')! > 0)
   t.notMatch(text, /(thr|agt|msg)_/, 'no id is a label')
 })
 

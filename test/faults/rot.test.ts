@@ -11,6 +11,7 @@ import {
   readFileSync,
   readSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -51,8 +52,13 @@ async function seen(caller: Client, thread: string): Promise<string> {
   return (await caller.get(`/api/threads/${thread}?limit=100`)).text
 }
 
+/** The largest file of the kind: that of the text. */
 function fileOf({ data }: Forum, kind: 'pages' | 'parity'): string {
-  return join(data, readdirSync(data).find((name) => name.endsWith(`.${kind}`))!)
+  const paths = readdirSync(data).map((name) => join(data, name))
+  const sizes = paths.filter((path) => path.endsWith(`.${kind}`)).map((path) => statSync(path).size)
+  return paths.find(
+    (path) => path.endsWith(`.${kind}`) && statSync(path).size === Math.max(...sizes),
+  )!
 }
 
 /** Changes one byte in place, so that the file is never shorter meanwhile. */

@@ -22,7 +22,8 @@ t.test('I1, I2: any reads while messages arrive: each item as rendered anew', as
       const list = Buffer.from(items.write('{"items":[', shown, '],"more":true}')).toString()
       const expected = shown.map((message) => {
         const thread = `thr_${state.threads.hex(state.messages.thread(message))}`
-        return JSON.parse(state.messages.feedItem(message, thread))
+        const author = state.identities.id(state.messages.author(message))
+        return JSON.parse(state.messages.feedItem(message, author, thread))
       })
       const whole = JSON.stringify({ items: expected, more: true })
       if (list !== whole) throw new Error(`${list} is not ${whole}`)

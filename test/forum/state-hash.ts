@@ -17,7 +17,7 @@ export function hashesOf(state: State): Record<string, string> {
   const hashes: Record<string, string> = {}
   for (const [name, store] of storesOf(state)) {
     const bytes = store.freeze()
-    store.thaw(false)
+    store.thaw(null)
     const hash = createHash('sha256')
     for (let page = 0; page * store.pageBytes < bytes; page++) {
       const rest = bytes - page * store.pageBytes

@@ -4,7 +4,7 @@
 //
 // Y1. Recycled memory looks new: it is zero wherever a short life can have written.
 
-import { pageBytes } from '../../src/state/arena.ts'
+import { pageBytes } from '../../src/state/slabs.ts'
 
 const chunkBytesMin = 16 * 1024
 /** More rows than a simulated life fills. */
@@ -52,7 +52,7 @@ export function freeMemory(): void {
   inUse = []
 }
 
-/** A chunk of the arena begins with a scratch page, and the ring of feed items with a slot. */
+/** A slab of the text begins with a scratch page, and the ring of feed items with a slot. */
 function clear(memory: ArrayBuffer): void {
   const bytes = Math.min(memory.byteLength, pageBytes + bytesUsedMax)
   new recycled.Uint8Array(memory, 0, bytes).fill(0)

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Arena } from '../../src/state/arena.ts'
 import { Identities } from '../../src/state/identities.ts'
+import { Text } from '../../src/state/text.ts'
 
 const idOf = (n: number) => n.toString(16).padStart(32, '0')
 const tokenOf = (n: number) => (n + 0xabc0000).toString(16).padEnd(64, '0')
 
 function withOne(kind: 'guest' | 'persistent' | 'compat', expiresAt: number): Identities {
-  const identities = new Identities(new Arena())
-  const one = identities.add(idOf(1), tokenOf(1), kind, 'Ana')
+  const identities = new Identities(new Text())
+  const one = identities.add(idOf(1), tokenOf(1), 'Ana')
   identities.actors.tell(one, { type: 'created', kind, at: 1, expiresAt })
   return identities
 }
 
 t.test('identity: any name: its signature: the part of JSON with the name', async () => {
-  const identities = new Identities(new Arena())
+  const identities = new Identities(new Text())
   const tricky = fc.constantFrom('","kind":"', ',"kind":"guest"', '\\"', '"', '\\')
   const anyName = fc.oneof(
     fc.string({ unit: 'binary', minLength: 1, maxLength: 80, size: 'max' }),
@@ -23,7 +23,9 @@ t.test('identity: any name: its signature: the part of JSON with the name', asyn
   let n = 0
   const property = fc.property(anyName, (name) => {
     const id = idOf(++n)
-    const one = identities.add(id, tokenOf(n), 'persistent', name)
+    const one = identities.add(id, tokenOf(n), name)
+    const created = { type: 'created', kind: 'persistent', at: 1, expiresAt: 0 } as const
+    identities.actors.tell(one, created)
     const expected = { author_id: `agt_${id}`, display_name: name, kind: 'persistent' }
     const signature = `{${identities.signature(one)}}`
     if (signature !== JSON.stringify(expected)) throw new Error(`${signature} is wrong`)
@@ -33,8 +35,8 @@ t.test('identity: any name: its signature: the part of JSON with the name', asyn
 })
 
 t.test('identity: three: each is found by its own id and token only', async (t) => {
-  const identities = new Identities(new Arena())
-  for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'guest', 'Ana'), n - 1)
+  const identities = new Identities(new Text())
+  for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'Ana'), n - 1)
   t.equal(identities.count, 3)
   t.equal(identities.findNamed(`agt_${idOf(2)}`), 1)
   t.equal(identities.findByToken(tokenOf(3)), 2)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Lists } from '../../src/state/lists.ts'
+import { PageTable } from '../../wal/checkpoint/paged-store.ts'
 
 const change = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: fc.constant('add' as const) }) },
@@ -114,13 +115,14 @@ t.test('L2: freed blocks are saved and read: the next lists reuse them', async (
   const copy = new Lists()
   for (const [name, store] of Object.entries(lists.stores)) {
     const bytes = store.freeze()
-    copy.stores[name].fill(bytes)
+    const table = new PageTable(bytes, store.pageBytes)
+    copy.stores[name].fill(bytes, table)
     copy.stores[name].room(0).set(store.room(0).subarray(0, bytes))
-    store.thaw(true)
+    store.thaw(table)
   }
   copy.restore([...lists.facts()])
   const wordBytes = copy.stores.words.freeze()
-  copy.stores.words.thaw(false)
+  copy.stores.words.thaw(null)
   for (let list = 30; list < 60; list++) copy.push(list, list)
   t.equal(copy.stores.words.freeze(), wordBytes, 'no new block was needed')
   for (let list = 0; list < 30; list++) t.equal(copy.get(list, 8), 8)

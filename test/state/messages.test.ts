@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Arena } from '../../src/state/arena.ts'
 import { Messages } from '../../src/state/messages.ts'
 import { Page } from '../../src/state/page.ts'
+import { Text } from '../../src/state/text.ts'
 
 const author = 'a'.repeat(32)
 const threadId = `thr_${'b'.repeat(32)}`
@@ -10,8 +10,8 @@ const signatureOf = (name: string) =>
   `"author_id":"agt_${author}","display_name":${JSON.stringify(name)},"kind":"guest"`
 
 function newMessages() {
-  const arena = new Arena()
-  return { page: new Page(arena), messages: new Messages(arena) }
+  const text = new Text()
+  return { page: new Page(text), messages: new Messages(text) }
 }
 
 const { page, messages } = newMessages()
@@ -48,7 +48,8 @@ t.test('M2: any content and name: written to a page: the message, as JSON', asyn
     if (second !== `,${expected}`) throw new Error('there is no comma before a later one')
     if (messages.bytes(message) !== Buffer.byteLength(second)) throw new Error('other bytes')
     const ids = `id":"${id}","author_id":"${by.author_id}"`
-    if (messages.ids(message) !== ids) throw new Error(`${messages.ids(message)} is not ${ids}`)
+    const found = messages.ids(message, by.author_id)
+    if (found !== ids) throw new Error(`${found} is not ${ids}`)
   })
   fc.assert(property)
   t.ok(messages.count >= 100)
@@ -57,7 +58,7 @@ t.test('M2: any content and name: written to a page: the message, as JSON', asyn
 t.test('M2: any message: as a feed item: its id, author, thread and time, as JSON', async () => {
   const property = fc.property(anyText, anySeq, (content, seq) => {
     const { message } = add(content, 'Ana', seq)
-    const text = messages.feedItem(message, threadId)
+    const text = messages.feedItem(message, `agt_${author}`, threadId)
     const id = `msg_${seq.toString(16).padStart(32, '0')}`
     const by = { author_id: `agt_${author}`, thread_id: threadId, created_at: 99 }
     const expected = JSON.stringify({ seq, message_id: id, ...by })

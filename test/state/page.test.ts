@@ -1,32 +1,33 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Arena, pageBytes } from '../../src/state/arena.ts'
 import { Page } from '../../src/state/page.ts'
+import { pageBytes } from '../../src/state/slabs.ts'
+import { Text } from '../../src/state/text.ts'
 
-/** Two of them do not fit in one chunk. */
-const filler = 'x'.repeat(20 * 2 ** 20)
+/** Two of them do not fit in one slab. */
+const filler = 'x'.repeat(40 * 2 ** 20)
 
-/** An arena of two chunks with the texts in turn in the one and in the other. */
-function twoChunks(texts: string[]): { arena: Arena; addresses: number[] } {
-  const arena = new Arena()
+/** A text of two slabs with the entries in turn in the one and in the other. */
+function twoSlabs(texts: string[]): { text: Text; addresses: number[] } {
+  const text = new Text()
   const addresses: number[] = []
-  for (const [i, text] of texts.entries()) if (i % 2 === 0) addresses[i] = arena.append(text)
-  arena.append(filler)
-  arena.append(filler)
-  for (const [i, text] of texts.entries()) if (i % 2 === 1) addresses[i] = arena.append(text)
-  return { arena, addresses }
+  for (const [i, each] of texts.entries()) if (i % 2 === 0) addresses[i] = text.append(each)
+  text.append(filler)
+  text.append(filler)
+  for (const [i, each] of texts.entries()) if (i % 2 === 1) addresses[i] = text.append(each)
+  return { text, addresses }
 }
 
 const texts = ['aé€🦊z', '"content":"second"', '', 'third', '€'.repeat(5000)].map((s) => `${s}!`)
-const { arena, addresses } = twoChunks(texts)
-const page = new Page(arena)
+const { text, addresses } = twoSlabs(texts)
+const page = new Page(text)
 const ascii = fc.string({ minLength: 0, maxLength: 60, size: 'max', unit: 'grapheme-ascii' })
 const part = fc.oneof(
   ascii.map((text) => ({ text })),
   fc.record({ entry: fc.nat(texts.length - 1), from: fc.nat(6), cut: fc.nat(6) }),
 )
 
-t.test('page: texts and entries of any chunk: put together: the bytes of all', async () => {
+t.test('page: texts and entries of any slab: put together: the bytes of all', async () => {
   const home = fc.nat(texts.length - 1)
   const room = fc.constantFrom(0, pageBytes, 3 * pageBytes) // at home, or in a buffer of its own
   const property = fc.property(
@@ -49,8 +50,8 @@ t.test('page: texts and entries of any chunk: put together: the bytes of all', a
     },
   )
   fc.assert(property, { numRuns: 300 })
-  for (const [i, text] of texts.entries()) {
-    t.equal(arena.text(addresses[i], 0, Buffer.byteLength(text)), text, 'entries are untouched')
+  for (const [i, each] of texts.entries()) {
+    t.equal(text.text(addresses[i], 0, Buffer.byteLength(each)), each, 'entries are untouched')
   }
 })
 
@@ -58,7 +59,7 @@ t.test('P2: a page as large as the scratch: filled: the first entry behind it st
   page.begin(addresses[0], pageBytes)
   page.text('y'.repeat(pageBytes))
   t.equal(page.finish().length, pageBytes)
-  t.equal(arena.text(addresses[0], 0, 12), texts[0])
+  t.equal(text.text(addresses[0], 0, 12), texts[0])
 })
 
 t.test('P2: larger than the scratch: larger than any before: all of it', async (t) => {
@@ -74,11 +75,11 @@ t.test('P2: more is written than was announced: finished: an assertion says so',
   t.throws(() => page.finish(), { code: 'ERR_ASSERTION' })
 })
 
-t.test('P1: finished: entries are appended, a chunk fills: the page stays', async (t) => {
+t.test('P1: finished: entries are appended, a slab fills: the page stays', async (t) => {
   page.begin(addresses[0], 100)
   page.text('kept until the next one begins')
   const bytes = page.finish()
-  arena.append(filler)
-  arena.append('more')
+  text.append(filler)
+  text.append('more')
   t.equal(Buffer.from(bytes).toString(), 'kept until the next one begins')
 })

@@ -1,16 +1,16 @@
 // Goal:   a store that is saved while it changes is saved as it was at one instant, and only pages
 //         that changed since the last checkpoint are written.
-// Method: random changes of a column, a pool of lists or an arena, with checkpoints that are begun,
+// Method: random changes of a column, a pool of lists or a text, with checkpoints that are begun,
 //         written page by page, finished or failed in between. A plain array of bytes stands for
 //         the disk.
 
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { Arena } from '../../src/state/arena.ts'
 import { Float64Column, pageRows, Uint8Column } from '../../src/state/column.ts'
 import { Lists } from '../../src/state/lists.ts'
-import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
+import { Text } from '../../src/state/text.ts'
+import { type PagedStore, PageTable } from '../../wal/checkpoint/paged-store.ts'
 
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ does: fc.constant('change' as const), seed: fc.nat() }) },
@@ -24,7 +24,7 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 /** All bytes of a store, which must not be frozen. */
 function bytesOf(store: PagedStore): Buffer {
   const bytes = Buffer.alloc(store.freeze())
-  store.thaw(false)
+  store.thaw(null)
   for (let page = 0; page * store.pageBytes < bytes.length; page++) {
     const at = page * store.pageBytes
     bytes.set(store.room(page).subarray(0, Math.min(store.pageBytes, bytes.length - at)), at)
@@ -51,7 +51,7 @@ class Saver {
     if (command.does === 'begin' && this.#next === null) this.#begin()
     else if (command.does === 'write') this.#write(command.pages)
     else if (command.does === 'fail' && this.#next !== null) {
-      this.store.thaw(false)
+      this.store.thaw(null)
       this.#next = null
     } else if (
       command.does === 'dirty' &&
@@ -97,7 +97,7 @@ class Saver {
     }
     if (next.length * pageBytes < this.#wanted.length) return
     assert.ok(Buffer.concat(next).equals(this.#wanted), 'saved as it was at one instant')
-    this.store.thaw(true)
+    this.store.thaw(new PageTable(this.#wanted.length, pageBytes))
     this.saved = next
     this.#before = this.#wanted
     this.#dirty.clear()
@@ -120,14 +120,16 @@ function run({ store, change, empty }: Subject, steps: readonly Step[]): void {
   }
   saver.finish()
   const copy = empty()
-  copy.fill(saver.saved.reduce((sum, page) => sum + page.length, 0))
+  const bytes = saver.saved.reduce((sum, page) => sum + page.length, 0)
+  const table = new PageTable(bytes, store.pageBytes)
+  copy.fill(bytes, table)
   for (const [page, bytes] of saver.saved.entries()) copy.room(page).set(bytes)
   assert.ok(bytesOf(copy).equals(bytesOf(store)), 'read as it was saved')
   copy.freeze()
   for (const page of saver.saved.keys()) {
     assert.equal(copy.frozen(page), null, 'a page that was just read is not dirty')
   }
-  copy.thaw(true)
+  copy.thaw(table)
 }
 
 function column(make: () => Float64Column | Uint8Column): Subject {
@@ -153,12 +155,12 @@ const subjects: Record<string, () => Subject> = {
     }
     return { store: lists.stores.words, change, empty: () => new Lists().stores.words }
   },
-  'an arena': () => {
-    const arena = new Arena()
+  'a text': () => {
+    const text = new Text()
     const change = (seed: number) => {
-      arena.append('x'.repeat(seed % 700_000))
+      text.append('x'.repeat(seed % 700_000))
     }
-    return { store: arena, change, empty: () => new Arena() }
+    return { store: text, change, empty: () => new Text() }
   },
 }
 
@@ -167,7 +169,7 @@ for (const [name, make] of Object.entries(subjects)) {
     const property = fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) =>
       run(make(), steps),
     )
-    fc.assert(property, { numRuns: name === 'an arena' ? 20 : 150, endOnFailure: true })
+    fc.assert(property, { numRuns: name === 'a text' ? 20 : 150, endOnFailure: true })
   })
 }
 

@@ -1,5 +1,5 @@
-// Goal:   whatever part of the arena is lost, the state is healed: entries that were not lost read
-//         as before, and lost ones keep their number, position, author and time. H1 of
+// Goal:   whatever part of text or names is lost, the state is healed: entries that were not lost
+//         read as before, and lost ones keep their number, position, author and time. H1 of
 //         state/salvage.ts.
 // Method: a small state with one of each kind. Each window of its bytes is lost, one at a time.
 
@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { healEntries, refuseBeyondHealing } from '../../src/state/salvage.ts'
 import { State } from '../../src/state/state.ts'
+import { unitBytes } from '../../src/state/text.ts'
 import { renderEntry } from '../../src/state/threads.ts'
 
 const id = (n: number) => n.toString(16).padStart(32, '0')
@@ -16,7 +17,7 @@ function aState(): State {
   const state = new State({ retentionMs: 0, seed: 1 })
   const { identities, threads, messages, proposals, reviews } = state
   for (const [n, kind] of (['guest', 'persistent'] as const).entries()) {
-    identities.add(id(n + 1), id(n + 100), kind, `agent "${n}" é`)
+    identities.add(id(n + 1), id(n + 100), `agent "${n}" é`)
     identities.actors.tell(n, { type: 'created', kind, at: n, expiresAt: 0 })
   }
   for (const [n, visibility] of (['public', 'private'] as const).entries()) {
@@ -52,15 +53,14 @@ interface Entry {
 
 /** All entries as a reader receives them. */
 function entriesOf(state: State): Map<string, Entry> {
-  const { identities, threads, messages, proposals, reviews, arena } = state
+  const { identities, threads, messages, proposals, reviews } = state
   const entries = new Map<string, Entry>()
   const add = (name: string, address: number, bytes: number, around: [string, string]) => {
-    const text = arena.text(address, 0, bytes)
+    const text = state.text.text(address, 0, bytes)
     entries.set(name, { address, bytes, text: around[0] + text + around[1] })
   }
   for (let n = 0; n < identities.count; n++) {
-    const { address, bytes } = identities.entry(n)
-    add(`name ${n}`, address, bytes, ['{', '}'])
+    entries.set(`name ${n}`, { ...identities.entry(n), text: `{${identities.signature(n)}}` })
   }
   for (let n = 0; n < threads.count; n++) {
     const { address, bytes } = threads.entry(n)
@@ -77,17 +77,19 @@ function entriesOf(state: State): Map<string, Entry> {
 
 const parsed = ({ text }: Entry) => JSON.parse(text.replace(/^,/, ''))
 
-function loseAndHeal(from: number, to: number): number {
+function loseAndHeal(kind: 'text' | 'names', from: number, to: number): number {
   const state = aState()
   const before = entriesOf(state)
-  state.arena.room(0).fill(0, from, to)
-  const losses = healEntries(state, [{ store: 'arena.entries', from, to }])
+  state[kind].room(0).fill(0, from, to)
+  const store = kind === 'text' ? 'arena.entries' : 'names.entries'
+  const losses = healEntries(state, [{ store, from, to }])
   const after = entriesOf(state)
   let healed = 0
   for (const [name, entry] of before) {
-    const begin = state.arena.savedAt(entry.address)
+    const begin = entry.address * unitBytes
     const [was, is] = [parsed(entry), parsed(after.get(name)!)]
-    if (begin + entry.bytes <= from || begin >= to) {
+    const isOther = name.startsWith('name') !== (kind === 'names')
+    if (isOther || begin + entry.bytes <= from || begin >= to) {
       assert.deepEqual(is, was, `${name} was not lost`)
       continue
     }
@@ -97,8 +99,9 @@ function loseAndHeal(from: number, to: number): number {
       if (name !== 'review' || field !== 'kind') assert.deepEqual(is[field], was[field], name)
     }
     if (!/proposal|review/.test(name)) assert.equal(is.author_id, was.author_id, name)
-    if (!/message/.test(name)) assert.equal(is.id, was.id, name)
-    // The name is recovered from other messages of the same author.
+    assert.equal(is.id, was.id, name)
+    assert.equal(is.proposal_hash, was.proposal_hash, name)
+    // The name is recovered from messages of the same author.
     if (/name|message/.test(name)) assert.equal(is.display_name, was.display_name, name)
   }
   const { messages, threads, names, proposals, reviews } = losses
@@ -108,22 +111,29 @@ function loseAndHeal(from: number, to: number): number {
   return healed
 }
 
-t.test('H1: any 64 bytes of the arena lost: the rest reads as before', async (t) => {
-  const { arena } = aState()
-  const bytes = arena.freeze()
+t.test('H1: any 64 bytes of the text lost: the rest reads as before', async (t) => {
+  const { bytes } = aState().text
   let healed = 0
-  for (let from = 0; from < bytes; from += 40) healed += loseAndHeal(from, from + 64)
+  for (let from = 0; from < bytes; from += 40) healed += loseAndHeal('text', from, from + 64)
   t.ok(healed > 100, `${healed} entries healed, in ${bytes} bytes`)
+})
+
+t.test('H1: any 8 bytes of the names lost: the rest reads as before', async (t) => {
+  const { bytes } = aState().names
+  let healed = 0
+  for (let from = 0; from < bytes; from += 8) healed += loseAndHeal('names', from, from + 8)
+  t.ok(healed > 2, `${healed} names healed, in ${bytes} bytes`)
 })
 
 t.test('H1: everything is lost: all entries remain, without their texts', async (t) => {
   const state = aState()
-  const bytes = state.arena.freeze()
-  state.arena.room(0).fill(0, 0, bytes)
-  const losses = healEntries(state, [{ store: 'arena.entries', from: 0, to: bytes }])
+  const lost = Object.entries({ 'arena.entries': state.text, 'names.entries': state.names })
+  for (const [, text] of lost) text.room(0).fill(0, 0, text.bytes)
+  const ranges = lost.map(([store, text]) => ({ store, from: 0, to: text.bytes }))
+  const losses = healEntries(state, ranges)
   t.match(losses, { messages: { length: 12 }, threads: { length: 2 }, names: { length: 2 } })
   for (const entry of entriesOf(state).values()) t.type(parsed(entry), 'object')
-  t.equal(state.messages.ids(3).slice(0, 8), 'id":"msg')
+  t.equal(state.messages.id(3), id(303))
   t.match(state.threads.id(1), `thr_${id(201)}`)
 })
 

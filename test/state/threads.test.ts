@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Arena } from '../../src/state/arena.ts'
 import { Page } from '../../src/state/page.ts'
+import { Text } from '../../src/state/text.ts'
 import { renderEntry, type ThreadEntry, Threads } from '../../src/state/threads.ts'
 
-const arena = new Arena()
-const page = new Page(arena)
+const text = new Text()
+const page = new Page(text)
 const author = `agt_${'a'.repeat(32)}`
 const idOf = (n: number) => n.toString(16).padStart(32, '0')
 
@@ -24,7 +24,7 @@ function entryOf(fields: Partial<ThreadEntry>): string {
 const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 160, size: 'max' })
 
 t.test('entry: any title and name: written with its count: the thread, as JSON', async () => {
-  const threads = new Threads(arena)
+  const threads = new Threads(text)
   let n = 0
   const property = fc.property(anyText, anyText, fc.nat(9), (title, name, replies) => {
     const id = idOf(++n)
@@ -46,7 +46,7 @@ t.test('entry: any title and name: written with its count: the thread, as JSON',
 })
 
 t.test('entry: another title, time, name or visibility: compared: not the same', async (t) => {
-  const threads = new Threads(arena)
+  const threads = new Threads(text)
   const thread = threads.add(idOf(1), entryOf({}), 'public', [])
   t.equal(threads.hasEntry(thread, entryOf({})), true)
   const others: Partial<ThreadEntry>[] = [
@@ -63,7 +63,7 @@ t.test('entry: another title, time, name or visibility: compared: not the same',
 })
 
 t.test('participants: three named: compared: each is one, the order counts', async (t) => {
-  const threads = new Threads(arena)
+  const threads = new Threads(text)
   const thread = threads.add(idOf(1), entryOf({}), 'private', [7, 0, 9])
   t.same(
     [7, 0, 9, 1, -1].map((identity) => threads.isParticipant(thread, identity)),
@@ -76,7 +76,7 @@ t.test('participants: three named: compared: each is one, the order counts', asy
 })
 
 t.test('T1: public and private in turn: only the public are listed, oldest first', async (t) => {
-  const threads = new Threads(arena)
+  const threads = new Threads(text)
   const visibilities = ['private', 'public', 'private', 'public', 'public'] as const
   for (const [n, visibility] of visibilities.entries()) {
     const id = idOf(n + 1)
@@ -90,7 +90,7 @@ t.test('T1: public and private in turn: only the public are listed, oldest first
 })
 
 t.test('thread: three: found by id, id by number, messages in order', async (t) => {
-  const threads = new Threads(arena)
+  const threads = new Threads(text)
   for (const n of [1, 2, 3]) threads.add(idOf(n), entryOf({ id: idOf(n) }), 'public', [])
   t.equal(threads.find(idOf(2)), 1)
   t.equal(threads.find(`thr_${idOf(3)}`, 4), 2)

@@ -1,6 +1,6 @@
 // A store for tests of checkpoints: bytes in one buffer, which is copied completely when frozen.
 
-import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
+import type { PagedStore, PageTable } from '../../wal/checkpoint/paged-store.ts'
 
 export class MemoryStore implements PagedStore {
   readonly pageBytes: number
@@ -39,9 +39,10 @@ export class MemoryStore implements PagedStore {
     return bytes.equals(this.#page(this.#saved, page)) && !this.#dirty.has(page) ? null : bytes
   }
 
-  thaw(isSaved: boolean): void {
-    if (isSaved) this.#saved = this.#frozen
-    if (isSaved) this.#dirty.clear()
+  thaw(saved: PageTable | null): void {
+    if (saved === null) return
+    this.#saved = this.#frozen
+    this.#dirty.clear()
   }
 
   markDirty(page: number): void {

@@ -1,19 +1,14 @@
 // Pages that do not read as they were written, and sentences about them.
 
 import { pagesName } from './manifest.ts'
+import type { PagePlace } from './paged-store.ts'
 
 const placesMax = 8
 
 /** A page that does not read as it was written, and its place. */
-export interface BadPage {
+export interface BadPage extends PagePlace {
   store: string
   page: number
-  /** The number of its page file. */
-  file: number
-  offset: number
-  bytes: number
-  /** The crc of the page as it was written. */
-  crc: number
 }
 
 /** The places of pages, for a sentence: `0000000007.pages at offsets 0 and 8192`. */

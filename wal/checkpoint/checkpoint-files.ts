@@ -97,10 +97,11 @@ export async function isWritten(
   }
 }
 
-/** Removes the files of a checkpoint that failed, as far as the disk permits. */
+/** Removes the files of checkpoint `number`, which failed, as far as the disk permits. */
 export async function removeAttempt(
   { disk, dir }: CheckpointDirectory,
   number: number,
+  pageFiles: readonly number[],
 ): Promise<void> {
   const remove = async (name: string) => {
     await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
@@ -108,8 +109,10 @@ export async function removeAttempt(
   }
   await remove(manifestName(number))
   await ifPossible(syncDirectoryLater(disk, dir)) // a manifest never outlives its pages
-  await remove(pagesName(number))
-  await remove(parityName(number))
+  for (const file of pageFiles) {
+    await remove(pagesName(file))
+    await remove(parityName(file))
+  }
 }
 
 /** Ignores system errors: a file that is missing, or stays until the next start, does no harm. */

@@ -1,19 +1,17 @@
 // Loads a checkpoint into stores, by long reads directly into the memory where the pages will stay.
 // A page that is damaged, truncated or on a bad sector is rebuilt from the parity of its file.
 
-import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { type Disk, readFully } from '../disk.ts'
-import { isUnreadable } from '../errors.ts'
+import type { Disk } from '../disk.ts'
 import type { Pause } from '../pace.ts'
 import type { BadPage } from './bad-pages.ts'
 import { type Manifest, pagesName } from './manifest.ts'
+import { PageFiles } from './page-source.ts'
 import type { Filled, PageTable } from './paged-store.ts'
 import { pieceBytes } from './parity.ts'
-import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
+import { Sidecars } from './sidecar.ts'
 
 const readBytesMax = 4 * 1024 * 1024
-const readLaterBytesMin = 256 * 1024
 /** Most of the time goes into copying to new memory: three readers take 60 % of the time of one. */
 const readsInFlight = 3
 /** At least the longest page. */
@@ -52,12 +50,14 @@ export async function readPages(
     if (table === undefined) throw new BadCheckpoint(`it has no ${name}`)
     if (table.pageBytes !== store.pageBytes) throw new BadCheckpoint(`${name} has other pages`)
     checkPlaces(manifest, table)
-    store.fill(table.bytes)
+    store.fill(table.bytes, table)
   }
   const files = new PageFiles(options)
   const sidecars = new Sidecars(options, manifest)
   const found: PagesRead = { rebuilt: [], lost: [] }
-  const runs = runsOf(manifest, stores, options.onProgress)
+  const cutOff = new Set<number>()
+  for (const [file, bytes] of manifest.files) if (files.size(file) < bytes) cutOff.add(file)
+  const runs = runsOf(manifest, stores, cutOff, options.onProgress)
   const readers = Array.from({ length: readsInFlight }, async () => {
     try {
       await readRuns(runs, files, sidecars, found, options.pause)
@@ -82,9 +82,11 @@ interface PageRun {
   room: Uint8Array
 }
 
+/** Of stores that do not hold all pages, the others are read only where their file is `cutOff`. */
 function* runsOf(
   manifest: Manifest,
   stores: ReadonlyMap<string, Filled>,
+  cutOff: ReadonlySet<number>,
   onProgress: ReadOptions['onProgress'] = () => {},
 ): Generator<PageRun, void> {
   const tables = Array.from(stores.keys(), (name) => manifest.tables.get(name)!)
@@ -93,6 +95,10 @@ function* runsOf(
   for (const [name, store] of stores) {
     const table = manifest.tables.get(name)!
     for (let page = 0; page < table.pages; ) {
+      if (store.holds?.(page) === false && !cutOff.has(table.files[page]!)) {
+        done += table.lengthOf(page++)
+        continue
+      }
       const room = store.room(page)
       const count = pagesTogether(table, page, Math.min(room.length, readBytesMax))
       const bytes = bytesOfRun(table, page, count)
@@ -192,8 +198,7 @@ function badPages(run: PageRun): BadPage[] {
 
 /** Where a page of a store lies. */
 export function placeOf(store: string, table: PageTable, page: number): BadPage {
-  const [file, offset, crc] = [table.files[page]!, table.offsets[page]!, table.crcs[page]!]
-  return { store, page, file, offset, bytes: table.lengthOf(page), crc }
+  return { store, page, ...table.placeOf(page) }
 }
 
 /** Reads each page of a run separately; pages that cannot be read are filled with zeros. */
@@ -227,46 +232,5 @@ function checkPlaces({ files }: Manifest, table: PageTable): void {
     const number = table.files[page]!
     if (table.offsets[page]! + table.lengthOf(page) <= (files.get(number) ?? 0)) continue
     throw new BadCheckpoint(`it names a page outside of ${pagesName(number)}`)
-  }
-}
-
-/** Page files, opened when they are first read. A missing file reads like an empty one. */
-class PageFiles {
-  readonly #options: ReadOptions
-  readonly #open = new Map<number, number | null>()
-
-  constructor(options: ReadOptions) {
-    this.#options = options
-  }
-
-  /** Whether `into` could be filled. Short reads are synchronous, which is faster. */
-  read(number: number, offset: number, into: Uint8Array): boolean | Promise<boolean> {
-    if (into.length >= readLaterBytesMin) return this.readLater(number, offset, into)
-    const file = this.#file(number)
-    try {
-      return file !== null && readFully(this.#options.disk, file, into, offset) === into.length
-    } catch (error) {
-      if (isUnreadable(error)) return false
-      throw error
-    }
-  }
-
-  async readLater(number: number, offset: number, into: Uint8Array): Promise<boolean> {
-    const file = this.#file(number)
-    return file !== null && readWhole(this.#options.disk, file, into, offset)
-  }
-
-  #file(number: number): number | null {
-    let file = this.#open.get(number)
-    if (file === undefined) {
-      const { disk, dir } = this.#options
-      file = openIfThere(disk, path.join(dir, pagesName(number)))
-      this.#open.set(number, file)
-    }
-    return file
-  }
-
-  close(): void {
-    for (const file of this.#open.values()) if (file !== null) this.#options.disk.close(file)
   }
 }

@@ -1,15 +1,13 @@
-// Writes the pages of one checkpoint into one file, piece by piece, while the stores continue to
-// change.
+// Writes the pages of one checkpoint, while the stores continue to change: into one file rows, and
+// pages that may change again; into another the pages of stores that need not hold them, because
+// these hardly change once they are full (paged-store.ts, `holds`).
 //
-//   stores ──page──▶ │ piece, 1 MiB │ ──▶ file ──sync──▶ …     one piece fills while one is written
-//                            └──▶ parity file
-//
-// Every few pieces are synced, so that the last sync is short and does not delay those of the log.
+//   columns, lists, rows   ──changed──▶ file n
+//   text                   ──changed──▶ file n + 1 ◀──copied── files that are being emptied
 
 import { crc32 } from 'node:zlib'
-import { type Disk, settled, writeAllLater } from '../disk.ts'
-import type { Pause } from '../pace.ts'
 import { packRow } from './manifest.ts'
+import type { PageSource } from './page-source.ts'
 import {
   type PagedStore,
   PageTable,
@@ -17,23 +15,10 @@ import {
   type Rows,
   type Stores,
 } from './paged-store.ts'
-import { blockBytes, ParityBuilder, pieceBytes, piecesPerStripe } from './parity.ts'
+import { pieceBytes } from './parity.ts'
+import { Pieces, type WriteOptions } from './pieces.ts'
 
-const piecesPerSync = 8
 export const rowPageBytes = 64 * 1024
-
-export interface WriteOptions {
-  disk: Disk
-  /** Open and empty. */
-  file: number
-  /** Open and empty: receives the parity of the pages. */
-  parityFile: number
-  /** The number of the checkpoint, and the id of its store. */
-  number: number
-  storeId: string
-  /** Called after every page. */
-  pause: Pause
-}
 
 /** A frozen store, its length when it was frozen, and the places of its previously saved pages. */
 export interface FrozenStore {
@@ -48,7 +33,7 @@ export interface WrittenPages {
   bytes: number
 }
 
-/** Resolves when the changed pages are written. Rejects with the disk's error. */
+/** Resolves when changed pages and all rows are written. Rejects with the disk's error. */
 export async function writePages(
   frozen: ReadonlyMap<string, FrozenStore>,
   rows: Rows,
@@ -77,8 +62,7 @@ async function writeChanged(
       await out.makeRoom(table.lengthOf(page))
       const changed = store.frozen(page)
       if (changed === null) {
-        const { files, offsets, crcs } = before!
-        table.set(page, files[page]!, offsets[page]!, crcs[page]!)
+        table.copy(page, before!)
       } else {
         table.set(page, number, out.offset, crc32(changed))
         out.add(changed)
@@ -88,6 +72,62 @@ async function writeChanged(
     }
   }
   return tables
+}
+
+/** What is copied: pages in the files `emptied`. */
+export interface Copied {
+  emptied: ReadonlySet<number>
+  source: PageSource
+}
+
+/** Whether any of these stores has a page to be written or copied. */
+export function hasPagesToWrite(
+  frozen: ReadonlyMap<string, FrozenStore>,
+  emptied: ReadonlySet<number>,
+): boolean {
+  for (const { store, bytes, before } of frozen.values()) {
+    for (let page = Math.ceil(bytes / store.pageBytes) - 1; page >= 0; page--) {
+      if (store.frozen(page) !== null || emptied.has(before!.files[page]!)) return true
+    }
+  }
+  return false
+}
+
+/** As `writePages`, for stores that need not hold their pages: those are copied. */
+export async function writeAndCopyPages(
+  frozen: ReadonlyMap<string, FrozenStore>,
+  { emptied, source }: Copied,
+  options: WriteOptions,
+): Promise<WrittenPages> {
+  const out = new Pieces(options)
+  const copy = Buffer.allocUnsafeSlow(pieceBytes)
+  const contentOf = async ({ store, before }: FrozenStore, page: number, bytes: number) => {
+    const changed = store.frozen(page)
+    if (changed !== null || !emptied.has(before!.files[page]!)) return changed
+    const read = copy.subarray(0, bytes)
+    return (await source.read(before!.placeOf(page), read)) ? read : null // or it stays there
+  }
+  try {
+    const tables = new Map<string, PageTable>()
+    for (const [name, each] of frozen) {
+      const table = new PageTable(each.bytes, each.store.pageBytes)
+      tables.set(name, table)
+      for (let page = 0; page < table.pages; page++) {
+        await out.makeRoom(table.lengthOf(page))
+        const content = await contentOf(each, page, table.lengthOf(page))
+        if (content === null) table.copy(page, each.before!)
+        else {
+          table.set(page, options.number, out.offset, crc32(content))
+          out.add(content)
+        }
+        const pausing = options.pause()
+        if (pausing !== null) await pausing
+      }
+    }
+    return { tables, bytes: await out.finish() }
+  } finally {
+    await out.stop()
+  }
 }
 
 /** Writes all rows of a source one after another, in separate pages. */
@@ -135,91 +175,4 @@ export function freezeAll(
     frozen.set(name, { store, bytes: store.freeze(), before: before.get(name) })
   }
   return frozen
-}
-
-class Pieces {
-  readonly #options: WriteOptions
-  readonly #parity: ParityBuilder
-  #filling = Buffer.allocUnsafeSlow(pieceBytes)
-  #spare = Buffer.allocUnsafeSlow(pieceBytes)
-  #filled = 0
-  #written = 0
-  #count = 0
-  #writing: Promise<void> = Promise.resolve()
-
-  constructor(options: WriteOptions) {
-    const { disk, parityFile, storeId, number, pause } = options
-    this.#options = options
-    this.#parity = new ParityBuilder(
-      { storeId, number },
-      (bytes, at) => writeAllLater(disk, parityFile, bytes, at),
-      pause,
-    )
-  }
-
-  /** The offset of the next page in the file. */
-  get offset(): number {
-    return this.#written + this.#filled
-  }
-
-  /** Resolves when a page of this length can be added, with room for the part that overflows. */
-  async makeRoom(bytes: number): Promise<void> {
-    if (bytes > pieceBytes - blockBytes) this.#align()
-    if (this.#filled + bytes >= pieceBytes) await this.#writing
-  }
-
-  add(page: Uint8Array): void {
-    const fitting = page.subarray(0, pieceBytes - this.#filled)
-    this.#filling.set(fitting, this.#filled)
-    this.#filled += fitting.length
-    if (this.#filled < pieceBytes) return
-    this.#flush()
-    const rest = page.subarray(fitting.length)
-    this.#filling.set(rest)
-    this.#filled = rest.length
-  }
-
-  /** Resolves when all is written, to the number of bytes. The last of them are not synced yet. */
-  async finish(): Promise<number> {
-    await this.#writing
-    if (this.#filled > 0) this.#flush()
-    await this.#writing
-    await this.#parity.finish()
-    return this.#written
-  }
-
-  /** Resolves when no write is in progress any more, whether it succeeded or failed. */
-  async stop(): Promise<void> {
-    await this.#writing.catch(() => {})
-  }
-
-  /** The next page begins with a block (parity.ts, P2). */
-  #align(): void {
-    const aligned = Math.ceil(this.#filled / blockBytes) * blockBytes
-    this.#filling.fill(0, this.#filled, aligned)
-    this.#filled = aligned
-  }
-
-  /** Starts writing the piece; the previous one has been written. */
-  #flush(): void {
-    const [piece, length, at] = [this.#filling, this.#filled, this.#written]
-    this.#written += length
-    this.#filled = 0
-    ;[this.#filling, this.#spare] = [this.#spare, this.#filling]
-    this.#writing = this.#write(piece, length, at)
-    this.#writing.catch(() => {}) // the next one to await it gets the error
-  }
-
-  async #write(piece: Buffer, length: number, at: number): Promise<void> {
-    const { disk, file, parityFile } = this.#options
-    await writeAllLater(disk, file, piece.subarray(0, length), at)
-    await this.#parity.add(piece, length)
-    this.#count++
-    if (this.#count % piecesPerSync === 0) {
-      await settled((done) => disk.dataSyncLater(file, done))
-    }
-    if (this.#count % (piecesPerSync * piecesPerStripe) === 0) {
-      await settled((done) => disk.dataSyncLater(parityFile, done))
-    }
-  }
 }

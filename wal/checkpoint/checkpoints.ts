@@ -1,6 +1,6 @@
 // The checkpoints of a directory: takes them, keeps two, and finds the newest good one at a start.
 //
-//   take: freeze ─▶ pages and their parity written, synced ─▶ log synced up to `position`
+//   take: freeze ─▶ page files and their parity written, synced ─▶ log synced up to `position`
 //         ─▶ manifest.tmp, synced ─▶ renamed, directory synced ─▶ read back
 //         ─▶ files that no kept checkpoint needs are removed
 //
@@ -13,45 +13,42 @@
 //     removed when no kept manifest names them. A page that was rebuilt is repaired in its file by
 //     the scrub (scrub.ts), after the start.
 // C4. A checkpoint that fails changes nothing; the next one has another number.
+// C5. A checkpoint has a second page file, with the next number, when stores that need not hold all
+//     their pages have pages to write (checkpoint-writer.ts).
 
 import path from 'node:path'
 import { type Disk, syncDirectory } from '../disk.ts'
 import { isOfSystem, messageOf, storageError } from '../errors.ts'
 import type { Journal, Notice } from '../journal/journal.ts'
 import { inSlicesOf, type Pause } from '../pace.ts'
-import { type BadPage, beyondParity, placesOf } from './bad-pages.ts'
+import { type BadPage, beyondParity } from './bad-pages.ts'
+import { numbersOf, type Written, writeCheckpoint } from './checkpoint-attempt.ts'
 import {
   type CheckpointDirectory,
-  isWritten,
   nextNumber,
   removeAttempt,
   removeUnfinished,
   removeUnneeded,
-  writeManifest,
-  writeWhole,
 } from './checkpoint-files.ts'
-import { BadCheckpoint, type ReadOptions, readPages, verifyPages } from './checkpoint-reader.ts'
+import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
 import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
-import { type FrozenStore, freezeAll, rowPageBytes, writePages } from './checkpoint-writer.ts'
+import { freezeAll, rowPageBytes } from './checkpoint-writer.ts'
 import {
-  encodeManifest,
   type Manifest,
   manifestName,
   packFacts,
   pagesName,
-  parityName,
   unpackFacts,
   unpackRows,
 } from './manifest.ts'
 import {
   Bytes,
   type Filled,
-  liveBytes,
-  markSparseFilesDirty,
+  markFilesDirty,
   type Rows,
   type Stores,
+  sparseFiles,
 } from './paged-store.ts'
-import { Sidecar } from './sidecar.ts'
 
 /** How many checkpoints are kept (C2). */
 export const keptCount = 2
@@ -100,6 +97,8 @@ export class Checkpoints {
   #kept: Manifest[] = []
   /** 0: not known yet. */
   #next = 0
+  /** Page files of which the next one leaves no page in use. */
+  #emptied: ReadonlySet<number> = new Set()
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
@@ -180,33 +179,31 @@ export class Checkpoints {
     const { position, storeId } = journal
     const { form } = this.#options
     if (this.#next === 0) this.#next = nextNumber(this.#place)
-    const number = this.#next++
-    const frozen = freezeAll(stores, this.#kept[0]?.tables ?? new Map())
+    const number = this.#next
+    const before = this.#kept[0]
+    const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
-    const packed = packFacts(facts)
-    let saved: Manifest | null = null
-    let live = new Map<number, number>()
+    const head = { number, storeId, position, form, facts: packFacts(facts) }
+    const [place, emptied, syncLog] = [this.#place, this.#emptied, () => journal.sync()]
+    const attempt = { place, head, frozen, rows, before, emptied, pause, syncLog }
+    const numbers = numbersOf(attempt)
+    this.#next += numbers.length
+    let saved: Written | null = null
     try {
-      const { tables, bytes } = await this.#writePages({ number, storeId }, frozen, rows, pause)
-      const files = new Map(this.#kept[0]?.files).set(number, bytes)
-      live = await liveBytes(tables.values(), pause)
-      for (const file of files.keys()) if (!live.has(file)) files.delete(file)
-      const manifest = { number, storeId, position, form, facts: packed, tables, files }
-      await this.#verify(manifest, bytes, pause)
-      await journal.sync()
-      await this.#writeManifest(manifest)
-      saved = manifest
-      this.#kept = [manifest, ...this.#kept].slice(0, keptCount)
-      return { number, position, bytes }
+      saved = await writeCheckpoint(attempt)
+      this.#kept = [saved.manifest, ...this.#kept].slice(0, keptCount)
+      return { number, position, bytes: saved.bytes }
     } catch (error) {
-      await removeAttempt(this.#place, number)
+      await removeAttempt(place, number, numbers)
       const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
-      throw isNoBug ? storageError(`take a checkpoint in ${this.#place.dir}`, error) : error
+      throw isNoBug ? storageError(`take a checkpoint in ${place.dir}`, error) : error
     } finally {
-      for (const { store } of frozen.values()) store.thaw(saved !== null)
+      for (const [name, { store }] of frozen) store.thaw(saved?.manifest.tables.get(name) ?? null)
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
-        await markSparseFilesDirty(saved, live, stores, pause)
+        const { tables, files } = saved.manifest
+        this.#emptied = sparseFiles(files, saved.live)
+        await markFilesDirty(tables, this.#emptied, stores, pause)
         await this.#removeUnneeded(journal)
       }
     }
@@ -233,39 +230,6 @@ export class Checkpoints {
     for (const [name, source] of rows) source.fill(unpackRows(packed.get(name)!.bytes))
     await restore(unpackFacts(manifest.facts))
     return true
-  }
-
-  #writePages(
-    { number, storeId }: { number: number; storeId: string },
-    frozen: Map<string, FrozenStore>,
-    rows: Rows,
-    pause: Pause,
-  ) {
-    const { disk } = this.#place
-    return writeWhole(this.#place, pagesName(number), (file) =>
-      writeWhole(this.#place, parityName(number), (parityFile) =>
-        writePages(frozen, rows, { disk, file, parityFile, number, storeId, pause }),
-      ),
-    )
-  }
-
-  /** Reads back the pages and the parity that were written. */
-  async #verify(manifest: Manifest, bytes: number, pause: Pause): Promise<void> {
-    const { number, storeId } = manifest
-    const bad = await verifyPages(manifest, number, { ...this.#place, pause })
-    if (bad.length > 0) throw new BadCheckpoint(`${placesOf(bad)} does not read as it was written`)
-    const sidecar = await Sidecar.open(this.#place, { storeId, number, bytes })
-    const isWhole = await sidecar?.isWhole()
-    sidecar?.close()
-    if (!isWhole) throw new BadCheckpoint(`${parityName(number)} does not read as it was written`)
-  }
-
-  async #writeManifest(manifest: Manifest): Promise<void> {
-    const { number } = manifest
-    const bytes = encodeManifest(manifest)
-    await writeManifest(this.#place, number, bytes)
-    if (await isWritten(this.#place, number, bytes)) return
-    throw new BadCheckpoint(`${manifestName(number)} does not read as it was written`)
   }
 
   /**

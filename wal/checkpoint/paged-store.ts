@@ -14,10 +14,20 @@ const livePartMin = 0.5
 /** A target that the bytes of a checkpoint are read into. */
 export interface Filled {
   readonly pageBytes: number
-  /** Allocates so many bytes, which `room` returns. The target must be empty. */
-  fill(bytes: number): void
+  /**
+   * Allocates so many bytes, which `room` returns; `saved` is where they come from. The target must
+   * be empty.
+   */
+  fill(bytes: number, saved: PageTable): void
   /** The bytes from page `page` on, as far as they are contiguous in memory. */
   room(page: number): Uint8Array
+  /**
+   * Whether the page is in memory. Only stores have this that need not hold all their pages, which
+   * hardly change once they are full. Only the pages that such a store holds after `fill` are read.
+   * `frozen` of any page may be called again. Its pages are written to files of their own, and
+   * copied from there to others without the store.
+   */
+  holds?(page: number): boolean
 }
 
 export interface PagedStore extends Filled {
@@ -28,8 +38,8 @@ export interface PagedStore extends Filled {
    * once per page, in ascending order; valid until the store changes.
    */
   frozen(page: number): Uint8Array | null
-  /** Ends what `freeze` began; `isSaved`: the pages that were returned are now saved. */
-  thaw(isSaved: boolean): void
+  /** Ends what `freeze` began. All pages are now saved in these places; null: that has failed. */
+  thaw(saved: PageTable | null): void
   /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
   markDirty(page: number): void
 }
@@ -66,6 +76,15 @@ export class Bytes implements Filled {
 export type Stores = ReadonlyMap<string, PagedStore>
 export type Rows = ReadonlyMap<string, RowSource>
 
+/** Where a page is on disk. */
+export interface PagePlace {
+  /** The number of its page file. */
+  file: number
+  offset: number
+  bytes: number
+  crc: number
+}
+
 /** The places of the pages of one store. */
 export class PageTable {
   readonly bytes: number
@@ -97,6 +116,16 @@ export class PageTable {
     this.offsets[page] = offset
     this.crcs[page] = crc
   }
+
+  /** The page is where another table has it. */
+  copy(page: number, { files, offsets, crcs }: PageTable): void {
+    this.set(page, files[page]!, offsets[page]!, crcs[page]!)
+  }
+
+  placeOf(page: number): PagePlace {
+    const [file, offset, crc] = [this.files[page]!, this.offsets[page]!, this.crcs[page]!]
+    return { file, offset, bytes: this.lengthOf(page), crc }
+  }
 }
 
 /** Bytes in use of each page file in the tables; `pause` is called after each run of pages. */
@@ -118,25 +147,33 @@ export async function liveBytes(
   return live
 }
 
-/**
- * Has the next checkpoint rewrite the pages in files of which little is still in use. This is done
- * now, because a checkpoint must begin at one instant, however many pages there are.
- */
-export async function markSparseFilesDirty(
-  { tables, files }: { tables: ReadonlyMap<string, PageTable>; files: ReadonlyMap<number, number> },
+/** The page files of which little is still in use. */
+export function sparseFiles(
+  files: ReadonlyMap<number, number>,
   live: ReadonlyMap<number, number>,
+): Set<number> {
+  const sparse = Array.from(files).filter(
+    ([file, bytes]) => (live.get(file) ?? 0) < bytes * livePartMin,
+  )
+  return new Set(sparse.map(([file]) => file))
+}
+
+/**
+ * Has the next checkpoint rewrite the pages in these files, except those that it copies. This is
+ * done now, because a checkpoint must begin at one instant, however many pages there are.
+ */
+export async function markFilesDirty(
+  tables: ReadonlyMap<string, PageTable>,
+  files: ReadonlySet<number>,
   stores: Stores,
   pause: Pause,
 ): Promise<void> {
-  const sparse = new Set<number>()
-  for (const [file, bytes] of files) {
-    if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.add(file)
-  }
-  if (sparse.size === 0) return
+  if (files.size === 0) return
   for (const [name, table] of tables) {
     const store = stores.get(name)
+    if (store === undefined || store.holds !== undefined) continue
     for (let page = 0; page < table.pages; page++) {
-      if (sparse.has(table.files[page]!)) store?.markDirty(page)
+      if (files.has(table.files[page]!)) store.markDirty(page)
     }
     const pausing = pause()
     if (pausing !== null) await pausing

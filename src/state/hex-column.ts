@@ -1,0 +1,43 @@
+// A column of ids or hashes: each row has the same number of hex digits, in words that lie
+// together, so that reading it costs one miss of the processor's cache.
+
+import assert from 'node:assert/strict'
+import { Uint32Column } from './column.ts'
+import { wordAt } from './id-table.ts'
+
+const digitsPerWord = 8
+const wordBytes = 4
+
+export class HexColumn {
+  /** Several words for each row. */
+  readonly words = new Uint32Column()
+  readonly #wordsPerRow: number
+  /** Where a row's words are collected before they are converted. */
+  readonly #scratch: Buffer
+
+  /** `digits` in each row, a multiple of 8. */
+  constructor(digits: number) {
+    this.#wordsPerRow = digits / digitsPerWord
+    assert(Number.isInteger(this.#wordsPerRow), 'a row has whole words')
+    this.#scratch = Buffer.alloc(this.#wordsPerRow * wordBytes)
+  }
+
+  get length(): number {
+    return this.words.length / this.#wordsPerRow
+  }
+
+  /** Adds a row; `hex` in lowercase. */
+  push(hex: string): void {
+    for (let i = 0; i < this.#wordsPerRow; i++) {
+      this.words.push(wordAt(hex, i * digitsPerWord))
+    }
+  }
+
+  get(row: number): string {
+    const first = row * this.#wordsPerRow
+    for (let i = 0; i < this.#wordsPerRow; i++) {
+      this.#scratch.writeUInt32BE(this.words.get(first + i), i * wordBytes)
+    }
+    return this.#scratch.toString('hex')
+  }
+}

@@ -1,0 +1,91 @@
+// Loads checkpoints of form 2 (and of form 1, as saved-form-1.ts names its parts), in which names,
+// message ids and hashes of proposals stood in the text alone.
+//
+//   form 2                                     form 3
+//   identities.signatures, …Bytes, nameStarts ─▶  names.…, identities.names, identities.nameBytes
+//   (the text of a message)                   ─▶  messages.ids
+//   (the text of a proposal)                  ─▶  proposals.hashes
+//   (the text)                                ─▶  arena.crcs
+//   addresses that count scratch space        ─▶  addresses that do not, and their upper bits
+//
+// The whole text is read into memory once. Its pages stay where they are on disk, so after the load
+// most of them are given back; the next checkpoint saves the rest in the new form.
+
+import type { PagedStore, Stores } from '../../wal/checkpoint/paged-store.ts'
+import { Uint16Column, Uint32Column } from './column.ts'
+import { fillIndexes, type OnIndexFilled, restore, rowsOf, storesOf } from './saved.ts'
+import type { State } from './state.ts'
+import { unitsPerPage } from './text.ts'
+
+/** Stores that form 2 did not have. */
+const added = new Set([
+  'arena.crcs',
+  'names.entries',
+  'names.crcs',
+  'identities.names',
+  'identities.nameBytes',
+  'threads.entries.high',
+  'messages.addresses.high',
+  'messages.ids',
+  'proposals.addresses.high',
+  'proposals.hashes',
+  'reviews.addresses.high',
+])
+/** An address counted units of chunks, each of which began with a page of scratch space. */
+const unitsPerChunk = 64 * unitsPerPage
+
+/** The target to load a checkpoint of form 2 into. */
+export function targetOfForm2(state: State, onIndexFilled?: OnIndexFilled) {
+  const signatures = {
+    starts: new Uint32Column(),
+    bytes: new Uint16Column(),
+    nameStarts: new Uint16Column(),
+  }
+  state.text.readsAll = true
+  return {
+    stores: storesOfForm2(storesOf(state), signatures),
+    rows: rowsOf(state),
+    restore(facts: unknown) {
+      restore(state, facts as Record<string, unknown>)
+      convertTables(state)
+      convertNames(state, signatures)
+      state.text.sumBlocks()
+      state.text.keepNewest()
+      return fillIndexes(state, onIndexFilled)
+    },
+  }
+}
+
+interface Signatures {
+  starts: Uint32Column
+  bytes: Uint16Column
+  nameStarts: Uint16Column
+}
+
+function storesOfForm2(stores: Stores, signatures: Signatures): Stores {
+  const of2 = new Map<string, PagedStore>(stores)
+  for (const name of added) of2.delete(name)
+  of2.set('identities.signatures', signatures.starts)
+  of2.set('identities.signatureBytes', signatures.bytes)
+  return of2.set('identities.nameStarts', signatures.nameStarts)
+}
+
+function addressOf(address: number): number {
+  return address - (Math.floor(address / unitsPerChunk) + 1) * unitsPerPage
+}
+
+function convertTables({ threads, messages, proposals, reviews }: State): void {
+  for (const table of [threads, messages, proposals, reviews]) table.convertAddresses(addressOf)
+  messages.fillIds()
+  proposals.fillHashes()
+}
+
+function convertNames(
+  { identities, text }: State,
+  { starts, bytes, nameStarts }: Signatures,
+): void {
+  for (let n = 0; n < starts.length; n++) {
+    const signature = text.text(addressOf(starts.get(n)), nameStarts.get(n), bytes.get(n))
+    identities.addName(signature.slice(0, signature.lastIndexOf(',"kind":"')))
+  }
+}

@@ -1,0 +1,88 @@
+// Reads pages from page files.
+
+import path from 'node:path'
+import { crc32 } from 'node:zlib'
+import { type Disk, readFully } from '../disk.ts'
+import { isUnreadable } from '../errors.ts'
+import { type Manifest, pagesName } from './manifest.ts'
+import type { PagePlace } from './paged-store.ts'
+import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
+
+const readLaterBytesMin = 256 * 1024
+
+interface Place {
+  disk: Disk
+  dir: string
+}
+
+/** Page files, opened when they are first read. A missing file reads like an empty one. */
+export class PageFiles {
+  readonly #place: Place
+  readonly #open = new Map<number, number | null>()
+
+  constructor(place: Place) {
+    this.#place = place
+  }
+
+  /** Whether `into` could be filled. Short reads are synchronous, which is faster. */
+  read(number: number, offset: number, into: Uint8Array): boolean | Promise<boolean> {
+    if (into.length >= readLaterBytesMin) return this.readLater(number, offset, into)
+    const file = this.#file(number)
+    try {
+      return file !== null && readFully(this.#place.disk, file, into, offset) === into.length
+    } catch (error) {
+      if (isUnreadable(error)) return false
+      throw error
+    }
+  }
+
+  /** Bytes of a file. */
+  size(number: number): number {
+    const file = this.#file(number)
+    return file === null ? 0 : this.#place.disk.size(file)
+  }
+
+  async readLater(number: number, offset: number, into: Uint8Array): Promise<boolean> {
+    const file = this.#file(number)
+    return file !== null && readWhole(this.#place.disk, file, into, offset)
+  }
+
+  #file(number: number): number | null {
+    let file = this.#open.get(number)
+    if (file === undefined) {
+      const { disk, dir } = this.#place
+      file = openIfThere(disk, path.join(dir, pagesName(number)))
+      this.#open.set(number, file)
+    }
+    return file
+  }
+
+  close(): void {
+    for (const file of this.#open.values()) if (file !== null) this.#place.disk.close(file)
+  }
+}
+
+/** Reads single pages of a manifest; those that are damaged are rebuilt from parity. */
+export class PageSource {
+  readonly #files: PageFiles
+  readonly #sidecars: Sidecars
+
+  constructor(place: Place, manifest: Pick<Manifest, 'storeId' | 'files'>) {
+    this.#files = new PageFiles(place)
+    this.#sidecars = new Sidecars(place, manifest)
+  }
+
+  /** Whether `into`, which is as long as the page, has its content now. */
+  async read(page: PagePlace, into: Uint8Array): Promise<boolean> {
+    const isRead = await this.#files.readLater(page.file, page.offset, into)
+    if (isRead && crc32(into) === page.crc) return true
+    const rebuilt = await this.#sidecars.rebuild(page)
+    if (rebuilt !== null) into.set(rebuilt.page)
+    return rebuilt !== null
+  }
+
+  async close(): Promise<void> {
+    this.#files.close()
+    await this.#sidecars.close()
+  }
+}
