@@ -6,6 +6,8 @@ import { openFilesMax } from '../http/open-files.ts'
 
 export interface NodeLimits {
   load: LoadLimits
+  /** How many requests may wait for news. */
+  waitingPollsMax: number
   /** Writes are refused while the process holds more. */
   memoryBytesMax: number
 }
@@ -18,6 +20,11 @@ export const limitFlags = {
     value: 'N',
     preset: `${connections.preset}`,
     help: 'open connections; by default seven eighths of `ulimit -n`, at most 65536',
+  },
+  'waiting-max': {
+    value: 'N',
+    preset: '50000',
+    help: 'polls that may wait for news; at most seven eighths of --connections-max',
   },
   'writes-max': { value: 'N', preset: '10000', help: 'answers that may wait for the log' },
   'queue-mb': {
@@ -48,9 +55,15 @@ export type LimitFlagName = keyof typeof limitFlags
 type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
 export function nodeLimitsOf(read: ReadNumber): NodeLimits {
+  const connectionsMax = read('connections-max', 1, connections.max)
   return {
+    // Each holds a connection, and other callers need some.
+    waitingPollsMax: Math.min(
+      read('waiting-max', 0, 10_000_000),
+      Math.floor((connectionsMax * 7) / 8),
+    ),
     load: {
-      connectionsMax: read('connections-max', 1, connections.max),
+      connectionsMax,
       waitingMax: read('writes-max', 1, 10_000_000),
       queueBytesMax: read('queue-mb', 1, 1_000_000) * mib,
       bodySeconds: read('body-timeout', 1, 3600),

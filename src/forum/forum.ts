@@ -11,6 +11,7 @@ import { FeedItems } from './feed-items.ts'
 import { PageCache } from './page-cache.ts'
 import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
+import { Waiting } from './waiting.ts'
 
 /** The parts that a forum is assembled from. */
 export interface ForumParts {
@@ -30,6 +31,8 @@ export interface ForumParts {
   /** Reads text that is on disk; absent: all of it is in memory. */
   textDisk?: TextDisk
   coldReadsLimits?: ColdReadsLimits
+  /** How many requests may wait for news; by default any number. */
+  waitingPollsMax?: number
 }
 
 /** A forum, with everything that is derived from its state and never saved. */
@@ -43,6 +46,8 @@ export interface Forum extends ForumParts {
   slicedWork: SlicedWork
   /** Requests that wait for text that is on disk. */
   coldReads: ColdReads
+  /** Requests that wait for news. */
+  waiting: Waiting
 }
 
 /** Makes a forum from a recovered state. */
@@ -57,7 +62,10 @@ export function makeForum(parts: ForumParts): Forum {
     placeOf: (block) => text.placeOf(block),
     disk,
   })
-  return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork, coldReads }
+  const { clock } = parts.stamps
+  const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
+  const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })
+  return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork, coldReads, waiting }
 }
 
 export interface Admission {

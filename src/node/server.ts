@@ -124,7 +124,7 @@ export async function startNode(
     epoch,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate, wakeups)
+  const failed = watch(journal, gate, forum, wakeups)
   edge.open(service, gate)
   availability.refusal = null
   const stopExpiry = startExpiry(forum)
@@ -139,7 +139,7 @@ export async function startNode(
       unwatch()
       availability.refusal = 'shutting_down'
       listener.stop()
-      forum.slicedWork.stop()
+      await endReads(forum)
       await wakeups.stop()
       await nextIteration() // lets the outcomes of challenges be answered
       await checkpoints.stop()
@@ -256,8 +256,10 @@ async function openForum(
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),
       epochBegin: epoch.begin,
+      waitingPollsMax: config.nodeLimits.waitingPollsMax,
     })
     vitals.slicedWork = forum.slicedWork
+    vitals.waiting = forum.waiting
     if (hasRightKey(forum)) return { forum, epoch: epoch.id }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
@@ -268,10 +270,17 @@ async function openForum(
   }
 }
 
+/** Answers the polls that wait, and ends the reads that take several iterations. */
+async function endReads({ waiting, slicedWork }: Forum): Promise<void> {
+  await waiting.stop()
+  slicedWork.stop()
+}
+
 /** Releases answers and wakeups as the log becomes durable; rejects when the storage fails. */
-function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
+function watch(journal: Journal, gate: Gate, { waiting }: Forum, wakeups: Wakeups): Promise<never> {
   journal.onDurable = (durable) => {
     gate.open(durable)
+    waiting.onDurable(durable)
     wakeups.onDurable(durable)
   }
   const failed = new Promise<never>((_, reject) => {

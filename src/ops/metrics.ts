@@ -46,6 +46,7 @@ export function metrics(vitals: Vitals): () => string {
         'Reads of feeds that take several iterations of the event loop.',
         vitals.slicedWork.length,
       ),
+      waiting(vitals),
       load(vitals),
       checkpoints(vitals),
       scrub(vitals),
@@ -104,13 +105,30 @@ function requests({ routes }: Meter): string {
   )
 }
 
-function load({ load, memoryBytesMax, slicedWork }: Vitals): string {
+function waiting({ waiting: { length, ended } }: Vitals): string {
+  const ways = Object.entries(ended).map(([how, value]) => ({ labels: { how }, value }))
+  return (
+    gauge('agent_forum_waiting', 'Polls that wait for news.', length) +
+    counter(
+      'agent_forum_waiting_ended_total',
+      'How polls stopped waiting; full: there were too many, so they did not wait.',
+      ways,
+    )
+  )
+}
+
+function load({ load, memoryBytesMax, slicedWork, waiting }: Vitals): string {
   const { connectionsMax, waitingMax, queueBytesMax } = load.limits
   const queues = [
     { labels: { what: 'bodies' }, value: load.bodyBytes },
     { labels: { what: 'answers' }, value: load.answerBytes },
   ]
-  const limits = { connections: connectionsMax, gate: waitingMax, queue_bytes: queueBytesMax }
+  const limits = {
+    connections: connectionsMax,
+    waiting: waiting.max,
+    gate: waitingMax,
+    queue_bytes: queueBytesMax,
+  }
   const refused = { ...load.refused, sliced_reads: slicedWork.refused }
   const refusals = Object.entries(refused).map(([why, value]) => ({ labels: { why }, value }))
   return [

@@ -70,6 +70,12 @@ export interface Vitals extends EarlyVitals {
   gateLength(): number
   /** Reads that take several event-loop iterations: how many there are, and were rejected. */
   slicedWork: { readonly length: number; readonly refused: number }
+  /** Polls that wait for news: how many there are and may be, and how many have ended how. */
+  waiting: {
+    readonly length: number
+    readonly max: number
+    readonly ended: Readonly<Record<string, number>>
+  }
   /** Warnings about problems despite which requests are answered. */
   warnings(): string[]
   /** How often the system clock was set, by a minute or more. */
@@ -113,6 +119,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     start: { step: 'checkpoint', done: 0, of: 0 },
     gateLength: () => 0,
     slicedWork: { length: 0, refused: 0 },
+    waiting: { length: 0, max: 0, ended: {} },
     warnings: () => [],
     clockStepsBack: 0,
     clockStepsAhead: 0,

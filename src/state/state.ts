@@ -53,6 +53,8 @@ export class State {
   readonly quotas: Quotas
   /** Guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
+  /** Called for each topic (topics.ts) of which the record that is being applied has news. */
+  onNews: (topic: number) => void = () => {}
 
   constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
     this.text = new Text(textBytesMax)

@@ -1,7 +1,7 @@
 // An edge in memory, with requests, a log and ticks that a test controls.
 
 import { routes } from '../../src/api/routes.ts'
-import type { Forum } from '../../src/forum/forum.ts'
+import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts'
 import { Gate } from '../../src/http/gate.ts'
 import { type Availability, Edge } from '../../src/http/handle.ts'
 import type { Health } from '../../wal/journal/journal.ts'
@@ -42,16 +42,25 @@ export class Node {
   #ends: (() => void)[] | null = null
   token = ''
 
-  constructor() {
-    const forum: Forum = { ...this.#world.forum, journal: this.journal }
-    this.edge.open(serviceOf(forum), this.gate)
+  readonly forum: Forum
+
+  constructor(more: Partial<ForumParts> = {}) {
+    this.forum = makeForum({ ...this.#world.forum, journal: this.journal, ...more })
+    this.edge.open(serviceOf(this.forum), this.gate)
     const created = this.post('/api/identities', { kind: 'guest' })
     this.sync()
     this.token = JSON.parse(created.answers[0].text!).token
   }
 
-  get(path: string): FakeExchange {
-    const exchange = new FakeExchange('get', path, this.#headers())
+  get(path: string, query = ''): FakeExchange {
+    const exchange = new FakeExchange('get', path, this.#headers(), query)
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  /** A request without a body. */
+  send(method: string, path: string): FakeExchange {
+    const exchange = new FakeExchange(method, path, this.#headers())
     this.edge.handle(exchange)
     return exchange
   }
@@ -94,6 +103,7 @@ export class Node {
   sync(): void {
     this.journal.durable = this.journal.position
     this.gate.open(this.journal.durable)
+    this.forum.waiting.onDurable(this.journal.durable)
   }
 
   #headers(): Record<string, string> {
