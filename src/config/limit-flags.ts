@@ -3,11 +3,13 @@
 import os from 'node:os'
 import type { LoadLimits } from '../http/load.ts'
 import { openFilesMax } from '../http/open-files.ts'
+import { type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
 
 export interface NodeLimits {
   load: LoadLimits
   /** How many requests may wait for news. */
   waitingPollsMax: number
+  coldReads: ColdReadsLimits
   /** Writes are refused while the process holds more. */
   memoryBytesMax: number
 }
@@ -31,6 +33,16 @@ export const limitFlags = {
     value: 'MB',
     preset: '256',
     help: 'bodies being received and answers waiting, together',
+  },
+  'cold-reads-max': {
+    value: 'N',
+    preset: '1024',
+    help: 'requests that may wait for text that is on disk, half of them for one caller',
+  },
+  'cold-read-mb': {
+    value: 'MB',
+    preset: '64',
+    help: 'text from disk that these requests may hold, together',
   },
   'body-timeout': {
     value: 'S',
@@ -68,6 +80,10 @@ export function nodeLimitsOf(read: ReadNumber): NodeLimits {
       queueBytesMax: read('queue-mb', 1, 1_000_000) * mib,
       bodySeconds: read('body-timeout', 1, 3600),
       idleSeconds: read('idle-timeout', 1, 3600),
+    },
+    coldReads: {
+      parkedMax: read('cold-reads-max', 1, 1_000_000),
+      bytesMax: read('cold-read-mb', coldPageBytesMax / mib, 1_000_000) * mib,
     },
     memoryBytesMax: read('memory-mb', 64, 100_000_000) * mib,
   }

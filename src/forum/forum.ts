@@ -4,8 +4,9 @@
 import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
+import type { ColdReadsLimits } from '../state/text-blocks.ts'
 import { type TextDisk, unreadDisk } from './block-loads.ts'
-import { ColdReads, type ColdReadsLimits } from './cold-reads.ts'
+import { ColdReads } from './cold-reads.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { PageCache } from './page-cache.ts'
@@ -56,12 +57,9 @@ export function makeForum(parts: ForumParts): Forum {
   const dueWebhooks = new DueWebhooks(webhooks)
   const [page, pageCache, slicedWork] = [new Page(text), new PageCache(), new SlicedWork()]
   const feedItems = new FeedItems(parts.state)
-  const disk = parts.textDisk ?? unreadDisk
-  const coldReads = new ColdReads({
-    blocks: text.blocks,
-    placeOf: (block) => text.placeOf(block),
-    disk,
-  })
+  const { textDisk: disk = unreadDisk, coldReadsLimits } = parts
+  const placeOf = (block: number) => text.placeOf(block)
+  const coldReads = new ColdReads({ blocks: text.blocks, placeOf, disk }, coldReadsLimits)
   const { clock } = parts.stamps
   const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
   const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })

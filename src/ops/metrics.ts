@@ -6,6 +6,7 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
 import { openFiles, residentMemory } from '../http/open-files.ts'
 import type { State } from '../state/state.ts'
+import { coldText } from './cold-text-metrics.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
 import type { Vitals } from './vitals.ts'
 
@@ -47,6 +48,7 @@ export function metrics(vitals: Vitals): () => string {
         vitals.slicedWork.length,
       ),
       waiting(vitals),
+      coldText(vitals),
       load(vitals),
       checkpoints(vitals),
       scrub(vitals),
@@ -117,19 +119,26 @@ function waiting({ waiting: { length, ended } }: Vitals): string {
   )
 }
 
-function load({ load, memoryBytesMax, slicedWork, waiting }: Vitals): string {
+function load({ load, memoryBytesMax, slicedWork, waiting, coldReads }: Vitals): string {
   const { connectionsMax, waitingMax, queueBytesMax } = load.limits
   const queues = [
     { labels: { what: 'bodies' }, value: load.bodyBytes },
     { labels: { what: 'answers' }, value: load.answerBytes },
   ]
+  const { parkedMax, bytesMax } = coldReads.limits
   const limits = {
     connections: connectionsMax,
     waiting: waiting.max,
     gate: waitingMax,
     queue_bytes: queueBytesMax,
+    cold_reads: parkedMax,
+    cold_read_bytes: bytesMax,
   }
-  const refused = { ...load.refused, sliced_reads: slicedWork.refused }
+  const refused = {
+    ...load.refused,
+    sliced_reads: slicedWork.refused,
+    cold_reads: coldReads.refused,
+  }
   const refusals = Object.entries(refused).map(([why, value]) => ({ labels: { why }, value }))
   return [
     gauge('agent_forum_connections', 'Open connections.', load.connections()),

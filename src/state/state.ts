@@ -80,12 +80,8 @@ export class State {
 
   restore(facts: unknown): void {
     ;[this.position, this.now, this.guestsExpired] = facts as number[]
-  }
-
-  *fillIndexes(): Iterable<void> {
     for (const webhook of this.webhooks.all()) {
       this.webhooks.resumeWaking(webhook, this.feeds.threadsOf(webhook.owner))
-      yield
     }
   }
 

@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { BlockRead, ReadResult, TextDisk } from '../../src/forum/block-loads.ts'
-import { type ColdRead, ColdReads, coldPageBytesMax } from '../../src/forum/cold-reads.ts'
-import { blockBytes, TextBlocks } from '../../src/state/text-blocks.ts'
+import { type ColdRead, ColdReads } from '../../src/forum/cold-reads.ts'
+import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/state/text-blocks.ts'
 
 const good: ReadResult = { kind: 'good', why: '' }
 
@@ -33,6 +33,8 @@ class Disk implements TextDisk {
     this.mended.push(block)
     return this.isMendable ? new Uint8Array(blockBytes).fill(block) : null
   }
+
+  close(): void {}
 
   /** Completes the oldest read. */
   finish(result: ReadResult = good): boolean {

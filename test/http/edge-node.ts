@@ -5,7 +5,8 @@ import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts
 import { Gate } from '../../src/http/gate.ts'
 import { type Availability, Edge } from '../../src/http/handle.ts'
 import type { Health } from '../../wal/journal/journal.ts'
-import { newWorld, serviceOf } from '../forum/doubles.ts'
+import type { ColdText } from '../forum/cold-text.ts'
+import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
 import { FakeExchange } from './fake-exchange.ts'
 
 /** A log that becomes durable when the test says so. */
@@ -30,10 +31,11 @@ let keys = 0
 
 /** An edge on a forum whose log becomes durable when the test says so. */
 export class Node {
-  readonly #world = newWorld()
-  readonly clock = this.#world.clock
+  readonly #world: World
+  readonly clock: World['clock']
   readonly journal = new Journal()
   readonly gate = new Gate()
+  readonly forum: Forum
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(routes, this.availability, {
     atTickEnd: (end) => this.#atTickEnd(end),
@@ -42,9 +44,10 @@ export class Node {
   #ends: (() => void)[] | null = null
   token = ''
 
-  readonly forum: Forum
-
-  constructor(more: Partial<ForumParts> = {}) {
+  /** With `textDisk` its text can be put there. */
+  constructor(more: Partial<ForumParts> = {}, textDisk?: ColdText) {
+    this.#world = newWorld({}, textDisk)
+    this.clock = this.#world.clock
     this.forum = makeForum({ ...this.#world.forum, journal: this.journal, ...more })
     this.edge.open(serviceOf(this.forum), this.gate)
     const created = this.post('/api/identities', { kind: 'guest' })
