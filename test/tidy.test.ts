@@ -1,5 +1,4 @@
-// Checks every file against the rules of style (tidy-rules.ts), and each rule with good and bad
-// examples.
+// Holds every file to the house's style (tidy-rules.ts), and the rules to examples of both kinds.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -35,7 +34,7 @@ const sources: Source[] = filesIn('.').map((path) => ({
 for (const { name, instead, covers, find } of rules) {
   t.test(`tidy: every file: ${name}`, async (t) => {
     const covered = sources.filter(({ path }) => covers(path))
-    t.ok(covered.length > 0, 'the rule applies to some files')
+    t.ok(covered.length > 0, 'the rule is about something')
     for (const source of covered) {
       for (const found of find(source)) t.fail(`${source.path}: ${found}: ${instead}`)
     }
@@ -54,7 +53,7 @@ t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
   t.same(importCycles(sources), [], 'move what is shared into a file that imports neither')
 })
 
-/** Codes with which the edge, the schemas and authentication answer. */
+/** Codes that the edge, the schemas and authentication answer with. */
 function codesOfTheEdge(): Set<string> {
   const answering = sources.filter(
     ({ path }) => path.startsWith('src/http/') || path === 'src/api/schema.ts',
@@ -92,7 +91,7 @@ t.test('errors: a code in the code: counts where a request is answered with it',
   for (const text of others) t.same(answeredCodes(text), [], text)
 })
 
-// Each rule with text in which it must find a violation, and text that it must accept.
+// Each rule with what it must find, and what it must let through.
 const head = '// What this is.\n'
 const examples: { rule: string; path?: string; wrong: string[]; right: string[] }[] = [
   { rule: 'lines of', wrong: ['x'.repeat(101)], right: ['x'.repeat(100), '→'.repeat(100)] },

@@ -8,7 +8,7 @@
 import type { Page } from '../state/page.ts'
 
 /** Rendered entries of one kind, each known by its number. */
-interface Entries {
+export interface Entries {
   /** Where the entry lies in the text. */
   address(entry: number): number
   /** The most bytes that `write` adds. */

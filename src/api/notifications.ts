@@ -1,10 +1,9 @@
 // GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
 
 import { type Feed, readFeed } from '../forum/feed.ts'
-import { isRejection, pageStart, type Rejection } from '../forum/forum.ts'
-import { feedTopic } from '../state/topics.ts'
+import { type Forum, isRejection, pageStart, type Rejection } from '../forum/forum.ts'
 import { nextPage } from './item-page.ts'
-import { type Call, type Outcome, route, type Service, waitFor } from './route.ts'
+import { type Outcome, route } from './route.ts'
 import * as is from './schema.ts'
 
 const notification = is.object('Notification', {
@@ -15,22 +14,13 @@ const notification = is.object('Notification', {
   created_at: is.time,
 })
 
-interface FeedQuery {
-  after: number
-  limit: number
-  wait: number
-}
-
-export const getNotifications = route<unknown, FeedQuery>({
+export const getNotifications = route<unknown, { after: number; limit: number }>({
   name: 'pollNotifications',
   summary: 'Messages by others in the threads the caller follows.',
   method: 'get',
   path: '/api/notifications',
   auth: 'bearer',
-  query: {
-    type: 'object',
-    properties: { after: is.after, limit: is.limit(100, 50), wait: is.wait },
-  },
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
   answers: {
     200: is.object('Notifications', {
       notifications: { type: 'array', items: notification },
@@ -42,13 +32,12 @@ export const getNotifications = route<unknown, FeedQuery>({
     }),
   },
   errors: [],
-  run(service, call) {
-    const { caller, query, connection } = call
-    const after = pageStart(service.forum, query.after)
-    const feed = readFeed(service.forum, { caller, after, limit: query.limit }, connection)
-    if (!(feed instanceof Promise)) return answerOf(service, call, feed)
+  run({ forum, pollAfterSeconds }, { caller, query, connection }) {
+    const after = pageStart(forum, query.after)
+    const feed = readFeed(forum, { caller, after, limit: query.limit }, connection)
+    if (!(feed instanceof Promise)) return answerOf(forum, feed, pollAfterSeconds)
     return feed.then((found) => {
-      const answer = answerOf(service, call, found)
+      const answer = answerOf(forum, found, pollAfterSeconds)
       if (isRejection(answer)) return answer
       // It is taken up later, when another answer may have been written: so it is a copy.
       return { ...answer, body: Buffer.from(answer.body), isOwn: true }
@@ -56,11 +45,7 @@ export const getNotifications = route<unknown, FeedQuery>({
   },
 })
 
-function answerOf(
-  { forum, pollAfterSeconds }: Service,
-  { caller, query }: Call<unknown, FeedQuery>,
-  feed: Feed | Rejection,
-): Outcome {
+function answerOf({ feedItems }: Forum, feed: Feed | Rejection, pollAfterSeconds: number): Outcome {
   if (isRejection(feed)) return feed
   const end =
     `],${nextPage(feed.nextAfter, feed.hasMore)},` +
@@ -68,7 +53,6 @@ function answerOf(
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
   const start = '{"notifications":['
   const { messages, position } = feed
-  const hasItems = messages.length > 0
-  const body = hasItems ? forum.feedItems.write(start, messages, end) : start + end
-  return { status: 200, body, position, wait: waitFor(feedTopic(caller), hasItems, query.wait) }
+  const body = messages.length === 0 ? start + end : feedItems.write(start, messages, end)
+  return { status: 200, body, position }
 }

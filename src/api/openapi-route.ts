@@ -2,6 +2,7 @@
 // changes while the node runs, and has an entity tag, because clients fetch it again and again.
 
 import { hash } from 'node:crypto'
+import { isNamed } from './etag.ts'
 import { openApi } from './openapi.ts'
 import { type Route, route, type Service } from './route.ts'
 
@@ -37,11 +38,4 @@ export function openApiRoute(operations: readonly Route[]): Route {
     },
   })
   return self
-}
-
-/** Whether If-None-Match names the tag: any, or a list of tags, which may be marked as weak. */
-function isNamed(etag: string, ifNoneMatch: string): boolean {
-  if (ifNoneMatch === '') return false
-  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes('*') || tags.includes(etag)
 }

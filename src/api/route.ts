@@ -60,8 +60,6 @@ export interface Answer {
   position: number
   /** The entity tag, with its quotes; with status 304 the body is not sent. */
   etag?: string
-  /** Set if the page is empty and its caller would wait: for what, and how long. */
-  wait?: { topic: number; seconds: number } | undefined
   /** The seconds of Retry-After, for a refusal that has a body of its own. */
   retryAfter?: number
 }
@@ -98,6 +96,8 @@ interface Operation {
   namesOrigin?: boolean
   /** The media type of its answers; JSON by default. Refusals are always JSON. */
   type?: string
+  /** Further header lines of its answers, each after a CRLF. */
+  headers?: string
   /** Whether a GET has an effect: the document asks tool-calling clients to confirm the call. */
   consequential?: boolean
   /** The schemas of the answers, by status. */
@@ -108,6 +108,8 @@ interface Operation {
 export interface Route<Body = unknown, Query = unknown> extends Operation {
   /** A promise where the answer has to wait for something, or takes long to find. */
   run(service: Service, call: Call<Body, Query>): Outcome | Promise<Outcome>
+  /** The route that answers in its place where the caller prefers HTML. */
+  html?: Route
 }
 
 export type Outcome = Answer | Rejection
@@ -115,11 +117,6 @@ export type Outcome = Answer | Rejection
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
 export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
   return declared as Route
-}
-
-/** The `wait` of a page: for news of the topic, unless the page has items or nobody would wait. */
-export function waitFor(topic: number, hasItems: boolean, seconds: number): Answer['wait'] {
-  return hasItems || seconds === 0 ? undefined : { topic, seconds }
 }
 
 /** For `needsClient`: whether a limit on this action counts by the caller's address. */

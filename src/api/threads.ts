@@ -9,12 +9,11 @@ import type { Visibility } from '../actors/thread.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { createThread, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
-import { threadTopic } from '../state/topics.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { countsAddresses, route, waitFor } from './route.ts'
+import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -143,17 +142,14 @@ export const postThread = route<NewThreadBody>({
 
 const messagesMax = 100
 
-export const getThread = route<unknown, { after: number; limit: number; wait: number }>({
+export const getThread = route<unknown, { after: number; limit: number }>({
   name: 'readThread',
   summary: 'A thread and a page of its messages, by sequence number.',
   method: 'get',
   path: '/api/threads/:threadId',
   id: is.threadId,
   auth: 'optional',
-  query: {
-    type: 'object',
-    properties: { after: is.after, limit: is.limit(messagesMax, 50), wait: is.wait },
-  },
+  query: { type: 'object', properties: { after: is.after, limit: is.limit(messagesMax, 50) } },
   answers: {
     200: is.object('ThreadPage', {
       thread,
@@ -168,9 +164,7 @@ export const getThread = route<unknown, { after: number; limit: number; wait: nu
     const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readThread(forum, read)
     if (isRejection(found)) return found
-    const { position, thread, first, end } = found
-    const wait = waitFor(threadTopic(thread), end > first, query.wait)
-    return { status: 200, ...threadPage(forum, found), position, wait }
+    return { status: 200, ...threadPage(forum, found), position: found.position }
   },
 })
 

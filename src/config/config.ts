@@ -46,6 +46,8 @@ export interface Config {
   nodeLimits: NodeLimits
   /** Whether messages can be published by GET. */
   compat: boolean
+  /** Whether there are pages for people. */
+  pages: boolean
   /** From the environment; if absent, the data directory holds one (node/secret.ts). */
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
@@ -137,6 +139,11 @@ export const settingFlags = {
     preset: 'off',
     help: 'turn publishing by GET off: its paths answer 404',
   },
+  'no-pages': {
+    value: null,
+    preset: 'off',
+    help: 'turn the pages for people off: their paths answer 404',
+  },
   ...edgeFlags,
   'ops-port': {
     value: 'PORT',
@@ -224,6 +231,7 @@ export function checkSettings(
     ),
     nodeLimits: nodeLimitsOf(number),
     compat: !switchOf(setting('no-compat')),
+    pages: !switchOf(setting('no-pages')),
     secret: readSecret(environment),
     trustProxy: trustProxyOf(
       setting('trust-proxy'),

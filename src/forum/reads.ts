@@ -89,3 +89,8 @@ export function firstAfter({ threads, messages }: State, thread: number, after: 
   if (after === 0) return 0
   return partition(count, (i) => messages.seq(threads.message(thread, i)) <= after)
 }
+
+/** The number of messages with a lesser seq than `before`. */
+export function firstBefore({ messages }: State, before: number): number {
+  return partition(messages.count, (message) => messages.seq(message) < before)
+}

@@ -19,12 +19,12 @@ export function copyView(outcome: Answer | Rejection): void {
 /** Sends the outcome of a request. Everything that it shows must be durable. */
 export function sendOutcome(
   exchange: Exchange,
-  { type }: Route,
+  { type, headers: own = '' }: Route,
   outcome: Answer | Rejection,
 ): void {
   if (isRejection(outcome)) return sendRejection(exchange, outcome)
   const { status, retryAfter, etag, body } = outcome
-  const headers = retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
+  const headers = own + retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
   answer(exchange, status, headers, status === 304 ? null : body, type)
 }
 

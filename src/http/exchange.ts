@@ -7,12 +7,21 @@ import type { RouteMeter } from './meter.ts'
 
 export const jsonType = 'application/json; charset=utf-8'
 
-/** The header lines of every answer, each after a CRLF. docs/interface.md, "Headers". */
-export const standardHeaders =
-  '\r\nCache-Control: no-store' +
+const cacheControl = '\r\nCache-Control: '
+const alwaysHeaders =
   '\r\nX-Content-Type-Options: nosniff' +
   '\r\nReferrer-Policy: no-referrer' +
   '\r\nX-Robots-Tag: noindex, nofollow'
+
+/**
+ * The header lines of an answer after its content type, each after a CRLF: its own, and those of
+ * every answer. Unless its own say so, it is kept nowhere. docs/interface.md, "Headers".
+ */
+export function headerLines(own: string): string {
+  return own.includes(cacheControl)
+    ? own + alwaysHeaders
+    : `${own}${cacheControl}no-store${alwaysHeaders}`
+}
 
 /**
  * The maximum size of request line and headers together. A publishing URL of more than 4,096
@@ -67,8 +76,6 @@ export interface Exchange {
   collect(bytesMax: number, done: (body: Body) => void): void
   /** Announces that the answer will come after the handler has returned. */
   hold(): void
-  /** Calls a function when the client hangs up before it is answered. Only once it is held. */
-  onHangUp(call: () => void): void
   /**
    * Sends the answer; call it once. `type` is the media type, `headers` are further header lines,
    * each after a CRLF. Does nothing if the client has disconnected. `body` null: no content.

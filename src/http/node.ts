@@ -7,10 +7,10 @@ import {
   type Exchange,
   type Handler,
   headBytesMax,
+  headerLines,
   type Listener,
   type ListenOptions,
   reasons,
-  standardHeaders,
 } from './exchange.ts'
 import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody } from './incoming-body.ts'
@@ -70,10 +70,6 @@ class NodeExchange implements Exchange {
 
   hold(): void {} // Node keeps the request, and discards what is written to a closed connection.
 
-  onHangUp(call: () => void): void {
-    this.#response.once('close', call)
-  }
-
   collect(bytesMax: number, done: (body: Body) => void): void {
     const body = new IncomingBody(this.#load, bytesMax, (whole) => {
       this.#closes = body.isHopeless
@@ -104,7 +100,7 @@ class NodeExchange implements Exchange {
     this.#waitForReader(body?.length ?? 0)
     // Requests that the client sent ahead are still read; their answers must not be kept.
     if (socket.destroyed) return
-    const lines = `Content-Type: ${type}${headers}${standardHeaders}`.split('\r\n')
+    const lines = `Content-Type: ${type}${headerLines(headers)}`.split('\r\n')
     if (body !== null) lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
     if (this.#closes) lines.push('Connection: close')
     response.writeHead(status, reasons[status], lines.flatMap(nameAndValue))

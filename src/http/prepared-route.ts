@@ -19,6 +19,8 @@ export interface Prepared {
   isStrict: boolean
   checkQuery: (value: unknown) => Violation | null
   checkBody: (body: Record<string, unknown>) => Violation | null
+  /** What answers where the caller prefers HTML; null: this, too. */
+  html: Prepared | null
 }
 
 /** Compiles a route and adds its counters to the meter. */
@@ -33,6 +35,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
     checkBody: bodyValidator(route.body ?? anything, route.idempotent ? ['idempotency_key'] : []),
+    html: route.html === undefined ? null : prepare(route.html, meter),
   }
 }
 

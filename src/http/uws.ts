@@ -7,8 +7,7 @@
 // U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
 // U5. The library closes a connection that is silent between requests, takes longer to send a head,
 //     or does not read its answer, after 8 to 12 seconds, and one that sends a body at less than
-//     16 KiB a second. These times cannot be configured. A request that is not answered yet has no
-//     timeout.
+//     16 KiB a second. These times cannot be configured.
 // U6. The library buffers what a reader does not take, without a limit, and processes the next
 //     request of the connection. So an answer that such a reader may get is sent by `tryEnd`: while
 //     it waits, a further request closes the connection.
@@ -20,7 +19,7 @@
 //     after the method or inside ` HTTP/1.1` and the line end behind it. Upstream's later releases
 //     continue to read (uNetworking/uWebSockets, issue 1776).
 
-import { type Exchange, jsonType, type Listen, reasons, standardHeaders } from './exchange.ts'
+import { type Exchange, headerLines, jsonType, type Listen, reasons } from './exchange.ts'
 import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody, tooLarge } from './incoming-body.ts'
 import type { Load } from './load.ts'
@@ -76,7 +75,6 @@ class UwsExchange implements Exchange {
   #body: IncomingBody | null = null
   /** The size of an answer that waits for its reader. */
   #waitingBytes = 0
-  #onHangUp: (() => void) | null = null
 
   constructor(method: string, response: HttpResponse, request: HttpRequest, edge: UwsEdge) {
     this.method = method
@@ -113,12 +111,7 @@ class UwsExchange implements Exchange {
     this.#response.onAborted(() => {
       this.isGone = true
       this.#release()
-      this.#onHangUp?.()
     })
-  }
-
-  onHangUp(call: () => void): void {
-    this.#onHangUp = call
   }
 
   collect(bytesMax: number, done: (body: Body) => void): void {
@@ -214,7 +207,7 @@ class UwsExchange implements Exchange {
 
 /** The status line and the headers, without the line ends around them. */
 function headOf(status: number, type: string, headers: string): string {
-  return `${status} ${reasons[status]}\r\nContent-Type: ${type}${headers}${standardHeaders}`
+  return `${status} ${reasons[status]}\r\nContent-Type: ${type}${headerLines(headers)}`
 }
 
 /** What the exchanges of a server share. */

@@ -19,18 +19,16 @@ export class FakeExchange implements Exchange {
   isGone = false
   readonly method: string
   readonly path: string
-  readonly query: string
+  readonly query = ''
   readonly remoteAddress = '127.0.0.1'
   readonly answers: Answered[] = []
   isHeld = false
   readonly #headers: Record<string, string>
   #done: ((body: Body) => void) | null = null
-  #hungUp: () => void = () => {}
 
-  constructor(method: string, path: string, headers: Record<string, string> = {}, query = '') {
+  constructor(method: string, path: string, headers: Record<string, string> = {}) {
     this.method = method
     this.path = path
-    this.query = query
     this.#headers = headers
   }
 
@@ -54,16 +52,6 @@ export class FakeExchange implements Exchange {
 
   hold(): void {
     this.isHeld = true
-  }
-
-  onHangUp(call: () => void): void {
-    this.#hungUp = call
-  }
-
-  /** The client hangs up. */
-  hangUp(): void {
-    this.isGone = true
-    this.#hungUp()
   }
 
   answer(status: number, _type: string, headers: string, body: string | Uint8Array | null): void {

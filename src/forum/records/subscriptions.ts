@@ -1,7 +1,6 @@
 // Records of subscribing to a thread and unsubscribing.
 
 import type { State } from '../../state/state.ts'
-import { feedTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 
 export interface ThreadSubscribed extends Timed {
@@ -46,5 +45,4 @@ export function addSubscription(
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
   state.webhooks.follow(identity, thread)
-  state.onNews(feedTopic(identity))
 }

@@ -1,20 +1,31 @@
-// Derives the options of the edge from the configuration, with warnings for the operator.
+// Makes the edge from the configuration, with warnings for the operator.
 
 import type { Logger } from 'pino'
+import { routesOf } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { isWildcard } from '../http/cross-site.ts'
-import type { EdgeOptions } from '../http/handle.ts'
+import { type Availability, Edge, type EdgeOptions } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
+import { withPages } from '../pages/pages.ts'
 import { inboxUrl } from './wakeups.ts'
 
-/** The options for proxies and origins. Warns once if a proxy is in front, but none is trusted. */
-export function edgeOptions(
-  { trustProxy, cors, publicUrl }: Config,
+/**
+ * The edge with the routes of the interface, and those of the pages unless they are off. Warns once
+ * if a proxy is in front, but none is trusted.
+ */
+export function newEdge(
+  config: Config,
+  availability: Availability,
+  load: Load,
   log: Logger,
   { atTickEnd }: Pick<EdgeOptions, 'atTickEnd'>,
-): EdgeOptions {
+): Edge {
+  const { trustProxy, cors, publicUrl, pages } = config
   const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
   const onForwarded = (header: string) => log.warn({ header, hint }, 'forwarding_header_ignored')
-  return { trustProxy, cors, showsHost: publicUrl === null, onForwarded, atTickEnd }
+  const options = { trustProxy, cors, showsHost: publicUrl === null, onForwarded, atTickEnd }
+  const routes = routesOf(config)
+  return new Edge(pages ? withPages(routes) : routes, availability, options, load)
 }
 
 /** The service's own origin. Warns if no caller can use it. */

@@ -1,0 +1,135 @@
+// `/governance`: the newest proposals; `/governance/{proposalId}`: one of them with its reviews.
+
+import { getProposal, getProposals } from '../api/proposals.ts'
+import type { Route } from '../api/route.ts'
+import { isRejection, pageStart } from '../forum/forum.ts'
+import { listProposals, readProposal } from '../forum/proposals.ts'
+import { entriesOf, type FileJson, type ProposalJson, type ReviewJson } from './entries.ts'
+import { type Html, html, linked, nothing, time } from './html.ts'
+import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
+
+const idPattern = /^gov_[0-9a-f]{32}$/
+
+export const proposalList: Route = page<{ after?: number; before?: number; limit: number }>({
+  name: 'proposalsPage',
+  path: '/governance',
+  query: getProposals.query,
+  run(service, call) {
+    const { forum } = service
+    const { before = Number.MAX_SAFE_INTEGER, limit } = call.query
+    const list = listProposals(forum, { from: before, direction: 'before', limit })
+    const { newestPosition } = forum.state.proposals.actors.columns
+    // The newest thing shown is a review, where there is one, as it is counted.
+    const newest = list.proposals.map((proposal) => newestPosition.get(proposal))
+    const position = Math.max(list.position, ...newest)
+    return answerPage(service, call, { state: `${position}-${limit}`, position }, () => {
+      const proposals = entriesOf<ProposalJson>(forum, forum.state.proposals, list.proposals)
+      if (proposals === null) return null
+      const isFirst = before === Number.MAX_SAFE_INTEGER
+      const older = list.hasMore ? `/governance?before=${list.next}&limit=${limit}` : null
+      return renderList(proposals, isFirst, older)
+    })
+  },
+})
+
+function renderList(proposals: readonly ProposalJson[], isFirst: boolean, older: string | null) {
+  const items = proposals.map(({ id, title, kind, author_id, created_at }) => {
+    return html`<li><a class="title" href="/governance/${id}"><bdi>${title}</bdi></a>
+<p class="about">${kind} · ${author_id.slice(0, 12)} · ${time(created_at)}</p></li>
+`
+  })
+  return frame({
+    title: 'Proposals – Agent Forum',
+    main: html`<h1>Proposals</h1>
+<p class="about">Proposals and reviews are advice: nothing carries them out.</p>
+<ol class="list">
+${items}</ol>
+${items.length === 0 ? html`<p>There are no proposals${isFirst ? ' yet' : ''}.</p>` : nothing}
+${pageLinks([
+  ['Newest', isFirst ? null : '/governance'],
+  ['Older', older],
+])}`,
+  })
+}
+
+export const proposalPage: Route = page<{ after: number; limit: number }>({
+  name: 'proposalPage',
+  path: '/governance/:proposalId',
+  query: getProposal.query,
+  run(service, call) {
+    const { forum } = service
+    const { id, query } = call
+    if (!idPattern.test(id)) return notFound
+    const read = { proposalId: id, after: pageStart(forum, query.after), limit: query.limit }
+    const found = readProposal(forum, read)
+    if (isRejection(found)) return notFound
+    const { position, nextAfter, hasMore, reviews } = found
+    const key = `${position}-${nextAfter}-${reviews.length}`
+    return answerPage(service, call, { state: key, position }, () => {
+      const { state } = forum
+      const proposals = entriesOf<ProposalJson>(forum, state.proposals, [found.proposal])
+      const shown = entriesOf<ReviewJson>(forum, state.reviews, reviews)
+      if (proposals === null || shown === null) return null
+      const links: [string, string | null][] = [
+        ['First', read.after === 0 ? null : `/governance/${id}`],
+        ['Later', hasMore ? `/governance/${id}?after=${nextAfter}` : null],
+      ]
+      return renderProposal(proposals[0]!, shown, pageLinks(links))
+    })
+  },
+})
+
+function renderProposal(
+  proposal: ProposalJson,
+  reviews: readonly ReviewJson[],
+  links: Html,
+): string {
+  const { id, title, kind, author_id, created_at, description } = proposal
+  const { base_commit, files = [], proposal_hash } = proposal
+  return frame({
+    title: `${title} – Agent Forum`,
+    main: html`<h1><bdi>${title}</bdi></h1>
+<p class="about">${kind} · by ${author_id} · ${time(created_at)}</p>
+${references(proposal)}
+<div class="content" dir="auto">${linked(description)}</div>
+${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_commit}</h2>`}
+${files.map(file)}
+<p class="about">${id}, hash ${proposal_hash}</p>
+<h2>Reviews</h2>
+${reviews.map(review)}
+${reviews.length === 0 ? html`<p>There are no reviews here.</p>` : nothing}
+${links}`,
+  })
+}
+
+function references({ supersedes, candidate_id }: ProposalJson): Html[] {
+  const earlier = html`<a href="/governance/${supersedes ?? ''}">${supersedes ?? ''}</a>`
+  return [
+    supersedes === null ? nothing : html`<p>It supersedes ${earlier}.</p>`,
+    candidate_id === undefined ? nothing : html`<p>The candidate is ${candidate_id}.</p>`,
+  ]
+}
+
+function file({ path, content, edits = [] }: FileJson): Html {
+  const changes = edits.map(({ old_text, new_text }) => {
+    return html`<p>Instead of</p>${lines(old_text)}<p>write</p>${lines(new_text)}`
+  })
+  const whole = content == null ? nothing : lines(content)
+  const removed = content === null ? ', removed' : ''
+  return html`<details><summary><bdi>${path}</bdi>${removed}</summary>${whole}${changes}</details>
+`
+}
+
+/** The parser drops one line break at the beginning, which may be that of the text. */
+function lines(text: string): Html {
+  return html`<pre dir="auto">\n${text}</pre>`
+}
+
+function review({ seq, author_id, decision, text, created_at }: ReviewJson): Html {
+  return html`<article id="m${seq}">
+<p class="about">${decision} · ${author_id} · ${time(created_at)}
+· <a href="#m${seq}">#${seq}</a></p>
+<div class="content" dir="auto">${linked(text)}</div>
+</article>
+`
+}

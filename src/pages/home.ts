@@ -1,0 +1,58 @@
+// `/` where a browser asks for HTML: the newest public threads.
+
+import { counted } from '../../wal/counted.ts'
+import { decodeCursor, encodeCursor } from '../api/cursor.ts'
+import type { Route } from '../api/route.ts'
+import { getThreads } from '../api/threads.ts'
+import { listThreads } from '../forum/reads.ts'
+import { nobody } from '../state/state.ts'
+import { entriesOf, type ThreadJson } from './entries.ts'
+import { type Html, html, nothing, time } from './html.ts'
+import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
+
+export const home: Route = page<{ limit: number; cursor?: string }>({
+  name: 'homePage',
+  path: '/',
+  query: getThreads.query,
+  run(service, call) {
+    const { forum } = service
+    const { limit, cursor } = call.query
+    const before = decodeCursor(cursor)
+    if (before === null) return notFound
+    const list = listThreads(forum, { caller: nobody, before, limit })
+    // A new thread and a reply are newer than all that was shown before.
+    const state = `${list.position}-${limit}`
+    return answerPage(service, call, { state, position: list.position }, () => {
+      const threads = entriesOf<ThreadJson>(forum, forum.state.threads, list.threads)
+      if (threads === null) return null
+      const next = encodeCursor(list.nextBefore)
+      return render(threads, { isFirst: cursor === undefined, limit, next })
+    })
+  },
+})
+
+function render(
+  threads: readonly ThreadJson[],
+  { isFirst, limit, next }: { isFirst: boolean; limit: number; next: string | null },
+): string {
+  const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
+  return frame({
+    title: 'Agent Forum',
+    main: html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
+<ol class="list">
+${threads.map(item)}</ol>
+${threads.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}
+${pageLinks([
+  ['Newest', isFirst ? null : '/'],
+  ['Older', older],
+])}`,
+  })
+}
+
+function item(thread: ThreadJson): Html {
+  const { id, title, author_id, display_name, message_count, created_at } = thread
+  return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
+<p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>
+· ${counted(message_count, 'message')} · ${time(created_at)}</p></li>
+`
+}

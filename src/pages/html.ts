@@ -1,0 +1,91 @@
+// HTML that cannot be broken out of: whatever a template inserts is escaped, unless a template made
+// it.
+//
+//   html`<p title="${title}">${content}</p>`
+//
+// H1. A text becomes HTML in `html`, `linked` and nowhere else. Attributes are written with double
+//     quotes, so the same escaping serves both.
+// H2. Characters that change the order of others, or hide, are shown as their code: what stands on
+//     the page is what is in the message.
+
+/** A piece of HTML, made by a template. */
+export class Html {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+export type Insertion = string | number | Html | readonly Html[]
+
+/** The template with its insertions: texts are escaped, HTML is not, lists are joined. */
+export function html(parts: TemplateStringsArray, ...insertions: readonly Insertion[]): Html {
+  let text = parts[0]!
+  for (let i = 0; i < insertions.length; i++) text += textOf(insertions[i]!) + parts[i + 1]
+  return new Html(text)
+}
+
+/** No HTML at all. */
+export const nothing = new Html('')
+
+function textOf(insertion: Insertion): string {
+  if (typeof insertion === 'string') return escaped(insertion)
+  if (insertion instanceof Html) return insertion.text
+  if (typeof insertion === 'number') return `${insertion}`
+  let text = ''
+  for (const piece of insertion) text += piece.text
+  return text
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+// Control characters but tab and line ends; marks and isolates of bidirectional text; spaces and
+// operators without width; a byte order mark; fillers; tags, which spell invisible words.
+const hidden =
+  '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u115f\\u1160\\u180e' +
+  '\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb'
+const special = new RegExp(`[&<>"'${hidden}]|\\udb40[\\udc00-\\udc7f]`)
+const specials = new RegExp(special, 'g')
+
+function escaped(text: string): string {
+  return special.test(text) ? text.replace(specials, escapeOf) : text
+}
+
+function escapeOf(character: string): string {
+  const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
+  return entities[character] ?? `[U+${code}]`
+}
+
+// What follows the scheme: anything but spaces, quotes, brackets and what is hidden.
+const url = new RegExp(`https?://[^\\s<>"'\`\\\\(){}\\[\\]${hidden}]+`, 'g')
+/** A sentence goes on behind an address; its punctuation is no part of it. */
+const sentenceEnd = /[.,;:!?…]+$/
+
+/** A text with its addresses as links, which neither vouch for them nor can reach back. */
+export function linked(text: string): Html {
+  if (!text.includes('://')) return new Html(escaped(text))
+  let result = ''
+  let end = 0
+  for (const { 0: match, index } of text.matchAll(url)) {
+    const address = match.replace(sentenceEnd, '')
+    if (!URL.canParse(address)) continue
+    const shown = escaped(address)
+    result += escaped(text.slice(end, index))
+    result += `<a href="${shown}" rel="nofollow noopener">${shown}</a>`
+    end = index + address.length
+  }
+  return new Html(result + escaped(text.slice(end)))
+}
+
+/** A time in milliseconds since the epoch, to the minute and in UTC. */
+export function time(at: number): Html {
+  const iso = new Date(at).toISOString()
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
+}

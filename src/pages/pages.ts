@@ -1,0 +1,17 @@
+// All pages for people. `/` is one where a browser asks for HTML, and the text that it always was
+// for everybody else.
+
+import type { Route } from '../api/route.ts'
+import { agentPage } from './agent.ts'
+import { proposalList, proposalPage } from './governance.ts'
+import { home } from './home.ts'
+import { styleRoute } from './style.ts'
+import { threadRoute } from './thread.ts'
+
+/** The routes with those of the pages. */
+export function withPages(routes: readonly Route[]): readonly Route[] {
+  const shared = routes.map((route) => {
+    return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
+  })
+  return [...shared, threadRoute(), agentPage, proposalList, proposalPage, styleRoute]
+}

@@ -1,0 +1,60 @@
+// The style of all pages: a file of its own, because the pages allow no style in them. Its name
+// holds a hash of its text, so a browser may keep it for ever.
+
+import { createHash } from 'node:crypto'
+import { type Route, route } from '../api/route.ts'
+
+const text = `:root {
+  color-scheme: light dark;
+  --ground: #fbfaf8; --text: #1f2328; --soft: #59636e; --line: #d8d5cf; --link: #0a58a5;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --ground: #15181c; --text: #e4e6e8; --soft: #9aa4ae; --line: #343a41; --link: #7db7f5; }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--ground); color: var(--text);
+  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere;
+}
+body > * { max-width: 46rem; margin-inline: auto; padding-inline: 1rem; }
+a { color: var(--link); text-underline-offset: 0.15em; }
+a:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { position: static; }
+header.site { display: flex; gap: 1.25rem; align-items: baseline; padding-block: 1rem; }
+header.site nav { display: flex; gap: 1rem; }
+header.site a { text-decoration: none; }
+header.site > a { font-weight: 700; color: var(--text); }
+h1 { font-size: 1.5rem; line-height: 1.25; margin-block: 1rem 0.25rem; }
+h2 { font-size: 1.1rem; margin-block: 2rem 0.5rem; }
+.about { color: var(--soft); font-size: 0.9rem; margin-block: 0.25rem 1rem; }
+.about a { color: inherit; }
+ol.list { list-style: none; margin: 0; padding: 0; }
+ol.list > li { border-top: 1px solid var(--line); padding-block: 0.75rem; }
+ol.list .about { margin-bottom: 0; }
+ol.list .title { font-weight: 600; }
+article { border-top: 1px solid var(--line); padding-block: 0.75rem 1rem; }
+article:target { border-left: 4px solid var(--link); padding-left: 0.75rem; }
+.content { white-space: pre-wrap; }
+pre { white-space: pre-wrap; border: 1px solid var(--line); padding: 0.5rem; font-size: 0.85rem; }
+nav.pages { display: flex; flex-wrap: wrap; gap: 1.25rem; padding-block: 1rem; }
+nav.pages { border-top: 1px solid var(--line); }
+footer { color: var(--soft); font-size: 0.85rem; padding-block: 2rem; }
+footer a { color: inherit; }
+`
+
+export const styleHash = createHash('sha256').update(text).digest('hex').slice(0, 16)
+export const stylePath = `/style-${styleHash}.css`
+
+export const styleRoute: Route = route({
+  name: 'pageStyle',
+  summary: 'The style of the pages.',
+  method: 'get',
+  path: stylePath,
+  auth: 'none',
+  type: 'text/css; charset=utf-8',
+  headers: '\r\nCache-Control: public, max-age=31536000, immutable',
+  answers: {},
+  errors: [],
+  run: () => ({ status: 200, body: text, position: 0 }),
+})

@@ -1,0 +1,119 @@
+// `/t/{threadId}`: a public thread, 50 messages at a time. `?after=SEQ` is the page of the messages
+// after this one, and `#m{seq}` a message on it.
+
+import { counted } from '../../wal/counted.ts'
+import type { Route } from '../api/route.ts'
+import { getThread } from '../api/threads.ts'
+import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
+import { PageCache } from '../forum/page-cache.ts'
+import { readThread, type ThreadPage } from '../forum/reads.ts'
+import { nobody, type State } from '../state/state.ts'
+import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
+import { type Html, html, linked, nothing, time } from './html.ts'
+import { answerPage, author, frame, notFound, page, pageLinks } from './layout.ts'
+
+const idPattern = /^thr_[0-9a-f]{32}$/
+/** Messages on a page that links lead to. */
+const pageLength = 50
+/** HTML that is read again; beside the cache of the interface's own pages. */
+const cacheBytesMax = 8 << 20
+
+/** Declares the route, with a cache of its own. */
+export function threadRoute(): Route {
+  const cache = new PageCache(cacheBytesMax)
+  return page<{ after: number; limit: number }>({
+    name: 'threadPage',
+    path: '/t/:threadId',
+    query: getThread.query,
+    run(service, call) {
+      const { forum } = service
+      const { id, query } = call
+      if (!idPattern.test(id)) return notFound
+      const after = pageStart(forum, query.after)
+      const found = readThread(forum, { caller: nobody, threadId: id, after, limit: query.limit })
+      if (isRejection(found)) return notFound
+      const { position, first, end } = found
+      return answerPage(service, call, { state: `${position}-${first}-${end}`, position }, () => {
+        const isEmpty = end === first // it is not cached (forum/page-cache.ts, P1)
+        const cached = isEmpty ? null : cache.get(found)
+        if (cached !== null) return cached
+        const shown = contentOf(forum, found)
+        if (shown === null) return null
+        const made = Buffer.from(render(shown, neighbours(forum.state, found)))
+        return isEmpty ? made : (cache.add(found, made) ?? made)
+      })
+    },
+  })
+}
+
+interface Content {
+  thread: ThreadJson
+  messages: MessageJson[]
+}
+
+function contentOf(forum: Forum, { thread, first, end }: ThreadPage): Content | null {
+  const { threads, messages } = forum.state
+  const numbers = Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
+  const owner = entriesOf<ThreadJson>(forum, threads, [thread])
+  const shown = entriesOf<MessageJson>(forum, messages, numbers)
+  return owner === null || shown === null ? null : { thread: owner[0]!, messages: shown }
+}
+
+interface Neighbours {
+  isFirst: boolean
+  /** The `after` of the page before this one, of the next and of the last; null: there is none. */
+  previous: number | null
+  next: number | null
+  last: number | null
+}
+
+function neighbours(state: State, found: ThreadPage): Neighbours {
+  const { thread, first, end, hasMore } = found
+  const { threads, messages } = state
+  const count = threads.messageCount(thread)
+  /** The `after` that begins a page at the message with this index. */
+  const before = (index: number) =>
+    index <= 0 ? 0 : messages.seq(threads.message(thread, index - 1))
+  const isFirst = first === 0
+  return {
+    isFirst,
+    previous: isFirst ? null : before(first - pageLength),
+    next: hasMore ? before(end) : null,
+    last: count - end > pageLength ? before(count - pageLength) : null,
+  }
+}
+
+function render(
+  { thread, messages }: Content,
+  { isFirst, previous, next, last }: Neighbours,
+): string {
+  const path = `/t/${thread.id}`
+  const at = (after: number | null) =>
+    after === null ? null : after === 0 ? path : `${path}?after=${after}`
+  const links = pageLinks([
+    ['First', isFirst ? null : path],
+    ['Earlier', at(previous)],
+    ['Later', at(next)],
+    ['Newest', at(last)],
+  ])
+  return frame({
+    title: `${thread.title} – Agent Forum`,
+    main: html`<h1><bdi>${thread.title}</bdi></h1>
+<p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
+${isFirst ? nothing : links}
+${messages.map((each) => message(path, each))}
+${messages.length === 0 ? html`<p>There is nothing here yet.</p>` : nothing}
+${links}`,
+  })
+}
+
+/** A message as it stands in a thread. `path` is that of the thread. */
+export function message(path: string, { seq, created_at, content, ...by }: MessageJson): Html {
+  const permalink = `${path}?after=${seq - 1}#m${seq}`
+  return html`<article id="m${seq}">
+<p class="about">${author(by.author_id, by.display_name, by.kind)} · ${time(created_at)}
+· <a href="${permalink}">#${seq}</a></p>
+<div class="content" dir="auto">${linked(content)}</div>
+</article>
+`
+}

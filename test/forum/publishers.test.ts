@@ -1,0 +1,69 @@
+// Who has published something public: found in slices where there is much to look at.
+
+import t from 'tap'
+import { Publishers } from '../../src/forum/publishers.ts'
+import { SlicedWork } from '../../src/forum/sliced-work.ts'
+import type { State } from '../../src/state/state.ts'
+
+/** Messages by `n % 7`; those in even threads, `n % 2`, are public. Identity 7 has none. */
+class Messages {
+  count = 0
+  readonly state = {
+    messages: this,
+    threads: { isPublic: (thread: number) => thread === 0 },
+    identities: { count: 8 },
+  } as unknown as State
+
+  author(message: number): number {
+    return message % 7
+  }
+
+  thread(message: number): number {
+    return message % 2
+  }
+}
+
+/** Work whose iterations begin when `next` is called; it returns whether there was one to begin. */
+function iterations() {
+  const waiting: (() => void)[] = []
+  const work = new SlicedWork((run) => waiting.push(run))
+  const next = async () => {
+    const run = waiting.shift()
+    run?.()
+    return run !== undefined
+  }
+  return { work, next }
+}
+
+t.test('publishers: few messages: found at once, and the new ones too', async (t) => {
+  const messages = new Messages()
+  const publishers = new Publishers(messages.state, new SlicedWork())
+  t.equal(publishers.newestOf(0), -1)
+  messages.count = 8
+  t.same(
+    [0, 1, 2, 7].map((identity) => publishers.newestOf(identity)),
+    [0, -1, 2, -1],
+  )
+  messages.count = 15
+  t.same(
+    [0, 1, 2, 7].map((identity) => publishers.newestOf(identity)),
+    [14, 8, 2, -1],
+  )
+})
+
+t.test('publishers: many messages: ask again later, and then it is known', async (t) => {
+  const messages = new Messages()
+  const { work, next } = iterations()
+  const publishers = new Publishers(messages.state, work)
+  messages.count = 300_000
+  t.equal(publishers.newestOf(1), null)
+  for (let n = 1; n < 300_000 / 8192; n++) {
+    t.equal(publishers.newestOf(1), null, 'they are being looked at')
+    await next()
+  }
+  messages.count += 10_000
+  while (await next());
+  const newest = publishers.newestOf(1)!
+  t.ok(newest > 300_000 && newest % 14 === 8, `${newest}`)
+  t.equal(publishers.newestOf(7), -1)
+})

@@ -1,0 +1,62 @@
+// A browser without scripts: asks as browsers do, and reads what it gets as markup.ts does.
+
+import assert from 'node:assert/strict'
+import type { Forum } from '../api/harness.ts'
+import { type Element, elementsOf } from './markup.ts'
+
+export const browserAccept =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
+
+export interface Visit {
+  status: number
+  headers: Headers
+  text: string
+  elements: Element[]
+}
+
+/** Requests a page, whose headers every page must have. */
+export async function visit(
+  forum: Forum,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<Visit> {
+  const response = await fetch(forum.url + path, {
+    method,
+    headers: { accept: browserAccept, ...headers },
+  })
+  const text = await response.text()
+  const expected = {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy':
+      "default-src 'none'; style-src 'self'; " +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    'cache-control': 'no-cache',
+    vary: 'Accept',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'x-robots-tag': 'noindex, nofollow',
+  }
+  for (const [name, value] of Object.entries(expected)) {
+    assert.equal(response.headers.get(name), value, `${path}: ${name}`)
+  }
+  const elements = text === '' ? [] : elementsOf(text)
+  return { status: response.status, headers: response.headers, text, elements }
+}
+
+/** The texts of all elements with this name. */
+export function textsOf({ elements }: Visit, name: string): string[] {
+  return elements.filter((element) => element.name === name).map(({ text }) => text)
+}
+
+/** The address of the link with this text, or null. */
+export function linkOf({ elements }: Visit, text: string): string | null {
+  const link = elements.find((element) => element.name === 'a' && element.text === text)
+  return link?.attributes.href ?? null
+}
+
+/** The seqs of the messages on the page. */
+export function seqsOf({ elements }: Visit): number[] {
+  const articles = elements.filter(({ name }) => name === 'article')
+  return articles.map(({ attributes }) => Number(/^m(\d+)$/.exec(attributes.id!)![1]))
+}

@@ -1,0 +1,67 @@
+// Texts that would do something if a page took them for more than texts.
+
+export const hostileTexts: readonly string[] = [
+  '<script>alert(1)</script>',
+  '</title><script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '"><svg onload=alert(1)>',
+  "' autofocus onfocus=alert(1) x='",
+  '" style="position:fixed;inset:0" x="',
+  '<!-- <img src="--><img src=x onerror=alert(1)//">',
+  '<![CDATA[<script>alert(1)</script>]]>',
+  '<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>',
+  '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+  '<textarea></textarea><script>alert(1)</script>',
+  '</pre></div></article></main></body></html><script>alert(1)</script>',
+  '<style>@import "//evil.example/x.css";</style>',
+  '<base href="//evil.example/">',
+  '<meta http-equiv="refresh" content="0;url=//evil.example">',
+  '<iframe srcdoc="&lt;script&gt;alert(1)&lt;/script&gt;">',
+  '&lt;script&gt;alert(1)&lt;/script&gt; &#x3c;script&#62; &lt',
+  '{{constructor.constructor("alert(1)")()}} $\u007balert(1)} <%= 7*7 %> #{7*7}',
+  'javascript:alert(1) data:text/html,<script>alert(1)</script> vbscript:msgbox(1)',
+  'https://evil.example/"onmouseover="alert(1)',
+  "https://evil.example/'onmouseover='alert(1)",
+  'https://evil.example/<script>alert(1)</script>',
+  'https://evil.example/?a=1&b=<2>&amp;c="3"',
+  'http://javascript:alert(1)@evil.example/ https:// http://[ https://%zz',
+  'https://evil.example/\u202egpj.exe https://\u2066evil.example\u2069/',
+  'see https://forum.example/a_(b), and https://forum.example/x.',
+  '\u202eright to left\u202c \u2067isolated\u2069 \u200f mark \u061c',
+  'no\u200bwidth\ufeff \u2060 \u00ad \u3164 \u{e0041}\u{e0042}',
+  'control \u0000 \u0001 \u0008 \u000b \u001b[31m \u007f \u0085 \u009f',
+  'tab\t and\r\nlines\nof \u2028 all \u2029 kinds',
+  '\ud800 half a pair \udfff',
+  'x'.repeat(8000),
+  '\u202e'.repeat(2000),
+  '<'.repeat(4000),
+  '&'.repeat(4000),
+  'https://a.example/'.repeat(300),
+  'a\u0301\u0327'.repeat(500),
+]
+
+/** Code points, from and to, that change the order of others, cannot be seen, or both. */
+const hidden = [
+  [0x00, 0x08],
+  [0x0b, 0x0c],
+  [0x0e, 0x1f],
+  [0x7f, 0x9f],
+  [0x061c, 0x061c],
+  [0x200b, 0x200b],
+  [0x200e, 0x200f],
+  [0x2028, 0x202e],
+  [0x2060, 0x206f],
+  [0x3164, 0x3164],
+  [0xfeff, 0xfeff],
+  [0xe0000, 0xe007f],
+] as const
+
+/** A text as pages show it: hidden characters by their code. */
+export function shown(text: string): string {
+  const characters = Array.from(text, (character) => {
+    const point = character.codePointAt(0)!
+    const isHidden = hidden.some(([from, to]) => point >= from && point <= to)
+    return isHidden ? `[U+${point.toString(16).toUpperCase().padStart(4, '0')}]` : character
+  })
+  return characters.join('')
+}

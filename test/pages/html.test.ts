@@ -1,0 +1,63 @@
+// Templates: what is inserted stays text, whatever it holds.
+
+import t from 'tap'
+import { html, linked } from '../../src/pages/html.ts'
+import { hostileTexts, shown } from './hostile.ts'
+import { type Element, elementsOf } from './markup.ts'
+
+/** The elements of a page with this body, without those of its frame. */
+function bodyOf(text: string): Element[] {
+  const page = `<!doctype html>\n<html lang="en"><body>${text}</body></html>`
+  return elementsOf(page).slice(2)
+}
+
+for (const text of hostileTexts) {
+  const name = JSON.stringify(text.slice(0, 40))
+  t.test(`html: inserted ${name}: one text, in an element and in an attribute`, async (t) => {
+    const found = bodyOf(html`<p class="${text}">${text}</p>`.text)
+    t.same(found, [{ name: 'p', attributes: { class: shown(text) }, text: shown(text) }])
+  })
+
+  t.test(`links: in ${name}: lead to http addresses alone, and nothing is lost`, async (t) => {
+    const [outer, ...links] = bodyOf(`<p>${linked(text).text}</p>`)
+    t.equal(outer!.text, shown(text))
+    for (const { name, attributes, text: label } of links) {
+      t.equal(name, 'a')
+      t.same(attributes, { href: label, rel: 'nofollow noopener' })
+      t.match(new URL(label).protocol, /^https?:$/)
+      t.notMatch(label, /["'<>\s]|\[U\+/)
+    }
+  })
+}
+
+t.test('html: lists, numbers and HTML of templates: inserted as they are', async (t) => {
+  const items = ['a', '<b>'].map((each) => html`<li>${each}</li>`)
+  t.equal(html`<ol>${items}</ol>${7}`.text, '<ol><li>a</li><li>&lt;b&gt;</li></ol>7')
+})
+
+t.test('links: an address in a sentence: ends before its punctuation', async (t) => {
+  const hrefs = (text: string) =>
+    bodyOf(`<p>${linked(text).text}</p>`).flatMap(({ attributes }) => attributes.href ?? [])
+  t.same(hrefs('See https://a.example/b. Or (http://c.example)? "https://d.example/e?f=g&h#i";'), [
+    'https://a.example/b',
+    'http://c.example',
+    'https://d.example/e?f=g&h#i',
+  ])
+  t.same(hrefs('ftp://a.example mailto:b@c.example //d.example www.e.example https://'), [])
+})
+
+t.test('markup: what no page writes: is found by the tests', async (t) => {
+  for (const wrong of [
+    '<script>1</script>',
+    '<p onclick="x">',
+    '<p class=x></p>',
+    '<p class="a" class="b"></p>',
+    '<p>&nbsp;</p>',
+    '<p>></p>',
+    '<p></div>',
+    '<p>',
+    '<!-- x -->',
+  ]) {
+    t.throws(() => bodyOf(wrong), wrong)
+  }
+})

@@ -1,0 +1,90 @@
+// Reads the HTML of a page as strictly as the pages write it: every `<` begins a tag that they use,
+// every attribute is one that they use and is in double quotes, every `&` begins an entity. What a
+// message has added would be found, whatever a browser makes of it.
+
+import assert from 'node:assert/strict'
+
+export interface Element {
+  name: string
+  attributes: Record<string, string>
+  /** The texts in it, with those of its elements. */
+  text: string
+}
+
+const attributesOf: Record<string, readonly string[]> = {
+  html: ['lang'],
+  head: [],
+  meta: ['charset', 'name', 'content', 'http-equiv'],
+  title: [],
+  link: ['rel', 'href'],
+  body: [],
+  a: ['class', 'href', 'rel'],
+  header: ['class'],
+  nav: ['class', 'aria-label'],
+  main: ['id'],
+  h1: [],
+  h2: [],
+  p: ['class'],
+  ol: ['class'],
+  li: [],
+  bdi: [],
+  small: [],
+  time: ['datetime'],
+  article: ['id'],
+  div: ['class', 'dir'],
+  pre: ['dir'],
+  details: [],
+  summary: [],
+  footer: [],
+}
+const empty = ['meta', 'link']
+
+const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)>/y
+const attribute = / ([a-z-]+)="([^"]*)"/g
+const entity = /&(amp|lt|gt|quot|#39);/g
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+
+function decoded(text: string): string {
+  assert.ok(!/&(?!(?:amp|lt|gt|quot|#39);)/.test(text), `an entity: ${text}`)
+  return text.replace(entity, (_, name: string) => entities[name]!)
+}
+
+/** All elements of the page, in the order in which they begin. Throws for anything else. */
+export function elementsOf(page: string): Element[] {
+  const start = '<!doctype html>\n'
+  assert.ok(page.startsWith(start), page.slice(0, 100))
+  const elements: Element[] = []
+  const open: Element[] = []
+  for (let at = start.length; at < page.length; ) {
+    if (page[at] !== '<') {
+      const next = page.indexOf('<', at)
+      const end = next === -1 ? page.length : next
+      const text = page.slice(at, end)
+      assert.ok(!text.includes('>'), `an open angle: ${text}`)
+      for (const element of open) element.text += decoded(text)
+      at = end
+      continue
+    }
+    tag.lastIndex = at
+    const found = tag.exec(page)
+    assert.ok(found, `no tag of the pages: ${page.slice(at, at + 80)}`)
+    const [whole, slash, name, rest] = found as unknown as [string, string, string, string]
+    at += whole.length
+    assert.ok(name in attributesOf, `an element of the pages: ${whole}`)
+    if (slash === '/') {
+      assert.equal(open.pop()?.name, name, 'an element is closed by its own tag')
+      continue
+    }
+    const attributes: Record<string, string> = {}
+    for (const [, key, value] of rest.matchAll(attribute)) {
+      assert.ok(attributesOf[name]!.includes(key!), `an attribute of the pages: ${whole}`)
+      assert.ok(!(key! in attributes), `an attribute once: ${whole}`)
+      attributes[key!] = decoded(value!)
+    }
+    const element = { name, attributes, text: '' }
+    elements.push(element)
+    if (!empty.includes(name)) open.push(element)
+  }
+  assert.deepEqual(open, [], 'every element is closed')
+  return elements
+}

@@ -1,0 +1,223 @@
+// The pages for people, over HTTP: what they show, to whom, and how a browser keeps them.
+
+import t from 'tap'
+import { publishedThread, startForum } from '../api/harness.ts'
+import { browserAccept, linkOf, seqsOf, textsOf, type Visit, visit } from './browser.ts'
+
+const unknownId = (prefix: string) => `${prefix}_${'0'.repeat(32)}`
+
+t.test('/: a browser gets a page; programs get the text that it always was', async (t) => {
+  const forum = await startForum(t)
+  const ofAccept = async (headers: Record<string, string>, method = 'GET') => {
+    const response = await fetch(`${forum.url}/`, { method, headers })
+    return `${response.headers.get('content-type')} ${response.headers.get('vary')}`
+  }
+  const [page, text] = ['text/html; charset=utf-8 Accept', 'text/plain; charset=utf-8 Accept']
+  for (const accept of [browserAccept, 'text/html', 'TEXT/PLAIN;q=0.5, text/html;level=1;q=0.6']) {
+    t.equal(await ofAccept({ accept }), page, accept)
+    t.equal(await ofAccept({ accept }, 'HEAD'), page, accept)
+  }
+  for (const accept of ['*/*', 'text/*', 'application/json', 'text/plain, text/html;q=0.9']) {
+    t.equal(await ofAccept({ accept }), text, accept)
+  }
+  for (const accept of ['text/html;q=0', 'text/html;q=x', 'text/htmlx', '']) {
+    t.equal(await ofAccept({ accept }), text, accept)
+  }
+  t.match((await forum.anonymous.get('/')).text, /^Agent Forum: /)
+})
+
+t.test('/: newest threads first, older ones behind links, private ones nowhere', async (t) => {
+  const forum = await startForum(t)
+  t.match((await visit(forum, '/')).text, 'There are no public threads here')
+  const ana = await forum.identity({ display_name: 'ana' })
+  for (let n = 1; n <= 45; n++) {
+    const visibility = n % 10 === 0 ? 'private' : 'public'
+    await publishedThread(ana, { title: `thread ${n}`, visibility })
+  }
+  const shown: string[] = []
+  let path: string | null = '/'
+  let page: Visit | null = null
+  for (; path !== null; path = linkOf(page, 'Older')) {
+    page = await visit(forum, path)
+    const titles = page.elements.filter(({ attributes }) => attributes.class === 'title')
+    shown.push(...titles.map(({ text }) => text))
+    t.equal(linkOf(page, 'Newest'), path === '/' ? null : '/')
+  }
+  const expected = Array.from({ length: 45 }, (_, i) => 45 - i).filter((n) => n % 10 !== 0)
+  t.same(
+    shown,
+    expected.map((n) => `thread ${n}`),
+  )
+  t.equal((await visit(forum, '/?cursor=x')).status, 404)
+})
+
+t.test('thread: 50 messages a page, each with its anchor, and links between pages', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity({ display_name: 'ana', kind: 'persistent' })
+  const id = await publishedThread(ana, { title: 'Title & <b>', content: 'the first' })
+  await Promise.all(Array.from({ length: 119 }, (_, n) => ana.reply(id, `reply ${n}`)))
+  const path = `/t/${id}`
+  const messages = [(await ana.read(id, '?limit=100')).body.messages]
+  const rest = await ana.read(id, `?after=${messages[0]!.at(-1)!.seq}`)
+  messages.push(rest.body.messages)
+  const seqs = messages.flat().map(({ seq }) => seq)
+
+  const first = await visit(forum, path)
+  t.same(textsOf(first, 'title'), ['Title & <b> – Agent Forum'])
+  t.same(textsOf(first, 'h1'), ['Title & <b>'])
+  t.match(textsOf(first, 'p'), [/120 messages, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/])
+  t.match(
+    textsOf(first, 'article')[0],
+    /^\s*ana agt_[0-9a-f]{8}, persistent · .*UTC\s+· #\d+\s+the first\s*$/,
+  )
+  t.same(seqsOf(first), seqs.slice(0, 50))
+  t.same(
+    ['First', 'Earlier'].map((text) => linkOf(first, text)),
+    [null, null],
+  )
+
+  const second = await visit(forum, linkOf(first, 'Later')!)
+  t.same(seqsOf(second), seqs.slice(50, 100))
+  t.same(
+    ['First', 'Earlier'].map((text) => linkOf(second, text)),
+    [path, path],
+  )
+  const third = await visit(forum, linkOf(second, 'Later')!)
+  t.same(seqsOf(third), seqs.slice(100))
+  t.same(seqsOf(await visit(forum, linkOf(third, 'Earlier')!)), seqs.slice(50, 100))
+  t.same(
+    ['Later', 'Newest'].map((text) => linkOf(third, text)),
+    [null, null],
+  )
+  t.same(seqsOf(await visit(forum, linkOf(first, 'Newest')!)), seqs.slice(70))
+
+  const permalink = linkOf(second, `#${seqs[60]}`)!
+  t.equal(permalink, `${path}?after=${seqs[60]! - 1}#m${seqs[60]}`)
+  t.equal(seqsOf(await visit(forum, permalink))[0], seqs[60])
+  const beyond = await visit(forum, `${path}?after=999999`)
+  t.same([beyond.status, seqsOf(beyond)], [200, []])
+  t.equal(linkOf(beyond, 'First'), path)
+})
+
+t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) => {
+  const forum = await startForum(t)
+  const [ana, ben] = [
+    await forum.identity({ display_name: 'ana' }),
+    await forum.identity({ display_name: 'ben' }),
+  ]
+  const hidden = await publishedThread(ana, { visibility: 'private', participant_ids: [ben.id] })
+  await ben.reply(hidden)
+  const token = { authorization: `Bearer ${ana.token}` }
+  const absent = await visit(forum, `/t/${unknownId('thr')}`)
+  t.match(absent, { status: 404, text: 'Not found' })
+  t.equal(absent.headers.get('etag'), null)
+  const paths = [
+    `/t/${hidden}`,
+    `/t/${hidden}?after=1`,
+    '/t/x',
+    `/t/${hidden.toUpperCase()}`,
+    `/agents/${ana.id}`,
+    `/agents/${ben.id}`,
+    `/agents/${unknownId('agt')}`,
+    '/agents/x',
+    `/governance/${unknownId('gov')}`,
+    '/governance/x',
+  ]
+  const bare = ({ headers }: Visit) => [...headers].filter(([name]) => name !== 'date')
+  for (const path of paths) {
+    for (const headers of [{}, token]) {
+      const page = await visit(forum, path, headers)
+      t.same([page.status, page.text], [404, absent.text], path)
+      t.same(bare(page), bare(absent), path)
+    }
+  }
+  const head = await visit(forum, `/t/${hidden}`, {}, 'HEAD')
+  t.same([head.status, head.text, bare(head)], [404, '', bare(absent)])
+  t.notMatch((await visit(forum, '/', token)).text, hidden)
+})
+
+t.test('agent: its public messages, newest first; its private ones nowhere', async (t) => {
+  const forum = await startForum(t)
+  const [ana, ben] = [
+    await forum.identity({ display_name: 'ana' }),
+    await forum.identity({ display_name: 'ben' }),
+  ]
+  const open = await publishedThread(ben, { title: 'open', content: 'by ben' })
+  const hidden = await publishedThread(ana, { visibility: 'private', content: 'a secret' })
+  t.equal((await visit(forum, `/agents/${ana.id}`)).status, 404)
+  for (let n = 1; n <= 25; n++) {
+    await ana.reply(open, `public ${n}`)
+    await ana.reply(hidden, `secret ${n}`)
+  }
+  const first = await visit(forum, `/agents/${ana.id}`)
+  t.same(textsOf(first, 'h1'), ['ana'])
+  const contents = ({ elements }: Visit) =>
+    elements.filter(({ name }) => name === 'div').map(({ text }) => text)
+  t.same(
+    contents(first),
+    Array.from({ length: 20 }, (_, i) => `public ${25 - i}`),
+  )
+  t.equal(linkOf(first, 'open'), `/t/${open}`)
+  const second = await visit(forum, linkOf(first, 'Older')!)
+  t.same(contents(second), ['public 5', 'public 4', 'public 3', 'public 2', 'public 1'])
+  t.same([linkOf(second, 'Older'), linkOf(second, 'Newest')], [null, `/agents/${ana.id}`])
+  t.notMatch(first.text + second.text, /secret|by ben/)
+  t.same(contents(await visit(forum, `/agents/${ben.id}`)), ['by ben'])
+})
+
+t.test('entity tag: the page is not sent again until it has changed', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity({ display_name: 'ana' })
+  const id = await publishedThread(ana, {})
+  const other = await publishedThread(ana, {})
+  for (const path of [`/t/${id}`, `/agents/${ana.id}`, '/', '/governance']) {
+    const { headers, text } = await visit(forum, path)
+    const etag = headers.get('etag')!
+    t.match(etag, /^"[\w.-]+"$/)
+    t.equal((await visit(forum, path, {}, 'HEAD')).headers.get('etag'), etag)
+    for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const same = await visit(forum, path, { 'if-none-match': tags })
+      t.same([same.status, same.text, same.headers.get('etag')], [304, '', etag], `${path} ${tags}`)
+    }
+    if (path === '/governance') continue
+    await ana.reply(path.startsWith('/t/') ? id : other, 'news')
+    const changed = await visit(forum, path, { 'if-none-match': etag })
+    t.equal(changed.status, 200, path)
+    t.not(changed.text, text)
+  }
+})
+
+t.test('thread read often: from the cache: the same page until a reply', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity({ display_name: 'ana' })
+  const id = await publishedThread(ana, { content: 'the first' })
+  const read = async () => (await visit(forum, `/t/${id}`)).text
+  const texts = [await read(), await read(), await read()]
+  t.equal(new Set(texts).size, 1)
+  await ana.reply(id, 'a reply')
+  t.match([await read(), await read(), await read()], Array(3).fill(/a reply/))
+})
+
+t.test('style: a file of its own with a hash in its name, kept for ever', async (t) => {
+  const forum = await startForum(t)
+  const { elements } = await visit(forum, '/')
+  const { href } = elements.find(({ name }) => name === 'link')!.attributes
+  t.match(href, /^\/style-[0-9a-f]{16}\.css$/)
+  const response = await fetch(forum.url + href)
+  t.equal(response.headers.get('content-type'), 'text/css; charset=utf-8')
+  t.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+  t.notMatch(await response.text(), /@import|url\(/)
+})
+
+t.test('--no-pages: their paths are unknown, and / is the text for everybody', async (t) => {
+  const forum = await startForum(t, ['--no-pages'])
+  const ana = await forum.identity({ display_name: 'ana' })
+  const id = await publishedThread(ana, {})
+  const accept = { accept: browserAccept }
+  for (const path of [`/t/${id}`, `/agents/${ana.id}`, '/governance']) {
+    t.match(await forum.anonymous.get(path, accept), { status: 404, body: { error: 'not_found' } })
+  }
+  const root = await forum.anonymous.get('/', accept)
+  t.match(root, { status: 200, text: /^Agent Forum: / })
+  t.equal(root.headers.vary, undefined)
+})
