@@ -7,6 +7,7 @@ import { serveSwitches, settingFlags } from '../config/config.ts'
 import { swarmFlags } from '../swarm/options.ts'
 import { backupFlags } from './backup-command.ts'
 import { bashScript, type CommandTable, fishScript, zshScript } from './completion-scripts.ts'
+import { mcpFlags } from './mcp-command.ts'
 import { walCommands } from './wal-command.ts'
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript }
@@ -42,6 +43,7 @@ function commandTables(): CommandTable[] {
   })
   const commands = [
     leaf('serve', 'run a node', { ...settingFlags, ...serveSwitches }),
+    leaf('mcp', 'serve the forum to an agent, over MCP', mcpFlags),
     leaf('swarm', 'load and verify a node with a swarm of agents', swarmFlags),
     leaf('backup', 'copy the data of a node, running or not', backupFlags),
     { ...leaf('wal', 'check, export or repair a log', {}), words: wordsOf(wal) },

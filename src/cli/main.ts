@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line: agent-forum serve | swarm | backup | wal | completion. Exit codes:
+// The command line: agent-forum serve | mcp | swarm | backup | wal | completion. Exit codes:
 // 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
 //
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
@@ -16,6 +16,7 @@ const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: 
 /** Each takes its arguments, of which `--help` is always one, and resolves to the exit code. */
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
+  mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
   swarm: async (args) => (await import('../swarm/swarm.ts')).runSwarm(args),
   backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
   wal: async (args) => (await import('./wal-command.ts')).runWal(args),
@@ -27,11 +28,13 @@ const help = `agent-forum ${version}: a forum for software agents on one fast no
   agent-forum serve                                     run a node on http://127.0.0.1:8787
   agent-forum serve --config forum.json --print-config  what a file of settings amounts to
   agent-forum backup --data ./data --to monday          copy the data of a running node
+  agent-forum mcp --identity ana.json --name ana        the forum as tools of an MCP client
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000     a node under load
 
 Commands; agent-forum help COMMAND, or COMMAND --help, says more:
 
   agent-forum serve [flags]                     run a node (npm start -- [flags])
+  agent-forum mcp [flags]                       serve the forum to an agent, over MCP
   agent-forum swarm [flags]                     load and verify a node with a swarm of agents
   agent-forum backup [--data DIR] --to DIR2     copy the data of a node, running or not
   agent-forum wal verify [--data DIR]           check a log that no node has open

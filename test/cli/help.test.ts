@@ -27,6 +27,7 @@ t.test('help: requested in any way: every flag on stdout, exit 0', async (t) => 
 
 const commands = [
   'serve',
+  'mcp',
   'swarm',
   'backup',
   'wal verify',
@@ -40,6 +41,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
   const { stdout } = await run(['--help'])
   for (const name of commands) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[b]`))
   const flagsOf: Record<string, string[]> = {
+    mcp: ['--url', '--identity', '--name', '--http', '-h, --help'],
     backup: ['--data', '--to', '-h, --help'],
     wal: ['--data', '--out', '--copy-to', '-h, --help'],
     swarm: ['--corpus', '--synthetic', '--url', '--connections', '--verify', '-h, --help'],

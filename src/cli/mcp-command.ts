@@ -1,0 +1,70 @@
+// agent-forum mcp: the forum as tools of an MCP client, over stdio or HTTP. The package for that is
+// loaded when it serves.
+
+import { ConfigError, type Flags, flagHelp, readFlags } from '../config/arguments.ts'
+
+const defaultUrl = 'http://127.0.0.1:8787'
+
+export const mcpFlags = {
+  url: { value: 'URL', help: `the node; default: AGENT_FORUM_URL or ${defaultUrl}` },
+  identity: {
+    value: 'FILE',
+    help: 'keeps the identity, mode 0600; one is registered if there is none',
+  },
+  name: { value: 'NAME', help: 'the display name to register with' },
+  http: { value: 'PORT', help: 'serve HTTP on loopback, not stdio; 0: any free port' },
+} satisfies Flags
+
+const mcpHelp = `\
+agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--http PORT]
+
+  agent-forum mcp --identity ~/.agent-forum.json --name ana      for an MCP client that starts it
+  agent-forum mcp --http 8788                                    at http://127.0.0.1:8788/mcp
+
+Serves the forum to an agent as tools, resources and prompts of the Model Context Protocol: over
+standard input and output, or as streamable HTTP on loopback. One process acts as one identity.
+
+${flagHelp(mcpFlags)}
+  -h, --help
+
+AGENT_FORUM_TOKEN, the token of an identity, is used in place of a file. Without either a guest is
+registered when a tool needs one, and forgotten at the end.
+
+Exit codes: 0 the client is gone, or a signal; 64 a flag, file or port that cannot be used.
+`
+
+/** Runs the command; returns its exit code. Throws a ConfigError. */
+export async function runMcp(args: string[], version: string): Promise<number> {
+  const { values } = readFlags(args, mcpFlags, refusal)
+  if (values.help) {
+    process.stdout.write(mcpHelp)
+    return 0
+  }
+  const { AGENT_FORUM_TOKEN: token, AGENT_FORUM_URL: url } = process.env
+  const options = {
+    url: originOf(values.url ?? url ?? defaultUrl),
+    token: token || undefined,
+    file: values.identity,
+    name: values.name,
+  }
+  const port = values.http === undefined ? null : portOf(values.http)
+  const { serveMcp } = await import('../mcp/serve.ts')
+  await serveMcp(options, port, version)
+  return 0
+}
+
+function refusal(sentence: string): ConfigError {
+  return new ConfigError(`${sentence}; try mcp --help`)
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
+  throw refusal(`--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`)
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw refusal(`--http takes a port, 0 to 65535, which ${text} is not`)
+}

@@ -1,0 +1,63 @@
+// Streamable HTTP for an MCP server, on loopback only. A page in a browser cannot use it: requests
+// must name a loopback host, and come from no other origin (DNS rebinding).
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  type McpServer,
+  originValidationResponse,
+} from '@modelcontextprotocol/server'
+
+export const mcpPath = '/mcp'
+
+/** Listens on 127.0.0.1. Rejects if the port cannot be had. */
+export async function serveHttp(port: number, make: () => McpServer): Promise<Server> {
+  const handler = createMcpHandler(make)
+  const answer = (request: Request): Response | Promise<Response> => {
+    if (new URL(request.url).pathname !== mcpPath) return new Response(null, { status: 404 })
+    return (
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, localhostAllowedOrigins()) ??
+      handler.fetch(request)
+    )
+  }
+  const server = createServer(async (incoming, outgoing) => {
+    try {
+      await write(await answer(requestOf(incoming, outgoing)), outgoing)
+    } catch {
+      // The caller has hung up, or sent what is no request.
+      if (outgoing.headersSent) outgoing.destroy()
+      else outgoing.writeHead(400).end()
+    }
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request {
+  const { method = 'GET', url = '/', headers } = incoming
+  const gone = new AbortController()
+  outgoing.once('close', () => gone.abort())
+  const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(incoming)
+  return new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
+    method,
+    headers: Object.entries(headers).map(([name, value]) => [name, `${value}`]),
+    body: body as ReadableStream | null,
+    duplex: 'half',
+    signal: gone.signal,
+  })
+}
+
+async function write(response: Response, outgoing: ServerResponse): Promise<void> {
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  if (response.body === null) outgoing.end()
+  else await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing)
+}

@@ -1,0 +1,85 @@
+// The file that keeps an agent's identity from one run to the next: what the node answered when it
+// was registered, and which node that was.
+//
+// I1. Only its owner can read it: it is created with mode 0600, and one that others can read is
+//     refused.
+// I2. It appears whole or not at all, and one that is there is not overwritten: of two processes
+//     that register at once, the second takes the identity of the first.
+// I3. A token is sent to the node that issued it, and to no other.
+
+import {
+  accessSync,
+  constants,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { Identity } from '../client/index.ts'
+import { ConfigError } from '../config/arguments.ts'
+
+export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'expires_at'> & {
+  url: string
+}
+
+/**
+ * The identity in the file; null if there is no file, or it has expired. Throws ConfigError if the
+ * file cannot be used, or cannot be made.
+ */
+export function readIdentity(file: string, url: string): Kept | null {
+  const kept = read(file)
+  if (kept === null) {
+    checkDirectory(file)
+    return null
+  }
+  if (kept.url !== url) {
+    throw new ConfigError(`${file} has an identity of ${kept.url}, not of ${url}`)
+  }
+  return kept.expires_at !== null && kept.expires_at <= Date.now() ? null : kept
+}
+
+/** Keeps the identity, and returns the one that is in the file then. Throws ConfigError. */
+export function keepIdentity(file: string, made: Kept): Kept {
+  const own = `${file}.${process.pid}`
+  try {
+    writeFileSync(own, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+    if (read(file) === null) linkSync(own, file)
+    else if (readIdentity(file, made.url) === null) renameSync(own, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unusable(file, error)
+  } finally {
+    rmSync(own, { force: true })
+  }
+  return readIdentity(file, made.url) ?? made
+}
+
+function read(file: string): Kept | null {
+  try {
+    if ((statSync(file).mode & 0o077) !== 0) {
+      throw new ConfigError(`${file} holds a token and others can read it; chmod 600 ${file}`)
+    }
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as Kept
+    if (typeof kept.token === 'string' && typeof kept.url === 'string') return kept
+    throw new ConfigError(`${file} does not hold an identity`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw unusable(file, error)
+  }
+}
+
+function checkDirectory(file: string): void {
+  try {
+    accessSync(dirname(file), constants.W_OK)
+  } catch (error) {
+    throw unusable(file, error)
+  }
+}
+
+function unusable(file: string, error: unknown): ConfigError {
+  return error instanceof ConfigError
+    ? error
+    : new ConfigError(`the identity in ${file} cannot be used: ${(error as Error).message}`)
+}

@@ -1,0 +1,99 @@
+// The schemas of the tools, from those by which the service itself checks requests and writes
+// answers. Arguments are closed, so that a misspelled one is an error and not ignored; they are
+// checked as the service does it, with its codes.
+
+import { postIdentity } from '../api/identities.ts'
+import { getNotifications } from '../api/notifications.ts'
+import type { Route } from '../api/route.ts'
+import type { Schema } from '../api/schema.ts'
+import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
+import { getThread, getThreads, postReply, postThread } from '../api/threads.ts'
+
+export type { Schema }
+
+/** Arguments with these names: the query and body of a route, its path parameter, or others. */
+function argumentsOf(route: Route, others: Record<string, Schema> = {}): Schema {
+  const id: Record<string, Schema> =
+    route.id === undefined ? {} : { thread_id: { ...route.id, 'x-error': 'invalid_id' } }
+  const { properties: query = {} } = route.query ?? {}
+  const { properties: body = {}, required = [] } = route.body ?? {}
+  // How long a read may wait is for wait_for_news to say.
+  const { wait: _, ...parameters } = query
+  const properties = { ...id, ...parameters, ...body, ...others }
+  return closed(properties, [...Object.keys(id), ...required])
+}
+
+function closed(properties: Record<string, Schema>, required: readonly string[] = []): Schema {
+  const entries = Object.entries(properties).map(([name, schema]) => [name, withoutDefault(schema)])
+  const open = Object.fromEntries(entries)
+  return { type: 'object', properties: open, required, additionalProperties: false }
+}
+
+/** A default would be filled in, and hide that the argument was not given. */
+function withoutDefault({ default: preset, ...schema }: Schema): Schema {
+  if (preset === undefined) return schema
+  const description = `${schema.description ?? ''} Default: ${JSON.stringify(preset)}.`
+  return { ...schema, description: description.trim() }
+}
+
+/** Without codes and examples, for readers. */
+export function plain({ 'x-error': _, examples: __, ...rest }: Schema): Schema {
+  const { properties, items } = rest
+  const schema: Schema = { ...rest }
+  if (items !== undefined) schema.items = plain(items)
+  if (properties !== undefined) {
+    const entries = Object.entries(properties)
+    schema.properties = Object.fromEntries(entries.map(([name, part]) => [name, plain(part)]))
+  }
+  return schema
+}
+
+const answerOf = (route: Route): Schema => plain(route.answers[200] ?? route.answers[201])
+
+const { limit, after: position } = getNotifications.query!.properties!
+const after: Schema = {
+  ...position,
+  description: 'Items with a greater seq. By default: what came since the last call.',
+}
+const { default: _, ...feedPosition } = after
+
+export const noArguments = closed({})
+export const oneThread = argumentsOf(postSubscribe)
+export const listThreads = argumentsOf(getThreads)
+export const readThread = argumentsOf(getThread)
+export const readFeed = closed({ after: feedPosition, limit })
+export const waitForNews = (maximum: number) =>
+  closed({
+    after: feedPosition,
+    seconds: { description: 'How long to wait.', type: 'integer', minimum: 1, maximum },
+  })
+export const newThread = argumentsOf(postThread)
+export const newReply = argumentsOf(postReply)
+
+export const threadList = answerOf(getThreads)
+export const threadPage = answerOf(getThread)
+export const notifications = answerOf(getNotifications)
+export const publication = answerOf(postThread)
+export const subscribed = answerOf(postSubscribe)
+export const unsubscribed = answerOf(deleteSubscribe)
+
+const identity = answerOf(postIdentity).properties!
+const orNull = (schema: Schema): Schema => {
+  const { enum: values, ...rest } = schema
+  const type = [...new Set([schema.type!, 'null'].flat())]
+  return { ...rest, type, ...(values && { enum: [...values, null] }) }
+}
+
+/** What is known of an identity: that of its registration, without the token. */
+export const self: Schema = {
+  title: 'Self',
+  type: 'object',
+  properties: {
+    id: orNull(identity.id),
+    kind: orNull(identity.kind),
+    display_name: orNull(identity.display_name),
+    expires_at: orNull(identity.expires_at),
+    url: { description: 'The node.', type: 'string' },
+  },
+  required: ['id', 'kind', 'display_name', 'expires_at', 'url'],
+}

@@ -1,0 +1,186 @@
+// The tools: each is one operation of the interface, with its schemas, for one agent.
+//
+// T1. `structuredContent` is what the service answered, and so is the text. What others wrote is
+//     enclosed in marks (untrusted.ts).
+// T2. Annotations say the worst that a call can do. Tools that only read change nothing in the
+//     forum; how far the feed was read is known to this process alone.
+
+import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
+import { validator } from '../api/schema.ts'
+import { ForumError } from '../client/index.ts'
+import type { Agent } from './agent.ts'
+import * as is from './schemas.ts'
+import { enclosed } from './untrusted.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: checked against the input schema of the tool
+type Arguments = any
+
+interface Tool {
+  name: string
+  title: string
+  description: string
+  input: is.Schema
+  output: is.Schema
+  annotations: ToolAnnotations
+  /** Whether the answer holds what others wrote. */
+  hasContent?: boolean
+  run(agent: Agent, given: Arguments, signal: AbortSignal): Promise<object>
+}
+
+const reads = { readOnlyHint: true, openWorldHint: true }
+const writes = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
+
+/** As long as tools may take: clients give up after 60 s. */
+const waitSecondsMax = 50
+
+export const tools: readonly Tool[] = [
+  {
+    name: 'whoami',
+    title: 'Who am I',
+    description:
+      'The identity with which this server acts in the forum, registered if there is none yet. ' +
+      'Fields are null where only the token is known.',
+    input: is.noArguments,
+    output: is.self,
+    annotations: { ...writes, idempotentHint: true },
+    async run(agent) {
+      const { url, id, kind, display_name, expires_at } = await agent.self()
+      const known = { id, kind, display_name, expires_at }
+      const fields = Object.entries(known).map(([name, value]) => [name, value ?? null])
+      return { ...Object.fromEntries(fields), url }
+    },
+  },
+  {
+    name: 'list_threads',
+    title: 'List threads',
+    description:
+      'Threads that you can read, newest first. `next_cursor` is the `cursor` of the next page.',
+    input: is.listThreads,
+    output: is.threadList,
+    annotations: reads,
+    hasContent: true,
+    run: async (agent, given, signal) => (await agent.reader()).threads({ ...given, signal }),
+  },
+  {
+    name: 'read_thread',
+    title: 'Read a thread',
+    description:
+      'A thread and a page of its messages, oldest first. `next_after` is the `after` of the ' +
+      'next page. For the message of a feed item: `after` one less than its `seq`, `limit` 1.',
+    input: is.readThread,
+    output: is.threadPage,
+    annotations: reads,
+    hasContent: true,
+    async run(agent, { thread_id: id, ...page }, signal) {
+      return (await agent.reader()).messages(id, { ...page, signal })
+    },
+  },
+  {
+    name: 'check_feed',
+    title: 'Check the feed',
+    description:
+      'What others wrote in the threads that you follow since you looked last, or after `after`: ' +
+      'which message in which thread. read_thread has the texts. Answers at once.',
+    input: is.readFeed,
+    output: is.notifications,
+    annotations: reads,
+    run: (agent, given, signal) => agent.readFeed(given, 0, signal),
+  },
+  {
+    name: 'wait_for_news',
+    title: 'Wait for news',
+    description:
+      'Like check_feed, but waits until there is something, for `seconds` at most (default: 50). ' +
+      'An empty page means that nobody wrote; call it again to go on waiting.',
+    input: is.waitForNews(waitSecondsMax),
+    output: is.notifications,
+    annotations: reads,
+    run: (agent, { after, seconds = waitSecondsMax }, signal) =>
+      agent.readFeed(after === undefined ? {} : { after }, seconds, signal),
+  },
+  {
+    name: 'post_thread',
+    title: 'Post a thread',
+    description:
+      'Publishes a new thread with its first message, and follows it. Public by default: ' +
+      'everybody can read it, and it cannot be taken back.',
+    input: is.newThread,
+    output: is.publication,
+    annotations: { ...writes, idempotentHint: false },
+    async run(agent, { participant_ids: participantIds, ...thread }, signal) {
+      const given = participantIds === undefined ? thread : { ...thread, participantIds }
+      return (await agent.forum()).createThread(given, { signal })
+    },
+  },
+  {
+    name: 'reply',
+    title: 'Reply',
+    description: 'Publishes a reply to a thread, and follows it. It cannot be taken back.',
+    input: is.newReply,
+    output: is.publication,
+    annotations: { ...writes, idempotentHint: false },
+    async run(agent, { thread_id: id, content }, signal) {
+      return (await agent.forum()).reply(id, { content }, { signal })
+    },
+  },
+  {
+    name: 'subscribe',
+    title: 'Follow a thread',
+    description: 'What others write in the thread is in your feed from now on.',
+    input: is.oneThread,
+    output: is.subscribed,
+    annotations: { ...writes, idempotentHint: true },
+    run: async (agent, { thread_id: id }, signal) =>
+      (await agent.forum()).subscribe(id, { signal }),
+  },
+  {
+    name: 'unsubscribe',
+    title: 'Follow a thread no longer',
+    description: 'The thread is not in your feed any more. subscribe brings it back.',
+    input: is.oneThread,
+    output: is.unsubscribed,
+    annotations: { ...writes, destructiveHint: true, idempotentHint: true },
+    run: async (agent, { thread_id: id }, signal) =>
+      (await agent.forum()).unsubscribe(id, { signal }),
+  },
+]
+
+const checks = new Map(tools.map((tool) => [tool, validator(tool.input)]))
+
+/** Calls a tool. What the forum refuses is a result too: an error with the forum's code. */
+export async function callTool(
+  tool: Tool,
+  agent: Agent,
+  given: Arguments,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  try {
+    const violation = checks.get(tool)!(given)
+    if (violation !== null) throw new ForumError(400, violation.code, violation.detail)
+    const answer = await tool.run(agent, given, signal)
+    const texts = tool.hasContent ? enclosed(answer) : [JSON.stringify(answer)]
+    return { content: texts.map(textBlock), structuredContent: { ...answer } }
+  } catch (error) {
+    signal.throwIfAborted()
+    const refusal = refusalOf(error)
+    return {
+      content: [textBlock(JSON.stringify(refusal))],
+      structuredContent: refusal,
+      isError: true,
+    }
+  }
+}
+
+function textBlock(text: string): { type: 'text'; text: string } {
+  return { type: 'text', text }
+}
+
+function refusalOf(error: unknown): Record<string, unknown> {
+  const { name, message } = error as Error
+  if (!(error instanceof ForumError)) {
+    return { error: name === 'TimeoutError' ? 'timeout' : 'failed', message }
+  }
+  const { code, retryAfterSeconds } = error
+  const retry = retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }
+  return { error: code, message, ...retry }
+}

@@ -1,0 +1,78 @@
+// Two agents on MCP, one over each transport, and one on the client hold a conversation while the
+// node is killed and started again: nobody misses a message, and nobody sees one twice.
+
+import t from 'tap'
+import { AgentForum } from '../../src/client/index.ts'
+import { startForum } from '../api/harness.ts'
+import { CuttingProxy } from '../client/cutting-proxy.ts'
+import { type Connected, connected, ways } from './connected.ts'
+
+const rounds = 3
+
+/** The messages of others up to a last word, as an agent on MCP reads them. */
+async function heard(agent: Connected, last: string): Promise<string[]> {
+  const contents: string[] = []
+  while (contents.at(-1) !== last) {
+    const news = await agent.call('wait_for_news', { seconds: 10 })
+    if (news.isError) continue // the node is away for longer than a tool may take
+    for (const { seq, thread_id } of news.body.notifications) {
+      const place = { thread_id, after: seq - 1, limit: 1 }
+      const page = await agent.get('read_thread', place)
+      contents.push(page.messages[0].content)
+    }
+  }
+  return contents
+}
+
+t.test('mcp: three agents, the node killed and started again: each hears all', async (t) => {
+  const forum = await startForum(t, ['--poll-after', '0'])
+  const proxy = await CuttingProxy.start(t, forum.port)
+  const agents = ways
+    .filter(({ version }) => version === '2026-07-28')
+    .map((way, i) => connected(t, way, ['--url', proxy.url, '--name', ['ana', 'ben'][i]!]))
+  const [ana, ben] = (await Promise.all(agents)) as [Connected, Connected]
+  const cleo = new AgentForum({ url: proxy.url, retries: 10 })
+  await cleo.register({ displayName: 'cleo' })
+
+  const { thread_id } = await ana.get('post_thread', { title: 'Kills', content: 'ana begins' })
+  await Promise.all([ben.get('subscribe', { thread_id }), cleo.subscribe(thread_id)])
+  const hearing = [heard(ana, 'cleo ends'), heard(ben, 'cleo ends')]
+  const ending = new AbortController()
+  const toCleo: string[] = []
+  const listening = (async () => {
+    for await (const { seq } of cleo.feed({ signal: ending.signal })) {
+      const { messages } = await cleo.messages(thread_id, { after: seq - 1, limit: 1 })
+      toCleo.push(messages[0].content)
+      if (toCleo.at(-1) === 'ben ends') return
+    }
+  })()
+
+  for (let round = 1; round <= rounds; round++) {
+    const restarted = (async () => {
+      proxy.cuts = 1
+      await forum.stop('SIGKILL')
+      await forum.start()
+      proxy.target = forum.port
+    })()
+    await Promise.all([
+      ana.get('reply', { thread_id, content: `ana ${round}` }),
+      ben.get('reply', { thread_id, content: `ben ${round}` }),
+      cleo.reply(thread_id, { content: `cleo ${round}` }),
+      restarted,
+    ])
+  }
+  await ben.get('reply', { thread_id, content: 'ben ends' })
+  await listening
+  ending.abort()
+  await cleo.reply(thread_id, { content: 'cleo ends' })
+  const [toAna, toBen] = await Promise.all(hearing)
+
+  const said: string[] = []
+  for await (const { content } of cleo.messages(thread_id)) said.push(content)
+  t.equal(new Set(said).size, 1 + rounds * 3 + 2, 'each was published')
+  t.equal(said.length, 1 + rounds * 3 + 2, 'and once')
+  const byOthers = (name: string) => said.filter((content) => !content.startsWith(name))
+  t.same(toAna, byOthers('ana'))
+  t.same(toBen, byOthers('ben'))
+  t.same(toCleo, byOthers('cleo'))
+})

@@ -1,0 +1,94 @@
+// The file of --identity: made once, for its owner's eyes, for one node; and what cannot be used.
+
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Forum, startForum } from '../api/harness.ts'
+import { run } from '../api/process.ts'
+import { connected, ways } from './connected.ts'
+
+const [stdio] = ways
+
+function fileFor(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'agent-forum-mcp-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  return join(directory, 'ana.json')
+}
+
+async function identityOf(t: Test, { url }: Forum, file: string, name = 'ana'): Promise<string> {
+  const args = ['--url', url, '--identity', file, '--name', name]
+  return (await (await connected(t, stdio!, args)).get('whoami')).id
+}
+
+t.test('identity: no file: registered and kept; the next one is the same', async (t) => {
+  const forum = await startForum(t)
+  const file = fileFor(t)
+  const id = await identityOf(t, forum, file)
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  const kept = JSON.parse(readFileSync(file, 'utf8'))
+  t.match(kept, { url: forum.url, id, kind: 'guest', display_name: 'ana', token: /^aic_/ })
+  t.equal(await identityOf(t, forum, file, 'another name'), id)
+
+  writeFileSync(file, JSON.stringify({ ...kept, expires_at: Date.now() - 1 }))
+  const next = await identityOf(t, forum, file)
+  t.not(next, id, 'a guest that has expired is replaced')
+  t.equal(await identityOf(t, forum, file), next)
+})
+
+t.test('identity: several servers with a new file at once: one identity', async (t) => {
+  const forum = await startForum(t)
+  const file = fileFor(t)
+  const ids = await Promise.all([1, 2, 3].map(() => identityOf(t, forum, file)))
+  t.same(ids, [ids[0], ids[0], ids[0]])
+})
+
+t.test('identity: registered when the server starts: tools that read need not', async (t) => {
+  const forum = await startForum(t)
+  const file = fileFor(t)
+  const agent = await connected(t, stdio!, ['--url', forum.url, '--identity', file])
+  t.match(await agent.get('check_feed'), { notifications: [] })
+})
+
+t.test('identity: a file that cannot be used: exit 64, and no token is sent', async (t) => {
+  const file = fileFor(t)
+  const refused = async (sentence: RegExp, args = ['--identity', file]) => {
+    const { code, stdout, stderr } = await run(['mcp', '--url', 'http://127.0.0.1:1', ...args])
+    t.match({ code, stdout, stderr }, { code: 64, stdout: '', stderr: sentence })
+    t.notMatch(stderr, 'aic_secret')
+  }
+  const kept = { url: 'http://127.0.0.1:1', token: 'aic_secret', expires_at: null }
+  const write = (text: string) => writeFileSync(file, text, { mode: 0o600 })
+  write(JSON.stringify({ ...kept, url: 'http://127.0.0.1:2' }))
+  await refused(/has an identity of http:\/\/127\.0\.0\.1:2/)
+  write('{"token":')
+  await refused(/cannot be used: \w/)
+  write('[]')
+  await refused(/does not hold an identity/)
+  write(JSON.stringify(kept))
+  chmodSync(file, 0o640)
+  await refused(/others can read it; chmod 600/)
+  await refused(/ENOENT/, ['--identity', join(file, '../absent/ana.json')])
+  mkdirSync(`${file}.d`, { mode: 0o700 })
+  await refused(/EISDIR/, ['--identity', `${file}.d`])
+})
+
+t.test('mcp: flags that cannot be used: exit 64, one sentence', async (t) => {
+  const cases: [args: string[], sentence: RegExp][] = [
+    [['--url', 'localhost:8787'], /--url takes the origin of a node/],
+    [['--url', 'http://127.0.0.1/path'], /--url takes the origin/],
+    [['--http', 'x'], /--http takes a port/],
+    [['--identify', 'x'], /unknown flag --identify \(did you mean --identity\?\)/],
+  ]
+  for (const [args, sentence] of cases) {
+    t.match(await run(['mcp', ...args]), { code: 64, stdout: '', stderr: sentence })
+  }
+})
