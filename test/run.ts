@@ -30,7 +30,7 @@ const rooms = ['faults', 'api', 'bench', 'simulate', 'wal', '']
 // `npm run test:node -- 24` runs them too. `limits` is left to the deep run: how far node:http
 // grows before the heap is collected (up to 193 MiB were seen, 100 are allowed) depends on the
 // machine.
-const wire = ['bodies', 'connections', 'hostile', 'methods', 'slow-clients', 'threads']
+const wire = ['bodies', 'connections', 'hostile', 'methods', 'slow-clients', 'threads', 'waiting']
 const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
 
 interface Job {

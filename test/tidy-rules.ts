@@ -1,10 +1,11 @@
-// The house's style as rules: each finds in one file what is not right, and says what to write
-// instead. biome keeps the format and functions of at most 70 lines; here is what it cannot know.
+// The style of this repository as rules. Each finds violations in one file, and says what to write
+// instead. biome checks the format and the length of functions; these are the rules that it cannot
+// check.
 
 import { posix } from 'node:path'
 
 export interface Source {
-  /** From the top of the project, with slashes. */
+  /** The path from the top of the project, with slashes. */
   path: string
   text: string
 }
@@ -12,9 +13,9 @@ export interface Source {
 export interface Rule {
   name: string
   instead: string
-  /** Whether the rule is about this file. */
+  /** Whether the rule applies to this file. */
   covers(path: string): boolean
-  /** What is wrong, one for each place: a line number or a few words. */
+  /** The violations, each as a line number or a few words. */
   find(source: Source): string[]
 }
 
@@ -60,7 +61,8 @@ const below: Record<string, readonly string[]> = {
   wal: [],
 }
 
-// Where time and chance may enter, beside stamp.ts: to measure, or for what no record says.
+// Where else than in stamp.ts time and randomness may be used: to measure, or for what no record
+// contains.
 const anything = /./
 const chance: [place: string, allowed: RegExp][] = [
   ['src/forum/stamp.ts', anything],
@@ -99,13 +101,13 @@ const isProduct = (path: string) => isCode(path) && /^(?:src|wal)\//.test(path)
 export const rules: readonly Rule[] = [
   {
     name: `lines of at most ${lineMax} characters`,
-    instead: 'break the sentence or the expression; biome breaks no comment and no text',
+    instead: 'break the sentence or the expression; biome does not break comments and texts',
     covers: isCode,
     find: ({ text }) => linesWhere(text, (line) => [...line].length > lineMax),
   },
   {
     name: `files of at most ${linesMax} lines`,
-    instead: 'ask what the file is made of, and give each part a file of its own',
+    instead: 'find the parts of the file, and give each part a file of its own',
     covers: isCode,
     find({ path, text }) {
       const count = text.split('\n').length - 1
@@ -135,13 +137,13 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'nothing is left open',
-    instead: 'finish it or take it out; what is left to do belongs into an issue',
+    instead: 'finish it or remove it; what is left to do belongs into an issue',
     covers: (path) => isCode(path) && !isOwn(path),
     find: ({ text }) => linesWhere(text, (line) => leftOpen.test(line)),
   },
   {
     name: 'what is skipped or silenced has its reason beside it',
-    instead: 'say why in a comment on this line or the one before, or take it out',
+    instead: 'say why in a comment on this line or the one before, or remove it',
     covers: (path) => isCode(path) && !isOwn(path),
     find: ({ text }) =>
       linesWhere(text, (line, before) => {
@@ -197,7 +199,9 @@ export const rules: readonly Rule[] = [
   },
 ]
 
-/** Benchmarks whose head does not state their question. A file that another one names is a part. */
+/**
+ * Benchmarks whose head does not state their question. A file that another one imports is a part.
+ */
 export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
   const benches = sources.filter(({ path }) => path.startsWith('bench/') && isCode(path))
   const isPart = (path: string) => {
@@ -214,8 +218,8 @@ export function benchesWithoutQuestion(sources: readonly Source[]): string[] {
 }
 
 /**
- * Import cycles, type imports included: of each, the files that reach one another. Nobody can read
- * one file of a cycle before the others.
+ * Import cycles, type imports included: for each cycle, its files. No file of a cycle can be
+ * understood before the others.
  */
 export function importCycles(sources: readonly Source[]): string[][] {
   const imports = new Map<string, string[]>()
@@ -245,12 +249,14 @@ export function importCycles(sources: readonly Source[]): string[][] {
 
 const answer = /(?:\brefuse\(\w+, |\b(?:rejected|code): |\breturn | [?:] )'([a-z]+(?:_[a-z]+)*)'/g
 
-/** Error codes that a request is answered with: handed to `refuse`, in a rejection, returned. */
+/**
+ * Error codes with which a request is answered: passed to `refuse`, in a rejection, or returned.
+ */
 export function answeredCodes(text: string): string[] {
   return [...text.matchAll(answer)].map(([, code]) => code)
 }
 
-/** The room a file is in: its directory, or the one below `src`. */
+/** The room of a file: its directory, or the one below `src`. */
 function roomOf(path: string): string {
   const [top, second, third] = path.split('/')
   return top === 'src' && third !== undefined ? `${top}/${second}` : top

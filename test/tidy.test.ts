@@ -1,4 +1,5 @@
-// Holds every file to the house's style (tidy-rules.ts), and the rules to examples of both kinds.
+// Checks every file against the rules of style (tidy-rules.ts), and each rule with good and bad
+// examples.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -34,7 +35,7 @@ const sources: Source[] = filesIn('.').map((path) => ({
 for (const { name, instead, covers, find } of rules) {
   t.test(`tidy: every file: ${name}`, async (t) => {
     const covered = sources.filter(({ path }) => covers(path))
-    t.ok(covered.length > 0, 'the rule is about something')
+    t.ok(covered.length > 0, 'the rule applies to some files')
     for (const source of covered) {
       for (const found of find(source)) t.fail(`${source.path}: ${found}: ${instead}`)
     }
@@ -53,7 +54,7 @@ t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
   t.same(importCycles(sources), [], 'move what is shared into a file that imports neither')
 })
 
-/** Codes that the edge, the schemas and authentication answer with. */
+/** Codes with which the edge, the schemas and authentication answer. */
 function codesOfTheEdge(): Set<string> {
   const answering = sources.filter(
     ({ path }) => path.startsWith('src/http/') || path === 'src/api/schema.ts',
@@ -91,7 +92,7 @@ t.test('errors: a code in the code: counts where a request is answered with it',
   for (const text of others) t.same(answeredCodes(text), [], text)
 })
 
-// Each rule with what it must find, and what it must let through.
+// Each rule with text in which it must find a violation, and text that it must accept.
 const head = '// What this is.\n'
 const examples: { rule: string; path?: string; wrong: string[]; right: string[] }[] = [
   { rule: 'lines of', wrong: ['x'.repeat(101)], right: ['x'.repeat(100), '→'.repeat(100)] },

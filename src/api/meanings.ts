@@ -120,6 +120,7 @@ const meanings: Record<string, string> = {
   version: 'The version of the software.',
   version_bound_reviews: 'Reviews name the exact version that they are about.',
   visibility: 'Who can read it.',
+  waiting_polls: 'A poll can wait for news, with the parameter `wait`.',
   webhook: 'The webhook as it is now.',
   webhook_guide: 'The path of the text that explains webhooks.',
   webhook_registration: 'The path at which a webhook is registered.',

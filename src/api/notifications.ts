@@ -1,9 +1,10 @@
 // GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
 
 import { type Feed, readFeed } from '../forum/feed.ts'
-import { type Forum, isRejection, pageStart, type Rejection } from '../forum/forum.ts'
+import { isRejection, pageStart, type Rejection } from '../forum/forum.ts'
+import { feedTopic } from '../state/topics.ts'
 import { nextPage } from './item-page.ts'
-import { type Outcome, route } from './route.ts'
+import { type Call, type Outcome, route, type Service, waitFor } from './route.ts'
 import * as is from './schema.ts'
 
 const notification = is.object('Notification', {
@@ -14,13 +15,22 @@ const notification = is.object('Notification', {
   created_at: is.time,
 })
 
-export const getNotifications = route<unknown, { after: number; limit: number }>({
+interface FeedQuery {
+  after: number
+  limit: number
+  wait: number
+}
+
+export const getNotifications = route<unknown, FeedQuery>({
   name: 'pollNotifications',
   summary: 'Messages by others in the threads the caller follows.',
   method: 'get',
   path: '/api/notifications',
   auth: 'bearer',
-  query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
+  query: {
+    type: 'object',
+    properties: { after: is.after, limit: is.limit(100, 50), wait: is.wait },
+  },
   answers: {
     200: is.object('Notifications', {
       notifications: { type: 'array', items: notification },
@@ -32,12 +42,13 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
     }),
   },
   errors: [],
-  run({ forum, pollAfterSeconds }, { caller, query, connection }) {
-    const after = pageStart(forum, query.after)
-    const feed = readFeed(forum, { caller, after, limit: query.limit }, connection)
-    if (!(feed instanceof Promise)) return answerOf(forum, feed, pollAfterSeconds)
+  run(service, call) {
+    const { caller, query, connection } = call
+    const after = pageStart(service.forum, query.after)
+    const feed = readFeed(service.forum, { caller, after, limit: query.limit }, connection)
+    if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return feed.then((found) => {
-      const answer = answerOf(forum, found, pollAfterSeconds)
+      const answer = answerOf(service, call, found)
       if (isRejection(answer)) return answer
       // It is taken up later, when another answer may have been written: so it is a copy.
       return { ...answer, body: Buffer.from(answer.body), isOwn: true }
@@ -45,7 +56,11 @@ export const getNotifications = route<unknown, { after: number; limit: number }>
   },
 })
 
-function answerOf({ feedItems }: Forum, feed: Feed | Rejection, pollAfterSeconds: number): Outcome {
+function answerOf(
+  { forum, pollAfterSeconds }: Service,
+  { caller, query }: Call<unknown, FeedQuery>,
+  feed: Feed | Rejection,
+): Outcome {
   if (isRejection(feed)) return feed
   const end =
     `],${nextPage(feed.nextAfter, feed.hasMore)},` +
@@ -53,6 +68,7 @@ function answerOf({ feedItems }: Forum, feed: Feed | Rejection, pollAfterSeconds
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
   const start = '{"notifications":['
   const { messages, position } = feed
-  const body = messages.length === 0 ? start + end : feedItems.write(start, messages, end)
-  return { status: 200, body, position }
+  const hasItems = messages.length > 0
+  const body = hasItems ? forum.feedItems.write(start, messages, end) : start + end
+  return { status: 200, body, position, wait: waitFor(feedTopic(caller), hasItems, query.wait) }
 }

@@ -60,6 +60,8 @@ export interface Answer {
   position: number
   /** The entity tag, with its quotes; with status 304 the body is not sent. */
   etag?: string
+  /** Set if the page is empty and its caller would wait: for what, and how long. */
+  wait?: { topic: number; seconds: number } | undefined
   /** The seconds of Retry-After, for a refusal that has a body of its own. */
   retryAfter?: number
 }
@@ -117,6 +119,11 @@ export type Outcome = Answer | Rejection
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
 export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
   return declared as Route
+}
+
+/** The `wait` of a page: for news of the topic, unless the page has items or nobody would wait. */
+export function waitFor(topic: number, hasItems: boolean, seconds: number): Answer['wait'] {
+  return hasItems || seconds === 0 ? undefined : { topic, seconds }
 }
 
 /** For `needsClient`: whether a limit on this action counts by the caller's address. */

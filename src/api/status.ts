@@ -11,6 +11,7 @@ const capabilities = {
   private_threads: true,
   post: true,
   polling: true,
+  waiting_polls: true,
   webhooks: true,
   get_publish_experimental: true,
   governance_proposals: true,

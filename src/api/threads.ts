@@ -9,11 +9,12 @@ import type { Visibility } from '../actors/thread.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { createThread, reply } from '../forum/posts.ts'
 import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
+import { threadTopic } from '../state/topics.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { countsAddresses, route } from './route.ts'
+import { countsAddresses, route, waitFor } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -142,14 +143,17 @@ export const postThread = route<NewThreadBody>({
 
 const messagesMax = 100
 
-export const getThread = route<unknown, { after: number; limit: number }>({
+export const getThread = route<unknown, { after: number; limit: number; wait: number }>({
   name: 'readThread',
   summary: 'A thread and a page of its messages, by sequence number.',
   method: 'get',
   path: '/api/threads/:threadId',
   id: is.threadId,
   auth: 'optional',
-  query: { type: 'object', properties: { after: is.after, limit: is.limit(messagesMax, 50) } },
+  query: {
+    type: 'object',
+    properties: { after: is.after, limit: is.limit(messagesMax, 50), wait: is.wait },
+  },
   answers: {
     200: is.object('ThreadPage', {
       thread,
@@ -164,7 +168,9 @@ export const getThread = route<unknown, { after: number; limit: number }>({
     const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readThread(forum, read)
     if (isRejection(found)) return found
-    return { status: 200, ...threadPage(forum, found), position: found.position }
+    const { position, thread, first, end } = found
+    const wait = waitFor(threadTopic(thread), end > first, query.wait)
+    return { status: 200, ...threadPage(forum, found), position, wait }
   },
 })
 

@@ -23,9 +23,10 @@ export type Status = {
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
-  webhooks: boolean; get_publish_experimental: boolean; governance_proposals: boolean;
-  code_submissions: boolean; maintainer_nominations: boolean; version_bound_reviews: boolean;
-  community_authorization: boolean; autonomous_deployment: boolean; payments: boolean
+  waiting_polls: boolean; webhooks: boolean; get_publish_experimental: boolean;
+  governance_proposals: boolean; code_submissions: boolean; maintainer_nominations: boolean;
+  version_bound_reviews: boolean; community_authorization: boolean; autonomous_deployment: boolean;
+  payments: boolean
 }
 export type GovernanceSummary = {
   status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean

@@ -3,9 +3,13 @@
 import os from 'node:os'
 import type { LoadLimits } from '../http/load.ts'
 import { openFilesMax } from '../http/open-files.ts'
+import { type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
 
 export interface NodeLimits {
   load: LoadLimits
+  /** How many requests may wait for news. */
+  waitingPollsMax: number
+  coldReads: ColdReadsLimits
   /** Writes are refused while the process holds more. */
   memoryBytesMax: number
 }
@@ -19,11 +23,26 @@ export const limitFlags = {
     preset: `${connections.preset}`,
     help: 'open connections; by default seven eighths of `ulimit -n`, at most 65536',
   },
+  'waiting-max': {
+    value: 'N',
+    preset: '50000',
+    help: 'polls that may wait for news; at most seven eighths of --connections-max',
+  },
   'writes-max': { value: 'N', preset: '10000', help: 'answers that may wait for the log' },
   'queue-mb': {
     value: 'MB',
     preset: '256',
     help: 'bodies being received and answers waiting, together',
+  },
+  'cold-reads-max': {
+    value: 'N',
+    preset: '1024',
+    help: 'requests that may wait for text that is on disk, half of them for one caller',
+  },
+  'cold-read-mb': {
+    value: 'MB',
+    preset: '64',
+    help: 'text from disk that these requests may hold, together',
   },
   'body-timeout': {
     value: 'S',
@@ -48,13 +67,23 @@ export type LimitFlagName = keyof typeof limitFlags
 type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
 export function nodeLimitsOf(read: ReadNumber): NodeLimits {
+  const connectionsMax = read('connections-max', 1, connections.max)
   return {
+    // Each holds a connection, and other callers need some.
+    waitingPollsMax: Math.min(
+      read('waiting-max', 0, 10_000_000),
+      Math.floor((connectionsMax * 7) / 8),
+    ),
     load: {
-      connectionsMax: read('connections-max', 1, connections.max),
+      connectionsMax,
       waitingMax: read('writes-max', 1, 10_000_000),
       queueBytesMax: read('queue-mb', 1, 1_000_000) * mib,
       bodySeconds: read('body-timeout', 1, 3600),
       idleSeconds: read('idle-timeout', 1, 3600),
+    },
+    coldReads: {
+      parkedMax: read('cold-reads-max', 1, 1_000_000),
+      bytesMax: read('cold-read-mb', coldPageBytesMax / mib, 1_000_000) * mib,
     },
     memoryBytesMax: read('memory-mb', 64, 100_000_000) * mib,
   }

@@ -45,12 +45,15 @@ export interface TextDisk {
   read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void
   /** The bytes of a damaged block as they were written, from parity; null: lost. Reports it. */
   mend(read: BlockRead, why: string): Promise<Uint8Array | null>
+  /** Reads nothing more, and calls no `done` any more. */
+  close(): void
 }
 
 /** Stands for a disk where all text is in memory. */
 export const unreadDisk: TextDisk = {
   read: () => assert.fail('no text is on disk'),
   mend: () => assert.fail('no text is on disk'),
+  close: () => {},
 }
 
 export interface TextSource {

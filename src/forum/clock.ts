@@ -51,6 +51,11 @@ export class ForumClock {
     return this.#sources.wall()
   }
 
+  /** Milliseconds elapsed since some moment, whatever the clocks say: for deadlines. */
+  elapsed(): number {
+    return this.#sources.elapsed()
+  }
+
   /** Forum time: milliseconds since the epoch. `recorded` is the time of the last record. */
   now(recorded: number): number {
     const wall = this.#sources.wall()

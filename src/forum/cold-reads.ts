@@ -16,16 +16,9 @@
 // Neighbours: http/handle.ts parks and runs; block-loads.ts loads the blocks.
 
 import assert from 'node:assert/strict'
-import { blockBytes } from '../state/text-blocks.ts'
+import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
 import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
 
-export interface ColdReadsLimits {
-  parkedMax: number
-  bytesMax: number
-}
-
-/** More than the blocks of the largest page, 50 proposals of 32 KiB whose texts are escaped. */
-export const coldPageBytesMax = 16 << 20
 const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
 /** Requests whose blocks are being read: the disk has work while others are answered. */
 const loadingMax = 8
@@ -58,8 +51,8 @@ interface Parked extends ColdRead {
 export class ColdReads {
   /** Requests that were rejected because of a limit (R2). */
   refused = 0
+  readonly limits: ColdReadsLimits
   readonly #source: TextSource
-  readonly #limits: ColdReadsLimits
   readonly #loads: BlockLoads
   /** Requests that wait for the turn of their caller, who is the key; in the order of turns. */
   readonly #waiting = new Map<number, Parked[]>()
@@ -78,7 +71,7 @@ export class ColdReads {
   constructor(source: TextSource, limits: ColdReadsLimits = limitsPreset) {
     assert(limits.bytesMax >= coldPageBytesMax, 'R2: one request alone always fits')
     this.#source = source
-    this.#limits = limits
+    this.limits = limits
     this.#loads = new BlockLoads(source)
   }
 
@@ -142,13 +135,14 @@ export class ColdReads {
   /** Rejects all requests, and later ones (R4). */
   stop(): void {
     this.#isStopped = true
+    this.#source.disk.close()
     this.#waiting.clear()
     for (const parked of [...this.#parked]) this.#leave(parked, { rejected: 'shutting_down' })
   }
 
   #reject({ caller, round }: Parked): Unfinished | null {
     if (this.#isStopped) return { rejected: 'shutting_down' }
-    const { parkedMax, bytesMax } = this.#limits
+    const { parkedMax, bytesMax } = this.limits
     const ofCaller = this.#ofCaller.get(caller) ?? 0
     const isFull = this.#parked.size >= parkedMax || ofCaller >= Math.ceil(parkedMax / 2)
     const isOver = this.#bytes > bytesMax && this.#parked.size > 0

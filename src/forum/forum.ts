@@ -4,14 +4,16 @@
 import type { Journal } from '../../wal/journal/journal.ts'
 import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
+import type { ColdReadsLimits } from '../state/text-blocks.ts'
 import { type TextDisk, unreadDisk } from './block-loads.ts'
-import { ColdReads, type ColdReadsLimits } from './cold-reads.ts'
+import { ColdReads } from './cold-reads.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { PageCache } from './page-cache.ts'
 import { Publishers } from './publishers.ts'
 import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
+import { Waiting } from './waiting.ts'
 
 /** The parts that a forum is assembled from. */
 export interface ForumParts {
@@ -31,6 +33,8 @@ export interface ForumParts {
   /** Reads text that is on disk; absent: all of it is in memory. */
   textDisk?: TextDisk
   coldReadsLimits?: ColdReadsLimits
+  /** How many requests may wait for news; by default any number. */
+  waitingPollsMax?: number
 }
 
 /** A forum, with everything that is derived from its state and never saved. */
@@ -44,6 +48,8 @@ export interface Forum extends ForumParts {
   slicedWork: SlicedWork
   /** Requests that wait for text that is on disk. */
   coldReads: ColdReads
+  /** Requests that wait for news. */
+  waiting: Waiting
   publishers: Publishers
 }
 
@@ -53,14 +59,15 @@ export function makeForum(parts: ForumParts): Forum {
   const dueWebhooks = new DueWebhooks(webhooks)
   const [page, pageCache, slicedWork] = [new Page(text), new PageCache(), new SlicedWork()]
   const feedItems = new FeedItems(parts.state)
+  const { textDisk: disk = unreadDisk, coldReadsLimits } = parts
+  const placeOf = (block: number) => text.placeOf(block)
+  const coldReads = new ColdReads({ blocks: text.blocks, placeOf, disk }, coldReadsLimits)
+  const { clock } = parts.stamps
+  const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
+  const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })
   const publishers = new Publishers(parts.state, slicedWork)
-  const disk = parts.textDisk ?? unreadDisk
-  const coldReads = new ColdReads({
-    blocks: text.blocks,
-    placeOf: (block) => text.placeOf(block),
-    disk,
-  })
-  return { ...parts, page, pageCache, feedItems, dueWebhooks, slicedWork, coldReads, publishers }
+  const reads = { page, pageCache, feedItems, slicedWork, coldReads, waiting, publishers }
+  return { ...parts, ...reads, dueWebhooks }
 }
 
 export interface Admission {

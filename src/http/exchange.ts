@@ -76,6 +76,8 @@ export interface Exchange {
   collect(bytesMax: number, done: (body: Body) => void): void
   /** Announces that the answer will come after the handler has returned. */
   hold(): void
+  /** Calls a function when the client hangs up before it is answered. Only once it is held. */
+  onHangUp(call: () => void): void
   /**
    * Sends the answer; call it once. `type` is the media type, `headers` are further header lines,
    * each after a CRLF. Does nothing if the client has disconnected. `body` null: no content.

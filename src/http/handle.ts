@@ -10,21 +10,22 @@
 // Routes are declarations (api/); this file executes them, and names none.
 
 import assert from 'node:assert/strict'
-import { type ErrorCode, unknownPath } from '../api/errors.ts'
-import type { Answer, Call, Route, Service } from '../api/route.ts'
-import { isRejection, type Rejection } from '../forum/forum.ts'
-import { identify, mayAct, rejectExpiredToken, tokenDigest } from '../forum/identities.ts'
+import { unknownPath } from '../api/errors.ts'
+import type { Call, Outcome, Route, Service } from '../api/route.ts'
+import { isRejection } from '../forum/forum.ts'
+import { mayAct, rejectExpiredToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { prefersHtml } from './accept.ts'
 import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
+import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors, type CorsOrigins } from './cors.ts'
 import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
 import type { Exchange } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
+import { HeldRequest } from './held-request.ts'
 import { overloaded, tooLarge } from './incoming-body.ts'
-import { KnownTokens } from './known-tokens.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
 import {
@@ -33,7 +34,6 @@ import {
   isJson,
   isWellEncoded,
   originForm,
-  parseBearer,
   parseBody,
   parseQuery,
 } from './parse.ts'
@@ -49,6 +49,8 @@ const waitingBytesMax = 4096
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
+
+type AnyCall = Call<unknown, unknown>
 
 /** The error code of every answer while the node does not serve requests; null while it does. */
 export interface Availability {
@@ -76,7 +78,7 @@ export class Edge {
   readonly #forwarding: ForwardingWatch | null
   readonly #cors: Cors | null
   readonly #showsHost: boolean
-  readonly #tokens = new KnownTokens()
+  readonly #callers = new Callers()
   readonly #load: Load
   readonly #tick: Tick
   #service: Service | null = null
@@ -105,6 +107,9 @@ export class Edge {
     this.#service = service
     this.#ownOrigins = ownOrigins(service.publicUrl)
     this.#gate = gate
+    const { waiting } = service.forum
+    this.#tick.setPaced((count) => waiting.resume(count))
+    waiting.onReady = () => this.#tick.plan()
   }
 
   /** Answers one request. */
@@ -145,7 +150,7 @@ export class Edge {
     if (urlCharactersMax !== undefined && urlCharacters(exchange, service) > urlCharactersMax) {
       return refuse(exchange, 'url_too_long')
     }
-    const caller = this.#authenticate(exchange, route)
+    const caller = this.#callers.find(service.forum, exchange, route)
     if (typeof caller === 'string') return refuse(exchange, caller)
     if (typeof caller === 'object') return this.#pass(exchange, route, caller)
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
@@ -165,7 +170,7 @@ export class Edge {
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
     const client = route.needsClient?.(service) ? clientAddress(exchange, this.#trustProxy) : ''
     const origin = route.namesOrigin ? this.#originFor(exchange) : ''
-    const call: Call<unknown, unknown> = {
+    const call: AnyCall = {
       caller,
       id,
       query,
@@ -191,12 +196,7 @@ export class Edge {
     })
   }
 
-  #readBody(
-    exchange: Exchange,
-    { route, checkBody }: Prepared,
-    call: Call<unknown, unknown>,
-    text: string,
-  ): void {
+  #readBody(exchange: Exchange, { route, checkBody }: Prepared, call: AnyCall, text: string): void {
     const body = parseBody(text)
     if (body === null) return refuse(exchange, 'invalid_json')
     if (route.idempotent) {
@@ -212,41 +212,53 @@ export class Edge {
     this.#run(exchange, route, call)
   }
 
-  #run(exchange: Exchange, route: Route, call: Call<unknown, unknown>): void {
+  /** Runs the route; `held` is given when the request has waited for news. */
+  #run(exchange: Exchange, route: Route, call: AnyCall, held: HeldRequest | null = null): void {
     // Meanwhile the service may have begun to stop, or the caller may have expired.
-    if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
+    const { refusal } = this.#availability
+    if (refusal !== null && held === null) return refuse(exchange, refusal)
     const { forum } = this.#service!
     const { caller } = call
     if (caller !== nobody && !mayAct(forum, caller)) {
-      return this.#pass(exchange, route, rejectExpiredToken(forum, caller))
+      return this.#finish(exchange, route, call, rejectExpiredToken(forum, caller), held)
     }
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
     const outcome = route.run(this.#service!, call)
-    if (outcome instanceof Promise) {
-      return void outcome.then((later) => this.#finish(exchange, route, call, later))
-    }
-    this.#finish(exchange, route, call, outcome)
+    if (!(outcome instanceof Promise)) return this.#finish(exchange, route, call, outcome, held)
+    void outcome.then((later) => this.#finish(exchange, route, call, later, held))
   }
 
-  /** Passes the outcome on, unless text was missing: then the route is run again with it. */
+  /**
+   * Passes the outcome on, unless the route is to be run again: when text that was missing is in
+   * memory, or, if the request may wait and has found nothing, when there is news.
+   */
   #finish(
     exchange: Exchange,
     route: Route,
-    call: Call<unknown, unknown>,
-    outcome: Answer | Rejection,
+    call: AnyCall,
+    outcome: Outcome,
+    held: HeldRequest | null,
   ): void {
-    const { coldReads } = this.#service!.forum
-    if (!coldReads.isNeeded) return this.#pass(exchange, route, outcome)
-    exchange.hold()
-    coldReads.park({ caller: call.caller, connection: exchange }, (parked) => {
-      if ('rejected' in parked) return this.#pass(exchange, route, parked)
-      const run = () => this.#run(exchange, route, call)
-      this.#tick.addWork(() => coldReads.runAgain(parked, run), 0)
-    })
+    const { coldReads, waiting } = this.#service!.forum
+    if (coldReads.isNeeded) {
+      exchange.hold()
+      return coldReads.park({ caller: call.caller, connection: exchange }, (parked) => {
+        if ('rejected' in parked) return this.#finish(exchange, route, call, parked, held)
+        const run = () => this.#run(exchange, route, call, held)
+        this.#tick.addWork(() => coldReads.runAgain(parked, run), 0)
+      })
+    }
+    const wait = isRejection(outcome) ? undefined : outcome.wait
+    if (wait !== undefined && held === null) {
+      const run = (again: HeldRequest) => this.#run(exchange, route, call, again)
+      held = new HeldRequest(waiting, exchange, wait.seconds, run)
+    }
+    if (held?.waitFor(wait?.topic)) return
+    this.#pass(exchange, route, outcome)
   }
 
   /** Sends the outcome when everything that it shows is durable. */
-  #pass(exchange: Exchange, route: Route, outcome: Answer | Rejection): void {
+  #pass(exchange: Exchange, route: Route, outcome: Outcome): void {
     exchange.hold()
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
@@ -272,23 +284,6 @@ export class Edge {
 
   #originFor(exchange: Exchange): string {
     return (this.#showsHost ? hostOrigin(exchange) : null) ?? this.#service!.publicUrl
-  }
-
-  /** The caller's number (`nobody` for an anonymous one), or why the caller is refused. */
-  #authenticate(exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection {
-    if (auth === 'none') return nobody
-    const header = exchange.header('authorization')
-    if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
-    const { forum } = this.#service!
-    let identity = this.#tokens.find(header)
-    if (identity === nobody) {
-      const token = parseBearer(header)
-      if (token === null) return 'authentication_required'
-      identity = identify(forum, tokenDigest(token))
-      if (identity !== nobody) this.#tokens.add(header, identity)
-    }
-    if (identity === nobody) return 'invalid_token'
-    return mayAct(forum, identity) ? identity : rejectExpiredToken(forum, identity)
   }
 }
 

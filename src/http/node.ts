@@ -70,6 +70,10 @@ class NodeExchange implements Exchange {
 
   hold(): void {} // Node keeps the request, and discards what is written to a closed connection.
 
+  onHangUp(call: () => void): void {
+    this.#response.once('close', call)
+  }
+
   collect(bytesMax: number, done: (body: Body) => void): void {
     const body = new IncomingBody(this.#load, bytesMax, (whole) => {
       this.#closes = body.isHopeless

@@ -7,7 +7,8 @@
 // U4. Body chunks are views of the library's memory: copied unless used before the callback ends.
 // U5. The library closes a connection that is silent between requests, takes longer to send a head,
 //     or does not read its answer, after 8 to 12 seconds, and one that sends a body at less than
-//     16 KiB a second. These times cannot be configured.
+//     16 KiB a second. These times cannot be configured. A request that is not answered yet has no
+//     timeout.
 // U6. The library buffers what a reader does not take, without a limit, and processes the next
 //     request of the connection. So an answer that such a reader may get is sent by `tryEnd`: while
 //     it waits, a further request closes the connection.
@@ -75,6 +76,7 @@ class UwsExchange implements Exchange {
   #body: IncomingBody | null = null
   /** The size of an answer that waits for its reader. */
   #waitingBytes = 0
+  #onHangUp: (() => void) | null = null
 
   constructor(method: string, response: HttpResponse, request: HttpRequest, edge: UwsEdge) {
     this.method = method
@@ -111,7 +113,12 @@ class UwsExchange implements Exchange {
     this.#response.onAborted(() => {
       this.isGone = true
       this.#release()
+      this.#onHangUp?.()
     })
+  }
+
+  onHangUp(call: () => void): void {
+    this.#onHangUp = call
   }
 
   collect(bytesMax: number, done: (body: Body) => void): void {

@@ -13,6 +13,7 @@ import {
   type Taken,
   type Target,
 } from '../../wal/checkpoint/checkpoints.ts'
+import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
@@ -30,6 +31,7 @@ import {
 import { targetOfForm1 } from '../state/saved-form-1.ts'
 import { targetOfForm2 } from '../state/saved-form-2.ts'
 import type { State } from '../state/state.ts'
+import { textStoreName } from '../state/text.ts'
 import { Scrub } from './scrub.ts'
 import type { OnStartProgress } from './start-progress.ts'
 
@@ -76,6 +78,11 @@ export class CheckpointSchedule {
   /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
     return [...this.#warnings, ...this.scrub.warnings]
+  }
+
+  /** The newest checkpoint; there is one. */
+  get newest(): Manifest {
+    return this.#checkpoints.kept[0]!
   }
 
   /** Loads the newest good checkpoint into a state that `fresh` makes; returns its position. */
@@ -126,9 +133,12 @@ export class CheckpointSchedule {
 
   /**
    * Takes one that rewrites these pages from memory, and then as many as are kept, so that none of
-   * those needs the damaged copies. Resolves to whether they are taken.
+   * those needs the damaged copies. Resolves to whether they are taken: never where text is lost
+   * that is only on disk.
    */
   async #renew(pages: readonly BadPage[]): Promise<boolean> {
+    const { text } = this.#state!
+    if (pages.some(({ store, page }) => store === textStoreName && !text.holds(page))) return false
     await this.#taking
     this.#checkpoints.renew(pages, storesOf(this.#state!))
     for (let n = 0; n < keptCount; n++) {

@@ -75,8 +75,8 @@ export class Scrub {
     this.#running = this.#run(files).catch(throwUnlessStopped)
   }
 
-  /** A read has found this page damaged: scrubs its file now; resolves when that is done. */
-  report(page: BadPage): Promise<void> {
+  /** A read found this page damaged: scrubs its file now; resolves to whether it is good then. */
+  report(page: BadPage): Promise<boolean> {
     const { file } = page
     if (!this.#damaged.has(file)) this.#addWarning([page])
     this.#urgent += 1
@@ -84,7 +84,7 @@ export class Scrub {
       await this.#pass([file]).catch(throwUnlessStopped)
       this.#urgent -= 1
     })
-    return this.#reported
+    return this.#reported.then(() => !this.#damaged.has(file))
   }
 
   /** Ends the schedule; resolves when no pass is running. */

@@ -23,20 +23,19 @@ import type { Listen, Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
 import type { Availability } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
-import { listenNode } from '../http/node.ts'
-import { listenUws } from '../http/uws.ts'
-import { loadBinding } from '../http/uws-binding.ts'
 import { logNotices } from '../ops/log.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
 import { State } from '../state/state.ts'
 import { NodeAdmission } from './admission.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
+import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { loadEpoch } from './epoch.ts'
 import { startExpiry } from './expiry.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import { startProgress } from './start-progress.ts'
+import { openTextDisk, type TextDiskOptions } from './text-disk.ts'
 import { startWakeups, type Wakeups } from './wakeups.ts'
 
 /** Time for the last answers to reach their callers. */
@@ -82,11 +81,10 @@ export async function startNode(
   const edge = newEdge(config, availability, load, log, environment)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName, logOutput }
-  const state = newState(config)
+  const known = { availability, meter: edge.meter, load, state: newState(config) }
   const { memoryBytesMax } = config.nodeLimits
-  const { meter } = edge
   const checkpoints = new CheckpointSchedule(config, log, environment)
-  const vitals = newVitals({ ...about, availability, meter, load, memoryBytesMax, state })
+  const vitals = newVitals({ ...about, ...known, memoryBytesMax })
   Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
   // This locks the directory at once, so that a second start reports that and not the port.
   const recovering = recover(config, vitals, checkpoints, log, environment)
@@ -95,14 +93,15 @@ export async function startNode(
     opsPort === 0
       ? null
       : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
-  const options = { load, behindProxy: config.trustProxy !== null }
+  const listening = { load, behindProxy: config.trustProxy !== null }
   const listener = await orClose(recovering, '--host or --port', () =>
-    http.listen(host, port, (exchange) => edge.handle(exchange), options),
+    http.listen(host, port, (exchange) => edge.handle(exchange), listening),
   )
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const journal = await recovering
-  const { forum, epoch } = await openForum(config, journal, vitals, log)
+  const options = { config, log, environment, checkpoints }
+  const { forum, epoch } = await openForum(journal, vitals, options)
   const gate = new Gate()
   const free = () => forum.pageCache.clear()
   const admission = new NodeAdmission({ load, gate, journal, memoryBytesMax, free })
@@ -123,7 +122,7 @@ export async function startNode(
     epoch,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate, wakeups)
+  const failed = watch(journal, gate, forum, wakeups)
   edge.open(service, gate)
   availability.refusal = null
   const stopExpiry = startExpiry(forum)
@@ -138,7 +137,7 @@ export async function startNode(
       unwatch()
       availability.refusal = 'shutting_down'
       listener.stop()
-      forum.slicedWork.stop()
+      await endReads(forum)
       await wakeups.stop()
       await nextIteration() // lets the outcomes of challenges be answered
       await checkpoints.stop()
@@ -147,21 +146,6 @@ export async function startNode(
       ops?.stop()
     },
   }
-}
-
-/** The HTTP server: uWebSockets.js where its binding loads, unless configured otherwise. */
-function chooseHttp({ http }: Config, log: Logger): { name: string; listen: Listen } {
-  if (http === 'node') return { name: 'node:http', listen: listenNode }
-  const binding = loadBinding((name, reason) => log.warn({ name, reason }, 'binding_unusable'))
-  if (binding !== null) {
-    const { name, version, file } = binding
-    log.info({ name, version, file }, 'binding_loaded')
-    return { name: 'uWebSockets.js', listen: listenUws(binding) }
-  }
-  if (http === 'auto') return { name: 'node:http', listen: listenNode }
-  throw new ConfigError(
-    `uWebSockets.js has no native binding for Node ${process.version} here; use --http auto`,
-  )
 }
 
 /** Listens; on failure unlocks the data directory, and throws which flag to change. */
@@ -237,16 +221,17 @@ async function recover(
 
 /** The forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
 async function openForum(
-  config: Config,
   journal: Journal,
   vitals: Vitals,
-  log: Logger,
+  options: Omit<TextDiskOptions, 'state'> & { config: Config },
 ): Promise<{ forum: Forum; epoch: string }> {
+  const { config, log } = options
   try {
     const epoch = loadEpoch(config.data, journal.storeId)
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
+    const textDisk = openTextDisk({ ...options, state })
     const forum = makeForum({
       state,
       journal,
@@ -255,8 +240,12 @@ async function openForum(
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),
       epochBegin: epoch.begin,
+      waitingPollsMax: config.nodeLimits.waitingPollsMax,
+      textDisk,
+      coldReadsLimits: config.nodeLimits.coldReads,
     })
-    vitals.slicedWork = forum.slicedWork
+    const { slicedWork, coldReads, waiting } = forum
+    Object.assign(vitals, { slicedWork, coldReads, textDisk, waiting })
     if (hasRightKey(forum)) return { forum, epoch: epoch.id }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
@@ -267,10 +256,18 @@ async function openForum(
   }
 }
 
+/** Answers the polls that wait, and ends the reads that take several iterations. */
+async function endReads({ waiting, slicedWork, coldReads }: Forum): Promise<void> {
+  await waiting.stop()
+  slicedWork.stop()
+  coldReads.stop()
+}
+
 /** Releases answers and wakeups as the log becomes durable; rejects when the storage fails. */
-function watch(journal: Journal, gate: Gate, wakeups: Wakeups): Promise<never> {
+function watch(journal: Journal, gate: Gate, { waiting }: Forum, wakeups: Wakeups): Promise<never> {
   journal.onDurable = (durable) => {
     gate.open(durable)
+    waiting.onDurable(durable)
     wakeups.onDurable(durable)
   }
   const failed = new Promise<never>((_, reject) => {

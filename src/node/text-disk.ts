@@ -1,18 +1,22 @@
 // What the forum reads text with (forum/block-loads.ts): a reader in the background, measured, and
 // the mending of what is damaged.
 
+import type { Logger } from 'pino'
+import { type Disk, realDisk } from '../../wal/disk.ts'
+import type { Config } from '../config/config.ts'
 import type { BlockRead, ReadResult, TextDisk } from '../forum/block-loads.ts'
-import type { TextMending } from './text-mending.ts'
-import type { BlockReader } from './text-reader.ts'
+import type { TextDiskStats } from '../ops/vitals.ts'
+import type { State } from '../state/state.ts'
+import type { CheckpointSchedule } from './checkpoints.ts'
+import { TextMending } from './text-mending.ts'
+import { type BlockReader, DiskReader, WorkerReader } from './text-reader.ts'
 
-/** Upper bounds of the buckets of `NodeTextDisk.reads`. */
-export const readBoundsSeconds = [
-  0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10,
-] as const
+const boundsSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
 
-export class NodeTextDisk implements TextDisk {
+export class NodeTextDisk implements TextDisk, TextDiskStats {
+  readonly readBoundsSeconds = boundsSeconds
   /** How long reads of the blocks of one request took: counts by bucket, and the sum in seconds. */
-  readonly reads = new Float64Array(readBoundsSeconds.length + 1)
+  readonly reads = new Float64Array(boundsSeconds.length + 1)
   readSeconds = 0
   readonly #reader: BlockReader
   readonly #mending: TextMending
@@ -30,6 +34,14 @@ export class NodeTextDisk implements TextDisk {
     })
   }
 
+  get rebuilt(): number {
+    return this.#mending.rebuilt
+  }
+
+  get lost(): number {
+    return this.#mending.lost
+  }
+
   mend(read: BlockRead, why: string): Promise<Uint8Array | null> {
     return this.#mending.mend(read, why)
   }
@@ -39,8 +51,37 @@ export class NodeTextDisk implements TextDisk {
   }
 
   #count(seconds: number): void {
-    const bucket = readBoundsSeconds.findIndex((bound) => seconds <= bound)
-    this.reads[bucket === -1 ? readBoundsSeconds.length : bucket] += 1
+    const bucket = boundsSeconds.findIndex((bound) => seconds <= bound)
+    this.reads[bucket === -1 ? boundsSeconds.length : bucket] += 1
     this.readSeconds += seconds
   }
+}
+
+export interface TextDiskOptions {
+  config: Pick<Config, 'data'>
+  log: Logger
+  /** A disk in place of the real one, which is read in a worker thread. */
+  environment: { disk?: Disk | undefined }
+  state: State
+  checkpoints: CheckpointSchedule
+}
+
+/** Reads the text of this state from its page files. */
+export function openTextDisk(options: TextDiskOptions): NodeTextDisk {
+  const { config, log, environment, state, checkpoints } = options
+  const { data: dir } = config
+  const { blocks } = state.text
+  const reader =
+    environment.disk === undefined
+      ? new WorkerReader({ dir }, blocks)
+      : new DiskReader(environment.disk, dir, blocks)
+  const { disk = realDisk } = environment
+  const mending = new TextMending({
+    disk,
+    dir,
+    log,
+    manifest: () => checkpoints.newest,
+    scrub: (page) => checkpoints.scrub.report(page),
+  })
+  return new NodeTextDisk(reader, mending)
 }

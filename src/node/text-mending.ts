@@ -1,8 +1,8 @@
 // What is done about a block of text that is damaged on disk: it is rebuilt from the parity of its
 // page file, or is lost; in both cases it is reported once, and its file is scrubbed at once.
 //
-// Y1. A block that was rebuilt has its crc. A lost one is not tried again until the scrub has been
-//     at its file, since each attempt reads sixteen pieces of the file.
+// Y1. A block that was rebuilt has its crc. One that is lost is tried again when the scrub has
+//     repaired its file, otherwise after a minute: each attempt reads sixteen pieces of the file.
 
 import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
@@ -12,19 +12,20 @@ import { rebuildPage } from '../../wal/checkpoint/rebuild.ts'
 import type { Disk } from '../../wal/disk.ts'
 import { isOfSystem, messageOf } from '../../wal/errors.ts'
 import type { BlockRead } from '../forum/block-loads.ts'
+import { pageBytes } from '../state/slabs.ts'
+import { textStoreName } from '../state/text.ts'
 import { blockBytes } from '../state/text-blocks.ts'
+
+const retryAfterMs = 60_000
 
 export interface TextMendingOptions {
   disk: Disk
   dir: string
   log: Logger
-  /** The name of the store that holds text, and the bytes of its pages. */
-  store: string
-  pageBytes: number
   /** The newest checkpoint. */
   manifest: () => Manifest
-  /** Has the file of a damaged page scrubbed; resolves when that is done. */
-  scrub: (page: BadPage) => Promise<void>
+  /** Has the file of a damaged page scrubbed; resolves to whether it is good then. */
+  scrub: (page: BadPage) => Promise<boolean>
 }
 
 export class TextMending {
@@ -32,7 +33,7 @@ export class TextMending {
   rebuilt = 0
   lost = 0
   readonly #options: TextMendingOptions
-  /** Places that were reported, and whether the block is lost, until their file is scrubbed. */
+  /** Places that were reported, until they may be reported again; true: the block is lost (Y1). */
   readonly #reported = new Map<string, boolean>()
   #last: Promise<unknown> = Promise.resolve()
 
@@ -50,10 +51,11 @@ export class TextMending {
   async #mend({ block, place }: BlockRead, why: string): Promise<Uint8Array | null> {
     const key = `${place.file}:${place.offset}`
     if (this.#reported.get(key) === true) return null
-    const { disk, dir, store, pageBytes, manifest, log } = this.#options
+    const { disk, dir, manifest, log } = this.#options
     const at = block * blockBytes
     try {
-      const page = await rebuildPage({ disk, dir }, manifest(), store, Math.floor(at / pageBytes))
+      const number = Math.floor(at / pageBytes)
+      const page = await rebuildPage({ disk, dir }, manifest(), textStoreName, number)
       const bytes = page.bytes?.subarray(at % pageBytes).subarray(0, blockBytes) ?? null
       const isGood = bytes !== null && crc32(bytes) === place.crc
       this.#report(key, { block, place }, why, page.place, isGood)
@@ -80,6 +82,9 @@ export class TextMending {
     const { log, scrub } = this.#options
     if (isGood) log.warn({ ...fields, by: 'parity' }, 'text_block_rebuilt')
     else log.error(fields, 'text_block_lost')
-    void scrub(page).then(() => this.#reported.delete(key))
+    void scrub(page).then((isRepaired) => {
+      if (isRepaired) this.#reported.delete(key)
+      else setTimeout(() => this.#reported.delete(key), retryAfterMs).unref()
+    })
   }
 }

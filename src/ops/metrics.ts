@@ -6,6 +6,7 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
 import { openFiles, residentMemory } from '../http/open-files.ts'
 import type { State } from '../state/state.ts'
+import { coldText } from './cold-text-metrics.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
 import type { Vitals } from './vitals.ts'
 
@@ -46,6 +47,8 @@ export function metrics(vitals: Vitals): () => string {
         'Reads of feeds that take several iterations of the event loop.',
         vitals.slicedWork.length,
       ),
+      waiting(vitals),
+      coldText(vitals),
       load(vitals),
       checkpoints(vitals),
       scrub(vitals),
@@ -104,14 +107,38 @@ function requests({ routes }: Meter): string {
   )
 }
 
-function load({ load, memoryBytesMax, slicedWork }: Vitals): string {
+function waiting({ waiting: { length, ended } }: Vitals): string {
+  const ways = Object.entries(ended).map(([how, value]) => ({ labels: { how }, value }))
+  return (
+    gauge('agent_forum_waiting', 'Polls that wait for news.', length) +
+    counter(
+      'agent_forum_waiting_ended_total',
+      'How polls stopped waiting; full: there were too many, so they did not wait.',
+      ways,
+    )
+  )
+}
+
+function load({ load, memoryBytesMax, slicedWork, waiting, coldReads }: Vitals): string {
   const { connectionsMax, waitingMax, queueBytesMax } = load.limits
   const queues = [
     { labels: { what: 'bodies' }, value: load.bodyBytes },
     { labels: { what: 'answers' }, value: load.answerBytes },
   ]
-  const limits = { connections: connectionsMax, gate: waitingMax, queue_bytes: queueBytesMax }
-  const refused = { ...load.refused, sliced_reads: slicedWork.refused }
+  const { parkedMax, bytesMax } = coldReads.limits
+  const limits = {
+    connections: connectionsMax,
+    waiting: waiting.max,
+    gate: waitingMax,
+    queue_bytes: queueBytesMax,
+    cold_reads: parkedMax,
+    cold_read_bytes: bytesMax,
+  }
+  const refused = {
+    ...load.refused,
+    sliced_reads: slicedWork.refused,
+    cold_reads: coldReads.refused,
+  }
   const refusals = Object.entries(refused).map(([why, value]) => ({ labels: { why }, value }))
   return [
     gauge('agent_forum_connections', 'Open connections.', load.connections()),

@@ -40,6 +40,28 @@ export interface ScrubStats {
   found: number
 }
 
+/** Requests that wait for text that is on disk. */
+export interface ColdReadStats {
+  /** How many are parked now, and the bytes of blocks that they hold. */
+  readonly length: number
+  readonly bytes: number
+  /** How many were rejected because of a limit. */
+  readonly refused: number
+  readonly limits: { readonly parkedMax: number; readonly bytesMax: number }
+  readonly blocksRead: number
+}
+
+/** Statistics of reads of text from disk by this process. */
+export interface TextDiskStats {
+  /** How long reads took: counts by bucket, the upper bounds of these, and the sum. */
+  readonly reads: ArrayLike<number>
+  readonly readBoundsSeconds: readonly number[]
+  readonly readSeconds: number
+  /** Damaged blocks: those rebuilt from parity, and those that could not be. */
+  readonly rebuilt: number
+  readonly lost: number
+}
+
 /** What is known before the log is replayed. */
 interface EarlyVitals {
   version: string
@@ -70,6 +92,14 @@ export interface Vitals extends EarlyVitals {
   gateLength(): number
   /** Reads that take several event-loop iterations: how many there are, and were rejected. */
   slicedWork: { readonly length: number; readonly refused: number }
+  /** Polls that wait for news: how many there are and may be, and how many have ended how. */
+  waiting: {
+    readonly length: number
+    readonly max: number
+    readonly ended: Readonly<Record<string, number>>
+  }
+  coldReads: ColdReadStats
+  textDisk: TextDiskStats
   /** Warnings about problems despite which requests are answered. */
   warnings(): string[]
   /** How often the system clock was set, by a minute or more. */
@@ -105,6 +135,14 @@ export const noScrub: Readonly<ScrubStats> = {
   found: 0,
 }
 
+const noColdReads: ColdReadStats = {
+  length: 0,
+  bytes: 0,
+  refused: 0,
+  limits: { parkedMax: 0, bytesMax: 0 },
+  blocksRead: 0,
+}
+
 /** The vitals of a node that has not replayed its log yet. */
 export function newVitals(early: EarlyVitals): Vitals {
   return {
@@ -113,6 +151,9 @@ export function newVitals(early: EarlyVitals): Vitals {
     start: { step: 'checkpoint', done: 0, of: 0 },
     gateLength: () => 0,
     slicedWork: { length: 0, refused: 0 },
+    waiting: { length: 0, max: 0, ended: {} },
+    coldReads: noColdReads,
+    textDisk: { reads: [0], readBoundsSeconds: [], readSeconds: 0, rebuilt: 0, lost: 0 },
     warnings: () => [],
     clockStepsBack: 0,
     clockStepsAhead: 0,

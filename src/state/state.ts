@@ -53,6 +53,8 @@ export class State {
   readonly quotas: Quotas
   /** Guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
+  /** Called for each topic (topics.ts) of which the record that is being applied has news. */
+  onNews: (topic: number) => void = () => {}
 
   constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
     this.text = new Text(textBytesMax)
@@ -78,12 +80,8 @@ export class State {
 
   restore(facts: unknown): void {
     ;[this.position, this.now, this.guestsExpired] = facts as number[]
-  }
-
-  *fillIndexes(): Iterable<void> {
     for (const webhook of this.webhooks.all()) {
       this.webhooks.resumeWaking(webhook, this.feeds.threadsOf(webhook.owner))
-      yield
     }
   }
 

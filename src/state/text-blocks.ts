@@ -21,6 +21,15 @@ import assert from 'node:assert/strict'
 /** Bytes of a block. */
 export const blockBytes = 16384
 
+/** More than the blocks of the largest page, 50 proposals of 32 KiB whose texts are escaped. */
+export const coldPageBytesMax = 16 << 20
+
+/** How many requests may wait for blocks, and how many bytes of blocks they may hold. */
+export interface ColdReadsLimits {
+  parkedMax: number
+  bytesMax: number
+}
+
 const slabBytes = 1 << 20
 const slotsPerSlab = slabBytes / blockBytes
 const nothing = -1

@@ -11,7 +11,7 @@ import { run } from '../api/process.ts'
 const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
-/** Completes in the current directory the last word of a command line, each in a new shell. */
+/** Completes the last word of a command line in the current directory, in a new shell. */
 type Complete = (...words: string[]) => string[]
 
 async function completionIn(t: Test, shell: Shell): Promise<Complete> {
@@ -31,7 +31,7 @@ async function completionIn(t: Test, shell: Shell): Promise<Complete> {
   }
 }
 
-// How each shell is made to complete without a terminal.
+// The command with which each shell completes without a terminal.
 const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = {
   bash: (script, words) => [
     'bash',
@@ -43,7 +43,7 @@ const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = 
     printf '%s\\n' "\${COMPREPLY[@]}"`,
     'bash',
     script,
-    // Readline splits words at this sign, too.
+    // Readline splits words at `=`, too.
     ...['agent-forum', ...words].flatMap((word) => word.split(/(?==)|(?<==)/)),
   ],
   fish: (script, words) => [
@@ -65,14 +65,14 @@ const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = 
   ],
 }
 
-/** A value as the shells show it: with its flag or alone, a directory with or without a slash. */
+/** A value as the shells show it: with its flag or alone; a directory with or without a slash. */
 const bare = (values: string[]) => [
   ...new Set(values.map((value) => value.replace(/^--[\w-]+=/, '').replace(/\/$/, ''))),
 ]
 
 for (const shell of shells) {
   const isThere = spawnSync(shell, ['--version']).status === 0
-  // A package of Debian; .ci/run installs it.
+  // The shells are Debian packages, which .ci/run installs.
   const skip = isThere ? false : `${shell} is not installed`
   t.test(
     `completion: ${shell}: commands, flags and values of this version`,
@@ -109,7 +109,7 @@ for (const shell of shells) {
       bare(complete(...words)).map((name) => name.replace('\\', ''))
     t.same(plain(['serve', '--data', 'a']), ['a directory'])
     t.match(plain(['serve', '--config', 'a']).sort(), ['a directory', 'a file.json'])
-    // Here bash's function runs outside of readline, which would take the backslash away.
+    // Here bash's function runs outside of readline, which would remove the backslash.
     const begun = shell === 'bash' ? 'a f' : 'a\\ f'
     t.same(plain(['wal', 'export', '--data', 'data', '--out', begun]), ['a file.json'])
   })
@@ -128,7 +128,7 @@ t.test('completion: every command of the help: is completed', async (t) => {
   }
 })
 
-t.test('completion: of no shell, or of another one: refused in one line', async (t) => {
+t.test('completion: without a shell, or for another one: refused in one line', async (t) => {
   const sentences: [string[], RegExp][] = [
     [[], /^agent-forum: completion takes bash, zsh or fish; try completion --help\n$/],
     [['bsh'], /takes bash, zsh or fish \(did you mean bash\?\); /],

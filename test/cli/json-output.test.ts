@@ -1,4 +1,4 @@
-// --json of the tools: one line of JSON on stdout, which says what the sentences say.
+// --json of the tools: one line of JSON on stdout, with the same facts as the text.
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ t.test('--json: verify, inspect, backup, repair: of a whole and of a damaged log
   })
 })
 
-t.test('--json: where there is no log: a sentence on stderr, as without', async (t) => {
+t.test('--json: there is no log: the same sentence on stderr as without', async (t) => {
   const args = ['wal', 'verify', '--json', '--data', '/nowhere/forum']
   const { code, stdout, stderr } = await run(args)
   t.strictSame([code, stdout], [74, ''])

@@ -1,4 +1,4 @@
-// --config FILE and --print-config: which source counts, and what is said of a file that is wrong.
+// --config FILE and --print-config: which source counts, and how a wrong file is refused.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ function fileOf(t: Test, contents: unknown): string {
   return path
 }
 
-t.test('config file: flag, variable, file, default: the first that is there counts', async (t) => {
+t.test('config file: flag, variable, file, default: the first that is set counts', async (t) => {
   const config = fileOf(t, { host: '10.0.0.1', port: 1, data: 'c', 'poll-after': 5 })
   const environment = { AGENT_FORUM_PORT: '2', AGENT_FORUM_DATA: 'b' }
   const expected = { host: '10.0.0.1', port: 2, data: 'a', pollAfterSeconds: 5, http: 'auto' }
@@ -25,7 +25,7 @@ t.test('config file: flag, variable, file, default: the first that is there coun
   const named = { ...environment, AGENT_FORUM_CONFIG: config }
   t.match(parseConfig(['--data', 'a'], named), expected, 'the file can be named by a variable')
   const none = parseConfig(['--config', ''], named)
-  t.match(none, { host: '127.0.0.1', port: 2, data: 'b' }, 'a flag can take the file away')
+  t.match(none, { host: '127.0.0.1', port: 2, data: 'b' }, 'a flag can switch the file off')
 })
 
 t.test('config file: texts, numbers, switches: as a flag would have them', async (t) => {
@@ -108,7 +108,7 @@ t.test('print-config: every setting with what set it, no secret, nothing started
   const secret = 'the secret that nobody may see, ever'
   const environment = { AGENT_FORUM_SECRET: secret, AGENT_FORUM_POLL_AFTER: '5' }
   const flags = ['--config', config, '--print-config', '--data', '/nowhere/forum']
-  flags.push('--memory-mb', '99') // its default is another one each time
+  flags.push('--memory-mb', '99') // its default differs each time
   const asText = await run(['serve', ...flags], environment)
   const asJson = await run(['serve', '--json', ...flags], environment)
   t.strictSame([asText.code, asText.stderr, asJson.code, asJson.stderr], [0, '', 0, ''])
@@ -131,7 +131,7 @@ t.test('print-config: every setting with what set it, no secret, nothing started
   }
 })
 
-t.test('print-config: a setting that cannot be: refused as at a start', async (t) => {
+t.test('print-config: an impossible setting: refused as at a start', async (t) => {
   const { code, stdout, stderr } = await run(['serve', '--print-config', '--port', 'x'])
   t.strictSame([code, stdout], [64, ''])
   t.match(stderr, /^agent-forum: --port takes a whole number/)

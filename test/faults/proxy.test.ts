@@ -1,5 +1,5 @@
-// A real nginx in front of a node, with the configuration of docs/proxies.md. Whatever callers
-// write into forwarding headers, limits count the address from which they connect, one of
+// A real nginx or Caddy in front of a node, with the configuration of docs/proxies.md. Whatever
+// callers write into forwarding headers, limits count the address from which they connect, one of
 // 127.0.0.0/8.
 
 import { spawn, spawnSync } from 'node:child_process'
@@ -54,7 +54,7 @@ function served(text: string, port: number, upstream: number): string {
     .replaceAll(/ssl_certificate.*\n/g, '')
 }
 
-/** Caddy as the guide has it for this node; its port. */
+/** Starts Caddy as in the guide in front of the node, and returns its port. */
 async function startCaddy(t: Test, nodePort: number): Promise<number> {
   const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-caddy-'))
@@ -128,13 +128,13 @@ const set = [
   { flags: ['--trust-proxy', '--trusted-proxies', '127.0.0.1,10.0.0.0/8'], behind: 'inner' },
 ] as const
 
-/** They are packages of Debian; .ci/run installs them. */
+/** nginx and Caddy are Debian packages, which .ci/run installs. */
 const isThere = (tool: string) => spawnSync(tool, ['-h']).error === undefined
 const skipWithout = (tool: string) => (isThere(tool) ? false : `${tool} is not installed`)
-const nginx = { skip: skipWithout('nginx') } // where it is not
-const caddy = { skip: skipWithout('caddy') } // where it is not
+const nginx = { skip: skipWithout('nginx') } // unless installed
+const caddy = { skip: skipWithout('caddy') } // unless installed
 
-/** However callers forge headers, each of them is limited, and nobody else. */
+/** Whatever headers a caller forges, its own limit applies, and nobody else's is used up. */
 async function limitsHold(t: Test, port: number): Promise<void> {
   for (const [i, [what, forge]] of Object.entries(forgeries).entries()) {
     const caller = `127.0.1.${i}`
@@ -158,7 +158,7 @@ t.test('Caddy: --trust-proxy: forged headers: limits hold', caddy, async (t) => 
   await limitsHold(t, await startCaddy(t, forum.port))
 })
 
-t.test('nginx: IPv6 callers behind a proxy before it: one quota a /64', nginx, async (t) => {
+t.test('nginx: IPv6 callers behind another proxy: one quota per /64', nginx, async (t) => {
   const flags = ['--trust-proxy', '--proxy-hops', '2', '--ticket-limit', `${limit}`]
   const forum = await startForum(t, flags)
   const { inner } = await startProxies(t, forum.port)
@@ -169,7 +169,7 @@ t.test('nginx: IPv6 callers behind a proxy before it: one quota a /64', nginx, a
   t.equal(await ask('2001:db8:0:2::1'), 200)
 })
 
-/** The longest that a caller may let the node wait, docs/interface.md. */
+/** The longest wait that a caller may request (docs/interface.md). */
 const waitSecondsMax = 50
 
 t.test('guide: the timeouts of both proxies: longer than an agent may wait', async (t) => {
@@ -180,7 +180,7 @@ t.test('guide: the timeouts of both proxies: longer than an agent may wait', asy
 })
 
 const patient = {
-  // It takes as long as the longest wait, so npm test leaves it to the deep run.
+  // This takes as long as the longest wait, so only the deep run includes it.
   skip: isDeep ? nginx.skip || caddy.skip : 'only in the deep run',
   timeout: 90_000,
 }

@@ -1,20 +1,20 @@
-// Requests that wait for text on disk, over a disk that reads when the test says so.
+// Requests that wait for text on disk, with a disk that completes reads when the test says so.
 
 import fc from 'fast-check'
 import t from 'tap'
 import type { BlockRead, ReadResult, TextDisk } from '../../src/forum/block-loads.ts'
-import { type ColdRead, ColdReads, coldPageBytesMax } from '../../src/forum/cold-reads.ts'
-import { blockBytes, TextBlocks } from '../../src/state/text-blocks.ts'
+import { type ColdRead, ColdReads } from '../../src/forum/cold-reads.ts'
+import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/state/text-blocks.ts'
 
 const good: ReadResult = { kind: 'good', why: '' }
 
-/** What was asked of the disk, and not answered. */
+/** A read of the disk that is not completed. */
 interface Asked {
   reads: readonly BlockRead[]
   done: (results: readonly ReadResult[]) => void
 }
 
-/** Blocks full of their own number, and of a version of it. */
+/** A disk whose blocks are filled with their number and version. */
 class Disk implements TextDisk {
   readonly asked: Asked[] = []
   readonly mended: number[] = []
@@ -34,7 +34,9 @@ class Disk implements TextDisk {
     return this.isMendable ? new Uint8Array(blockBytes).fill(block) : null
   }
 
-  /** Ends the first of what was asked. */
+  close(): void {}
+
+  /** Completes the oldest read. */
   finish(result: ReadResult = good): boolean {
     const first = this.asked.shift()
     if (first === undefined) return false
@@ -50,9 +52,9 @@ class Scene {
   readonly blocks: TextBlocks
   readonly disk: Disk
   readonly reads: ColdReads
-  /** Where blocks lie; by default in file 1. */
+  /** The file of each block; by default file 1. */
   readonly files = new Map<number, number>()
-  /** What came of each request, in order. */
+  /** The outcome of each request, in order. */
   readonly ended: string[] = []
   readonly gone = new Set<string>()
   isInMemory = false
@@ -69,7 +71,7 @@ class Scene {
     this.reads = new ColdReads({ blocks: this.blocks, placeOf, disk: this.disk }, limits)
   }
 
-  /** A request that shows these blocks; it runs until it has seen all of them. */
+  /** A request that shows these blocks. It runs again until it has seen all of them. */
   request(name: string, caller: number, wanted: readonly number[]): void {
     const { gone } = this
     const connection = {
@@ -92,7 +94,7 @@ class Scene {
     run()
   }
 
-  /** Lets the disk finish everything, and what follows from it. */
+  /** Completes all reads, and those that follow from them. */
   async finishAll(result = good): Promise<void> {
     while (this.disk.finish(result)) await undefined
     await new Promise((resolve) => setImmediate(resolve))
@@ -120,7 +122,7 @@ t.test('one request: its blocks are read together, then it runs again', async (t
   t.equal(scene.reads.blocksRead, 2)
 })
 
-t.test('R1: nothing is cached, and each run evicts: requests end all the same', async (t) => {
+t.test('R1: nothing stays cached, each run evicts: requests still end', async (t) => {
   const scene = new Scene()
   scene.request('a', 1, [1, 2, 3])
   scene.request('b', 2, [3, 4])
@@ -138,7 +140,7 @@ t.test('R1: nothing is cached, and each run evicts: requests end all the same', 
   t.ok(cached.isAtRest)
 })
 
-t.test('many want the same block: it is read once', async (t) => {
+t.test('many requests for the same block: it is read once', async (t) => {
   const scene = new Scene({ parkedMax: 400 })
   for (let i = 0; i < 200; i++) scene.request('a', i, [1])
   await scene.finishAll()
@@ -150,7 +152,7 @@ t.test('many want the same block: it is read once', async (t) => {
 t.test('R2: too many, of one caller or of all: rejected and counted', async (t) => {
   const scene = new Scene({ parkedMax: 4 })
   for (let i = 0; i < 3; i++) scene.request(`a${i}`, 1, [i])
-  t.same(scene.ended, ['a2: overloaded'], 'half of them are for one caller')
+  t.same(scene.ended, ['a2: overloaded'], 'one caller may have half of them')
   for (let i = 0; i < 3; i++) scene.request(`b${i}`, 2, [10 + i])
   t.same(scene.ended, ['a2: overloaded', 'b2: overloaded'])
   scene.request('c', 3, [20])
@@ -184,7 +186,7 @@ t.test('R3: one caller has many parked: another waits for few of them', async (t
   t.ok(scene.ended.indexOf('third') < 12)
 })
 
-t.test('R4: stopped: those who wait, and later ones, are told; reads may still end', async (t) => {
+t.test('R4: stopped: waiting and later requests are refused; reads may still end', async (t) => {
   const scene = new Scene({ parkedMax: 100 })
   for (let i = 0; i < 10; i++) scene.request('a', 1, [i])
   scene.reads.stop()
@@ -196,7 +198,7 @@ t.test('R4: stopped: those who wait, and later ones, are told; reads may still e
   t.ok(scene.isAtRest)
 })
 
-t.test('R4: its caller hangs up while it waits for its turn: nothing is read for it', async (t) => {
+t.test('R4: the caller hangs up while its request waits: nothing is read for it', async (t) => {
   const scene = new Scene({ parkedMax: 100 })
   for (let i = 0; i < 20; i++) scene.request(`a${i}`, 1, [i])
   scene.gone.add('a19')
@@ -221,7 +223,7 @@ t.test(
   },
 )
 
-t.test('the page has come back into memory: nothing is read', async (t) => {
+t.test('the page is in memory again: nothing is read', async (t) => {
   const scene = new Scene()
   for (let i = 0; i < 8; i++) scene.request(`a${i}`, i, [i])
   scene.request('b', 9, [20])
@@ -234,7 +236,7 @@ t.test('the page has come back into memory: nothing is read', async (t) => {
   t.equal(free.reads.blocksRead, 8, 'all but the one that was not asked for yet')
 })
 
-t.test('damaged: mended and shown; lost: 503; another error: overloaded', async (t) => {
+t.test('damaged: repaired and shown; lost: 503; another error: overloaded', async (t) => {
   const damaged: ReadResult = { kind: 'damaged', why: 'its crc is wrong' }
   const scene = new Scene()
   scene.request('a', 1, [1])

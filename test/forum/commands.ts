@@ -87,35 +87,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: does('restart') }) },
 )
 
-const begin: Command[] = [
-  { does: 'identity', kind: 'persistent', name: 'Ana' },
-  { does: 'identity', kind: 'guest', name: 'Bob' },
-]
-
-/** Programs that begin by creating two identities. */
+/** Programs that begin by creating an identity. */
 export const anyProgram: fc.Arbitrary<Command[]> = fc
   .array(command, { minLength: 5, maxLength: 150, size: 'max' })
-  .map((commands) => [...begin, ...commands])
-
-const post = { by: 0, title: 'Title', content: 'Content', visibility: 'public' } as const
-
-/** A program in which every answer and refusal occurs. */
-export const everyOutcome: Command[] = [
-  ...begin,
-  { does: 'thread', ...post, named: [] },
-  { does: 'thread', ...post, named: [absentId] },
-  { does: 'again', pick: 0, change: 'nothing' },
-  { does: 'again', pick: 0, change: 'content' },
-  { does: 'reply', by: 0, thread: 0, content: 'Reply' },
-  { does: 'again', pick: 1, change: 'nothing' },
-  { does: 'subscribe', by: 1, thread: 0 },
-  { does: 'unsubscribe', by: 1, thread: 0 },
-  { does: 'health', health: 'storage_full' },
-  { does: 'reply', by: 0, thread: 0, content: 'No space' },
-  { does: 'health', health: 'overloaded' },
-  { does: 'reply', by: 0, thread: 0, content: 'Too many' },
-  { does: 'health', health: 'ok' },
-  { does: 'clock', ms: 8 * dayMs },
-  { does: 'subscribe', by: 1, thread: 0 },
-  { does: 'expire' },
-]
+  .map((commands) => [
+    { does: 'identity', kind: 'persistent', name: 'Ana' },
+    { does: 'identity', kind: 'guest', name: 'Bob' },
+    ...commands,
+  ])

@@ -11,6 +11,7 @@ import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health } from '../../wal/journal/journal.ts'
+import type { ColdText } from './cold-text.ts'
 
 export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
@@ -50,8 +51,8 @@ export interface World {
   clock: { now: number; elapsed: number }
 }
 
-/** An empty forum on its doubles. */
-export function newWorld(limits: QuotaLimits = {}): World {
+/** An empty forum on its doubles. With `textDisk` its text can be put there. */
+export function newWorld(limits: QuotaLimits = {}, textDisk?: ColdText): World {
   const rows = new Rows()
   const clock = { now: 1_790_000_000_000, elapsed: 0 }
   let drawn = 0
@@ -62,9 +63,13 @@ export function newWorld(limits: QuotaLimits = {}): World {
     token: () => `aic_${draw()}`,
     bytes: (count: number) => Buffer.alloc(count, draw()),
   }
-  const state = new State({ retentionMs: dayMs, seed: 7, limits })
+  const cold = textDisk === undefined ? {} : { textBytesMax: 0 }
+  const state = new State({ retentionMs: dayMs, seed: 7, limits, ...cold })
   const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
-  return { forum: makeForum({ state, journal: rows, stamps, webhookKey, ...keys }), rows, clock }
+  const parts = { state, journal: rows, stamps, webhookKey, ...keys }
+  if (textDisk === undefined) return { forum: makeForum(parts), rows, clock }
+  textDisk.state = state
+  return { forum: makeForum({ ...parts, textDisk }), rows, clock }
 }
 
 /** A forum's clock on top of this one. A restart makes a new one. */

@@ -1,11 +1,12 @@
 // An edge in memory, with requests, a log and ticks that a test controls.
 
 import { routes } from '../../src/api/routes.ts'
-import type { Forum } from '../../src/forum/forum.ts'
+import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts'
 import { Gate } from '../../src/http/gate.ts'
 import { type Availability, Edge } from '../../src/http/handle.ts'
 import type { Health } from '../../wal/journal/journal.ts'
-import { newWorld, serviceOf } from '../forum/doubles.ts'
+import type { ColdText } from '../forum/cold-text.ts'
+import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
 import { FakeExchange } from './fake-exchange.ts'
 
 /** A log that becomes durable when the test says so. */
@@ -30,10 +31,11 @@ let keys = 0
 
 /** An edge on a forum whose log becomes durable when the test says so. */
 export class Node {
-  readonly #world = newWorld()
-  readonly clock = this.#world.clock
+  readonly #world: World
+  readonly clock: World['clock']
   readonly journal = new Journal()
   readonly gate = new Gate()
+  readonly forum: Forum
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(routes, this.availability, {
     atTickEnd: (end) => this.#atTickEnd(end),
@@ -42,16 +44,26 @@ export class Node {
   #ends: (() => void)[] | null = null
   token = ''
 
-  constructor() {
-    const forum: Forum = { ...this.#world.forum, journal: this.journal }
-    this.edge.open(serviceOf(forum), this.gate)
+  /** With `textDisk` its text can be put there. */
+  constructor(more: Partial<ForumParts> = {}, textDisk?: ColdText) {
+    this.#world = newWorld({}, textDisk)
+    this.clock = this.#world.clock
+    this.forum = makeForum({ ...this.#world.forum, journal: this.journal, ...more })
+    this.edge.open(serviceOf(this.forum), this.gate)
     const created = this.post('/api/identities', { kind: 'guest' })
     this.sync()
     this.token = JSON.parse(created.answers[0].text!).token
   }
 
-  get(path: string): FakeExchange {
-    const exchange = new FakeExchange('get', path, this.#headers())
+  get(path: string, query = ''): FakeExchange {
+    const exchange = new FakeExchange('get', path, this.#headers(), query)
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  /** A request without a body. */
+  send(method: string, path: string): FakeExchange {
+    const exchange = new FakeExchange(method, path, this.#headers())
     this.edge.handle(exchange)
     return exchange
   }
@@ -94,6 +106,7 @@ export class Node {
   sync(): void {
     this.journal.durable = this.journal.position
     this.gate.open(this.journal.durable)
+    this.forum.waiting.onDurable(this.journal.durable)
   }
 
   #headers(): Record<string, string> {

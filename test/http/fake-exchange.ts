@@ -19,16 +19,18 @@ export class FakeExchange implements Exchange {
   isGone = false
   readonly method: string
   readonly path: string
-  readonly query = ''
+  readonly query: string
   readonly remoteAddress = '127.0.0.1'
   readonly answers: Answered[] = []
   isHeld = false
   readonly #headers: Record<string, string>
   #done: ((body: Body) => void) | null = null
+  #hungUp: () => void = () => {}
 
-  constructor(method: string, path: string, headers: Record<string, string> = {}) {
+  constructor(method: string, path: string, headers: Record<string, string> = {}, query = '') {
     this.method = method
     this.path = path
+    this.query = query
     this.#headers = headers
   }
 
@@ -52,6 +54,16 @@ export class FakeExchange implements Exchange {
 
   hold(): void {
     this.isHeld = true
+  }
+
+  onHangUp(call: () => void): void {
+    this.#hungUp = call
+  }
+
+  /** The client hangs up. */
+  hangUp(): void {
+    this.isGone = true
+    this.#hungUp()
   }
 
   answer(status: number, _type: string, headers: string, body: string | Uint8Array | null): void {

@@ -1,4 +1,5 @@
-// A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory.
+// A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory, T4
+// paced work gives way.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
@@ -88,3 +89,26 @@ for (const [what, count, bytes] of [
     t.equal(new Set(all).size, all.length)
   })
 }
+
+t.test('T4: much paced work: as much as there are requests, at least 8, to its end', async (t) => {
+  const { tick, done } = newTick()
+  let left = 40
+  tick.setPaced((count) => {
+    for (let i = 0; i < count && left > 0; i++, left--) done.push('paced')
+    return left > 0
+  })
+  const countIn = async (requests: number) => {
+    done.length = 0
+    for (let i = 0; i < requests; i++) tick.addWork(() => done.push('request'), 0)
+    await nextIteration()
+    return [done.lastIndexOf('request'), done.filter((what) => what === 'paced').length]
+  }
+  tick.plan()
+  t.strictSame(await countIn(2), [1, 8], 'behind the requests')
+  t.strictSame(await countIn(12), [11, 12])
+  t.strictSame(await countIn(0), [-1, 8])
+  t.strictSame(await countIn(0), [-1, 8])
+  t.strictSame(await countIn(0), [-1, 4])
+  t.strictSame(await countIn(0), [-1, 0], 'and then there is no tick')
+  t.strictSame(done, [])
+})

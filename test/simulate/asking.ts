@@ -177,6 +177,8 @@ class SimulatedExchange implements Exchange {
 
   hold(): void {}
 
+  onHangUp(): void {}
+
   answer(status: number, _type: string, _headers: string, body: string | Uint8Array | null): void {
     this.#answer(status, body === null ? '' : Buffer.from(body as Uint8Array).toString())
   }

@@ -1,4 +1,5 @@
-// The block cache: beside a plain model, through random holds, loads, releases, drops and lookups.
+// The block cache compared with a plain model, through random holds, loads, releases, drops and
+// lookups.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -13,7 +14,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   block: fc.nat(blockCount - 1),
 })
 
-/** What a holder knows: the slot, and which content it has put there. */
+/** What a holder knows: the slot, and the content that it has put there. */
 interface Held {
   block: number
   slot: number
@@ -35,7 +36,7 @@ function run(steps: readonly Step[], cachedMax: number): void {
     } else if (what === 'load') {
       const mine = held.find((each) => each.block === block && !blocks.isLoaded(each.slot))
       if (mine === undefined) continue
-      // What was read may be of before a drop.
+      // The bytes may have been read before a drop.
       blocks.bytesOf(mine.slot).fill(block * 16 + mine.version)
       blocks.setLoaded(mine.slot)
     } else if (what === 'release') {
@@ -60,12 +61,12 @@ function run(steps: readonly Step[], cachedMax: number): void {
   }
 }
 
-t.test('B1, B2, B3: random steps: never other bytes, held ones stay, few are kept', async () => {
+t.test('B1, B2, B3: random steps: the right bytes, held ones stay, few are kept', async () => {
   const steps = fc.array(step, { maxLength: 200, size: 'max' })
   fc.assert(fc.property(steps, fc.nat(5), run))
 })
 
-t.test('missing: several are noted: given in order, each once, then forgotten', async (t) => {
+t.test('missing: several are noted: returned in order, each once, then forgotten', async (t) => {
   const blocks = new TextBlocks()
   t.notOk(blocks.isMissing)
   for (const block of [70, 3, 70, 11]) t.equal(blocks.get(block), null)

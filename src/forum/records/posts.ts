@@ -3,6 +3,7 @@
 import type { Visibility } from '../../actors/thread.ts'
 import type { State } from '../../state/state.ts'
 import { renderEntry } from '../../state/threads.ts'
+import { threadTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 import { addSubscription } from './subscriptions.ts'
 
@@ -93,7 +94,7 @@ export function addThread(state: State, record: NewThread): number {
   return state.threads.add(id, entry, visibility, participants)
 }
 
-/** Adds a message, wakes the thread's webhooks and counts it for quotas; returns its number. */
+/** Adds a message, tells whoever waits for it, and counts it for quotas; returns its number. */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
   const { by, messageId: id, content, at } = record
   const signature = state.identities.signature(by)
@@ -101,5 +102,6 @@ export function addMessage(state: State, seq: number, thread: number, record: Ne
   state.threads.addMessage(thread, message)
   state.webhooks.wake(thread, by, seq, at)
   state.quotas.count('messages', record)
+  state.onNews(threadTopic(thread))
   return message
 }

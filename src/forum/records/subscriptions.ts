@@ -1,6 +1,7 @@
 // Records of subscribing to a thread and unsubscribing.
 
 import type { State } from '../../state/state.ts'
+import { feedTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 
 export interface ThreadSubscribed extends Timed {
@@ -45,4 +46,5 @@ export function addSubscription(
   if (!state.subscriptions.mayFollow(identity, thread)) return
   state.subscriptions.follow(identity, thread, position)
   state.webhooks.follow(identity, thread)
+  state.onNews(feedTopic(identity))
 }

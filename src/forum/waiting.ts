@@ -1,0 +1,232 @@
+// Requests that wait for news: a poll whose page is empty, and whose caller gave it time to wait.
+// It waits for a topic (state/topics.ts): a thread, or a feed with all threads in it.
+//
+//             ┌── news, and it is durable ──┐
+//   hold ──▶ waits ── its time is over ─────┼──▶ resume ──▶ the request is run again from the
+//              ├──── the node stops ────────┘               start: answered, or held again
+//              └──── its caller hangs up ──▶ forgotten
+//
+// W1. Who waits is not state: no record and no checkpoint says it, and a restart has forgotten it.
+// W2. No news is missed. What a held request has not seen is applied later, so `state.onNews` tells
+//     of it; and it is resumed once that is durable, since its answer could not leave before.
+// W3. News may be none for a request that it resumes: a message of the caller's own, a thread that
+//     it has left. What it is answered, and whether at all, is decided when it is run again.
+// W4. A few are resumed in each iteration of the event loop (http/tick.ts), topics in turns, so
+//     that a thread for which ten thousand wait holds up nobody, nor the news of another thread.
+// W5. At most `max` wait, with at most `entriesPerRequest` times as many entries. A caller that
+//     follows very many threads is looked up for each message instead; there are few such.
+
+import { Queue } from '../../wal/queue.ts'
+import { Heap, type HeapEntry } from '../state/heap.ts'
+import type { State } from '../state/state.ts'
+import { feedOf, feedTopic, threadOf, threadTopic } from '../state/topics.ts'
+import { TopicRings } from './topic-rings.ts'
+
+/** Callers that follow more threads have no entries for them. */
+const followedMax = 1024
+/** So many of these may wait: a message looks each up, which takes 0.1 µs. */
+const wideMax = 64
+const entriesPerRequest = 64
+/** The threads that a caller follows. */
+const followed = new Uint32Array(followedMax)
+
+type Resumed = 'news' | 'time' | 'shutdown'
+type Refused = 'full' | 'shutdown'
+/** How a wait ended; `full`: it did not begin. */
+export type Ended = Resumed | Refused | 'gone'
+
+/** A request that waits. Its key is when its time is over, by `Waiting.now`. */
+export interface Waiter extends HeapEntry {
+  /** Runs the request again. */
+  resume(why: Resumed): void
+  /** Its number among those that wait; -1: it does not. Like the next two, `Waiting` writes it. */
+  number: number
+  /** One of its entries in the rings. */
+  entry: number
+  /** It has seen everything up to this position. */
+  seen: number
+}
+
+export interface WaitingOptions {
+  max: number
+  /** Milliseconds that only grow. */
+  now: () => number
+}
+
+export class Waiting {
+  /** How many waits have ended in which way. */
+  readonly ended: Record<Ended, number> = { news: 0, time: 0, shutdown: 0, gone: 0, full: 0 }
+  readonly max: number
+  readonly now: () => number
+  /** Called when there are requests to resume; `resume` is to be called soon. */
+  onReady: () => void = () => {}
+  readonly #state: State
+  readonly #rings = new TopicRings()
+  readonly #waiters: (Waiter | null)[] = []
+  /** Numbers of `#waiters` to be used again. */
+  readonly #unused: number[] = []
+  readonly #byTime = new Heap<Waiter>()
+  /** Those without entries, and the identity of each. */
+  readonly #wide = new Map<Waiter, number>()
+  /** News that is not durable yet. */
+  readonly #news = new Queue<{ topic: number; position: number }>()
+  /** Topics with durable news, and the position of the newest. */
+  readonly #ready = new Map<number, number>()
+  /** When the timer runs. */
+  #timerAt = Number.POSITIVE_INFINITY
+  #timer: NodeJS.Timeout | null = null
+  #whenEmpty: (() => void) | null = null
+
+  /** From now on, whoever waits learns of the state's news. */
+  constructor(state: State, { max, now }: WaitingOptions) {
+    this.#state = state
+    this.max = max
+    this.now = now
+    state.onNews = (topic) => this.#note(topic)
+  }
+
+  /** How many requests wait. */
+  get length(): number {
+    return this.#byTime.size
+  }
+
+  /** Holds a request, or returns why it must be answered now. */
+  hold(waiter: Waiter, topic: number): Refused | null {
+    if (this.#isStopping) return 'shutdown'
+    if (!this.#hasRoom(topic)) return 'full'
+    waiter.seen = this.#state.position
+    waiter.number = this.#unused.pop() ?? this.#waiters.length
+    this.#waiters[waiter.number] = waiter
+    waiter.entry = this.#rings.add(topic, waiter.number, 0)
+    if (threadOf(topic) === -1) this.#addFollowed(waiter, feedOf(topic))
+    this.#byTime.add(waiter)
+    this.#plan()
+    return null
+  }
+
+  /** The caller has hung up. */
+  forget(waiter: Waiter): void {
+    if (waiter.number === -1) return
+    this.#remove(waiter)
+    this.ended.gone += 1
+  }
+
+  /** The log is durable up to this position. */
+  onDurable(durable: number): void {
+    const news = this.#news
+    if (news.length === 0 || news.first.position > durable) return
+    while (news.length > 0 && news.first.position <= durable) {
+      const { topic, position } = news.shift()
+      this.#ready.set(topic, position)
+    }
+    this.onReady()
+  }
+
+  /** Resumes at most `count` requests; returns whether there are more. */
+  resume(count: number): boolean {
+    for (let i = 0; i < count; i++) if (!this.#resumeNext()) break
+    this.#plan()
+    return this.#ready.size > 0 || this.#isDue
+  }
+
+  /** Resumes all that wait; no request is held any more. Resolves when none waits. */
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenEmpty = resolve
+      if (this.length === 0) resolve()
+      else this.onReady()
+    })
+  }
+
+  get #isStopping(): boolean {
+    return this.#whenEmpty !== null
+  }
+
+  get #isDue(): boolean {
+    if (this.length === 0) return false
+    return this.#isStopping || this.#byTime.first.key <= this.now()
+  }
+
+  #resumeNext(): boolean {
+    if (this.#isDue) {
+      this.#resume(this.#byTime.first, this.#isStopping ? 'shutdown' : 'time')
+      return true
+    }
+    for (const [topic, position] of this.#ready) {
+      this.#ready.delete(topic)
+      const waiter = this.#waiters[this.#rings.first(topic)] ?? null
+      if (waiter === null || waiter.seen >= position) continue // rings: E1
+      this.#ready.set(topic, position) // behind the other topics
+      this.#resume(waiter, 'news')
+      return true
+    }
+    return false
+  }
+
+  #resume(waiter: Waiter, why: Resumed): void {
+    this.#remove(waiter)
+    waiter.resume(why)
+    if (this.length === 0) this.#whenEmpty?.()
+  }
+
+  #remove(waiter: Waiter): void {
+    this.#byTime.delete(waiter)
+    this.#rings.remove(waiter.entry)
+    this.#wide.delete(waiter)
+    this.#waiters[waiter.number] = null
+    this.#unused.push(waiter.number)
+    waiter.number = -1
+  }
+
+  #hasRoom(topic: number): boolean {
+    if (this.length >= this.max) return false
+    if (threadOf(topic) !== -1) return true
+    const count = this.#state.feeds.followed(feedOf(topic))
+    if (count > followedMax) return this.#wide.size < wideMax
+    return this.#rings.length + count < this.max * entriesPerRequest
+  }
+
+  #addFollowed(waiter: Waiter, identity: number): void {
+    const { feeds } = this.#state
+    const count = feeds.followed(identity)
+    if (count > followedMax) {
+      this.#wide.set(waiter, identity)
+      return
+    }
+    feeds.copyThreads(identity, 0, count, followed)
+    for (let i = 0; i < count; i++) {
+      const topic = threadTopic(followed[i])
+      waiter.entry = this.#rings.add(topic, waiter.number, waiter.entry)
+    }
+  }
+
+  /** A record with news of the topic is being applied. */
+  #note(topic: number): void {
+    const { position, subscriptions } = this.#state
+    if (this.#rings.first(topic) !== -1) this.#news.push({ topic, position })
+    if (this.#wide.size === 0) return
+    const thread = threadOf(topic)
+    if (thread === -1) return
+    for (const identity of this.#wide.values()) {
+      if (!subscriptions.isSubscribed(identity, thread)) continue
+      this.#news.push({ topic: feedTopic(identity), position })
+    }
+  }
+
+  /** Sets the one timer to when the first request's time is over. */
+  #plan(): void {
+    if (this.length === 0) return
+    const at = this.#byTime.first.key
+    if (at >= this.#timerAt) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(() => this.#onTimer(), Math.ceil(at - this.now()))
+    this.#timer.unref()
+  }
+
+  #onTimer(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY
+    if (this.#isDue) this.onReady()
+    else this.#plan()
+  }
+}

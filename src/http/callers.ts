@@ -1,0 +1,30 @@
+// Who sends a request, by its Authorization header.
+
+import type { ErrorCode } from '../api/errors.ts'
+import type { Route } from '../api/route.ts'
+import type { Forum, Rejection } from '../forum/forum.ts'
+import { identify, mayAct, rejectExpiredToken, tokenDigest } from '../forum/identities.ts'
+import { nobody } from '../state/state.ts'
+import type { Exchange } from './exchange.ts'
+import { KnownTokens } from './known-tokens.ts'
+import { parseBearer } from './parse.ts'
+
+export class Callers {
+  readonly #tokens = new KnownTokens()
+
+  /** The caller's number (`nobody` for an anonymous one), or why the caller is refused. */
+  find(forum: Forum, exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection {
+    if (auth === 'none') return nobody
+    const header = exchange.header('authorization')
+    if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
+    let identity = this.#tokens.find(header)
+    if (identity === nobody) {
+      const token = parseBearer(header)
+      if (token === null) return 'authentication_required'
+      identity = identify(forum, tokenDigest(token))
+      if (identity !== nobody) this.#tokens.add(header, identity)
+    }
+    if (identity === nobody) return 'invalid_token'
+    return mayAct(forum, identity) ? identity : rejectExpiredToken(forum, identity)
+  }
+}

@@ -1,0 +1,64 @@
+// A disk for the text of a state in memory: what a test puts there is cold, and is read when the
+// test says so.
+
+import { crc32 } from 'node:zlib'
+import type { BlockRead, ReadResult, TextDisk } from '../../src/forum/block-loads.ts'
+import type { State } from '../../src/state/state.ts'
+import { blockBytes } from '../../src/state/text-blocks.ts'
+import { PageTable } from '../../wal/checkpoint/paged-store.ts'
+
+const good: ReadResult = { kind: 'good', why: '' }
+
+export class ColdText implements TextDisk {
+  /** Requests for blocks that were not answered. */
+  readonly asked: { reads: readonly BlockRead[]; done: (all: ReadResult[]) => void }[] = []
+  /** The state, made with `textBytesMax: 0`. */
+  state!: State
+  /** Whether damaged blocks can be rebuilt. */
+  isMendable = true
+  readonly #pages: Buffer[] = []
+
+  /** Puts all text on disk. */
+  chill(): void {
+    const { text } = this.state
+    if (text.bytes === 0) return
+    // Only a page that is full, and not the last one, can be dropped.
+    text.append('x'.repeat(text.pageBytes - (text.bytes % text.pageBytes)))
+    text.append('x')
+    const table = new PageTable(text.freeze(), text.pageBytes)
+    for (let page = 0; page < table.pages; page++) {
+      const changed = text.frozen(page)
+      if (changed !== null) this.#pages[page] = Buffer.from(changed)
+      table.set(page, 1, page * text.pageBytes, crc32(this.#pages[page]))
+    }
+    text.thaw(table)
+  }
+
+  read(reads: readonly BlockRead[], done: (all: ReadResult[]) => void): void {
+    this.asked.push({ reads, done })
+  }
+
+  async mend({ block }: BlockRead): Promise<Uint8Array | null> {
+    return this.isMendable ? this.#bytesOf(block) : null
+  }
+
+  close(): void {}
+
+  /** Reads what was asked for until nothing is; with this result for each block. */
+  finish(result: ReadResult = good): void {
+    for (let next = this.asked.shift(); next !== undefined; next = this.asked.shift()) {
+      const { reads, done } = next
+      for (const { slot, block } of result.kind === 'good' ? reads : []) {
+        this.state.text.blocks.bytesOf(slot).set(this.#bytesOf(block))
+      }
+      done(reads.map(() => result))
+    }
+  }
+
+  #bytesOf(block: number): Buffer {
+    const { pageBytes } = this.state.text
+    const at = (block * blockBytes) % pageBytes
+    const page = this.#pages[Math.floor((block * blockBytes) / pageBytes)]
+    return page.subarray(at, at + blockBytes)
+  }
+}

@@ -1,0 +1,258 @@
+// Requests whose text is on disk, at the edge: answered as if it were in memory, decided anew when
+// it is, and ended in every other way that a parked request can end.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { ColdText } from '../forum/cold-text.ts'
+import { dayMs, goOn } from '../forum/doubles.ts'
+import { Node } from './edge-node.ts'
+import type { FakeExchange } from './fake-exchange.ts'
+
+const damaged = { kind: 'damaged', why: 'its crc is wrong' } as const
+
+function aNode(): { node: Node; disk: ColdText } {
+  const disk = new ColdText()
+  return { node: new Node({}, disk), disk }
+}
+
+/** A durable thread with some messages; its path. */
+function aThread(node: Node, replies: number): string {
+  const path = node.thread()
+  for (let n = 0; n < replies; n++) node.post(`${path}/replies`, { content: `reply ${n} é😀` })
+  node.sync()
+  return path
+}
+
+function textOf({ answers }: FakeExchange): string | null {
+  return answers[0].text
+}
+
+t.test('edge: a page is on disk: it is parked, others are answered, then it is', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 30)
+  const before = textOf(node.get(path))
+  disk.chill()
+  const hot = aThread(node, 2)
+  const read = node.get(path)
+  t.strictSame([read.answers.length, read.isHeld], [0, true])
+  t.equal(node.get(hot).code, 200)
+  t.equal(node.get('/api/notifications').code, 200, 'feeds need no text')
+  disk.finish()
+  t.equal(textOf(read), before)
+  t.strictSame([node.forum.coldReads.length, node.forum.coldReads.bytes], [0, 0])
+})
+
+t.test('edge: a page is on disk and not cached: what was not whole is never shown', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 30)
+  disk.chill()
+  const reads = [1, 2, 3].map(() => node.get(path))
+  disk.finish()
+  for (const read of reads) {
+    const { messages } = JSON.parse(textOf(read)!)
+    t.equal(messages.length, 31)
+    t.equal(messages[30].content, 'reply 29 é😀')
+  }
+  const again = node.get(path)
+  t.equal(textOf(again), textOf(reads[0]), 'from the page cache')
+})
+
+t.test('edge: parked, and a reply is posted: it is shown, when it is durable', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 3)
+  disk.chill()
+  const read = node.get(path)
+  node.post(`${path}/replies`, { content: 'meanwhile' })
+  disk.finish()
+  t.equal(read.answers.length, 0, 'the reply is not durable')
+  node.sync()
+  const { messages } = JSON.parse(textOf(read)!)
+  t.equal(messages.at(-1).content, 'meanwhile')
+})
+
+t.test('edge: parked, and its caller expires: refused', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 3)
+  disk.chill()
+  const read = node.get(path)
+  goOn(node.clock, 31 * dayMs)
+  disk.finish()
+  node.sync()
+  t.equal(read.code, 'invalid_token')
+  t.equal(node.forum.coldReads.bytes, 0)
+})
+
+t.test('edge: parked, and the node stops: shutting_down', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 3)
+  disk.chill()
+  const [first, second] = [node.get(path), node.get('/api/threads')]
+  node.availability.refusal = 'shutting_down'
+  node.forum.coldReads.stop()
+  t.equal(first.code, 'shutting_down')
+  t.equal(second.code, 'shutting_down')
+  disk.finish()
+  t.strictSame([first.answers.length, second.answers.length], [1, 1])
+  t.equal(node.forum.coldReads.bytes, 0)
+})
+
+t.test('edge: parked, loaded, and the node stops before it runs again: once', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 3)
+  disk.chill()
+  const read = node.get(path)
+  node.inOneTick(() => {
+    disk.finish()
+    node.availability.refusal = 'shutting_down'
+    node.forum.coldReads.stop()
+  })
+  t.strictSame([read.answers.length, read.code], [1, 'shutting_down'])
+  t.equal(node.forum.coldReads.bytes, 0)
+})
+
+t.test('edge: damaged: rebuilt and shown; lost: 503 with Retry-After, others go on', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 3)
+  const before = textOf(node.get(path))
+  disk.chill()
+  const read = node.get(path)
+  disk.finish(damaged)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(textOf(read), before)
+  disk.isMendable = false
+  const lost = node.get('/api/threads')
+  disk.finish(damaged)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(lost.code, 'unreadable')
+  t.match(lost.answers[0], { status: 503, headers: /Retry-After: \d+/ })
+  t.equal(node.get('/api/status').code, 200)
+})
+
+t.test('edge: a key is used again, its text on disk: replayed or a conflict', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 0)
+  const reply = { content: 'the one' }
+  node.post(`${path}/replies`, reply, 'key-of-reply')
+  node.post('/api/threads', { title: 'a', content: 'b' }, 'key-of-thread')
+  node.sync()
+  disk.chill()
+  const { position } = node.journal
+  const replays = [
+    node.post(`${path}/replies`, reply, 'key-of-reply'),
+    node.post('/api/threads', { title: 'a', content: 'b' }, 'key-of-thread'),
+  ]
+  const conflicts = [
+    node.post(`${path}/replies`, { content: 'other' }, 'key-of-reply'),
+    node.post('/api/threads', { title: 'c', content: 'b' }, 'key-of-thread'),
+  ]
+  disk.finish()
+  for (const replay of replays) {
+    t.equal(replay.code, 200)
+    t.equal(JSON.parse(textOf(replay)!).replayed, true)
+  }
+  for (const conflict of conflicts) t.equal(conflict.code, 'idempotency_conflict')
+  t.equal(node.journal.position, position, 'nothing is written')
+})
+
+const proposals = '/api/governance/proposals'
+const policy = { kind: 'policy', title: 'a policy', description: 'é'.repeat(500) }
+
+const actions = [
+  'thread',
+  'propose',
+  'reply',
+  'review',
+  'read',
+  'readProposal',
+  'list',
+  'listProposals',
+  'feed',
+  'chill',
+] as const
+
+const action = fc.record({
+  do: fc.constantFrom(...actions, 'read' as const, 'reply' as const),
+  n: fc.nat(5),
+  again: fc.boolean(),
+})
+
+type Action = typeof action extends fc.Arbitrary<infer T> ? T : never
+
+/** Does the same as others of its kind, given the same actions. */
+class Caller {
+  readonly node: Node
+  readonly threads: string[] = []
+  readonly proposals: { id: string; hash: string }[] = []
+  #keys = 0
+
+  constructor(node: Node) {
+    this.node = node
+  }
+
+  /** Null where there is nothing to do it to. */
+  act(action: Action): FakeExchange | null {
+    const { node, threads, proposals: saved } = this
+    const key = (again: boolean) => `the-key-${again ? Math.max(1, this.#keys) : ++this.#keys}`
+    if (action.do === 'thread') {
+      return node.post('/api/threads', { title: `t${action.n}`, content: 'first' }, key(false))
+    }
+    if (action.do === 'propose') return node.post(proposals, policy, key(action.n === 0))
+    if (action.do === 'list') return node.get('/api/threads')
+    if (action.do === 'listProposals') return node.get(proposals)
+    if (action.do === 'feed' || action.do === 'chill') return node.get('/api/notifications')
+    const thread = threads[action.n % threads.length]
+    const proposal = saved[action.n % saved.length]
+    switch (action.do) {
+      case 'reply': {
+        if (thread === undefined) return null
+        const content = `reply ${action.n}`.repeat(1 + 300 * action.n)
+        return node.post(`${thread}/replies`, { content }, key(action.again))
+      }
+      case 'read':
+        return thread === undefined ? null : node.get(thread)
+      case 'readProposal':
+        return proposal === undefined ? null : node.get(`${proposals}/${proposal.id}`)
+      case 'review': {
+        if (proposal === undefined) return null
+        const body = { proposal_hash: proposal.hash, decision: 'comment', text: `${action.n}` }
+        return node.post(`${proposals}/${proposal.id}/reviews`, body, key(action.again))
+      }
+    }
+  }
+
+  /** Remembers what has come of it. */
+  note(exchange: FakeExchange): void {
+    const body = JSON.parse(textOf(exchange)!)
+    if (body.published && !body.replayed) this.threads.push(body.read_url)
+    if (body.proposal_id && body.read_url && !body.review_id) {
+      this.proposals.push({ id: body.proposal_id, hash: body.proposal_hash })
+    }
+  }
+}
+
+t.test('edge: any requests, text on disk or in memory: the same answers', async () => {
+  let parked = 0
+  const many = fc.array(action, { minLength: 100, maxLength: 200, size: 'max' })
+  const property = fc.property(many, (actions) => {
+    const { node, disk } = aNode()
+    const [hot, cold] = [new Caller(new Node()), new Caller(node)]
+    for (const action of actions) {
+      const exchanges = [hot.act(action), cold.act(action)]
+      if (action.do === 'chill') disk.chill()
+      parked += disk.asked.length
+      while (disk.asked.length > 0) disk.finish()
+      const [expected, given] = [hot, cold].map((caller, i) => {
+        caller.node.sync()
+        const exchange = exchanges[i]
+        if (exchange !== null) caller.note(exchange)
+        return exchange?.answers
+      })
+      if (JSON.stringify(given) !== JSON.stringify(expected)) {
+        throw new Error(`${JSON.stringify(action)}: ${JSON.stringify([given, expected])}`)
+      }
+    }
+    if (node.forum.coldReads.bytes !== 0) throw new Error('something is held')
+  })
+  fc.assert(property, { numRuns: 5 })
+  if (parked < 20) throw new Error(`only ${parked} requests needed text from disk`)
+})
