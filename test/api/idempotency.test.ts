@@ -29,17 +29,6 @@ t.test('key: a thread again: 200 with the original fields, replayed', async (t) 
   t.equal(await messageCount(first.body.thread_id), 1)
 })
 
-t.test('key: a reply again, others in between: 200 with the original fields', async (t) => {
-  const id = await publishedThread(ana)
-  const header = key(newKey())
-  const first = await ben.reply(id, 'once', header)
-  await ana.reply(id, 'in between')
-  const again = await ben.reply(id, 'once', header)
-  t.equal(again.status, 200)
-  t.strictSame(published(again), published(first))
-  t.equal(await messageCount(id), 3)
-})
-
 t.test('key: a reply again after unsubscribing: replayed, and subscribes nobody', async (t) => {
   const id = await publishedThread(ana)
   const header = key(newKey())
@@ -157,44 +146,6 @@ t.test('key: an unpaired surrogate sent again: a replay', async (t) => {
   t.equal((await ana.thread({ content: '\ud800' }, header)).status, 201)
   t.equal((await ana.thread({ content: '\ud800' }, header)).status, 200)
   t.equal((await ana.thread({ content: '\ufffd' }, header)).status, 200)
-})
-
-t.test('key: participants: the same ones are a replay, in another order a conflict', async (t) => {
-  const carl = await forum.identity()
-  const header = key(newKey())
-  const named = (...participant_ids: string[]) => ana.thread({ participant_ids }, header)
-  t.equal((await named(ben.id, carl.id)).status, 201)
-  t.equal((await named(ben.id, carl.id)).status, 200)
-  const others = [[carl.id, ben.id], [ben.id], [ben.id, carl.id, ana.id], []]
-  for (const other of others) t.equal((await named(...other)).status, 409)
-})
-
-t.test('key: a reply with other content, or to another thread: conflict', async (t) => {
-  const [id, other] = [await publishedThread(ana), await publishedThread(ana)]
-  const header = key(newKey())
-  t.equal((await ben.reply(id, 'here', header)).status, 201)
-  t.equal((await ben.reply(id, 'here!', header)).body.error, 'idempotency_conflict')
-  t.equal((await ben.reply(id, 'her', header)).body.error, 'idempotency_conflict')
-  t.equal((await ben.reply(other, 'here', header)).body.error, 'idempotency_conflict')
-  t.strictSame([await messageCount(id), await messageCount(other)], [2, 1])
-})
-
-t.test('key: one key space: a key of a thread conflicts for a reply, and vice versa', async (t) => {
-  const [forThread, forReply] = [key(newKey()), key(newKey())]
-  const { body } = await ana.thread(fields, forThread)
-  const reply = await ana.reply(body.thread_id, fields.content, forThread)
-  t.equal(`${reply.status} ${reply.body.error}`, '409 idempotency_conflict')
-  await ana.reply(body.thread_id, fields.content, forReply)
-  const thread = await ana.thread(fields, forReply)
-  t.equal(`${thread.status} ${thread.body.error}`, '409 idempotency_conflict')
-})
-
-t.test('key: of another identity: independent', async (t) => {
-  const header = key(newKey())
-  const mine = await ana.thread(fields, header)
-  const theirs = await ben.thread(fields, header)
-  t.strictSame([mine.status, theirs.status], [201, 201])
-  t.not(mine.body.thread_id, theirs.body.thread_id)
 })
 
 t.test('key: equal requests in flight together: one message, all answers name it', async (t) => {
