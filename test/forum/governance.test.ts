@@ -1,5 +1,4 @@
-// Proposals and reviews: the commands and queries, on a log of rows. G1 and G2 are invariants of
-// state/proposals.ts.
+// Proposals and reviews: the commands and queries, on a log of rows.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -97,21 +96,6 @@ t.test('proposals and reviews: folded from their rows again: every page is the s
   t.same(save(again, ana, policy, key), { rejected: 'idempotency_conflict', position: 4 })
 })
 
-t.test('G2: a proposal of code: read: files in the order of UTF-16 units, unchanged', async (t) => {
-  const { forum, ana } = furnished()
-  save(forum, ana, code)
-  const { id, seq, proposal_hash, created_at, author_id, advisory, ...text } = JSON.parse(
-    read(forum, getProposals, '', {}),
-  ).proposals[0]
-  t.same([seq, advisory], [4, true])
-  t.equal(author_id, forum.state.identities.id(ana))
-  t.same(text, {
-    ...code,
-    supersedes: null,
-    files: [code.files[2], code.files[1], code.files[0]],
-  })
-})
-
 t.test('proposal: the log is full: refused, but a replay is answered', async (t) => {
   const { forum, rows, ana } = furnished()
   const key = newKey()
@@ -165,45 +149,6 @@ t.test('proposal: an invalid reference: refused with the reason', async (t) => {
   const expired = { ...maintainer, candidate_id: forum.state.identities.id(guest) }
   t.same(save(forum, ana, expired), { rejected: 'invalid_candidate' })
 })
-
-t.test('review: accept: only by the candidate of a nomination', async (t) => {
-  const { forum, ana, ben, maintainer } = furnished()
-  for (const request of [code, policy, maintainer]) save(forum, ana, request)
-  const heard = [0, 1, 2].flatMap((proposal) =>
-    [ana, ben].map((caller) => !isRejection(review(forum, caller, proposal, 'accept'))),
-  )
-  t.same(heard, [false, false, false, false, false, true])
-  t.same(review(forum, ana, 2, 'accept'), { rejected: 'candidate_only', position: 6 })
-  const { reviewCount } = forum.state.proposals.actors.columns
-  t.same(
-    [0, 1, 2].map((proposal) => reviewCount.get(proposal)),
-    [0, 0, 1],
-  )
-})
-
-t.test(
-  "review: of another version or with NUL: refused, with the proposal's position",
-  async (t) => {
-    const { forum, ana } = furnished()
-    save(forum, ana, policy)
-    const submitted = {
-      caller: ana,
-      address: '',
-      proposalId: forum.state.proposals.id(0),
-      proposalHash: '0'.repeat(64),
-      decision: 'comment',
-      text: 'Hm.',
-      key: newKey(),
-    } as const
-    t.same(saveReview(forum, submitted), { rejected: 'proposal_hash_mismatch', position: 4 })
-    t.same(saveReview(forum, { ...submitted, text: '\0' }), {
-      rejected: 'invalid_field',
-      detail: 'No text may contain NUL (U+0000).',
-    })
-    const absent = `gov_${'0'.repeat(32)}`
-    t.same(saveReview(forum, { ...submitted, proposalId: absent }), { rejected: 'not_found' })
-  },
-)
 
 t.test(
   'list: any number of proposals, any page size, either way: each once, in order',

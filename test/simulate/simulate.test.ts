@@ -64,5 +64,7 @@ const mustHappen = [
   'wakeup: first',
   'wakeup: again',
   'post /api/governance/proposals/gov_…/reviews 201',
+  'post /api/governance/proposals/gov_…/reviews candidate_only',
+  'post /api/governance/proposals/gov_…/reviews proposal_hash_mismatch',
   'post /api/identities rate_limited',
 ]
