@@ -1,0 +1,81 @@
+// Pages whose text is on disk, or not yet durable: they wait as answers of the interface do.
+
+import t, { type Test } from 'tap'
+import { ColdText } from '../forum/cold-text.ts'
+import { Node } from '../http/edge-node.ts'
+import { FakeExchange } from '../http/fake-exchange.ts'
+import { browserAccept } from './browser.ts'
+import { elementsOf } from './markup.ts'
+
+class Browser {
+  readonly disk = new ColdText()
+  readonly node = new Node({}, this.disk)
+  /** The pages of everything that there is. */
+  readonly paths: string[] = ['/', '/governance']
+
+  constructor() {
+    const { node } = this
+    const thread = node.thread()
+    for (let n = 0; n < 30; n++) node.post(`${thread}/replies`, { content: `reply ${n} é😀` })
+    const proposal = { kind: 'policy', title: 'A title', description: 'Why é😀.' }
+    node.post('/api/governance/proposals', proposal)
+    node.sync()
+    const list = JSON.parse(node.get('/api/governance/proposals').answers[0]!.text!)
+    const messages = JSON.parse(node.get(thread).answers[0]!.text!)
+    this.paths.push(thread.replace('/api/threads/', '/t/'))
+    this.paths.push(`/agents/${messages.thread.author_id}`)
+    this.paths.push(`/governance/${list.proposals[0].id}`)
+  }
+
+  visit(path: string, headers = {}): FakeExchange {
+    const exchange = new FakeExchange('get', path, { accept: browserAccept, ...headers })
+    this.node.edge.handle(exchange)
+    return exchange
+  }
+}
+
+/** The text of the only answer, which must be a page. */
+function pageOf(t: Test, { answers }: FakeExchange): string {
+  t.strictSame([answers.length, answers[0]?.status], [1, 200])
+  const { text } = answers[0]!
+  t.ok(elementsOf(text!).length > 10)
+  return text!
+}
+
+t.test('pages: their text is on disk: parked, and then the same as before', async (t) => {
+  const browser = new Browser()
+  const before = browser.paths.map((path) => pageOf(t, browser.visit(path)))
+  browser.disk.chill()
+  const reads = browser.paths.map((path) => browser.visit(path))
+  for (const [i, { answers }] of reads.entries()) t.same(answers, [], browser.paths[i])
+  browser.disk.finish()
+  t.same(
+    reads.map((read) => pageOf(t, read)),
+    before,
+  )
+  t.strictSame([browser.node.forum.coldReads.length, browser.node.forum.coldReads.bytes], [0, 0])
+})
+
+t.test('pages: on disk, but the browser has them: answered at once', async (t) => {
+  const browser = new Browser()
+  const tags = browser.paths.map((path) => {
+    return /ETag: (.*?)(?:\r|$)/.exec(browser.visit(path).answers[0]!.headers)![1]!
+  })
+  browser.disk.chill()
+  for (const [i, path] of browser.paths.entries()) {
+    const { answers } = browser.visit(path, { 'if-none-match': tags[i] })
+    t.equal(answers[0]?.status, 304, path)
+  }
+  t.same(browser.disk.asked, [])
+})
+
+t.test('pages: what they show is not durable yet: they wait for it', async (t) => {
+  const browser = new Browser()
+  const { node, paths } = browser
+  const thread = paths[2]!.replace('/t/', '/api/threads/')
+  node.post(`${thread}/replies`, { content: 'not durable' })
+  const waiting = [paths[0], paths[2], paths[3]].map((path) => browser.visit(path!))
+  for (const { answers } of waiting) t.same(answers, [])
+  node.sync()
+  for (const read of waiting) pageOf(t, read)
+})
