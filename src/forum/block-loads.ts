@@ -108,7 +108,7 @@ export class BlockLoads {
         continue
       }
       const read = { block, slot, place: place! }
-      this.#source.blocks.hold(block) // L2
+      this.#source.blocks.holdAgain(slot) // L2
       this.#loading.set(slot, { read, done: [oneDone], places: 1 })
       reads.push(read)
     }

@@ -20,8 +20,8 @@ import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from '../state/tex
 import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
 
 const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
-/** Requests whose blocks are being read: the disk has work while others are answered. */
-const loadingMax = 8
+/** Requests whose blocks are being read: while one runs again, the disk works for the next. */
+const loadingMax = 2
 /** How often a request may find other blocks missing, as when checkpoints come in between. */
 const roundsMax = 8
 

@@ -9,6 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { pagesName } from '../../wal/checkpoint/manifest.ts'
 import type { ReadResult } from '../forum/block-loads.ts'
 import {
+  numbersOfRead,
   resultOf,
   resultOfError,
   type WorkerAnswer,
@@ -27,7 +28,11 @@ let used = new Set<number>()
 
 parentPort!.on('message', ({ id, slabs: added, reads }: WorkerRequest) => {
   slabs.push(...added)
-  const results = reads.map(read)
+  const results: ReadResult[] = []
+  for (let i = 0; i < reads.length; i += numbersOfRead) {
+    const [file, offset, bytes, crc, slab, at] = reads.subarray(i, i + numbersOfRead)
+    results.push(read(file, offset, new Uint8Array(slabs[slab], at, bytes), crc))
+  }
   const isAllGood = results.every(({ kind }) => kind === 'good')
   const answer: WorkerAnswer = { id, results: isAllGood ? null : results }
   parentPort!.postMessage(answer)
@@ -38,13 +43,12 @@ setInterval(() => {
   used = new Set()
 }, closeEveryMs)
 
-function read({ file, offset, bytes, crc, slab, at }: WorkerRequest['reads'][0]): ReadResult {
+function read(file: number, offset: number, into: Uint8Array, crc: number): ReadResult {
   try {
     const descriptor = fileOf(file)
-    const into = new Uint8Array(slabs[slab], at, bytes)
     let done = 0
-    while (done < bytes) {
-      const count = readSync(descriptor, into, done, bytes - done, offset + done)
+    while (done < into.length) {
+      const count = readSync(descriptor, into, done, into.length - done, offset + done)
       if (count === 0) break
       done += count
     }

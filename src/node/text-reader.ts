@@ -24,13 +24,20 @@ export interface BlockReader {
   close(): void
 }
 
-/** To the worker: where each block lies on disk, and where in shared memory it belongs. */
+/** To the worker. */
 export interface WorkerRequest {
   id: number
   /** Slabs that the worker does not have yet: they follow those that it has. */
   slabs: SharedArrayBuffer[]
-  reads: { file: number; offset: number; bytes: number; crc: number; slab: number; at: number }[]
+  /**
+   * Of each block where it lies on disk, and where in shared memory it belongs: file, offset,
+   * bytes, crc, slab and offset in it. Objects would take ten times as long to send.
+   */
+  reads: Float64Array
 }
+
+/** How many numbers describe one read. */
+export const numbersOfRead = 6
 
 /** From the worker. `results` null: all are good. */
 export interface WorkerAnswer {
@@ -78,19 +85,28 @@ export class WorkerReader implements BlockReader {
     this.#pending.set(this.#lastId, { count: reads.length, done })
     const slabs = this.#blocks.slabs.slice(this.#slabs)
     this.#slabs += slabs.length
-    const request: WorkerRequest = {
-      id: this.#lastId,
-      slabs,
-      reads: reads.map(({ slot, place }) => {
-        return { ...place, ...this.#blocks.placeOf(slot) }
-      }),
-    }
+    const request: WorkerRequest = { id: this.#lastId, slabs, reads: this.#numbersOf(reads) }
     this.#worker.postMessage(request)
   }
 
   close(): void {
     this.#pending.clear()
     void this.#worker?.terminate()
+  }
+
+  #numbersOf(reads: readonly BlockRead[]): Float64Array {
+    const numbers = new Float64Array(reads.length * numbersOfRead)
+    let next = 0
+    for (const { slot, place } of reads) {
+      const { slab, at } = this.#blocks.placeOf(slot)
+      numbers[next++] = place.file
+      numbers[next++] = place.offset
+      numbers[next++] = place.bytes
+      numbers[next++] = place.crc
+      numbers[next++] = slab
+      numbers[next++] = at
+    }
+    return numbers
   }
 
   #start(): Worker {

@@ -121,6 +121,12 @@ export class TextBlocks {
     return slot
   }
 
+  /** Holds a slot once more that is held, even if its block has another one by now (`drop`). */
+  holdAgain(slot: number): void {
+    assert(this.#holds[slot] > 0, 'B2: an unheld slot may be of another block')
+    this.#holds[slot] += 1
+  }
+
   /** Ends one hold. */
   release(slot: number): void {
     assert(this.#holds[slot] > 0, 'B2: only what is held is released')
