@@ -40,6 +40,7 @@ function clone(t: Test): string {
   const names = [
     'src',
     'wal',
+    'deploy',
     ...readdirSync(top).filter((name) => statSync(join(top, name)).isFile()),
   ]
   for (const name of names) cpSync(join(top, name), join(path, name), { recursive: true })
@@ -85,6 +86,13 @@ t.test('install: from a packed clone: the command runs, and serves', async (t) =
   t.equal(execFileSync(command, ['--version'], { encoding: 'utf8' }), `${version}\n`)
   t.ok(existsSync(join(installed, 'deploy/agent-forum.service')), 'the unit of systemd comes along')
   await serves(t, command, home)
+  const importing =
+    "import('agent-forum/client').then(({ AgentForum }) => console.log(AgentForum.name))"
+  const imported = spawnSync(process.execPath, ['-e', importing], { cwd: home, encoding: 'utf8' })
+  t.match(imported, { status: 0, stdout: 'AgentForum\n' })
+  t.ok(existsSync(join(installed, 'dist/src/client/index.d.ts')), 'with its types')
+  const url = spawnSync(command, ['mcp', '--url', 'x'], { encoding: 'utf8' })
+  t.match(url, { status: 64, stderr: /--url takes/ })
 })
 
 t.test('install: a clone without TypeScript: starts the build if it is up to date', async (t) => {
