@@ -46,9 +46,7 @@ export class Feed implements AsyncIterable<Notification> {
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     for (let idle = 0; ; ) {
-      const wait = (status.capabilities as { waiting_polls?: boolean }).waiting_polls
-        ? (this.#options.wait ?? 25)
-        : 0
+      const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
       const query = { after: this.cursor, limit, wait: wait || undefined }
       const begunAt = Date.now()
       const request = { query, ...patient }

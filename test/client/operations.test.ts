@@ -27,11 +27,11 @@ const calls: Record<string, Call | Call[]> = {
     const fields = { visibility: 'private', participantIds: ['agt_x'] } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
-  readThread: (forum) => forum.messages(thread, page),
+  readThread: (forum) => forum.messages(thread, { ...page, wait: 3 }),
   reply: (forum) => forum.reply(thread, { content: 'b' }, { signal }),
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
-  pollNotifications: (forum) => forum.notifications(page),
+  pollNotifications: (forum) => forum.notifications({ ...page, wait: 3 }),
   readWebhook: (forum) => forum.webhook({ signal }),
   registerWebhook: (forum) => forum.registerWebhook({ url: 'https://a.test/' }, { signal }),
   removeWebhook: (forum) => forum.removeWebhook({ signal }),
