@@ -48,22 +48,28 @@ export class HashIndex {
     hashesOf: (from: number, to: number) => Uint32Array,
     numbers: Uint32Array | null = null,
   ): Generator<void> {
-    const ends = new Uint32Array(shardCount + 1)
+    const counts = new Uint32Array(shardCount)
     for (let from = 0; from < count; from += stepRows) {
-      countByShard(hashesOf(from, Math.min(from + stepRows, count)), ends)
+      countByShard(hashesOf(from, Math.min(from + stepRows, count)), counts)
       yield
     }
-    for (let shard = 0; shard < shardCount; shard++) ends[shard + 1] += ends[shard]
-    const sorted = new Uint32Array(2 * count)
-    const next = ends.slice()
+    const shards = this.#shards
+    let most = 0
+    for (const [s, shard] of shards.entries()) {
+      makeRoom(shard, counts[s])
+      most = Math.max(most, counts[s])
+    }
+    // Each shard's pairs are collected at the start of its own words.
+    const ends = new Uint32Array(shardCount)
+    const words = shards.map((shard) => shard.words)
     for (let from = 0; from < count; from += stepRows) {
       const to = Math.min(from + stepRows, count)
-      sortByShard(hashesOf(from, to), from, numbers?.subarray(from, to) ?? null, next, sorted)
+      sortByShard(hashesOf(from, to), from, numbers?.subarray(from, to) ?? null, ends, words)
       yield
     }
-    for (const [s, shard] of this.#shards.entries()) {
-      makeRoom(shard, ends[s + 1] - ends[s])
-      placeAll(shard.words, sorted.subarray(2 * ends[s], 2 * ends[s + 1]))
+    const pairs = new Uint32Array(2 * most)
+    for (const [s, end] of ends.entries()) {
+      placeAll(words[s], pairs.subarray(0, end))
       yield
     }
   }
@@ -113,36 +119,42 @@ function makeRoom(shard: Shard, count: number): void {
   shard.words = new Uint32Array(2 * slots)
 }
 
-/** Adds to `counts[shard + 1]` how many of the hashes belong to the shard. */
-function countByShard(hashes: Uint32Array, counts: Uint32Array): void {
-  for (let i = 0; i < hashes.length; i++) counts[(hashes[i] >>> 24) + 1] += 1
-}
-
-/** Appends pairs of hash and number + 1 to the parts of `sorted` that end at `next`. */
-function sortByShard(
-  hashes: Uint32Array,
-  first: number,
-  numbers: Uint32Array | null,
-  next: Uint32Array,
-  sorted: Uint32Array,
-): void {
-  for (let i = 0; i < hashes.length; i++) {
-    const at = 2 * next[hashes[i] >>> 24]++
-    sorted[at] = hashes[i]
-    sorted[at + 1] = (numbers === null ? first + i : numbers[i]) + 1
-  }
-}
-
-function placeAll(words: Uint32Array, pairs: Uint32Array): void {
-  for (let at = 0; at < pairs.length; at += 2) place(words, pairs[at], pairs[at + 1])
-}
-
 function grow(shard: Shard): void {
   const old = shard.words
   shard.words = new Uint32Array(Math.max(firstSlots, old.length) * 2)
   for (let at = 0; at < old.length; at += 2) {
     if (old[at + 1] !== 0) place(shard.words, old[at], old[at + 1])
   }
+}
+
+/** Adds to `counts` how many of the hashes belong to each shard. */
+function countByShard(hashes: Uint32Array, counts: Uint32Array): void {
+  for (let i = 0; i < hashes.length; i++) counts[hashes[i] >>> 24] += 1
+}
+
+/** Appends each pair of hash and number + 1 to its shard's words, of which `ends` are in use. */
+function sortByShard(
+  hashes: Uint32Array,
+  first: number,
+  numbers: Uint32Array | null,
+  ends: Uint32Array,
+  words: readonly Uint32Array[],
+): void {
+  for (let i = 0; i < hashes.length; i++) {
+    const hash = hashes[i]
+    const shard = hash >>> 24
+    const at = ends[shard]
+    ends[shard] = at + 2
+    words[shard][at] = hash
+    words[shard][at + 1] = (numbers === null ? first + i : numbers[i]) + 1
+  }
+}
+
+/** Puts the pairs that are at the start of a shard's words where they belong, by way of `pairs`. */
+function placeAll(words: Uint32Array, pairs: Uint32Array): void {
+  pairs.set(words.subarray(0, pairs.length))
+  words.fill(0, 0, pairs.length)
+  for (let at = 0; at < pairs.length; at += 2) place(words, pairs[at], pairs[at + 1])
 }
 
 function place(words: Uint32Array, hash: number, value: number): void {
