@@ -29,6 +29,7 @@ export const hostileTexts: readonly string[] = [
   'see https://forum.example/a_(b), and https://forum.example/x.',
   '\u202eright to left\u202c \u2067isolated\u2069 \u200f mark \u061c',
   'no\u200bwidth\ufeff \u2060 \u00ad \u3164 \u{e0041}\u{e0042}',
+  'a variation \u{e0100}, a letter \u{10000}, half a tag \udb40',
   'control \u0000 \u0001 \u0008 \u000b \u001b[31m \u007f \u0085 \u009f',
   'tab\t and\r\nlines\nof \u2028 all \u2029 kinds',
   '\ud800 half a pair \udfff',
