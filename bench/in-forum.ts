@@ -17,15 +17,17 @@ const retentionMs = 24 * 3_600_000
 const commandsPerIteration = 512
 /** Of log, after which a checkpoint is taken. */
 const checkpointMb = 1024
+/** Nothing that was written is read again. */
+const textBytesMax = 512 << 20
 
 /** Runs `work` on the forum; `pause` is to be awaited after each command, with their count. */
 export async function inForum<T>(
   dir: string,
   work: (forum: Forum, pause: (done: number) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const newState = () => new State({ retentionMs, seed: randomSeed(), limits: {} })
+  const newState = () => new State({ retentionMs, seed: randomSeed(), textBytesMax, limits: {} })
   let state = newState()
-  const settings = { data: dir, checkpointMb, scrubHours: 0 }
+  const settings = { data: dir, checkpointMb, scrubHours: 0, nodeLimits: { textBytesMax } }
   const checkpoints = new CheckpointSchedule(settings, pino({ level: 'silent' }), {
     pause: () => null, // nothing else is to be done meanwhile
   })

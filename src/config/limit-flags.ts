@@ -12,10 +12,13 @@ export interface NodeLimits {
   coldReads: ColdReadsLimits
   /** Writes are refused while the process holds more. */
   memoryBytesMax: number
+  /** How much text is held in memory. */
+  textBytesMax: number
 }
 
 const mib = 1024 * 1024
 const connections = connectionsPreset(openFilesMax())
+const textPresetMb = Math.max(32, Math.floor(freeMb() / 2))
 
 export const limitFlags = {
   'connections-max': {
@@ -59,6 +62,13 @@ export const limitFlags = {
     preset: `${memoryPresetMb()}`,
     help: 'memory above which writes are refused; by default 9/10 of what is free at the start',
   },
+  'text-memory-mb': {
+    value: 'MB',
+    preset: `${textPresetMb}`,
+    help:
+      'memory for the text of messages, of which the rest is read from checkpoints; by default ' +
+      'half of what is free at the start, or of --memory-mb',
+  },
 } as const
 
 export type LimitFlagName = keyof typeof limitFlags
@@ -68,6 +78,8 @@ type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
 export function nodeLimitsOf(read: ReadNumber): NodeLimits {
   const connectionsMax = read('connections-max', 1, connections.max)
+  const memoryMb = read('memory-mb', 64, 100_000_000)
+  const textMb = read('text-memory-mb', 1, 100_000_000)
   return {
     // Each holds a connection, and other callers need some.
     waitingPollsMax: Math.min(
@@ -85,7 +97,8 @@ export function nodeLimitsOf(read: ReadNumber): NodeLimits {
       parkedMax: read('cold-reads-max', 1, 1_000_000),
       bytesMax: read('cold-read-mb', coldPageBytesMax / mib, 1_000_000) * mib,
     },
-    memoryBytesMax: read('memory-mb', 64, 100_000_000) * mib,
+    memoryBytesMax: memoryMb * mib,
+    textBytesMax: (textMb === textPresetMb ? Math.min(textMb, memoryMb / 2) : textMb) * mib,
   }
 }
 
@@ -100,7 +113,12 @@ function connectionsPreset(filesMax: number): { preset: number; max: number } {
 }
 
 function memoryPresetMb(): number {
+  return Math.max(64, Math.floor(freeMb() * 0.9))
+}
+
+/** What is free at the start, and this process has. */
+function freeMb(): number {
   // Since Node 20.13 this respects the limit of a container.
   const free = process.availableMemory?.() ?? os.freemem()
-  return Math.max(64, Math.floor(((free + process.memoryUsage.rss()) * 0.9) / mib))
+  return (free + process.memoryUsage.rss()) / mib
 }

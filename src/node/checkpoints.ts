@@ -1,5 +1,6 @@
-// Schedules checkpoints: after `--checkpoint-mb` of log since the last one, and at a clean stop if
-// there is enough log to make the next start slow. wal/checkpoint/checkpoints.ts takes them,
+// Schedules checkpoints: after `--checkpoint-mb` of log since the last one, when text that no
+// checkpoint has saved takes half of `--text-memory-mb`, and at a clean stop if there is enough log
+// to make the next start slow. wal/checkpoint/checkpoints.ts takes them,
 // state/saved.ts says what they hold.
 //
 // T1. One at a time. After a failure the next attempt is made a minute later at the earliest.
@@ -31,15 +32,22 @@ import {
 import { targetOfForm1 } from '../state/saved-form-1.ts'
 import { targetOfForm2 } from '../state/saved-form-2.ts'
 import type { State } from '../state/state.ts'
-import { textStoreName } from '../state/text.ts'
+import { type Text, textStoreName } from '../state/text.ts'
 import { Scrub } from './scrub.ts'
 import type { OnStartProgress } from './start-progress.ts'
+import { warmUp } from './text-warm-up.ts'
 
 const checkEveryMs = 1_000
 const retryAfterMs = 60_000
 const sliceMs = 1
+/** Less unsaved text causes no checkpoint, however little memory there is for text. */
+const unsavedTextMin = 16 << 20
 /** Less log than this is replayed faster than an operator would notice. */
 const bytesAtStopMin = 1 << 20
+
+type CheckpointConfig = Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'> & {
+  nodeLimits: Pick<Config['nodeLimits'], 'textBytesMax'>
+}
 
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
@@ -48,9 +56,12 @@ export class CheckpointSchedule {
   /** Warnings about them, until the next one is taken. */
   #warnings: string[] = []
   readonly #checkpoints: Checkpoints
+  readonly #place: { disk: Disk; dir: string }
   readonly #log: Logger
   /** Bytes of log between two checkpoints; 0: none are taken. */
   readonly #everyBytes: number
+  /** Bytes of text that no checkpoint has saved, and that must stay in memory. */
+  readonly #unsavedTextMax: number
   readonly #pause: Pause | undefined
   #journal: Journal | null = null
   #state: State | null = null
@@ -58,16 +69,20 @@ export class CheckpointSchedule {
   #bytesAtLast = 0
   #notBeforeMs = 0
   #taking: Promise<void> | null = null
+  #warmingUp: Promise<void> = Promise.resolve()
+  #isStopped = false
   #timer: NodeJS.Timeout | null = null
 
   constructor(
-    { data: dir, checkpointMb, scrubHours }: Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'>,
+    { data: dir, checkpointMb, scrubHours, nodeLimits }: CheckpointConfig,
     log: Logger,
     { disk = realDisk, pause }: { disk?: Disk | undefined; pause?: Pause | undefined } = {},
   ) {
     this.#log = log
     this.#everyBytes = checkpointMb * 2 ** 20
+    this.#unsavedTextMax = Math.max(unsavedTextMin, nodeLimits.textBytesMax / 2)
     this.#pause = pause
+    this.#place = { disk, dir }
     const onNotice = logNotices(log)
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
     const kept = () => this.#checkpoints.kept
@@ -107,9 +122,11 @@ export class CheckpointSchedule {
     this.#state = state
     this.#checkpoints.finishStart()
     this.scrub.begin(this.#checkpoints.rebuilt)
+    this.#warmingUp = this.#warmUp(state.text)
     if (this.#everyBytes === 0) return
     this.#timer = setInterval(() => {
-      const isDue = this.#bytesSince() >= this.#everyBytes
+      const isDue =
+        this.#bytesSince() >= this.#everyBytes || state.text.unsavedBytes > this.#unsavedTextMax
       if (isDue && performance.now() >= this.#notBeforeMs) this.take()
     }, checkEveryMs).unref()
   }
@@ -117,6 +134,8 @@ export class CheckpointSchedule {
   /** Takes a last one if that makes the next start faster. The state no longer changes. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
+    this.#isStopped = true
+    await this.#warmingUp
     await this.scrub.stop()
     await this.#taking
     if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
@@ -133,20 +152,34 @@ export class CheckpointSchedule {
 
   /**
    * Takes one that rewrites these pages from memory, and then as many as are kept, so that none of
-   * those needs the damaged copies. Resolves to whether they are taken: never where text is lost
-   * that is only on disk.
+   * those needs the damaged copies. Resolves to the pages that none of them needs any more: not to
+   * those that are not in memory.
    */
-  async #renew(pages: readonly BadPage[]): Promise<boolean> {
-    const { text } = this.#state!
-    if (pages.some(({ store, page }) => store === textStoreName && !text.holds(page))) return false
+  async #renew(pages: readonly BadPage[]): Promise<readonly BadPage[]> {
     await this.#taking
-    this.#checkpoints.renew(pages, storesOf(this.#state!))
+    const renewed = this.#checkpoints.renew(pages, storesOf(this.#state!))
+    if (renewed.length === 0) return []
     for (let n = 0; n < keptCount; n++) {
       const { taken } = this.stats
       await this.take()
-      if (this.stats.taken === taken) return false
+      if (this.stats.taken === taken) return []
     }
-    return true
+    return renewed
+  }
+
+  async #warmUp(text: Text): Promise<void> {
+    const begun = performance.now()
+    const before = text.bytesInMemory
+    await warmUp(text, {
+      ...this.#place,
+      pause: this.#pause ?? inSlicesOf(sliceMs),
+      isStopped: () => this.#isStopped,
+      onDamaged: (page, place) => void this.scrub.report({ store: textStoreName, page, ...place }),
+    })
+    const bytes = text.bytesInMemory - before
+    if (bytes <= 0) return
+    const seconds = Number(((performance.now() - begun) / 1000).toFixed(3))
+    this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
   }
 
   #bytesSince(): number {

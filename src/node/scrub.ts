@@ -30,8 +30,8 @@ export interface PeriodicScrubOptions {
   pause: Pause | undefined
   /** The manifests of the checkpoints that are kept, newest first. */
   kept: () => readonly Manifest[]
-  /** Takes checkpoints that rewrite these pages. Resolves to whether they are taken. */
-  renew: (pages: readonly BadPage[]) => Promise<boolean>
+  /** Takes checkpoints that rewrite these pages. Resolves to those that are rewritten. */
+  renew: (pages: readonly BadPage[]) => Promise<readonly BadPage[]>
 }
 
 class Stopped extends Error {}
@@ -165,12 +165,14 @@ export class Scrub {
       return
     }
     this.#addWarning(lost)
-    if (!(await renew(lost))) return
-    for (const { offset, bytes } of lost) {
+    const renewed = await renew(lost)
+    for (const { offset, bytes } of renewed) {
       log.warn({ file: pagesName(file), offset, bytes, by: 'memory' }, 'page_mended')
     }
-    this.stats.byMemory += lost.length
-    this.#damaged.delete(file)
+    this.stats.byMemory += renewed.length
+    const left = lost.filter((page) => !renewed.includes(page))
+    if (left.length === 0) this.#damaged.delete(file)
+    else this.#addWarning(left)
   }
 
   #addWarning(pages: readonly BadPage[]): void {

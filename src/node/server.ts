@@ -179,7 +179,9 @@ function watchedStamps(vitals: Vitals, log: Logger): Stamps {
 
 function newState(config: Config): State {
   const retentionMs = config.idempotencyHours * 3_600_000
-  return new State({ retentionMs, seed: randomSeed(), limits: config.limits })
+  const { limits, nodeLimits } = config
+  const { textBytesMax } = nodeLimits
+  return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits })
 }
 
 async function recover(

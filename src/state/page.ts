@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict'
 import type { PageSlots } from './page-slots.ts'
 import { pageBytes, slotOffset, slotShift } from './slabs.ts'
-import { type Text, unitBytes, unitMask, unitsPerPage } from './text.ts'
+import { pagesPerUnit, type Text, unitBytes, unitMask } from './text.ts'
 
 /** Longer texts are written natively, others byte by byte: at this length both cost the same. */
 const shortText = 24
@@ -39,7 +39,7 @@ export class Page {
     this.#bytesMax = bytes
     if (bytes <= pageBytes) {
       // The slab of a page without a slot is the first.
-      this.#target = this.#slabs[this.#pages.slots[(address / unitsPerPage) | 0] >>> slotShift]
+      this.#target = this.#slabs[this.#pages.slots[(address * pagesPerUnit) | 0] >>> slotShift]
       return
     }
     if (this.#overflow.length < bytes) this.#overflow = Buffer.allocUnsafeSlow(bytes)
@@ -59,7 +59,7 @@ export class Page {
 
   /** Adds the bytes from `from` up to, but not including, `to` of the entry at `address`. */
   entry(address: number, from: number, to: number): void {
-    const slot = this.#pages.slots[(address / unitsPerPage) | 0]
+    const slot = this.#pages.slots[(address * pagesPerUnit) | 0]
     const offset = (address & unitMask) * unitBytes
     if (slot === 0 || offset + to > pageBytes) {
       this.#text.copy(address, from, to, this.#target, this.#end)

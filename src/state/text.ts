@@ -26,6 +26,8 @@ import { blockBytes, TextBlocks } from './text-blocks.ts'
 export const unitBytes = 8
 export const unitsPerPage = pageBytes / unitBytes
 export const unitMask = unitsPerPage - 1
+/** A power of two: to multiply by it is exact. */
+export const pagesPerUnit = 1 / unitsPerPage
 const blocksPerPage = pageBytes / blockBytes
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
 const bytesPerUnit = 3
@@ -99,7 +101,7 @@ export class Text implements PagedStore {
 
   /** The entry's text from byte `from` to byte `to`; '' if a part of it has yet to be read. */
   text(address: number, from: number, to: number): string {
-    const slot = this.pages.slots[(address / unitsPerPage) | 0]
+    const slot = this.pages.slots[(address * pagesPerUnit) | 0]
     const start = (address & unitMask) * unitBytes + from
     if (slot !== 0 && start + to - from <= pageBytes) {
       const at = slotOffset(slot) + start
@@ -135,7 +137,13 @@ export class Text implements PagedStore {
 
   // ── Cold pages ────────────────────────────────────────────────────────────────────────────────
 
-  /** As `placeOfPage`, of a block and with its crc; null: its page is in memory. */
+  /** Whether the newest checkpoint has a page in this place. */
+  isAt(page: number, { file, offset }: PagePlace): boolean {
+    const place = this.#saved!.placeOf(page)
+    return place.file === file && place.offset === offset
+  }
+
+  /** Where a block of a cold page is on disk, by the newest checkpoint; null: it is in memory. */
   placeOf(block: number): { file: number; offset: number; bytes: number; crc: number } | null {
     const page = Math.floor(block / blocksPerPage)
     if (this.holds(page)) return null
@@ -149,17 +157,25 @@ export class Text implements PagedStore {
     if (!this.pages.hasRoom) return -1
     let cold = Math.min(page, this.#page) - 1
     while (cold >= 0 && this.holds(cold)) cold -= 1
-    return cold
+    return Math.max(cold, -1)
   }
 
-  /** Where a cold page is on disk, by the newest checkpoint. */
-  placeOfPage(page: number): PagePlace {
-    return this.#saved!.placeOf(page)
-  }
-
-  /** Gives a cold page this slot, whose bytes have this crc; false if that is not its content. */
-  put(page: number, slot: number, crc: number): boolean {
-    if (this.holds(page) || this.#saved?.crcs[page] !== crc) return false
+  /**
+   * Reads a cold page into memory. `read` resolves to whether it has filled `into` with what is at
+   * this place. False if the page could not be read, or has changed meanwhile.
+   */
+  async read(
+    page: number,
+    read: (place: PagePlace, into: Uint8Array) => Promise<boolean>,
+  ): Promise<boolean> {
+    const place = this.#saved!.placeOf(page)
+    const { memory } = this.pages
+    const slot = memory.take()
+    const isRead = await read(place, memory.page(slot))
+    if (!isRead || this.holds(page) || this.#saved!.crcs[page] !== place.crc) {
+      memory.release(slot)
+      return false
+    }
     this.pages.give(page, slot)
     this.#drop()
     return true

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
 import { ask, freePort, samples } from '../api/operators.ts'
+import { until } from '../until.ts'
 
 /** Enough log that a clean stop takes a checkpoint. */
 const manyReplies = 40
@@ -26,6 +27,7 @@ const long = '😀'.repeat(8_000)
 t.setTimeout(240_000)
 
 const often = ['--scrub-hours', '0.0003']
+const mendedByParity = 'agent_forum_scrub_mended_total{by="parity"}'
 
 /**
  * A stopped forum with a checkpoint. Its pages take more than one MiB, or less with `isSmall`,
@@ -73,17 +75,19 @@ function flip(path: string, at: number): void {
 
 t.test('node: a page has rotted: started: rebuilt, reported, repaired in its file', async (t) => {
   const { forum, ops, before, seen } = await aForum(t, ['--scrub-hours', '0'])
-  const pages = fileOf(forum, 'pages')
-  const wanted = readFileSync(pages)
-  flip(pages, wanted.length >> 1)
+  // The start reads the first file, and the text in the second only when it has started.
+  const files = ['0000000001.pages', '0000000002.pages'].map((name) => join(forum.data, name))
+  const wanted = files.map((file) => readFileSync(file))
+  for (const [i, file] of files.entries()) flip(file, i === 0 ? wanted[i]!.length >> 1 : 5_000)
   await forum.start()
   t.equal(await seen(), before)
   t.ok((await forum.logged('recovered')).checkpoint as number, 'from the checkpoint')
-  t.match(await forum.logged('page_rebuilt'), { level: 40, file: /\.pages$/, offset: Number })
+  const rebuilt = { level: 40, file: '0000000001.pages', offset: Number }
+  t.match(await forum.logged('page_rebuilt'), rebuilt)
+  const mended = () => ask(ops, '/metrics').then(({ text }) => samples(text).get(mendedByParity))
+  await until('both files are repaired', async () => (await mended()) === 2)
   t.match(await forum.logged('page_mended'), { level: 40, by: 'parity' })
-  t.ok(readFileSync(pages).equals(wanted), 'the file has its original bytes')
-  const found = samples((await ask(ops, '/metrics')).text)
-  t.equal(found.get('agent_forum_scrub_mended_total{by="parity"}'), 1)
+  for (const [i, file] of files.entries()) t.ok(readFileSync(file).equals(wanted[i]!), file)
   t.equal((await ask(ops, '/readyz')).text, 'ok\n')
 })
 
@@ -98,7 +102,7 @@ t.test('node: a page rots while it runs: found and repaired by the scrub', async
   const { text } = await ask(ops, '/readyz?verbose')
   t.match(text, /\[[+-]\] page files: scrubbed \d+ s ago/)
   const found = samples((await ask(ops, '/metrics')).text)
-  t.equal(found.get('agent_forum_scrub_mended_total{by="parity"}'), 1)
+  t.equal(found.get(mendedByParity), 1)
   t.ok(found.get('agent_forum_scrub_bytes_total')! >= wanted.length)
   t.ok(found.get('agent_forum_scrub_age_seconds')! >= 0)
   t.equal(await seen(), before)

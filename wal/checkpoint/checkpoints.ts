@@ -233,17 +233,18 @@ export class Checkpoints {
   }
 
   /**
-   * Has the next checkpoint rewrite pages from memory that are damaged on disk. Must not be called
-   * while one is being taken.
+   * Has the next checkpoint rewrite pages from memory that are damaged on disk, and returns them:
+   * all but those that are not in memory. Must not be called while one is being taken.
    */
-  renew(pages: readonly BadPage[], stores: Stores): void {
-    const newest = this.#kept[0]
-    for (const { store, page, file, offset } of pages) {
-      const table = newest?.tables.get(store)
-      if (table?.files[page] === file && table.offsets[page] === offset) {
-        stores.get(store)?.markDirty(page)
-      }
-    }
+  renew(pages: readonly BadPage[], stores: Stores): BadPage[] {
+    return pages.filter(({ store: name, page, file, offset }) => {
+      const table = this.#kept[0]?.tables.get(name)
+      if (table?.files[page] !== file || table.offsets[page] !== offset) return true // not named
+      const store = stores.get(name)
+      if (store?.holds?.(page) === false) return false
+      store?.markDirty(page)
+      return true
+    })
   }
 
   // Removal that fails now is retried after the next checkpoint.
