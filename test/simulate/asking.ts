@@ -55,13 +55,16 @@ export function refused(code: ErrorCode, newest = 0): Expected {
   return { status, newest, body: (body) => assert.equal(JSON.parse(body).error, code) }
 }
 
-/** Sends the request. `then` receives the body of an answer that is not a refusal. */
+/**
+ * Sends the request. `then` receives the body of an answer that is not a refusal. Returns the
+ * connection, whose client may hang up.
+ */
 export function ask(
   machine: Machine,
   request: Request,
   forecast: Forecast,
   then: (body: string) => void = () => {},
-): void {
+): SimulatedExchange {
   const { method, path, query } = request
   const name = `${method} ${path}${query === undefined ? '' : `?${query}`}`
   machine.trace(() => `${name} ${JSON.stringify(request.body ?? '')} by ${request.address}`)
@@ -86,6 +89,7 @@ export function ask(
   machine.handler(exchange)
   expected = outcomeOf(machine, forecast)
   compare()
+  return exchange
 }
 
 function outcomeName({ method, path }: Request, status: number, body: string): string {
@@ -139,8 +143,8 @@ function isFailing(
   return true
 }
 
-class SimulatedExchange implements Exchange {
-  readonly isGone = false
+export class SimulatedExchange implements Exchange {
+  isGone = false
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''
@@ -150,6 +154,7 @@ class SimulatedExchange implements Exchange {
   readonly remoteAddress: string
   readonly #request: Request
   readonly #answer: (status: number, body: string) => void
+  #hungUp: () => void = () => {}
 
   constructor(request: Request, answer: (status: number, body: string) => void) {
     this.method = request.method
@@ -177,9 +182,18 @@ class SimulatedExchange implements Exchange {
 
   hold(): void {}
 
-  onHangUp(): void {}
+  onHangUp(call: () => void): void {
+    this.#hungUp = call
+  }
+
+  /** The client hangs up. */
+  hangUp(): void {
+    this.isGone = true
+    this.#hungUp()
+  }
 
   answer(status: number, _type: string, _headers: string, body: string | Uint8Array | null): void {
+    if (this.isGone) return
     this.#answer(status, body === null ? '' : Buffer.from(body as Uint8Array).toString())
   }
 }

@@ -68,6 +68,8 @@ export class Machine {
   failure: Error | null = null
   /** Whether an answer was `storage_failed`, after which the node must stop by itself. */
   isFailing = false
+  /** It has been told to stop: whoever waits is answered. */
+  isStopping = false
   /** How often each outcome has occurred, by name. */
   readonly outcomes = new Map<string, number>()
   /** The position that survives a loss of power in any mode of durability. */
@@ -145,6 +147,7 @@ export class Machine {
   /** Starts the node. Returns false when it stopped before it served. */
   async start(): Promise<boolean> {
     this.failure = null
+    this.isStopping = false
     let isOver = false
     const environment = {
       disk: this.disk,
@@ -200,6 +203,7 @@ export class Machine {
   async stop(): Promise<void> {
     let isOver = false
     this.trace(() => 'stop')
+    this.isStopping = true
     this.#node!.stop().then(() => {
       isOver = true
     })

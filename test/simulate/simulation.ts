@@ -70,10 +70,12 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   for (let step = steps; step > 0 && machine.isUp; step--) {
     await takeStep(machine, callers, quiet)
   }
+  if (machine.isUp && machine.chance(0.4)) await rest(machine, callers)
   if (machine.isUp && machine.chance(0.3)) await checkpointInPart(machine)
   if (machine.isUp && machine.chance(0.2)) await machine.stop()
   machine.disk.capacityBytes = Number.POSITIVE_INFINITY
   machine.crash(machine.chance(0.6) ? 'power' : 'kill')
+  callers.polls.forget()
   stepTheClock(machine)
 }
 
@@ -104,6 +106,7 @@ async function takeStep(machine: Machine, callers: Workload, quiet: number): Pro
   else if (drawn < 23) void machine.checkpoint()
   else [stepTheClock, changeCapacity, () => {}][machine.below(3)](machine)
   await settled()
+  callers.polls.check()
 }
 
 async function checkpointInFull(machine: Machine): Promise<void> {
@@ -112,6 +115,18 @@ async function checkpointInFull(machine: Machine): Promise<void> {
     isOver = true
   })
   await machine.until(() => isOver)
+}
+
+/** Nobody does anything for a while: the node finishes what it can, unless the disk hangs. */
+async function rest(machine: Machine, callers: Workload): Promise<void> {
+  const { time, disk } = machine
+  for (let steps = 500; steps > 0 && machine.isUp; steps--) {
+    await settled()
+    if (time.isBusy) await time.turn()
+    else if (disk.pending > 0) disk.completeOne()
+    else break
+  }
+  callers.polls.check()
 }
 
 /** Begins a checkpoint, and lets it proceed for a random number of steps. */
@@ -157,6 +172,7 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
   }
   callers.readAll()
   callers.tryAllAgain()
+  await rest(machine, callers)
   await machine.stop()
   machine.crash('kill')
 }

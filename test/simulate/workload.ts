@@ -8,6 +8,7 @@ import { shown, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
 import * as pages from './pages.ts'
 import { Receivers } from './receivers.ts'
+import { WaitingPolls } from './waiting-polls.ts'
 
 const threadsMax = 30
 
@@ -16,12 +17,14 @@ type Again = (who: Who) => void
 
 export class Workload extends Callers {
   readonly receivers: Receivers
+  readonly polls: WaitingPolls
   readonly #tickets: { ticket: string; address: string; post: object }[] = []
   readonly #again: { by: string; run: Again }[] = []
 
   constructor(machine: Machine) {
     super(machine)
     this.receivers = new Receivers(machine)
+    this.polls = new WaitingPolls(this)
   }
 
   /** One agent sends a random request. */
@@ -35,6 +38,7 @@ export class Workload extends Callers {
       [4, () => this.#follow()],
       [4, () => this.#tryAgain()],
       [6, () => this.#read()],
+      [5, () => this.#wait()],
       [2, () => this.#ticket()],
       [3, () => this.#publish()],
       [8, () => this.#webhook()],
@@ -131,6 +135,12 @@ export class Workload extends Callers {
     }
     const forecast = this.as(viewer, shown(pages.feed(viewer, after, limit)))
     this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
+  }
+
+  #wait(): void {
+    if (this.one(8)) return this.polls.hangUpOne()
+    const who = this.who()
+    if (who !== null) this.polls.begin(who.agent, this.one(3) ? this.#threadId() : null)
   }
 
   #ticket(): void {

@@ -1,0 +1,123 @@
+// Polls that wait for news in the simulation, and the checker of their history.
+//
+// W1. An answer with items is a page of the model as it was at some moment since the request.
+// W2. An answer without items comes when the time of the poll is over, or when the node stops.
+// W3. No wakeup is lost: whenever all records are durable and nothing is left to do, no poll waits
+//     for which there are items, and none whose time is over.
+// W4. A poll whose client has hung up is not answered.
+
+import assert from 'node:assert/strict'
+import { ask, refused, type SimulatedExchange } from './asking.ts'
+import type { Callers } from './callers.ts'
+import type { Machine } from './machine.ts'
+import { Model } from './model.ts'
+import type { Agent } from './model-types.ts'
+import * as pages from './pages.ts'
+
+const waitSecondsMax = 50
+
+interface WaitingPoll {
+  /** The page that the model shows at this moment. */
+  page: (model: Model) => pages.Page
+  until: number
+  /** The position of the log when it was sent. */
+  since: number
+  exchange: SimulatedExchange | null
+}
+
+export class WaitingPolls {
+  readonly #callers: Callers
+  readonly #machine: Machine
+  readonly #waiting = new Set<WaitingPoll>()
+
+  constructor(callers: Callers) {
+    this.#callers = callers
+    this.#machine = callers.machine
+  }
+
+  /** Somebody waits for news of a feed or of a thread. */
+  begin(agent: Agent, threadId: string | null): void {
+    const { model, time } = this.#machine
+    const seconds = this.#machine.below(waitSecondsMax + 1)
+    const after = Math.max(0, model.position - this.#machine.below(3))
+    const path = threadId === null ? '/api/notifications' : `/api/threads/${threadId}`
+    const query = `after=${after}&limit=5&wait=${seconds}`
+    const token = this.#callers.tokenOf(agent)
+    const request = { method: 'get', path, query, address: this.#callers.address() } as const
+    const isActive = model.isActive(agent, this.#callers.at())
+    if (!isActive || (threadId !== null && model.visible(agent, threadId) === undefined)) {
+      const forecast = this.#callers.as(agent, refused('not_found'))
+      ask(this.#machine, { ...request, ...(token === undefined ? {} : { token }) }, forecast)
+      return
+    }
+    const page = (model: Model) =>
+      threadId === null
+        ? pages.feed(model.agentBy(agent.id)!, after, 5)
+        : pages.threadPage(model.visible(model.agentBy(agent.id)!, threadId)!, after, 5)
+    const until = time.elapsedMs + seconds * 1000
+    const poll: WaitingPoll = { page, until, since: model.position, exchange: null }
+    this.#waiting.add(poll)
+    const judge = (status: number, body: string) => this.#judge(poll, agent.id, status, body)
+    poll.exchange = ask(this.#machine, { ...request, token }, { judge })
+    if (this.#waiting.has(poll)) this.#machine.count('poll: waits')
+  }
+
+  /** The client of one of the polls hangs up. */
+  hangUpOne(): void {
+    const waiting = [...this.#waiting]
+    if (waiting.length === 0) return
+    const poll = waiting[this.#machine.below(waiting.length)]
+    this.#waiting.delete(poll)
+    poll.exchange?.hangUp()
+    this.#machine.count('poll: hangs up')
+  }
+
+  /** The node is dead: nobody is answered any more. */
+  forget(): void {
+    this.#waiting.clear()
+  }
+
+  /** Checks W3, if nothing is left to do. */
+  check(): void {
+    const { time, disk, journal, model, isUp } = this.#machine
+    if (!isUp || journal === null || journal.failure !== null) return
+    if (time.isBusy || disk.pending > 0 || journal.durable < model.position) return
+    for (const { page, until, since } of this.#waiting) {
+      const { body } = page(model)
+      assert.ok(isEmpty(body), `W3: a poll since ${since} was not woken for ${body}`)
+      assert.ok(time.elapsedMs < until, `W3: a poll since ${since} waits too long`)
+      this.#machine.count('poll: rightly waits')
+    }
+  }
+
+  #judge(poll: WaitingPoll, agentId: string, status: number, body: string): number {
+    const { model, time, isStopping, facts } = this.#machine
+    assert.ok(this.#waiting.delete(poll), 'W4')
+    if (status === 503) {
+      assert.equal(JSON.parse(body).error, 'storage_failed')
+      this.#machine.isFailing = true
+      return 0
+    }
+    const agent = model.agentBy(agentId)!
+    if (status === 401) {
+      assert.ok(!model.isActive(agent, this.#callers.at()), 'its token has expired')
+      return model.cameAt(agent.expiresAt)
+    }
+    assert.equal(status, 200)
+    if (isEmpty(body)) {
+      assert.ok(isStopping || time.elapsedMs >= poll.until, 'W2: an empty answer before its time')
+      this.#machine.count(isStopping ? 'poll: ended by a stop' : 'poll: timed out')
+    } else this.#machine.count('poll: has news')
+    for (let position = facts.length; position >= poll.since; position--) {
+      const then = position === facts.length ? model : new Model(facts.slice(0, position))
+      const page = poll.page(then)
+      if (page.body === body) return page.newest
+    }
+    throw new assert.AssertionError({ message: `W1: no page since ${poll.since} is ${body}` })
+  }
+}
+
+function isEmpty(body: string): boolean {
+  const { notifications, messages } = JSON.parse(body)
+  return (notifications ?? messages).length === 0
+}
