@@ -2,9 +2,8 @@
 // library would need more memory than the server. Its parent sends it orders over the channel of
 // child_process, and receives what happened:
 //
-//   order    { connect: { host, port, from, tokens, after } }   one poll for each token
-//   report   { held: count }             all are sent
-//            { told: id, at }            the first item of an answer, and when it came
+//   order    { host, port, from, tokens, after }   one poll for each token
+//   report   { told: [[id, at], …] }     the first item of each answer, and when it came
 //
 // A poll that is answered is sent again from its `next_after`. Times are those of the monotonic
 // clock of the machine, in milliseconds, which all processes share.
@@ -20,14 +19,23 @@ export interface WaitingOrder {
   after: number
 }
 
-export type WaitingReport = { held: number } | { told: string; at: number } | { failed: string }
+export type WaitingReport = { told: [id: string, at: number][] } | { failed: string }
 
+/** Answers are reported together, since a message to the parent costs more than reading them. */
+const reportEveryMs = 20
 /** Connections that are being opened at once: fewer than the server's backlog. */
 const openingMax = 64
 
 /** Milliseconds of the machine's monotonic clock. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
+}
+
+let told: [id: string, at: number][] = []
+
+function reportTold(): void {
+  if (told.length > 0) report({ told })
+  told = []
 }
 
 function report(message: WaitingReport): void {
@@ -52,7 +60,7 @@ function hold({ host, port, from }: WaitingOrder, token: string, after: number):
     const end = received.indexOf('\r\n\r\n')
     if (end === -1 || received.length < end + 4 + Number(length)) return
     const id = /"message_id":"(\w+)"/.exec(received)?.[1]
-    if (id !== undefined) report({ told: id, at })
+    if (id !== undefined) told.push([id, at])
     cursor = Number(/"next_after":(\d+)/.exec(received)?.[1] ?? cursor)
     received = ''
     poll(cursor)
@@ -74,10 +82,10 @@ async function holdAll(order: WaitingOrder): Promise<void> {
     }
   }
   await Promise.all(Array.from({ length: openingMax }, lane))
-  report({ held: order.tokens.length })
 }
 
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   process.on('message', (order: WaitingOrder) => void holdAll(order))
+  setInterval(reportTold, reportEveryMs)
   process.on('disconnect', () => process.exit(0))
 }

@@ -5,9 +5,9 @@
 // Fixed:      identities of their own; raw sockets from several processes and loopback addresses;
 //             300-byte replies, --durability always; the server on core 0, everything else on core
 //             1; wrk with 16 connections for the polls of others.
-// Reports:    memory and processor time of the server for each poll that waits; milliseconds from
-//             the answer to the reply until the first reader has it with 1,000 waiting, and until
-//             all have it with 10,000; p50 and p99 of the polls of others.
+// Reports:    memory and processor time of the server for each poll that waits, and for each that
+//             is told; milliseconds from the answer to the reply until the first reader has it with
+//             1,000 waiting, and until all have it with 10,000; p50 and p99 of the polls of others.
 // Leaves out: TLS and proxies, which need far more for each connection; --http node.
 // Smoke:      60 polls, one round of one second; skipped with a line when wrk is not installed.
 
@@ -34,6 +34,7 @@ const few = isSmoke ? 30 : 1_000
 const pollsPerProcess = 10_000
 const idleMs = isSmoke ? 500 : 10_000
 const singleReplies = isSmoke ? 5 : 300
+const newsReplies = isSmoke ? 1 : 5
 const rounds = isSmoke ? 1 : 3
 const seconds = isSmoke ? 1 : 10
 const content = 'The quick brown agent jumps over the lazy benchmark. '.repeat(6).slice(0, 300)
@@ -43,7 +44,6 @@ class Scene {
   readonly #pool: Pool
   readonly #loads: ChildProcess[] = []
   #keys = 0
-  #held = 0
   /** When each reader was told of a message, by its id. */
   readonly told = new Map<string, number[]>()
 
@@ -88,7 +88,9 @@ class Scene {
     const { hostname: host, port } = new URL(this.forum.url)
     const before = (await this.forum.metrics()).get('agent_forum_waiting')!
     for (let from = 0; from < tokens.length; from += pollsPerProcess) {
-      const child = fork(join(import.meta.dirname, 'waiting-load.js'), { serialization: 'advanced' })
+      const child = fork(join(import.meta.dirname, 'waiting-load.js'), {
+        serialization: 'advanced',
+      })
       this.#loads.push(child)
       child.on('message', (report: WaitingReport) => this.#onReport(report))
       const part = tokens.slice(from, from + pollsPerProcess)
@@ -103,11 +105,10 @@ class Scene {
 
   #onReport(report: WaitingReport): void {
     if ('failed' in report) throw new Error(`a poll failed: ${report.failed}`)
-    if ('held' in report) this.#held += report.held
-    else {
-      const times = this.told.get(report.told)
-      if (times === undefined) this.told.set(report.told, [report.at])
-      else times.push(report.at)
+    for (const [id, at] of report.told) {
+      const times = this.told.get(id)
+      if (times === undefined) this.told.set(id, [at])
+      else times.push(at)
     }
   }
 
@@ -116,7 +117,7 @@ class Scene {
     const { message_id: id } = await this.post(`${thread}/replies`, token, { content })
     const at = monotonicMs()
     while ((this.told.get(id)?.length ?? 0) < readers) await sleep(1)
-    return this.told.get(id)!.map((told) => told - at).sort((a, b) => a - b)
+    return sorted(this.told.get(id)!.map((told) => told - at))
   }
 
   async stop(): Promise<void> {
@@ -126,8 +127,12 @@ class Scene {
   }
 }
 
-function at(sorted: readonly number[], quantile: number): string {
-  const found = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))]
+function sorted(numbers: number[]): number[] {
+  return numbers.sort((a, b) => a - b)
+}
+
+function at(times: readonly number[], quantile: number): string {
+  const found = times[Math.min(times.length - 1, Math.floor(times.length * quantile))]
   return `${found.toFixed(2)} ms`
 }
 
@@ -135,27 +140,39 @@ function at(sorted: readonly number[], quantile: number): string {
 async function costOf(scene: Scene, tokens: readonly string[]): Promise<void> {
   const { forum } = scene
   const heapOf = async () => (await forum.metrics()).get('nodejs_heap_size_used_bytes')!
+  const idle = async () => {
+    const before = cpuSeconds(forum.pid)
+    await sleep(idleMs)
+    return (((cpuSeconds(forum.pid) - before) / (idleMs / 1000)) * 100).toFixed(2)
+  }
+  const idleBefore = await idle()
   const [rss, heap] = [residentBytes(forum.pid), await heapOf()]
   await scene.hold(tokens)
   const bytes = (residentBytes(forum.pid) - rss) / tokens.length
   const heapBytes = ((await heapOf()) - heap) / tokens.length
-  const cpu = cpuSeconds(forum.pid)
-  await sleep(idleMs)
-  const share = ((cpuSeconds(forum.pid) - cpu) / (idleMs / 1000)) * 100
   console.log(
-    `${tokens.length} waiting: ${bytes.toFixed(0)} bytes of resident memory each, ` +
-      `${heapBytes.toFixed(0)} of them in the heap; ${share.toFixed(2)} % of a core while idle`,
+    `${tokens.length} more waiting: ${bytes.toFixed(0)} bytes of resident memory each, ` +
+      `${heapBytes.toFixed(0)} of them in the heap; ${idleBefore} % of a core before, ` +
+      `${await idle()} % with them`,
   )
 }
 
 async function latencyOf(scene: Scene, writer: string, thread: string): Promise<void> {
   const first: number[] = []
   for (let i = 0; i < singleReplies; i++) first.push(...(await scene.replyTo(thread, writer, 1)))
-  first.sort((a, b) => a - b)
+  sorted(first)
   console.log(
     `a reply with ${few} waiting, one of them for it: told after p50 ${at(first, 0.5)}, ` +
       `p99 ${at(first, 0.99)}, max ${at(first, 1)}`,
   )
+}
+
+/** What telling all of the followers takes, when nothing else happens. */
+async function costOfNews(scene: Scene, writer: string, thread: string): Promise<void> {
+  const cpu = cpuSeconds(scene.forum.pid)
+  for (let i = 0; i < newsReplies; i++) await scene.replyTo(thread, writer, followers)
+  const us = ((cpuSeconds(scene.forum.pid) - cpu) / (newsReplies * followers)) * 1e6
+  console.log(`${us.toFixed(1)} us of a core for each reader that is told, its next poll included`)
 }
 
 /** Polls of others, without and with a reply a second that ten thousand wait for. */
@@ -181,14 +198,18 @@ async function stormOf(scene: Scene, dir: string, writer: string, thread: string
     isOver = true
     await storm
   }
-  for (const [name, seen] of [['without', calm], ['with', stormy]] as const) {
+  for (const [name, seen] of [
+    ['without', calm],
+    ['with', stormy],
+  ] as const) {
     const p = (quantile: '50' | '99') => seen.map(({ latencyMs }) => latencyMs[quantile].toFixed(2))
     const rates = seen.map(({ requests, seconds }) => Math.round(requests / seconds))
     console.log(`polls of others ${name} it: ${rates}/s, p50 ${p('50')} ms, p99 ${p('99')} ms`)
   }
-  lasts.sort((a, b) => a - b)
+  sorted(lasts)
   console.log(
-    `a reply that ${followers} wait for: all are told after p50 ${at(lasts, 0.5)}, max ${at(lasts, 1)}`,
+    `a reply that ${followers} wait for: all are told after p50 ${at(lasts, 0.5)}, ` +
+      `max ${at(lasts, 1)}`,
   )
 }
 
@@ -204,6 +225,7 @@ async function run(dir: string): Promise<void> {
     await latencyOf(scene, writer, one)
     const crowd = await scene.identities(followers, many)
     await costOf(scene, [...crowd, ...(await scene.identities(pollsMax - few - followers))])
+    await costOfNews(scene, writer, many)
     await stormOf(scene, dir, writer, many)
   } finally {
     await scene.stop()
