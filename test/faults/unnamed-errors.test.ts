@@ -5,11 +5,11 @@
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Client, Forum } from '../api/harness.ts'
 import { ask, freePort, sample } from '../api/operators.ts'
 import { dataDirectory, Program } from '../api/process.ts'
+import { until } from '../until.ts'
 
 // Fault injection needs strace and the permission to trace, which not every machine has.
 const isTraceable = spawnSync('strace', ['-D', '-f', '-qq', '-o', '/dev/null', 'true']).status === 0
@@ -17,10 +17,11 @@ const withoutStrace = 'skipped: strace is missing, or may not trace'
 const content = 'x'.repeat(8000)
 const args = (data: string) => ['serve', '--port', '0', '--segment-mb', '1', '--data', data]
 
-/** The command under which a system call on `file` fails: always, or once in each thread. */
-function failing(call: string, file: string, error: string, when: 'once' | 'always'): string[] {
+/** The command under which a call on `path` (or its parity) fails: always, or once per thread. */
+function failing(call: string, path: string, error: string, when: 'once' | 'always'): string[] {
   const fault = `inject=${call}:error=${error}${when === 'once' ? ':when=1' : ''}`
-  const options = ['-D', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', '-P', file]
+  const paths = ['-P', path, '-P', path.replace('.pages', '.parity')]
+  const options = ['-D', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', ...paths]
   return ['strace', ...options, '-e', `trace=${call}`, '-e', fault]
 }
 
@@ -37,21 +38,6 @@ async function traced(t: Test, data: string, under: string[]) {
   return { forum, opsPort }
 }
 
-/** Waits for the log line with this message. */
-async function logged(forum: Forum, message: string): Promise<object> {
-  const find = () => forum.log.split('\n').find((line) => line.includes(`"msg":"${message}"`))
-  await until(message, () => find() !== undefined)
-  return JSON.parse(find()!)
-}
-
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (await condition()) return
-    await sleep(50)
-  }
-  throw new Error(`waited in vain: ${what}`)
-}
-
 t.test('quota: no next segment: warned and degraded at once, storage_full later', async (t) => {
   if (!isTraceable) return t.comment(withoutStrace)
   const data = dataDirectory(t)
@@ -59,7 +45,7 @@ t.test('quota: no next segment: warned and degraded at once, storage_full later'
   const { forum, opsPort } = await traced(t, data, under)
   const why = 'EDQUOT: disk quota exceeded, write'
   const warning = { level: 40, segment: '0000000002.wal', why }
-  t.match(await logged(forum, 'storage_full'), warning)
+  t.match(await forum.logged('storage_full'), warning)
   const sentence = `storage: the next segment: ${why}`
   t.equal((await ask(opsPort, '/readyz')).text, `degraded: ${sentence}\n`)
   const verbose = (await ask(opsPort, '/readyz?verbose')).text
@@ -81,8 +67,8 @@ t.test('quota: raised while the node runs: writes resume by themselves', async (
   const data = dataDirectory(t)
   const under = failing('pwrite64', join(data, '0000000002.wal.tmp'), 'EDQUOT', 'once')
   const { forum, opsPort } = await traced(t, data, under)
-  await logged(forum, 'storage_full')
-  t.match(await logged(forum, 'storage_available'), { segment: '0000000002.wal' })
+  await forum.logged('storage_full')
+  t.match(await forum.logged('storage_available'), { segment: '0000000002.wal' })
   t.equal((await ask(opsPort, '/readyz')).text, 'ok\n')
 })
 
@@ -95,7 +81,7 @@ for (const error of ['EDQUOT', 'EUCLEAN']) {
     const ana = await forum.identity()
     const { body } = await ana.thread()
     for (let n = 0; n < 150; n++) await ana.reply(body.thread_id, content)
-    const { why } = (await logged(forum, 'checkpoint_failed')) as { why: string }
+    const { why } = await forum.logged('checkpoint_failed')
     t.match(why, `cannot take a checkpoint in ${data}: ${error}: `)
     t.equal(await sample(opsPort, 'agent_forum_checkpoint_failures_total'), 1)
     t.equal((await ana.reply(body.thread_id)).status, 201)
@@ -119,11 +105,11 @@ t.test('EUCLEAN from a page of the checkpoint: put aside, and the log is replaye
   const ana = await before.forum.identity()
   const { body } = await ana.thread()
   for (let n = 0; n < 150; n++) await ana.reply(body.thread_id, content)
-  await logged(before.forum, 'checkpoint_taken')
+  await before.forum.logged('checkpoint_taken')
   const { messages } = (await ana.read(body.thread_id)).body
   await before.forum.stop('SIGKILL')
   const under = failing('pread64', join(data, '0000000001.pages'), 'EUCLEAN', 'always')
   const { forum } = await traced(t, data, under)
-  t.match(await logged(forum, 'checkpoint_put_aside'), { level: 40, why: /0000000001\.pages/ })
+  t.match(await forum.logged('checkpoint_put_aside'), { level: 40, why: /0000000001\.pages/ })
   t.same((await new Client(forum, ana.token).read(body.thread_id)).body.messages, messages)
 })
