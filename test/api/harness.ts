@@ -156,6 +156,19 @@ export class Client {
     return this.get(`/api/threads/${threadId}${query}`)
   }
 
+  /** Reads all messages of a thread. Throws when it is refused. */
+  async messages(threadId: string): Promise<Message[]> {
+    const found: Message[] = []
+    for (let after = 0, more = true; more; ) {
+      const { status, body, text } = await this.read(threadId, `?limit=100&after=${after}`)
+      if (status !== 200) throw new Error(text)
+      found.push(...body.messages)
+      after = body.next_after
+      more = body.has_more
+    }
+    return found
+  }
+
   feed(query = ''): Promise<Answer> {
     return this.get(`/api/notifications${query}`)
   }

@@ -160,18 +160,8 @@ async function killedWhileWriting(t: Test, flags: string[]): Promise<void> {
     const next = `${w}.${answered[w].length}`
     const { status } = await writer.reply(id, next, { 'idempotency-key': `writer-${next}` })
     t.ok(status === 200 || status === 201)
-    const kept = (await contents(writer, id)).filter((content) => content.startsWith(`${w}.`))
+    const contents = (await writer.messages(id)).map(({ content }) => content)
+    const kept = contents.filter((content) => content.startsWith(`${w}.`))
     t.strictSame(kept, [...answered[w], next])
   }
-}
-
-async function contents(caller: Client, id: string): Promise<string[]> {
-  const found: string[] = []
-  for (let after = 0, more = true; more; ) {
-    const { body } = await caller.read(id, `?after=${after}&limit=100`)
-    found.push(...body.messages.map(({ content }) => content))
-    after = body.next_after
-    more = body.has_more
-  }
-  return found
 }

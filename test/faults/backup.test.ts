@@ -106,15 +106,8 @@ t.test('backup: a node that takes checkpoints and drops log: complete after a st
   for (const { copy, before } of copies) {
     t.equal((await run(['wal', 'verify', '--data', copy])).code, 0)
     const restored = await startForumOn(t, copy, small)
-    const shown = new Set<string>()
-    for (let after = 0, more = true; more; ) {
-      const { body } = await restored.anonymous.get(
-        `/api/threads/${thread}?limit=100&after=${after}`,
-      )
-      for (const { content } of body.messages) shown.add(content)
-      after = body.next_after
-      more = body.has_more
-    }
+    const messages = await restored.anonymous.messages(thread)
+    const shown = new Set(messages.map(({ content }) => content))
     t.same(
       before.filter((content) => !shown.has(content)),
       [],

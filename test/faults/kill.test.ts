@@ -8,19 +8,17 @@
 // Leaves out: loss of power, since the kernel still holds what a killed process wrote; test/wal
 //             covers it.
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
+import { Program } from '../api/process.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
+import { seededRandom } from '../wal/simulated-inode.ts'
 import { type Agent, History, type Write } from './history.ts'
 
 const rounds = sizeOf('KILLS')
 const agentCount = 12
-const main = join(import.meta.dirname, '../../src/cli/main.js')
 
 /** What the agents remember. */
 const agents: Agent[] = []
@@ -28,30 +26,13 @@ const history = new History(call)
 const shownInFeeds = new Map<string, string>()
 
 let url = ''
-let server: ChildProcess
-let state = chosenSeed
-function random(below: number): number {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-  return Math.floor((state / 2 ** 32) * below)
-}
+let server: Program
+const draw = seededRandom(chosenSeed)
+const random = (below: number) => Math.floor(draw() * below)
 
 async function start(data: string): Promise<void> {
-  const args = [main, 'serve', '--port', '0', '--data', data]
-  server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  for await (const line of createInterface({ input: server.stdout! })) {
-    const entry = JSON.parse(line) as { msg: string; url: string }
-    if (entry.msg !== 'started') continue
-    url = entry.url
-    server.stdout!.resume()
-    return
-  }
-  throw new Error('the server ended before it started')
-}
-
-async function kill(): Promise<void> {
-  const ended = once(server, 'exit')
-  server.kill('SIGKILL')
-  await ended
+  server = new Program(['serve', '--port', '0', '--data', data])
+  url = (await server.logged('started')).url!
 }
 
 async function call(method: 'GET' | 'POST', path: string, by: Agent | null, write?: Write) {
@@ -96,7 +77,7 @@ async function act(agent: Agent): Promise<void> {
         await pollFeed(agent)
       }
     } catch (error) {
-      if (server.exitCode !== null || server.killed) return
+      if (server.hasEnded || server.child.killed) return
       throw error
     }
   }
@@ -124,7 +105,7 @@ t.test(`killed ${rounds} times under load: nothing acknowledged or shown is lost
     t.same(await differences(), [], `round ${round}: ${known}`)
     const acting = agents.map(act)
     await sleep(100 + random(400))
-    await kill()
+    await server.stop('SIGKILL')
     await Promise.all(acting)
   }
 
@@ -139,5 +120,5 @@ t.test(`killed ${rounds} times under load: nothing acknowledged or shown is lost
     if (JSON.stringify(notifications[0]) !== json) t.fail(`${message} is not in the feed`)
   }
   t.pass(`${shownInFeeds.size} feed items are unchanged`)
-  await kill()
+  await server.stop('SIGKILL')
 })

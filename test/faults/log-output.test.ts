@@ -8,10 +8,10 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ask, freePort, sample } from '../api/operators.ts'
 import { dataDirectory, Program, program, run } from '../api/process.ts'
+import { until } from '../until.ts'
 import { fill, smallDisk, tryTo } from './small-disk.ts'
 
 const counted = 'agent_forum_log_lines_dropped_total'
@@ -23,19 +23,14 @@ async function serving(t: Test, stdout: number | 'pipe', isRead = true) {
   const node = new Program(['serve', ...flags], {}, { stdout })
   t.teardown(() => node.stop('SIGKILL'))
   if (!isRead) node.child.stdout!.destroy()
-  const isReady = () => ask(opsPort, '/readyz').then(({ status }) => status === 200)
+  const isReady = () =>
+    ask(opsPort, '/readyz').then(
+      ({ status }) => status === 200,
+      () => false,
+    )
   await until('the node to serve', async () => node.hasEnded || (await isReady()))
   if (node.hasEnded) throw new Error(`the node has ended: ${node.stderr}`)
   return { node, opsPort, url: `http://127.0.0.1:${port}` }
-}
-
-/** Polls until `condition` holds. */
-async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (await Promise.resolve(condition()).catch(() => false)) return
-    await sleep(50)
-  }
-  throw new Error(`waited in vain: ${what}`)
 }
 
 /** Checks what each of these nodes must still do. */
@@ -71,10 +66,7 @@ t.test('log: its disk is full, then it is not: one line says how many were lost'
   const served = await serving(t, file)
   const lines = await sample(served.opsPort, counted)
   rmSync(ballast)
-  await until(
-    '/readyz to be ok',
-    async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n',
-  )
+  await until('readiness', async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n')
   await serves(t, served)
   const log = linesIn(readFileSync(join(disk, 'log'), 'utf8'))
   t.match(log[0], { level: 40, lines, msg: 'log_lines_dropped' })
@@ -95,10 +87,7 @@ t.test('log: a pipe that nobody reads is full: serves, and goes on when it is re
   )!
   t.equal(Number.parseInt(flags!, 8) & O_NONBLOCK, 0, 'the shared descriptor is still blocking')
   pipe.read()
-  await until(
-    '/readyz to be ok',
-    async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n',
-  )
+  await until('readiness', async () => (await ask(served.opsPort, '/readyz')).text === 'ok\n')
   const [dropped] = linesIn(pipe.read())
   t.match(dropped, { lines: await sample(served.opsPort, counted), msg: 'log_lines_dropped' })
   await serves(t, served)

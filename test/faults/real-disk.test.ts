@@ -63,15 +63,8 @@ class SmallForum extends Forum {
   }
 
   async shown(): Promise<string[]> {
-    const ids: string[] = []
-    for (let after = 0, more = true; more; ) {
-      const { status, body } = await this.ana.get(`/api/threads/${this.thread}?after=${after}`)
-      if (status !== 200) throw new Error(`${status} ${body.error}`)
-      ids.push(...body.messages.map(({ id }) => id))
-      after = body.next_after
-      more = body.has_more
-    }
-    return ids.slice(1)
+    const messages = await this.ana.messages(this.thread)
+    return messages.slice(1).map(({ id }) => id)
   }
 }
 
