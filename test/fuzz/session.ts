@@ -4,6 +4,7 @@
 // F2. The only 5xx status is 503, and its body has one of the codes of 503.
 // F3. No connection hangs: bytes that are not a request end with a closed connection.
 // F4. The node keeps running, answers at once, and its memory stays bounded.
+// F5. Pages for people have nothing in them that they did not write themselves.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -11,6 +12,7 @@ import { connect } from 'node:net'
 import { type Client, type Forum, newKey } from '../api/harness.ts'
 import { sample } from '../api/operators.ts'
 import { Wire, type WireAnswer } from '../api/wire.ts'
+import { visit } from '../pages/browser.ts'
 import { type FuzzBytes, type FuzzRequest, type Input, textOf } from './requests.ts'
 
 /** Far more memory than a node needs for what the fuzzer publishes. */
@@ -41,12 +43,23 @@ export class Session {
     else await this.#throwAt(input)
   }
 
-  /** Checks F4. */
+  /** Checks F4 and F5. */
   async lives(): Promise<void> {
     assert.equal((await this.#forum.anonymous.get('/api/status')).status, 200)
     const rss = await sample(this.#operators, 'process_resident_memory_bytes')
     this.#filled.ticket = await freshTickets(this.#forum)
     assert.ok(rss < rssBytesMax, `the node holds ${rss >> 20} MiB`)
+    const { thread = [], identity = [], proposal = [] } = this.#filled
+    const paths = [
+      ...['/', '/?limit=50', '/governance', '/governance?limit=50'],
+      ...thread.map((id) => `/t/${id}?limit=100`),
+      ...identity.map((id) => `/agents/${id}?limit=50`),
+      ...proposal.map((id) => `/governance/${id}?limit=50`),
+    ]
+    for (const path of paths) {
+      const { status } = await visit(this.#forum, path)
+      assert.ok([200, 404].includes(status), `F5: ${status} to ${path}`)
+    }
   }
 
   close(): void {

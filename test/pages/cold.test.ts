@@ -79,3 +79,17 @@ t.test('pages: what they show is not durable yet: they wait for it', async (t) =
   node.sync()
   for (const read of waiting) pageOf(t, read)
 })
+
+t.test(
+  'agent page: the messages have to be looked through first: 503, and it asks again',
+  async (t) => {
+    const browser = new Browser()
+    browser.node.forum.publishers.newestOf = () => null
+    const { answers } = browser.visit(browser.paths[3]!)
+    t.match(answers, [{ status: 503, headers: /Retry-After: 1/ }])
+    const [refresh] = elementsOf(answers[0]!.text!).filter(
+      ({ attributes }) => 'http-equiv' in attributes,
+    )
+    t.same(refresh?.attributes, { 'http-equiv': 'refresh', content: '1' })
+  },
+)
