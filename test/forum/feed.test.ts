@@ -101,7 +101,7 @@ for (const { name, build, numRuns } of [
       fc.tuple(fc.constant('unsubscribe'), who, thread),
       fc.tuple(fc.constant('begin a thread'), fc.constant(0), fc.constant(0)),
     )
-    let [slices, begunAgain] = [0, 0]
+    let [slices, restarts] = [0, 0]
     const property = fc.property(
       fc.oneof(who, fc.constant(1)),
       fc.oneof(fc.nat(60), fc.nat(2000), fc.constant(1_000_000)),
@@ -121,14 +121,16 @@ for (const { name, build, numRuns } of [
             else scene.thread('public', [1])
           }
           if (!search.isStale) continue
-          begunAgain += 1
+          restarts += 1
           search.begin()
         }
         check(scene, read, search.feed())
       },
     )
-    fc.assert(property, { numRuns })
-    t.ok(slices > 1000 && begunAgain > 20, `${slices} slices, begun again ${begunAgain} times`)
+    // What is searched is random: if it took few slices, more is searched.
+    const isEnough = () => slices > 1000 && restarts > 20
+    for (let rounds = 0; rounds < 5 && !isEnough(); rounds++) fc.assert(property, { numRuns })
+    t.ok(isEnough(), `${slices} slices, restarted ${restarts} times`)
   })
 }
 
