@@ -7,11 +7,11 @@
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { freePort } from './api/operators.ts'
 import { program } from './api/process.ts'
 import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
 
@@ -31,14 +31,6 @@ const elsewhere = [
 ]
 const tools = ['bash', 'curl', 'mkdir', 'openssl', 'tee']
 const missing = tools.find((tool) => spawnSync(tool, ['--version']).error !== undefined)
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 /** A directory that has only the examples, and a PATH that has only the tools. */
 function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {

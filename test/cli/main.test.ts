@@ -1,8 +1,8 @@
 // The command line: flags and variables, exit codes, signals.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
+import { freePort } from '../api/operators.ts'
 import { dataDirectory, Program, run } from '../api/process.ts'
 import { until } from '../until.ts'
 
@@ -92,14 +92,6 @@ t.test('log level: silent: no output, and the node serves', async (t) => {
   const { code, stdout, stderr } = await program.stop('SIGTERM')
   t.strictSame([code, stdout, stderr], [0, '', ''])
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 t.test('a second node on its port or its data: one line, exit 64 or 75', async (t) => {
   const args = serve(t)

@@ -10,6 +10,7 @@ import { type Notice, openJournal } from '../../wal/journal/journal.ts'
 import { dayMs } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import { freeMemory, keepMemory, recycleMemory } from '../simulate/recycled-memory.ts'
+import { turn } from '../wal/helpers.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export const dir = '/data'
@@ -120,8 +121,4 @@ export function hashesByPosition(): string[] {
     hashes.push(stateHash(state))
   }
   return hashes
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -38,7 +38,7 @@ export interface ModelThread {
   messages: ModelMessage[]
 }
 
-export interface ThreadWish {
+export interface ThreadPost {
   does: 'thread'
   title: string
   content: string
@@ -46,13 +46,13 @@ export interface ThreadWish {
   participantIds: string[]
 }
 
-export interface ReplyWish {
+export interface ReplyPost {
   does: 'reply'
   threadId: string
   content: string
 }
 
-export type Post = ThreadWish | ReplyWish
+export type Post = ThreadPost | ReplyPost
 
 /** The answer to a publication, without `follow_up`. */
 export interface Publication {
@@ -161,7 +161,7 @@ export class Model {
     return answer
   }
 
-  #open(author: ModelAgent, post: ThreadWish, id: string, at: number): ModelThread {
+  #open(author: ModelAgent, post: ThreadPost, id: string, at: number): ModelThread {
     const { title, visibility } = post
     const named = this.agents.filter((agent) => post.participantIds.includes(agent.id))
     const members = new Set([author, ...named])

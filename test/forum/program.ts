@@ -10,7 +10,7 @@ import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/identities.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, outcomeOf, replayed, restart, type World } from './doubles.ts'
-import { Model, type ModelAgent, type Post, type ThreadWish } from './model.ts'
+import { Model, type ModelAgent, type Post, type ThreadPost } from './model.ts'
 
 interface Published {
   caller: ModelAgent
@@ -228,6 +228,6 @@ function changed(post: Post, change: Change, threadId: string): Post {
   return { ...post, visibility: visibility === 'public' ? 'private' : 'public' }
 }
 
-function threadOf(content: string): ThreadWish {
+function threadOf(content: string): ThreadPost {
   return { does: 'thread', title: content, content, visibility: 'public', participantIds: [] }
 }
