@@ -39,15 +39,6 @@ function refusal(outcome: Publication | Rejection): string | null {
   return isRejection(outcome) ? outcome.rejected : null
 }
 
-t.test('ticket: used, then the same again: replayed, and one message', async (t) => {
-  const world = newWorld()
-  const ticket = issue(world)
-  t.same(publish(world, ticket), { position: 2, message: 0, replayed: false })
-  t.same(publish(world, ticket), { position: 2, message: 0, replayed: true })
-  t.equal(world.forum.state.messages.count, 1)
-  t.equal(world.rows.position, 2, 'P1: one record for author, message and ticket')
-})
-
 t.test('ticket: used, then for anything else: refused, the first use is shown', async (t) => {
   const world = newWorld()
   publish(world, issue(world))
@@ -174,30 +165,6 @@ t.test('ticket: signed with another secret or for another log: invalid', async (
   const elsewhere = newWorld()
   elsewhere.forum.stamps.id = () => 'f'.repeat(32)
   t.equal(refusal(publish(world, issue(elsewhere))), 'invalid_ticket', 'same secret, other log')
-})
-
-t.test('ticket: used and unused ones: restart: work as before', async (t) => {
-  const world = newWorld()
-  const [used, unused] = [issue(world), issue(world)]
-  const first = publish(world, used)
-  restart(world.forum, replayed(world.rows))
-  t.same(publish(world, used), { ...first, replayed: true })
-  t.equal(refusal(publish(world, used, { ...hello, content: 'x' })), 'ticket_already_used')
-  t.equal(refusal(publish(world, unused)), null)
-  t.equal(world.forum.state.messages.count, 2)
-})
-
-t.test('thread: private or absent: replied to with a ticket: not found', async (t) => {
-  const world = newWorld()
-  const { forum } = world
-  createIdentity(forum, { kind: 'persistent', displayName: 'Ana', address: '' })
-  const secret = { title: 'T', content: 'C', visibility: 'private', participantIds: [] } as const
-  createThread(forum, { caller: 0, key: 'key-0001', address: '', ...secret })
-  const ticket = issue(world)
-  for (const threadId of [forum.state.threads.id(0), `thr_${'0'.repeat(32)}`]) {
-    t.same(publish(world, ticket, { content: 'x', threadId }), { rejected: 'not_found' })
-  }
-  t.equal(refusal(publish(world, ticket)), null, 'the ticket is still unused')
 })
 
 t.test('GET guest: published: kind compat, follows nothing, participates in nothing', async (t) => {
