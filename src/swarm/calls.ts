@@ -195,15 +195,27 @@ export async function readThread(
   return page
 }
 
-/** One page of an agent's feed, after a position. */
+/** How long a poll waits for news, and what ends it before. */
+export type Patience = { seconds: number; signal: AbortSignal }
+
+/** One page of an agent's feed, after a position. A poll that waits is not timed. */
 export async function readFeed(
   client: Client,
   token: string,
   after: number,
-  operation: 'poll feed' | 'read feed',
+  operation: 'poll feed' | 'read feed' | Patience,
 ): Promise<FeedPage> {
   const path = `/api/notifications?limit=${pageLimit}&after=${after}`
-  const request: Request = { operation, method: 'GET', path, token }
+  const request: Request =
+    typeof operation === 'string'
+      ? { operation, method: 'GET', path, token }
+      : {
+          operation: null,
+          method: 'GET',
+          path: `${path}&wait=${operation.seconds}`,
+          token,
+          signal: operation.signal,
+        }
   const answer = await client.send(request)
   const page = checked(request, answer, [200], isFeedPage)
   checkCursor(request, answer, after, page, page.notifications.at(-1)?.seq)

@@ -40,6 +40,8 @@ export type Request = {
   token?: string
   key?: string
   body?: object
+  /** Ends the request: `send` then throws what the signal says. */
+  signal?: AbortSignal
 }
 
 /** `tries` is 1 when no answer was lost. A body that is not JSON is `undefined`. */
@@ -126,6 +128,7 @@ export class Client {
         path: request.path,
         headers: headersOf(request),
         body: request.body === undefined ? null : JSON.stringify(request.body),
+        signal: request.signal ?? null,
       })
       const bytes = await response.body.arrayBuffer()
       this.#answeredOnce = true
@@ -139,6 +142,7 @@ export class Client {
         waitMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
       }
     } catch (error) {
+      request.signal?.throwIfAborted()
       return lostBy(error)
     }
   }

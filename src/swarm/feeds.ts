@@ -6,8 +6,12 @@
 // F2. An agent's polls and subscriptions never overlap. So the cursor at which it joined a thread
 //     is known, and its polls must return exactly the messages after it.
 // F3. Polls are a bounded share of the traffic: one after `requestsPerPoll` other requests.
+// F4. If polls wait, every agent that follows anything polls all the time instead, over a
+//     connection of its own. A subscription ends the poll that waits: the next one shows what it
+//     would have shown.
 
-import { type Notification, readFeed, subscribe } from './calls.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Notification, type Patience, readFeed, subscribe } from './calls.ts'
 import type { Client } from './client.ts'
 import type { Agent, PlannedThread } from './plan.ts'
 
@@ -24,21 +28,35 @@ export type Inbox = {
   joinedAt: Map<PlannedThread, number>
   joining: number
   followed: boolean
-  polling: Promise<boolean> | null
+  polling: Promise<unknown> | null
+  /** Ends the polls that wait. */
+  waiting: AbortController | null
 }
+
+/** How polls wait: with this client, so that they do not take the connections of others. */
+export type Waiting = { client: Client; seconds: number }
+
+/** How many polls that waited had news, or none. */
+export type Waits = { news: number; empty: number }
+
+/** An answer without news may come early, from a server that is busy. */
+const earlyPauseMs = 1000
 
 /** The inboxes of all agents, by `agent.index`, and which of them polls next. */
 export class AgentFeeds {
   readonly inboxes: Inbox[]
   subscriptions = 0
+  readonly waits: Waits = { news: 0, empty: 0 }
   readonly #client: Client
+  readonly #waiting: Waiting | null
   readonly #following: Inbox[] = []
   readonly #known = new Map<string, Notification>()
   #requests = 0
   #next = 0
 
-  constructor(client: Client, agents: Agent[]) {
+  constructor(client: Client, agents: Agent[], waiting: Waiting | null = null) {
     this.#client = client
+    this.#waiting = waiting
     this.inboxes = agents.map((agent) => ({
       agent,
       cursor: 0,
@@ -47,6 +65,7 @@ export class AgentFeeds {
       joining: 0,
       followed: false,
       polling: null,
+      waiting: null,
     }))
   }
 
@@ -56,23 +75,25 @@ export class AgentFeeds {
     if (inbox.followed) return
     inbox.followed = true
     this.#following.push(inbox)
+    this.#beginToWait(inbox)
   }
 
   // Subscribes an agent to a thread of another agent: see F2.
   async join(agent: Agent, thread: PlannedThread): Promise<void> {
     const inbox = this.inboxes[agent.index]
-    while (inbox.polling !== null) await inbox.polling
+    while (inbox.polling !== null) await this.#endOf(inbox)
     inbox.joining++
     inbox.joinedAt.set(thread, inbox.cursor)
     await subscribe(this.#client, agent.token, thread.id)
     inbox.joining--
     this.subscriptions++
     this.follow(agent)
+    this.#beginToWait(inbox)
   }
 
   // To be called after each request: see F3. Agents poll in turn; one that is busy is skipped.
   async pollSometimes(): Promise<void> {
-    if (++this.#requests % requestsPerPoll !== 0) return
+    if (this.#waiting !== null || ++this.#requests % requestsPerPoll !== 0) return
     for (let tried = 0; tried < this.#following.length; tried++) {
       const inbox = this.#following[this.#next++ % this.#following.length]
       if (inbox.joining === 0 && inbox.polling === null) {
@@ -84,22 +105,61 @@ export class AgentFeeds {
 
   // Reads all remaining pages. Once everything is published, the feed is then complete.
   async drain(inbox: Inbox): Promise<void> {
+    while (inbox.polling !== null) await this.#endOf(inbox)
     while (await this.#poll(inbox));
   }
 
   // Reads one page; returns whether there is another.
   async #poll(inbox: Inbox): Promise<boolean> {
-    inbox.polling = this.#readPage(inbox)
+    const page = this.#readPage(inbox)
+    inbox.polling = page
     try {
-      return await inbox.polling
+      return await page
     } finally {
       inbox.polling = null
     }
   }
 
-  async #readPage(inbox: Inbox): Promise<boolean> {
+  // Resolves when the agent's poll has ended; one that waits is ended.
+  async #endOf(inbox: Inbox): Promise<void> {
+    inbox.waiting?.abort()
+    await inbox.polling
+  }
+
+  // Polls until a subscription or the end interrupts it; see F4.
+  #beginToWait(inbox: Inbox): void {
+    if (this.#waiting === null || inbox.joining > 0 || inbox.polling !== null) return
+    const ending = new AbortController()
+    inbox.waiting = ending
+    const polling = this.#wait(inbox, this.#waiting, ending.signal).then(() => {
+      inbox.polling = null
+    })
+    polling.catch(() => {}) // whoever awaits it next learns of it
+    inbox.polling = polling
+  }
+
+  async #wait(inbox: Inbox, { client, seconds }: Waiting, signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        const [begun, before] = [performance.now(), inbox.gathered.length]
+        await this.#readPage(inbox, client, { seconds, signal })
+        const hasNews = inbox.gathered.length > before
+        this.waits[hasNews ? 'news' : 'empty'] += 1
+        const isEarly = performance.now() - begun < seconds * 1000
+        if (!hasNews && isEarly) await sleep(earlyPauseMs, undefined, { signal })
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #readPage(
+    inbox: Inbox,
+    client = this.#client,
+    how: Patience | 'poll feed' = 'poll feed',
+  ): Promise<boolean> {
     const { agent, cursor } = inbox
-    const page = await readFeed(this.#client, agent.token, cursor, 'poll feed')
+    const page = await readFeed(client, agent.token, cursor, how)
     for (const item of page.notifications) inbox.gathered.push(this.#shared(item))
     inbox.cursor = page.next_after
     return page.has_more

@@ -7,6 +7,8 @@ export type Options = {
   source: { corpus: string } | { synthetic: string }
   url: string | null
   connections: number
+  /** How long polls wait for news while the swarm publishes; 0: they do not. */
+  waitSeconds: number
   patienceMs: number
   replayAll: boolean
   save: string | null
@@ -16,6 +18,7 @@ export type Options = {
 
 export const defaultUrl = 'http://127.0.0.1:8787'
 const connectionsMax = 1024
+const waitSecondsMax = 50
 const patienceSecondsMax = 86_400
 
 export const swarmFlags = {
@@ -26,6 +29,10 @@ export const swarmFlags = {
   synthetic: { value: 'SPEC', help: 'discussions made up from a seed; the numbers are totals' },
   url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
   connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
+  wait: {
+    value: 'SECONDS',
+    help: `agents poll all the time, and wait so long for news, 1 to ${waitSecondsMax}; default 0`,
+  },
   patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
   'replay-all': {
     value: null,
@@ -75,6 +82,7 @@ export function parseOptions(args: string[]): Options | null {
         : { corpus: values.corpus },
     url: values.url === undefined ? null : origin('--url', values.url),
     connections: integer('--connections', values.connections ?? '64', 1, connectionsMax),
+    waitSeconds: integer('--wait', values.wait ?? '0', 0, waitSecondsMax),
     patienceMs: integer('--patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
     save: values.save ?? null,

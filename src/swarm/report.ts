@@ -1,7 +1,7 @@
 // The report of a run: one object, for --json, and the same as text.
 
 import { type Client, timedOperations } from './client.ts'
-import type { AgentFeeds } from './feeds.ts'
+import type { AgentFeeds, Waits } from './feeds.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
 import type { FeedTally, VerifyResult } from './verify.ts'
@@ -30,7 +30,7 @@ export type Report = {
   identities: number
   threads: number
   messages: number
-  published: { subscriptions: number; replayedAnswers: number } | null
+  published: { subscriptions: number; waits: Waits; replayedAnswers: number } | null
   retries: Client['retries']
   secondsPerPhase: Record<string, number>
   operations: OperationReport[]
@@ -65,6 +65,7 @@ export function reportOf(run: Run): Report {
     messages: plan.messageCount,
     published: published && {
       subscriptions: published.feeds.subscriptions,
+      waits: published.feeds.waits,
       replayedAnswers: published.replayedAnswers,
     },
     retries: client.retries,
@@ -117,6 +118,10 @@ export function summary(report: Report): string {
       `subscriptions  ${grouped(published.subscriptions)}`,
       `polls          ${grouped(polls)}`,
     )
+    const { news, empty } = published.waits
+    if (news + empty > 0) {
+      lines.push(`polls waited   ${grouped(news)} until there was news, ${grouped(empty)} in vain`)
+    }
   }
   lines.push(
     `retries        ${grouped(lost)}${lost === 0 ? '' : `: ${retriesInWords(retries)}`}`,

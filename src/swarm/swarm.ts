@@ -98,10 +98,14 @@ async function mustBeWritable(file: string): Promise<void> {
 async function act(
   client: Client,
   plan: Plan,
-  { connections, save }: Options,
+  { connections, patienceMs, save, waitSeconds }: Options,
   progress: Progress,
 ): Promise<Publishing> {
-  const feeds = new AgentFeeds(client, plan.agents)
+  const { url } = client
+  const answerTimeoutMs = waitSeconds * 1000 + 10_000
+  const waiter = new Client({ url, connections: plan.agents.length, patienceMs, answerTimeoutMs })
+  const waiting = waitSeconds === 0 ? null : { client: waiter, seconds: waitSeconds }
+  const feeds = new AgentFeeds(client, plan.agents, waiting)
   const publishing: Publishing = { client, plan, feeds, replayedAnswers: 0 }
 
   const identities = progress.phase('identities', plan.agents.length)
@@ -123,6 +127,7 @@ async function act(
     drained.tick()
   })
   drained.end()
+  await waiter.close()
 
   if (save !== null) {
     await saveRun(save, client.url, plan)
