@@ -33,6 +33,11 @@ const rooms = ['faults', 'api', 'bench', 'simulate', 'wal', '']
 const wire = ['bodies', 'connections', 'hostile', 'methods', 'slow-clients', 'threads', 'waiting']
 const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
 
+// Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
+// in the deep run all but those that count checkpoints or memory.
+const cold = ['idempotency', 'lists', 'proposals', 'threads']
+const neverCold = ['document', 'openapi', 'checkpoints', 'limits']
+
 interface Job {
   name: string
   file: string
@@ -50,20 +55,23 @@ function allJobs(): Job[] {
   const files = names.filter((name) => name.endsWith('.test.js')).sort()
   const rankOf = (name: string) => rooms.findIndex((room) => name.startsWith(room))
   files.sort((a, b) => rankOf(a) - rankOf(b))
-  const again = files.filter((name) => {
-    const suite = /^api\/(.*)\.test\.js$/.exec(name)?.[1]
-    if (suite === undefined) return false
-    return isDeep ? !behindTheEdge.includes(suite) : wire.includes(suite)
-  })
+  const again = (sample: readonly string[], never: readonly string[]) =>
+    files.filter((name) => {
+      const suite = /^api\/(.*)\.test\.js$/.exec(name)?.[1]
+      if (suite === undefined) return false
+      return isDeep ? !never.includes(suite) : sample.includes(suite)
+    })
   const overNode = { AGENT_FORUM_HTTP: 'node' }
+  const onDisk = { TEST_TEXT: 'cold' }
   return [
-    ...again.map((name) => ({ ...jobOf(name, overNode), name: `${name} over node:http` })),
+    ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
+    ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
     ...files.map((name) => jobOf(name)),
   ]
 }
 
-function jobOf(name: string, environment: Record<string, string> = {}): Job {
-  return { name, file: join(here, name), environment }
+function jobOf(file: string, environment: Record<string, string> = {}, how = ''): Job {
+  return { name: file + how, file: join(here, file), environment }
 }
 
 /**

@@ -11,6 +11,12 @@ import type { Test } from 'tap'
 
 export const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
+/** With TEST_TEXT=cold nodes have their text on disk as soon as possible (everything-cold.ts). */
+const isCold = process.env.TEST_TEXT === 'cold'
+const coldModule = new URL('everything-cold.js', import.meta.url).href
+const coldOptions = isCold ? ['--import', coldModule] : []
+const coldEnvironment = isCold ? { AGENT_FORUM_TEXT_MEMORY_MB: '1' } : {}
+
 /** Longer than any start or stop takes, unless the process hangs. */
 const patienceMs = 60_000
 
@@ -56,8 +62,10 @@ export class Program {
   ) {
     // Some tests run once over each HTTP server (test/run.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
-    const env = { PATH, AGENT_FORUM_HTTP, ...environment }
-    const [command, ...rest] = [...under, process.execPath, file, ...args]
+    const isNode = file === program && args[0] === 'serve'
+    const env = { PATH, AGENT_FORUM_HTTP, ...(isNode ? coldEnvironment : {}), ...environment }
+    const options = isNode ? coldOptions : []
+    const [command, ...rest] = [...under, process.execPath, ...options, file, ...args]
     this.child = spawn(command!, rest, {
       env,
       stdio: ['ignore', stdout, 'pipe'],

@@ -1,0 +1,148 @@
+// Question:   how fast are pages whose text is on disk, and what do they cost those that are polled
+//             beside them?
+// Compares:   pages of 50 messages, each of them in another block, read one after the other and by
+//             64 clients; polls of 64 other clients without them, beside one reader of such pages,
+//             and beside 64.
+// Fixed:      400,000 messages in 4,000 threads, text memory of 16 MiB, so that about one block in
+//             fifty is in memory; no page is in the page cache; the server on two cores, since
+//             it reads in a thread, and the load on one of them; medians of rounds.
+// Reports:    latencies and pages/s; blocks read; polls/s and their ratio to those without; the
+//             longest delay of the event loop; the targets.
+// Leaves out: the disk: the system has most of the files in its page cache.
+// Smoke:      test/bench/cold.test.ts. Run it: node dist/bench/cold.js
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { median } from './compare.ts'
+import type { Seen, Send } from './generator.ts'
+import { bestGenerator, generators } from './load.ts'
+import { type Population, populate } from './population.ts'
+import { has } from './process.ts'
+import { type Request, ringOf } from './ring.ts'
+import { scenarios } from './scenarios.ts'
+import { type Forum, startForum } from './sides.ts'
+
+const { values } = parseArgs({
+  options: {
+    threads: { type: 'string', default: '4000' },
+    messages: { type: 'string', default: '400000' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    'text-memory-mb': { type: 'string', default: '16' },
+  },
+})
+const [threads, messages] = [Number(values.threads), Number(values.messages)]
+const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)]
+const clients = 64
+const longest = 'agent_forum_event_loop_delay_seconds{quantile="1"}'
+const blocksRead = 'agent_forum_text_reads_total'
+const size = { identities: 1_000, threads, messages, contentBytes: 300 }
+
+/** About 50 messages of threads anywhere, none of which the last measurements have cached. */
+function coldPages({ scattered }: Population, nth: number): Request[] {
+  const limit = 48 + (nth % 5)
+  return scattered.map((id) => {
+    const path = `/api/threads/${id}?after=0&limit=${limit}`
+    return { method: 'GET', route: 'GET /api/threads/:id', path }
+  })
+}
+
+interface Measured {
+  cold: Seen | null
+  hot: Seen | null
+  stallMs: number
+  blocks: number
+}
+
+/** Who reads cold pages, and polls, at the same time: numbers of connections. */
+interface Load {
+  name: string
+  cold: number
+  hot: number
+}
+
+const loads: Load[] = [
+  { name: 'pages one after the other', cold: 1, hot: 0 },
+  { name: `pages by ${clients} clients`, cold: clients, hot: 0 },
+  { name: 'polls alone', cold: 0, hot: clients },
+  { name: 'polls beside 1 reader', cold: 1, hot: clients },
+  { name: `polls beside ${clients} readers`, cold: clients, hot: clients },
+]
+
+let rings = 0
+
+async function measure(
+  dir: string,
+  forum: Forum,
+  population: Population,
+  poll: Send,
+  { cold, hot }: Load,
+): Promise<Measured> {
+  const pages = ringOf(coldPages(population, rings++))
+  const read = generators[bestGenerator](dir, `cold-${rings}`, pages)
+  const filling = { prefix: '', position: 0 }
+  const before = await forum.metrics() // resets the delay
+  const [coldSeen, hotSeen] = await Promise.all([
+    cold === 0 ? null : read({ url: forum.url, connections: cold, seconds }, filling),
+    hot === 0 ? null : poll({ url: forum.url, connections: hot, seconds }, filling),
+  ])
+  const after = await forum.metrics()
+  const blocks = after.get(blocksRead)! - before.get(blocksRead)!
+  return { cold: coldSeen, hot: hotSeen, stallMs: after.get(longest)! * 1e3, blocks }
+}
+
+/** Lets the process, and the threads that it will start, use all cores. */
+function useAllCores(pid: number): void {
+  if (has('taskset')) execFileSync('taskset', ['-acp', '0-1023', `${pid}`], { stdio: 'ignore' })
+}
+
+function report(found: Map<Load, Measured[]>): void {
+  const say = (line: string) => process.stdout.write(`${line}\n`)
+  const alone = loads.find(({ cold, hot }) => cold === 0 && hot > 0)!
+  for (const [{ name }, measured] of found) {
+    const of = (pick: (one: Measured, round: number) => number) => median(measured.map(pick))
+    const parts = [`longest delay ${of(({ stallMs }) => stallMs).toFixed(1)} ms`]
+    if (measured[0].hot !== null) {
+      const ratio = of(({ hot }, round) => hot!.requests / found.get(alone)![round].hot!.requests)
+      const perSecond = Math.round(of(({ hot }) => hot!.requests / hot!.seconds))
+      parts.unshift(`${perSecond} polls/s, ${ratio.toFixed(2)} of those alone`)
+    }
+    if (measured[0].cold !== null) {
+      const ms = (p: '50' | '99') => of(({ cold }) => cold!.latencyMs[p]).toFixed(2)
+      const perSecond = Math.round(of(({ cold }) => cold!.requests / cold!.seconds))
+      const blocks = of(({ blocks, cold }) => blocks / cold!.requests).toFixed(1)
+      parts.unshift(`${perSecond} pages/s, p50 ${ms('50')} ms, p99 ${ms('99')} ms`)
+      parts.push(`${blocks} blocks read for a page`)
+    }
+    const errors = measured.reduce((sum, { cold, hot }) => {
+      return sum + (cold?.errors ?? 0) + (hot?.errors ?? 0)
+    }, 0)
+    if (errors > 0) parts.push(`${errors} errors`)
+    say(`${name}: ${parts.join(', ')}`)
+  }
+  say('targets: p50 5 ms alone, 1,000 pages/s by 64, polls 0.85, longest delay 15 ms')
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
+try {
+  const data = join(dir, 'data')
+  const population = await populate(data, size)
+  const flags = ['--text-memory-mb', values['text-memory-mb'], '--scrub-hours', '0']
+  const forum = await startForum(data, flags)
+  useAllCores(forum.pid)
+  const polls = scenarios.find(({ name }) => name === 'feed-empty')!.ring(population)
+  const poll = generators[bestGenerator](dir, 'polls', polls)
+  const found = new Map(loads.map((load) => [load, [] as Measured[]]))
+  for (let round = 0; round < rounds; round++) {
+    for (const load of round % 2 === 0 ? loads : loads.toReversed()) {
+      found.get(load)!.push(await measure(dir, forum, population, poll, load))
+    }
+  }
+  report(found)
+  await forum.stop()
+} finally {
+  rmSync(dir, { recursive: true, force: true })
+}
