@@ -27,7 +27,7 @@ function held(count: number, port = ops): Promise<true> {
   return until(`${count} waiting`, async () => (await waiting(port)) === count)
 }
 
-// uws.ts, U5: the library would close a connection that is silent for so long between requests.
+// uws.ts, U5: between requests the library would close a connection that is silent for so long.
 const patient = (async () => {
   const ana = await (await startForum(t)).identity()
   const begun = performance.now()
@@ -57,7 +57,7 @@ t.test('waiting: follows a thread meanwhile: its messages are news', async (t) =
   t.equal((await poll).body.notifications[0].author_id, ana.id)
 })
 
-t.test('waiting: nothing comes: empty, after so many seconds', async (t) => {
+t.test('waiting: nothing comes: empty, after the requested seconds', async (t) => {
   const { ana, thread, after } = await scene()
   const before = await ended('time')
   const begun = performance.now()
@@ -98,7 +98,7 @@ t.test('waiting: a connection that has waited is used again', async (t) => {
   }
 })
 
-t.test('waiting: HEAD, and a thread that is not there: as without waiting', async (t) => {
+t.test('waiting: HEAD, and an absent thread: as without waiting', async (t) => {
   const { ana, after } = await scene()
   const absent = `/api/threads/thr_${'0'.repeat(32)}?wait=50`
   t.equal((await ana.get(absent)).status, 404)
@@ -148,7 +148,7 @@ t.test('waiting: SIGTERM: all are answered before the node ends', async (t) => {
   t.match(await stopped, { code: 0 })
 })
 
-t.test('waiting: killed in the middle: nothing is on disk of it, the node starts', async (t) => {
+t.test('waiting: killed meanwhile: nothing of it is on disk, the node starts', async (t) => {
   const forum = await startForum(t)
   const ana = await forum.identity()
   const before = ana.feed('?wait=50').catch((error: Error) => error)

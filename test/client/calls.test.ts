@@ -1,5 +1,5 @@
-// The client against a real node: a conversation, pages, answers that are lost, refusals, signals;
-// and against a scripted one: what is retried, when, and what is not.
+// The client with a real node: a conversation, pages, lost answers, refusals, signals; and with a
+// scripted node: what is retried, when, and what is not.
 
 import t, { type Test } from 'tap'
 import { AgentForum, ForumError } from '../../src/client/index.ts'
@@ -7,7 +7,7 @@ import { type Forum, startForum } from '../api/harness.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 import { type Scripted, scriptedNode } from './scripted-node.ts'
 
-/** The error that a call ends with. */
+/** The error with which a call ends. */
 async function errorOf(call: Promise<unknown>): Promise<ForumError> {
   const error = await call.then(
     () => new Error('it succeeded'),
@@ -29,7 +29,7 @@ async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-t.test('client: two agents: they talk, and read every page of what they said', async (t) => {
+t.test('client: two agents: they talk, and read every page of it', async (t) => {
   const forum = await startForum(t)
   const [ana, ben] = [await registered(forum, 'ana'), await registered(forum, 'ben')]
   const made = await ana.createThread({ title: 'Flaky test', content: 'Who has seen E42?' })
@@ -99,7 +99,7 @@ t.test('client: governance and publishing by GET: every page of both orders', as
   t.same((await collected(anybody.messages(threadId))).at(-1)?.content, 'a & b=c')
 })
 
-/** A node behind a proxy that cuts, and an agent that goes through it. */
+/** A node behind a proxy that cuts answers, and an agent that uses the proxy. */
 async function behindProxy(
   t: Test,
 ): Promise<{ forum: Forum; proxy: CuttingProxy; ana: AgentForum }> {
@@ -173,7 +173,7 @@ const refusal = (status: number, error: string, headers = {}): Scripted => {
   return { status, headers, body: { error, message: 'A sentence.' } }
 }
 
-t.test('client: not now: retried with the same key and body', async (t) => {
+t.test('client: refused for now: retried with the same key and body', async (t) => {
   for (const [status, code] of [
     [503, 'starting'],
     [503, 'storage_full'],
@@ -212,7 +212,7 @@ t.test('client: a proxy that answers for the node: retried if it says 5xx, else 
   t.match(redirected, { status: 301, code: 'network' })
 })
 
-t.test('client: refused for good: never retried', async (t) => {
+t.test('client: refused permanently: never retried', async (t) => {
   for (const [status, code] of [
     [400, 'invalid_field'],
     [401, 'invalid_token'],
@@ -229,7 +229,7 @@ t.test('client: refused for good: never retried', async (t) => {
   }
 })
 
-t.test('client: asked to come back later than it waits: not retried, and told when', async (t) => {
+t.test('client: Retry-After beyond its patience: not retried, the error says when', async (t) => {
   const { url, seen } = await scriptedNode(t, [
     refusal(429, 'rate_limited', { 'retry-after': '3600' }),
     done,
@@ -265,6 +265,6 @@ t.test('client: a signal: ends a request, a pause and a pager, with its reason',
   t.equal(seen.length, 0)
 })
 
-t.test('client: a URL that is none: refused where it is given', async (t) => {
+t.test('client: an invalid URL: refused by the constructor', async (t) => {
   t.throws(() => new AgentForum({ url: 'localhost' }), TypeError)
 })

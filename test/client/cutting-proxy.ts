@@ -1,5 +1,5 @@
-// A proxy that stands between clients and a node, keeps its port while nodes come and go, and cuts
-// answers on demand: the node has done what the request says, and the client never hears of it.
+// A proxy between clients and a node, which keeps its port while nodes come and go and cuts answers
+// on demand: the node has executed the request, and the client does not receive the answer.
 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

@@ -1,5 +1,5 @@
-// The feed of the client: nothing missed and nothing twice while the node is killed and started
-// again, answers are lost, and a backup is restored; and how often it polls.
+// The feed of the client: it misses and repeats nothing while the node is killed and restarted,
+// answers are lost, and a backup is restored; and how often it polls.
 
 import t, { type Test } from 'tap'
 import { AgentForum, type Feed, ForumError, type Notification } from '../../src/client/index.ts'
@@ -100,7 +100,7 @@ t.test('feed: a signal: it ends with the reason, wherever it is', async (t) => {
   await t.rejects(take(ben.feed({ signal: AbortSignal.abort(why) }), 1), why)
 })
 
-t.test('feed: refused, or nobody there at first: it says so and ends', async (t) => {
+t.test('feed: refused, or no node at first: it ends with the error', async (t) => {
   const forum = await startForum(t)
   const stranger = new AgentForum({ url: forum.url })
   await t.rejects(take(stranger.feed(), 1), { code: 'authentication_required', status: 401 })
@@ -117,7 +117,7 @@ const pageOf = (...seqs: number[]): Scripted => {
   return { status: 200, body: { notifications, poll_after_seconds: 1, has_more: false } }
 }
 
-t.test('feed: a node without waiting polls: it pauses as long as that says', async (t) => {
+t.test('feed: a node without waiting polls: it pauses as long as the node says', async (t) => {
   const status = statusOf(false)
   const script = [status, pageOf(), status, pageOf(5, 6), status, pageOf(9), status]
   const { url, seen } = await scriptedNode(t, script)
@@ -130,7 +130,7 @@ t.test('feed: a node without waiting polls: it pauses as long as that says', asy
   t.ok(polls[1].at - polls[0].at > 990, 'a timer may be a little early')
 })
 
-t.test('feed: a node at its limit of waiting polls: asked more and more seldom', async (t) => {
+t.test('feed: a node at its limit of waiting polls: polled less and less often', async (t) => {
   const status = statusOf(true)
   const script = [status, pageOf(), status, pageOf(), status, pageOf(5), status]
   const { url, seen } = await scriptedNode(t, script)
@@ -141,7 +141,7 @@ t.test('feed: a node at its limit of waiting polls: asked more and more seldom',
   t.ok(polls[2].at - polls[1].at > 240)
 })
 
-t.test('feed: an epoch that changes between page and status: no item of it', async (t) => {
+t.test('feed: the epoch changes between page and status: no item of that page', async (t) => {
   const other: Scripted = { status: 200, body: { epoch: 'other', capabilities: {} } }
   const { url } = await scriptedNode(t, [statusOf(false), pageOf(5), other])
   const feed = new AgentForum({ url }).feed()

@@ -1,5 +1,5 @@
-// The client and /openapi.json say the same: every operation of the document is a method, which
-// sends all of its parameters and fields and nothing else, and every method is an operation.
+// The client and /openapi.json agree: every operation of the document is a method, which sends
+// exactly its parameters and fields, and every method is an operation.
 
 import t from 'tap'
 import { openApi } from '../../src/api/openapi.ts'
@@ -18,7 +18,7 @@ const page = { after: 1, limit: 2, signal }
 
 type Call = (forum: AgentForum) => Promise<unknown>
 
-/** The operations, each with everything that can be said in a call of it. */
+/** The operations, each with all parameters and fields of a call. */
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
@@ -70,7 +70,9 @@ const calls: Record<string, Call | Call[]> = {
   governanceGuide: (forum) => forum.guide('governance', { signal }),
 }
 
-/** Served for others: the same answer as another operation, or links for people and crawlers. */
+/**
+ * Operations without a method: the same answer as another one, or links for people and crawlers.
+ */
 const withoutMethod = ['governanceStatus', 'welcome', 'discover', 'robots', 'openApi']
 
 interface Sent {
@@ -134,7 +136,7 @@ const sorted = (names: Iterable<string>) => [...new Set(names)].sort()
 for (const { path, method, operation } of operations) {
   const { operationId, parameters = [], responses, security } = operation
   if (withoutMethod.includes(operationId)) continue
-  t.test(`operation ${operationId}: called: sends all of it, and nothing else`, async (t) => {
+  t.test(`operation ${operationId}: called: sends exactly its parts`, async (t) => {
     const declared = [calls[operationId] ?? []].flat()
     t.ok(declared.length > 0, 'there is a method')
     const answer = Object.entries(responses).find(([status]) => status < '3')?.[1]
@@ -187,7 +189,7 @@ t.test('client: its methods: each is an operation of the document', async (t) =>
   })
   for (const call of Object.values(calls).flat()) await call(watched)
   const methods = Object.getOwnPropertyNames(AgentForum.prototype)
-  // The feed is the poll, again and again; the token is what requests carry.
+  // The feed repeats the poll, and the token is part of every request.
   const others = ['constructor', 'feed', 'token']
   t.same(sorted(methods), sorted([...used, ...others]))
 })

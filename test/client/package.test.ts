@@ -1,5 +1,5 @@
-// The client as others get it: by its name, with its types, alone, and small; and the README's
-// conversation.
+// The client as a package: imported by its name, with its types, without other files, and small;
+// and the conversation of the README.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -21,7 +21,7 @@ import { startForum } from '../api/harness.ts'
 const top = join(import.meta.dirname, '../../..')
 const linesMax = 700
 
-t.test('client: its files: they import each other only, and are few', async (t) => {
+t.test('client: its files: import only each other, and are small', async (t) => {
   const here = join(top, 'src/client')
   const files = readdirSync(here).filter((name) => name.endsWith('.ts'))
   let lines = 0
@@ -35,7 +35,7 @@ t.test('client: its files: they import each other only, and are few', async (t) 
   t.ok(lines <= linesMax, `${lines} lines`)
 })
 
-t.test('client: imported by its name: what a stranger writes compiles, and runs', async (t) => {
+t.test('client: imported by its name: a program of a user compiles and runs', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'agent-forum-client-'))
   t.teardown(() => rmSync(home, { recursive: true }))
   mkdirSync(join(home, 'node_modules'))

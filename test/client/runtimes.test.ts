@@ -29,7 +29,7 @@ for (const [name, [command, ...args]] of Object.entries(commands)) {
   // .ci/run installs them; they are not part of an installation.
   const skip = existsSync(command!) ? false : `${name}: npm ci --prefix .ci/runtimes installs it`
   t.test(
-    `client: on ${name}: two agents talk, and errors are what they are`,
+    `client: on ${name}: two agents talk, and errors have their classes`,
     { skip },
     async (t) => {
       const { url } = await startForum(t, ['--poll-after', '0'])

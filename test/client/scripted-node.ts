@@ -1,4 +1,4 @@
-// A node that answers as a test says, request by request, and keeps what it was sent.
+// A node that answers request by request as a test says, and records the requests.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -9,7 +9,7 @@ export interface Scripted {
   status: number
   body: unknown
   headers?: Record<string, string>
-  /** Never answered: the client gives up or is told to. */
+  /** Never answered: the client gives up or is aborted. */
   isSilent?: boolean
 }
 
@@ -21,7 +21,7 @@ export interface Seen {
   at: number
 }
 
-/** Answers with each of the script in turn, and with the last one from then on. */
+/** Answers with the entries of the script in turn, and then always with the last one. */
 export async function scriptedNode(
   t: Test,
   script: readonly Scripted[],

@@ -1,5 +1,5 @@
-// The Dockerfile, as far as it can be checked without Docker: what it copies is there, what it
-// starts is what a build makes, and its health check tells a node that is ready from others.
+// The Dockerfile, as far as it can be checked without Docker: what it copies exists, what it starts
+// is part of a build, and its health check distinguishes a ready node from others.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ const only = (stage: Instruction[], name: string) => {
   return found[0]!.rest
 }
 
-t.test('Dockerfile: what it copies: is here, and reaches the build', async (t) => {
+t.test('Dockerfile: what it copies: exists, and reaches the build', async (t) => {
   t.equal(stages.length, 2)
   const [everything, ...kept] = read('.dockerignore')
     .split('\n')

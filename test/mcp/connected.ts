@@ -1,5 +1,5 @@
-// Agents that use the forum through `agent-forum mcp`, with the official client package: over
-// stdio, where the client starts the server, and over HTTP.
+// Agents that use the forum through `agent-forum mcp` with the official client package, over stdio,
+// where the client starts the server, and over HTTP.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'

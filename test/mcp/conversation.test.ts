@@ -1,5 +1,5 @@
 // Two agents on MCP, one over each transport, and one on the client hold a conversation while the
-// node is killed and started again: nobody misses a message, and nobody sees one twice.
+// node is killed and restarted. Nobody misses a message or sees one twice.
 
 import t from 'tap'
 import { AgentForum } from '../../src/client/index.ts'
@@ -24,7 +24,7 @@ async function heard(agent: Connected, last: string): Promise<string[]> {
   return contents
 }
 
-t.test('mcp: three agents, the node killed and started again: each hears all', async (t) => {
+t.test('mcp: three agents, the node killed and restarted: each gets every message', async (t) => {
   const forum = await startForum(t, ['--poll-after', '0'])
   const proxy = await CuttingProxy.start(t, forum.port)
   const agents = ways

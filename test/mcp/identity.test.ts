@@ -1,4 +1,5 @@
-// The file of --identity: made once, for its owner's eyes, for one node; and what cannot be used.
+// The file of --identity: written once, readable by its owner only, for one node; and unusable
+// files.
 
 import {
   chmodSync,
@@ -51,7 +52,7 @@ t.test('identity: several servers with a new file at once: one identity', async 
   t.same(ids, [ids[0], ids[0], ids[0]])
 })
 
-t.test('identity: registered when the server starts: tools that read need not', async (t) => {
+t.test('identity: registered at the start: a feed can be read before any write', async (t) => {
   const forum = await startForum(t)
   const file = fileFor(t)
   const agent = await connected(t, stdio!, ['--url', forum.url, '--identity', file])

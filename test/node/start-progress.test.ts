@@ -2,7 +2,7 @@ import t from 'tap'
 import { startProgress } from '../../src/node/start-progress.ts'
 import type { Vitals } from '../../src/ops/vitals.ts'
 
-t.test('operator: a start takes long: each step is noted, and logged now and then', async (t) => {
+t.test('start: takes long: each step is reported, and logged now and then', async (t) => {
   for (const [everyMs, lines] of [
     [0, 2],
     [3_600_000, 0],

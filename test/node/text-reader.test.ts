@@ -1,4 +1,4 @@
-// Both readers of text, over real files: where they put the bytes, and what they say of blocks that
+// Both readers of text on real files: where they put the bytes, and their results for blocks that
 // are good, damaged, cut off or missing.
 
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -94,7 +94,7 @@ for (const kind of ['worker', 'disk'] as const) {
     t.match(results, [{ kind: 'failed', why: /EISDIR/ }])
   })
 
-  t.test(`${kind}: closed while it reads: nothing comes back`, async (t) => {
+  t.test(`${kind}: closed while it reads: no result comes`, async (t) => {
     const scene = new Scene(t, kind)
     let isDone = false
     void scene.read([{ file: 1, block: 0 }]).then(() => {

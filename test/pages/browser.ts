@@ -1,4 +1,4 @@
-// A browser without scripts: asks as browsers do, and reads what it gets as markup.ts does.
+// A browser without scripts: it sends requests as browsers do, and parses pages with markup.ts.
 
 import assert from 'node:assert/strict'
 import type { Forum } from '../api/harness.ts'
@@ -14,7 +14,7 @@ export interface Visit {
   elements: Element[]
 }
 
-/** Requests a page, whose headers every page must have. */
+/** Requests a page, and checks the headers that every page must have. */
 export async function visit(
   forum: Forum,
   path: string,

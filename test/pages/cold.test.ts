@@ -1,4 +1,4 @@
-// Pages whose text is on disk, or not yet durable: they wait as answers of the interface do.
+// Pages whose text is on disk or not yet durable: they wait as answers of the interface do.
 
 import t, { type Test } from 'tap'
 import { ColdText } from '../forum/cold-text.ts'
@@ -10,7 +10,7 @@ import { elementsOf } from './markup.ts'
 class Browser {
   readonly disk = new ColdText()
   readonly node = new Node({}, this.disk)
-  /** The pages of everything that there is. */
+  /** The paths of pages that show everything. */
   readonly paths: string[] = ['/', '/governance']
 
   constructor() {
@@ -42,7 +42,7 @@ function pageOf(t: Test, { answers }: FakeExchange): string {
   return text!
 }
 
-t.test('pages: their text is on disk: parked, and then the same as before', async (t) => {
+t.test('pages: their text is on disk: parked, then the same as before', async (t) => {
   const browser = new Browser()
   const before = browser.paths.map((path) => pageOf(t, browser.visit(path)))
   browser.disk.chill()
@@ -56,7 +56,7 @@ t.test('pages: their text is on disk: parked, and then the same as before', asyn
   t.strictSame([browser.node.forum.coldReads.length, browser.node.forum.coldReads.bytes], [0, 0])
 })
 
-t.test('pages: on disk, but the browser has them: answered at once', async (t) => {
+t.test('pages: on disk, but unchanged in the browser: answered at once', async (t) => {
   const browser = new Browser()
   const tags = browser.paths.map((path) => {
     return /ETag: (.*?)(?:\r|$)/.exec(browser.visit(path).answers[0]!.headers)![1]!
@@ -69,7 +69,7 @@ t.test('pages: on disk, but the browser has them: answered at once', async (t) =
   t.same(browser.disk.asked, [])
 })
 
-t.test('pages: what they show is not durable yet: they wait for it', async (t) => {
+t.test('pages: what they show is not durable yet: they wait', async (t) => {
   const browser = new Browser()
   const { node, paths } = browser
   const thread = paths[2]!.replace('/t/', '/api/threads/')

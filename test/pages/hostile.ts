@@ -1,4 +1,4 @@
-// Texts that would do something if a page took them for more than texts.
+// Texts that would have an effect if a page treated them as more than text.
 
 export const hostileTexts: readonly string[] = [
   '<script>alert(1)</script>',
@@ -41,7 +41,7 @@ export const hostileTexts: readonly string[] = [
   'a\u0301\u0327'.repeat(500),
 ]
 
-/** Code points, from and to, that change the order of others, cannot be seen, or both. */
+/** Ranges of code points that change the order of others, are invisible, or both. */
 const hidden = [
   [0x00, 0x08],
   [0x0b, 0x0c],
@@ -57,7 +57,7 @@ const hidden = [
   [0xe0000, 0xe007f],
 ] as const
 
-/** A text as pages show it: hidden characters by their code. */
+/** A text as pages show it, with hidden characters by their codes. */
 export function shown(text: string): string {
   const characters = Array.from(text, (character) => {
     const point = character.codePointAt(0)!

@@ -1,11 +1,11 @@
-// Templates: what is inserted stays text, whatever it holds.
+// Templates: whatever is inserted stays text.
 
 import t from 'tap'
 import { html, linked } from '../../src/pages/html.ts'
 import { hostileTexts, shown } from './hostile.ts'
 import { type Element, elementsOf } from './markup.ts'
 
-/** The elements of a page with this body, without those of its frame. */
+/** The elements of a page with this body, without those that every page has. */
 function bodyOf(text: string): Element[] {
   const page = `<!doctype html>\n<html lang="en"><body>${text}</body></html>`
   return elementsOf(page).slice(2)
@@ -18,7 +18,7 @@ for (const text of hostileTexts) {
     t.same(found, [{ name: 'p', attributes: { class: shown(text) }, text: shown(text) }])
   })
 
-  t.test(`links: in ${name}: lead to http addresses alone, and nothing is lost`, async (t) => {
+  t.test(`links: in ${name}: lead only to http addresses, and nothing is lost`, async (t) => {
     const [outer, ...links] = bodyOf(`<p>${linked(text).text}</p>`)
     t.equal(outer!.text, shown(text))
     for (const { name, attributes, text: label } of links) {
@@ -30,7 +30,7 @@ for (const text of hostileTexts) {
   })
 }
 
-t.test('html: lists, numbers and HTML of templates: inserted as they are', async (t) => {
+t.test('html: lists, numbers and HTML of templates: inserted unchanged', async (t) => {
   const items = ['a', '<b>'].map((each) => html`<li>${each}</li>`)
   t.equal(html`<ol>${items}</ol>${7}`.text, '<ol><li>a</li><li>&lt;b&gt;</li></ol>7')
 })
@@ -46,7 +46,7 @@ t.test('links: an address in a sentence: ends before its punctuation', async (t)
   t.same(hrefs('ftp://a.example mailto:b@c.example //d.example www.e.example https://'), [])
 })
 
-t.test('markup: what no page writes: is found by the tests', async (t) => {
+t.test('markup: what no page writes: rejected by the parser', async (t) => {
   for (const wrong of [
     '<script>1</script>',
     '<p onclick="x">',

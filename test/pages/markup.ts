@@ -1,13 +1,13 @@
-// Reads the HTML of a page as strictly as the pages write it: every `<` begins a tag that they use,
-// every attribute is one that they use and is in double quotes, every `&` begins an entity. What a
-// message has added would be found, whatever a browser makes of it.
+// Parses the HTML of a page as strictly as the pages write it: every `<` begins a tag that they
+// use, every attribute is one that they use and is in double quotes, every `&` begins an entity.
+// Markup from a message is rejected, however a browser would treat it.
 
 import assert from 'node:assert/strict'
 
 export interface Element {
   name: string
   attributes: Record<string, string>
-  /** The texts in it, with those of its elements. */
+  /** All text in the element, with that of its children. */
   text: string
 }
 
@@ -49,7 +49,7 @@ function decoded(text: string): string {
   return text.replace(entity, (_, name: string) => entities[name]!)
 }
 
-/** All elements of the page, in the order in which they begin. Throws for anything else. */
+/** All elements of the page, in the order in which they begin. Throws for any other markup. */
 export function elementsOf(page: string): Element[] {
   const start = '<!doctype html>\n'
   assert.ok(page.startsWith(start), page.slice(0, 100))

@@ -1,4 +1,4 @@
-// The pages for people, over HTTP: what they show, to whom, and how a browser keeps them.
+// The pages for people, over HTTP: what they show, to whom, and how browsers cache them.
 
 import t from 'tap'
 import { publishedThread, startForum } from '../api/harness.ts'
@@ -6,7 +6,7 @@ import { browserAccept, linkOf, seqsOf, textsOf, type Visit, visit } from './bro
 
 const unknownId = (prefix: string) => `${prefix}_${'0'.repeat(32)}`
 
-t.test('/: a browser gets a page; programs get the text that it always was', async (t) => {
+t.test('/: a browser gets a page; programs get the text as before', async (t) => {
   const forum = await startForum(t)
   const ofAccept = async (headers: Record<string, string>, method = 'GET') => {
     const response = await fetch(`${forum.url}/`, { method, headers })
@@ -26,7 +26,7 @@ t.test('/: a browser gets a page; programs get the text that it always was', asy
   t.match((await forum.anonymous.get('/')).text, /^Agent Forum: /)
 })
 
-t.test('/: newest threads first, older ones behind links, private ones nowhere', async (t) => {
+t.test('/: newest threads first, older ones behind links, never private ones', async (t) => {
   const forum = await startForum(t)
   t.match((await visit(forum, '/')).text, 'There are no public threads here')
   const ana = await forum.identity({ display_name: 'ana' })
@@ -136,7 +136,7 @@ t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) 
   t.notMatch((await visit(forum, '/', token)).text, hidden)
 })
 
-t.test('agent: its public messages, newest first; its private ones nowhere', async (t) => {
+t.test('agent: its public messages, newest first, never its private ones', async (t) => {
   const forum = await startForum(t)
   const [ana, ben] = [
     await forum.identity({ display_name: 'ana' }),
@@ -198,7 +198,7 @@ t.test('thread read often: from the cache: the same page until a reply', async (
   t.match([await read(), await read(), await read()], Array(3).fill(/a reply/))
 })
 
-t.test('style: a file of its own with a hash in its name, kept for ever', async (t) => {
+t.test('style: a separate file with a hash in its name, cached forever', async (t) => {
   const forum = await startForum(t)
   const { elements } = await visit(forum, '/')
   const { href } = elements.find(({ name }) => name === 'link')!.attributes

@@ -1,7 +1,7 @@
-// Goal:   every entry reads as it was appended, wherever it lies: in memory, across pages, or in
-//         pages that were given back and whose blocks are read again. A1 to A4 of state/text.ts.
-// Method: random entries, checkpoints and reads, against a plain list of strings. A plain array of
-//         pages stands for the disk.
+// Goal:   every entry reads as it was appended, wherever it is: in memory, across pages, or in
+//         pages that were dropped and whose blocks are read again. A1 to A4 of state/text.ts.
+// Method: random entries, checkpoints and reads, compared with a plain list of strings. A plain
+//         array of pages stands for the disk.
 
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
@@ -16,7 +16,7 @@ import { PageTable } from '../../wal/checkpoint/paged-store.ts'
 const mib = 2 ** 20
 const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 200, size: 'max' })
 
-t.test('A1: texts of every width: more are appended: all stay as they were', async () => {
+t.test('A1: texts of every width: more are appended: all stay unchanged', async () => {
   const text = new Text()
   const property = fc.property(
     fc.array(anyText, { minLength: 1, maxLength: 50, size: 'max' }),
