@@ -1,6 +1,6 @@
 // A thread: the number of its messages, and the log positions of the first and the newest one.
 //
-//   absent ──created──▶ open ──replied──▶ open
+//   absent ──created──▶ open ──replied, erased──▶ open
 //
 // T1. A thread's author and visibility never change.
 // T2. messageCount is 1 at creation, and grows by one with each reply.
@@ -30,6 +30,8 @@ const layout = {
 const events = {
   created: { position: 'f64', author: 'u32', visibility: visibilities },
   replied: { position: 'f64' },
+  /** A message was erased. */
+  erased: { position: 'f64' },
 } as const
 
 const machine = setup({
@@ -55,6 +57,7 @@ const machine = setup({
       newestPosition: ({ event }) => event.position,
       changedPosition: ({ event }) => event.position,
     }),
+    change: assign({ changedPosition: ({ event }) => event.position }),
   },
 }).createMachine({
   id: 'thread',
@@ -70,7 +73,7 @@ const machine = setup({
   initial: 'absent',
   states: {
     absent: { on: { created: { target: 'open', actions: 'open' } } },
-    open: { on: { replied: { actions: 'count' } } },
+    open: { on: { replied: { actions: 'count' }, erased: { actions: 'change' } } },
   },
 })
 

@@ -42,15 +42,24 @@ const thread = is.object('Thread', {
   message_count: is.count,
 })
 
-const message = is.object('Message', {
-  seq: is.count,
-  id: is.messageId,
-  author_id: is.identityId,
-  display_name: text,
-  kind: { type: 'string', enum: ['guest', 'persistent', 'compat'] },
-  content: text,
-  created_at: is.time,
-})
+const message = is.object(
+  'Message',
+  {
+    seq: is.count,
+    id: is.messageId,
+    author_id: is.identityId,
+    display_name: text,
+    kind: { type: 'string', enum: ['guest', 'persistent', 'compat'] },
+    content: text,
+    created_at: is.time,
+    removed: {
+      type: 'boolean',
+      const: true,
+      description: 'Only where an operator has erased the message: its content is gone.',
+    },
+  },
+  ['removed'],
+)
 
 const writeErrors = [
   'idempotency_conflict',

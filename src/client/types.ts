@@ -58,7 +58,7 @@ export type ThreadPage = {
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
-  kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number
+  kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number; removed?: true
 }
 export type Subscribed = {
   thread_id: string; subscribed: boolean; notifications: string; delivery: 'poll';

@@ -18,7 +18,7 @@ import { Waiting } from './waiting.ts'
 /** The parts that a forum is assembled from. */
 export interface ForumParts {
   state: State
-  journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable'>
+  journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable' | 'separate'>
   stamps: Stamps
   /** Encrypts the signing secrets of webhooks. */
   webhookKey: Buffer

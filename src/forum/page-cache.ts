@@ -1,8 +1,8 @@
 // Caches pages of threads that many callers read while nothing is added to them. To assemble a page
 // of 50 messages, from 50 places in memory, costs more than the rest of answering the request.
 //
-// P1. The key contains everything that the bytes depend on: messages never change, and whatever
-//     else a page shows of its thread changes with the thread's position. So no entry is ever
+// P1. The key contains everything that the bytes depend on: what a page shows of its thread, an
+//     erased message included, changes with the thread's position. So no entry is ever
 //     invalidated. An empty page also shows its caller's cursor, so it is never cached.
 // P2. A page is cached on its second request, so a page that is read only once costs no memory.
 // P3. There are two generations of at most `bytesMax` each: recently read pages stay.

@@ -1,13 +1,14 @@
 // All kinds of records, and their format in the log: the array [code, version, at, ...fields].
 //
-// `by`, `thread` and `participants` are dense numbers: the n-th identity or thread that the log
-// creates, counted from 0.
+// `by`, `thread`, `message` and `participants` are dense numbers: the n-th identity, thread or
+// message that the log creates, counted from 0.
 
 import { JournalError } from '../../wal/errors.ts'
 import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
+import { moderationRecords } from './records/moderation.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
 import { ticketRecords } from './records/tickets.ts'
@@ -21,6 +22,7 @@ const kinds = {
   ...deliveryRecords,
   ...ticketRecords,
   ...governanceRecords,
+  ...moderationRecords,
 }
 
 type Kinds = typeof kinds

@@ -4,7 +4,8 @@
 // state/saved.ts says what they hold.
 //
 // T1. One at a time. After a failure the next attempt is made a minute later at the earliest.
-// T2. While one is written, it blocks the event loop for a slice at a time.
+// T2. Two are taken at once after an erasure: then the erased text has left the disk.
+// T3. While one is written, it blocks the event loop for a slice at a time.
 
 import type { Logger } from 'pino'
 import type { BadPage } from '../../wal/checkpoint/bad-pages.ts'
@@ -126,7 +127,9 @@ export class CheckpointSchedule {
     if (this.#everyBytes === 0) return
     this.#timer = setInterval(() => {
       const isDue =
-        this.#bytesSince() >= this.#everyBytes || state.text.unsavedBytes > this.#unsavedTextMax
+        this.#bytesSince() >= this.#everyBytes ||
+        state.text.unsavedBytes > this.#unsavedTextMax ||
+        this.#isErasing
       if (isDue && performance.now() >= this.#notBeforeMs) this.take()
     }, checkEveryMs).unref()
   }
@@ -139,7 +142,7 @@ export class CheckpointSchedule {
     await this.scrub.stop()
     await this.#taking
     if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
-    if (this.#bytesSince() >= bytesAtStopMin) await this.take()
+    if (this.#bytesSince() >= bytesAtStopMin || this.#isErasing) await this.take()
   }
 
   /** Takes one now, or waits for the one being taken. */
@@ -182,6 +185,12 @@ export class CheckpointSchedule {
     this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
   }
 
+  /** Whether erased text is still on the disk: in the older of the checkpoints, or in the log. */
+  get #isErasing(): boolean {
+    const older = this.#checkpoints.kept[keptCount - 1]?.position ?? 0
+    return this.#state!.erasedPosition > older
+  }
+
   #bytesSince(): number {
     const { bytes, replayedBytes } = this.#journal!.stats()
     return replayedBytes + bytes - this.#bytesAtLast
@@ -191,9 +200,10 @@ export class CheckpointSchedule {
     const journal = this.#journal!
     const state = this.#state!
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
+    const pause = this.#pause ?? inSlicesOf(sliceMs)
+    await this.#checkpoints.forgetErased(storesOf(state), pause)
     const begun = performance.now()
     try {
-      const pause = this.#pause ?? inSlicesOf(sliceMs)
       const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
       const beginMs = performance.now() - begun
       const taken = await taking

@@ -7,6 +7,8 @@
 
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { readPageNow } from '../../wal/checkpoint/page-source.ts'
+import { realDisk } from '../../wal/disk.ts'
 import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
 import type { Service } from '../api/route.ts'
@@ -15,7 +17,8 @@ import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
 import { apply } from '../forum/apply.ts'
 import { notableMs } from '../forum/clock.ts'
-import { type Forum, makeForum } from '../forum/forum.ts'
+import { type Forum, makeForum, type Rejection } from '../forum/forum.ts'
+import type { Erased, Erasure } from '../forum/moderation.ts'
 import { decode } from '../forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
 import { hasRightKey } from '../forum/webhooks.ts'
@@ -32,6 +35,7 @@ import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { loadEpoch } from './epoch.ts'
+import { erase } from './erase.ts'
 import { startExpiry } from './expiry.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import { startProgress } from './start-progress.ts'
@@ -46,6 +50,8 @@ export interface Node {
   url: string
   /** Takes a checkpoint now; resolves when it is taken, or has failed. */
   takeCheckpoint(): Promise<void>
+  /** Erases a message for good (forum/moderation.ts); resolves when that is durable. */
+  erase(erasure: Erasure): Promise<Erased | Rejection>
   /** Drains and stops; resolves when everything is on disk. */
   stop(): Promise<void>
   /** Rejects when the storage fails. */
@@ -76,13 +82,12 @@ export async function startNode(
   const { listen, logOutput = allWritten } = environment
   const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
-  const load = new Load(config.nodeLimits.load)
-  const { host, port, opsPort } = config
+  const { host, port, opsPort, nodeLimits } = config
+  const [load, { memoryBytesMax }] = [new Load(nodeLimits.load), nodeLimits]
   const edge = newEdge(config, availability, load, log, environment)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName, logOutput }
   const known = { availability, meter: edge.meter, load, state: newState(config) }
-  const { memoryBytesMax } = config.nodeLimits
   const checkpoints = new CheckpointSchedule(config, log, environment)
   const vitals = newVitals({ ...about, ...known, memoryBytesMax })
   Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
@@ -132,6 +137,7 @@ export async function startNode(
     url,
     failed,
     takeCheckpoint: () => checkpoints.take(),
+    erase: (erasure) => erase(forum, gate, erasure),
     async stop() {
       stopExpiry()
       unwatch()
@@ -193,6 +199,8 @@ async function recover(
 ): Promise<Journal> {
   const fresh = () => {
     vitals.state = newState(config)
+    const place = { disk: disk ?? realDisk, dir: config.data }
+    vitals.state.text.readPage = (page) => readPageNow(place, page)
     return vitals.state
   }
   const onProgress = startProgress(vitals, log)

@@ -33,6 +33,19 @@ export class HexColumn {
     }
   }
 
+  /** The first row with these digits, or -1. It looks at all rows: 5 ms for a million. */
+  find(hex: string): number {
+    const [first, ...others] = Array.from({ length: this.#wordsPerRow }, (_, i) => {
+      return wordAt(hex, i * digitsPerWord)
+    })
+    for (let at = 0; at < this.words.length; at += this.#wordsPerRow) {
+      const { words } = this
+      if (words.get(at) !== first) continue
+      if (others.every((word, i) => words.get(at + 1 + i) === word)) return at / this.#wordsPerRow
+    }
+    return -1
+  }
+
   get(row: number): string {
     const first = row * this.#wordsPerRow
     for (let i = 0; i < this.#wordsPerRow; i++) {

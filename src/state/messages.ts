@@ -1,7 +1,7 @@
 // Messages: rendered JSON in the text, and a row of numbers for each.
 //
 //   text    ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
-//           "content":"…","created_at":…}
+//           "content":"…","created_at":…}                 an erased one: …,"removed":true}
 //   row     seq, id, author, thread, address, bytes, time
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
@@ -11,6 +11,7 @@
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Addresses } from './addresses.ts'
 import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
+import { eraseEntry, holdEntry } from './erasing.ts'
 import { HexColumn } from './hex-column.ts'
 import { idHexLength } from './id-table.ts'
 import type { Page } from './page.ts'
@@ -20,7 +21,11 @@ import type { Text } from './text.ts'
 const seqStart = ',{"seq":'.length
 /** Length from the end of the seq to the author's signature. */
 const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
+const idPattern = /^msg_[0-9a-f]{32}$/
 const contentMark = ',"content":'
+const erasedContent = '[removed]'
+/** The end of the entry of an erased message; no other ends so. */
+const erasedEnd = ',"removed":true}'
 
 export interface MessageEntry {
   /** In hex. */
@@ -94,10 +99,33 @@ export class Messages {
   }
 
   /** Replaces the entry of a message of which a part is lost, with other content. */
-  renderAnew(message: number, signature: string, content: string): void {
+  renderAnew(message: number, signature: string, content: string, end = '}'): void {
     const [id, seq, at] = [this.id(message), this.seq(message), this.createdAt(message)]
-    this.#addresses.set(message, this.#text.append(render({ id, seq, signature, at, content })))
+    const entry = render({ id, seq, signature, at, content }, end)
+    this.#addresses.set(message, this.#text.append(entry))
     this.#bytes.set(message, this.#text.written)
+  }
+
+  /** Reads the entry into memory, to erase it; false: it is damaged. */
+  hold(message: number): boolean {
+    return holdEntry(this.#text, this.address(message), this.bytes(message))
+  }
+
+  /** Replaces the entry by a tombstone, and overwrites it. */
+  erase(message: number, signature: string): void {
+    const [address, bytes] = [this.address(message), this.bytes(message)]
+    this.renderAnew(message, signature, erasedContent, erasedEnd)
+    eraseEntry(this.#text, address, bytes)
+  }
+
+  isErased(message: number): boolean {
+    const end = this.bytes(message)
+    return this.#text.text(this.address(message), end - erasedEnd.length, end) === erasedEnd
+  }
+
+  /** The number of the message with this id, `msg_…`, or -1. It looks at all of them. */
+  find(id: string): number {
+    return idPattern.test(id) ? this.#ids.find(id.slice('msg_'.length)) : -1
   }
 
   /** The message's id without the prefix. */
@@ -130,13 +158,14 @@ export class Messages {
     return this.#bytes.get(message)
   }
 
-  /** Whether the message has exactly this content. */
+  /** Whether the message has exactly this content, or is erased: then nobody knows. */
   hasContent(message: number, content: string, signature: string): boolean {
     const from = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
     const expected = contentMark + JSON.stringify(content) // up to its closing quote, which ends it
     const to = from + Buffer.byteLength(expected)
-    if (to > this.bytes(message)) return false
-    return this.#text.text(this.#addresses.get(message), from, to) === expected
+    const isLonger = to > this.bytes(message)
+    if (!isLonger && this.#text.text(this.address(message), from, to) === expected) return true
+    return this.isErased(message)
   }
 
   /** Adds the message's JSON to a page, with a comma before all but the first. */
@@ -163,9 +192,9 @@ export class Messages {
 
 type Rendered = Omit<MessageEntry, 'author' | 'thread'>
 
-function render({ id, seq, signature, content, at }: Rendered): string {
+function render({ id, seq, signature, content, at }: Rendered, end = '}'): string {
   return (
     `,{"seq":${seq},"id":"msg_${id}",${signature}` +
-    `${contentMark}${JSON.stringify(content)},"created_at":${at}}`
+    `${contentMark}${JSON.stringify(content)},"created_at":${at}${end}`
   )
 }

@@ -8,6 +8,7 @@
 //     their rows would be a different one. The error names the stores, and nothing is changed.
 
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
+import { sumBlocks } from './block-crcs.ts'
 import { idHexLength } from './id-table.ts'
 import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
@@ -81,7 +82,7 @@ export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Loss
     proposals: healProposals(state, isLost),
     reviews: healReviews(state, isLost),
   }
-  for (const text of [state.text, state.names]) text.sumBlocks()
+  for (const text of [state.text, state.names]) sumBlocks(text)
   return losses
 }
 

@@ -12,6 +12,7 @@
 // most of them are given back; the next checkpoint saves the rest in the new form.
 
 import type { PagedStore, Stores } from '../../wal/checkpoint/paged-store.ts'
+import { sumBlocks } from './block-crcs.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
 import { fillIndexes, type OnIndexFilled, restore, rowsOf, storesOf } from './saved.ts'
 import type { State } from './state.ts'
@@ -49,7 +50,7 @@ export function targetOfForm2(state: State, onIndexFilled?: OnIndexFilled) {
       restore(state, facts as Record<string, unknown>)
       convertTables(state)
       convertNames(state, signatures)
-      state.text.sumBlocks()
+      sumBlocks(state.text)
       state.text.keepNewest()
       return fillIndexes(state, onIndexFilled)
     },

@@ -55,6 +55,8 @@ export class State {
   guestsExpired = 0
   /** Called for each topic (topics.ts) of which the record that is being applied has news. */
   onNews: (topic: number) => void = () => {}
+  /** The position of the last erasure of a message; 0: there was none. */
+  erasedPosition = 0
 
   constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
     this.text = new Text(textBytesMax)
@@ -75,13 +77,17 @@ export class State {
   }
 
   facts(): number[] {
-    return [this.position, this.now, this.guestsExpired]
+    return [this.position, this.now, this.guestsExpired, this.erasedPosition]
   }
 
   restore(facts: unknown): void {
-    ;[this.position, this.now, this.guestsExpired] = facts as number[]
+    ;[this.position, this.now, this.guestsExpired, this.erasedPosition = 0] = facts as number[]
+  }
+
+  *fillIndexes(): Iterable<void> {
     for (const webhook of this.webhooks.all()) {
       this.webhooks.resumeWaking(webhook, this.feeds.threadsOf(webhook.owner))
+      yield
     }
   }
 

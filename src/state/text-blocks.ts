@@ -104,6 +104,7 @@ export class TextBlocks {
     this.#blockOf[slot] = nothing
     if (this.#holds[slot] > 0) return // released later
     this.#cached -= 1
+    this.bytesOf(slot).fill(0)
     this.#free.push(slot)
   }
 

@@ -5,7 +5,7 @@
 //   pages    │ 0: slot 0, cold    ┊ 1: slot 3       ┊ 2: slot 1 …      of 1 MiB
 //   blocks   │ 0  │ 1  │ … │ 63   ┊ 64 │ …                             of 16 KiB, a crc each
 //
-// A1. An entry never changes, and starts at a multiple of 8. It may lie in several pages.
+// A1. An entry changes only if it is erased, starts at a multiple of 8, may lie in several pages.
 // A2. A page is *cold*, without a slot, only when a checkpoint has saved it full. The page that is
 //     being filled is always in memory.
 // A3. Whatever `append` needs is in memory: the state can change without reading text.
@@ -46,6 +46,11 @@ export class Text implements PagedStore {
   readonly crcs = new Uint32Column()
   /** Length of the last appended entry in bytes. */
   written = 0
+  /** Pages with an erased entry, of which page files may have older copies (erasing.ts, G2). */
+  readonly erased = new Set<number>()
+  /** Reads a cold page at once, for an erasure; null: it is damaged. */
+  readPage: (place: PagePlace) => Uint8Array | null = () => null
+  isFrozen = false // by a checkpoint, which needs the pages as they were when it began
   /** Whether `fill` gives all pages a slot, though they are more than fit in `bytesMax`. */
   readsAll: boolean
   readonly #mayHoldAll: boolean
@@ -137,9 +142,14 @@ export class Text implements PagedStore {
 
   // ── Cold pages ────────────────────────────────────────────────────────────────────────────────
 
+  /** Where a page is on disk, by the newest checkpoint, which has it. */
+  placeOfPage(page: number): PagePlace {
+    return this.#saved!.placeOf(page)
+  }
+
   /** Whether the newest checkpoint has a page in this place. */
   isAt(page: number, { file, offset }: PagePlace): boolean {
-    const place = this.#saved!.placeOf(page)
+    const place = this.placeOfPage(page)
     return place.file === file && place.offset === offset
   }
 
@@ -168,8 +178,7 @@ export class Text implements PagedStore {
     page: number,
     read: (place: PagePlace, into: Uint8Array) => Promise<boolean>,
   ): Promise<boolean> {
-    const place = this.#saved!.placeOf(page)
-    const { memory } = this.pages
+    const [place, { memory }] = [this.placeOfPage(page), this.pages]
     const slot = memory.take()
     const isRead = await read(place, memory.page(slot))
     if (!isRead || this.holds(page) || this.#saved!.crcs[page] !== place.crc) {
@@ -208,6 +217,7 @@ export class Text implements PagedStore {
   }
 
   freeze(): number {
+    this.isFrozen = true
     this.#frozenBytes = this.bytes
     return this.#frozenBytes
   }
@@ -220,6 +230,7 @@ export class Text implements PagedStore {
   }
 
   thaw(saved: PageTable | null): void {
+    this.isFrozen = false
     if (saved === null) return
     this.#saved = saved
     this.#savedBytes = this.#frozenBytes
@@ -246,17 +257,6 @@ export class Text implements PagedStore {
   room(page: number): Uint8Array {
     if (!this.holds(page)) this.pages.give(page)
     return this.pages.bytesOf(page)
-  }
-
-  /** Computes the crcs of all blocks. All pages are in memory. */
-  sumBlocks(): void {
-    for (let block = 0; (block + 1) * blockBytes <= this.bytes; block++) {
-      const at = (block % blocksPerPage) * blockBytes
-      const page = this.pages.bytesOf(Math.floor(block / blocksPerPage))
-      const crc = crc32(page.subarray(at, at + blockBytes))
-      if (block === this.crcs.length) this.crcs.push(crc)
-      else if (this.crcs.get(block) !== crc) this.crcs.set(block, crc)
-    }
   }
 
   // ── Appending ─────────────────────────────────────────────────────────────────────────────────

@@ -24,6 +24,24 @@ t.test(
   },
 )
 
+t.test('T4: thread: a message was erased: it has changed, and has as many', async (t) => {
+  const { taken, context } = runEvents(thread, [
+    { ...created, visibility: 'public' },
+    { type: 'replied', position: 9 },
+    { type: 'erased', position: 12 },
+  ])
+  t.same(taken, [true, true, true])
+  const { messageCount, newestPosition, changedPosition } = context
+  t.same(
+    { messageCount, newestPosition, changedPosition },
+    {
+      messageCount: 2,
+      newestPosition: 9,
+      changedPosition: 12,
+    },
+  )
+})
+
 t.test('T1: thread: private: created again as public: stays private, unchanged', async (t) => {
   const { taken, state, context } = runEvents(thread, [
     { ...created, visibility: 'private' },

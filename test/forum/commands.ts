@@ -29,6 +29,7 @@ export type Command =
   | { does: 'reply'; by: number; thread: number; content: string }
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
   | { does: 'again'; pick: number; change: Change }
+  | { does: 'erase'; thread: number; pick: number }
   | { does: 'clock'; ms: number }
   | { does: 'health'; health: Health }
   | { does: 'expire' | 'restart' }
@@ -81,17 +82,45 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
   { weight: 18, arbitrary: fc.record({ does: does('again'), pick: fc.nat(), change }) },
+  { weight: 4, arbitrary: fc.record({ does: does('erase'), thread, pick: fc.nat() }) },
   { weight: 12, arbitrary: fc.record({ does: does('clock'), ms }) },
   { weight: 6, arbitrary: fc.record({ does: does('health'), health }) },
   { weight: 6, arbitrary: fc.record({ does: does('expire') }) },
   { weight: 1, arbitrary: fc.record({ does: does('restart') }) },
 )
 
-/** Programs that begin by creating an identity. */
+const begin: Command[] = [
+  { does: 'identity', kind: 'persistent', name: 'Ana' },
+  { does: 'identity', kind: 'guest', name: 'Bob' },
+]
+
+/** Programs that begin by creating two identities. */
 export const anyProgram: fc.Arbitrary<Command[]> = fc
   .array(command, { minLength: 5, maxLength: 150, size: 'max' })
-  .map((commands) => [
-    { does: 'identity', kind: 'persistent', name: 'Ana' },
-    { does: 'identity', kind: 'guest', name: 'Bob' },
-    ...commands,
-  ])
+  .map((commands) => [...begin, ...commands])
+
+const post = { by: 0, title: 'Title', content: 'Content', visibility: 'public' } as const
+
+/** A program in which every answer and refusal occurs. */
+export const everyOutcome: Command[] = [
+  ...begin,
+  { does: 'thread', ...post, named: [] },
+  { does: 'thread', ...post, named: [absentId] },
+  { does: 'again', pick: 0, change: 'nothing' },
+  { does: 'again', pick: 0, change: 'content' },
+  { does: 'reply', by: 0, thread: 0, content: 'Reply' },
+  { does: 'again', pick: 1, change: 'nothing' },
+  { does: 'erase', thread: 0, pick: 1 },
+  { does: 'erase', thread: 0, pick: 1 },
+  { does: 'again', pick: 1, change: 'content' },
+  { does: 'subscribe', by: 1, thread: 0 },
+  { does: 'unsubscribe', by: 1, thread: 0 },
+  { does: 'health', health: 'storage_full' },
+  { does: 'reply', by: 0, thread: 0, content: 'No space' },
+  { does: 'health', health: 'overloaded' },
+  { does: 'reply', by: 0, thread: 0, content: 'Too many' },
+  { does: 'health', health: 'ok' },
+  { does: 'clock', ms: 8 * dayMs },
+  { does: 'subscribe', by: 1, thread: 0 },
+  { does: 'expire' },
+]

@@ -22,7 +22,7 @@ t.test('commit: a record: appended, then applied, then answered with its positio
     seen.push(forum.state.position)
     return rows.append(row)
   }
-  forum.journal = { append, health: 'ok', durable: 0, flush() {} }
+  forum.journal = { append, health: 'ok', durable: 0, flush() {}, separate: () => true }
   t.equal(commitOwn(forum), 1)
   t.equal(commitOwn(forum), 2)
   t.same(seen, [0, 1], 'nothing was applied before it was appended')
@@ -94,7 +94,13 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
 t.test('journal and state: positions diverge: an assertion stops the next commit', async (t) => {
   const { forum } = newWorld()
   forum.state.position = 5
-  forum.journal = { append: () => Number.NaN, flush() {}, health: 'ok', durable: 0 }
+  forum.journal = {
+    append: () => Number.NaN,
+    flush() {},
+    separate: () => true,
+    health: 'ok',
+    durable: 0,
+  }
   t.throws(() => commitOwn(forum), { code: 'ERR_ASSERTION' })
 })
 

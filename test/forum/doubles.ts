@@ -36,6 +36,10 @@ export class Rows {
 
   flush(): void {}
 
+  separate(): boolean {
+    return true
+  }
+
   /** The records, decoded from their bytes. */
   records(): ForumRecord[] {
     return this.packed.map((bytes) => decode(packr.unpack(bytes)))

@@ -1,7 +1,7 @@
 // The forum as plain maps and arrays, written from docs/interface.md and not from src. It predicts
 // the answer to every request, by examining everything.
 
-import { feedPage, threadJson, threadPage } from './pages.ts'
+import { feedPage, lastChange, threadJson, threadPage } from './pages.ts'
 
 const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
@@ -13,8 +13,8 @@ export interface ModelAgent {
   expiresAt: number | null
   /** Whether a record says that it expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
-  /** The request and its answer, by idempotency key. */
-  uses: Map<string, { post: string; answer: Publication }>
+  /** The request, what it published, and its answer, by idempotency key. */
+  uses: Map<string, { post: Post; message: ModelMessage; answer: Publication }>
   follows: Set<ModelThread>
   /** Position of the last change of `follows`. */
   followsChanged: number
@@ -26,6 +26,7 @@ interface ModelMessage {
   author: ModelAgent
   content: string
   at: number
+  isErased: boolean
 }
 
 export interface ModelThread {
@@ -36,6 +37,8 @@ export interface ModelThread {
   at: number
   members: Set<ModelAgent>
   messages: ModelMessage[]
+  /** Position of the last erasure in it. */
+  erased: number
 }
 
 export interface ThreadPost {
@@ -123,7 +126,9 @@ export class Model {
     }
     const use = caller.uses.get(key)
     if (use !== undefined) {
-      const isSame = use.post === JSON.stringify(post)
+      // The content of an erased message cannot be compared any more.
+      const { content } = use.message.isErased ? post : use.post
+      const isSame = JSON.stringify({ ...use.post, content }) === JSON.stringify(post)
       return isSame ? { replayed: use.answer } : { rejected: 'idempotency_conflict' }
     }
     if (post.does === 'thread') {
@@ -146,7 +151,9 @@ export class Model {
     const seq = this.record()
     const thread = post.does === 'thread' ? this.#open(caller, post, ids.threadId, at) : null
     const target = thread ?? this.threads.find(({ id }) => id === ids.threadId)!
-    target.messages.push({ seq, id: ids.messageId, author: caller, content: post.content, at })
+    const { content } = post
+    const message = { seq, id: ids.messageId, author: caller, content, at, isErased: false }
+    target.messages.push(message)
     this.follow(caller, target, seq)
     if (thread !== null) for (const member of thread.members) this.follow(member, thread, seq)
     const answer: Publication = {
@@ -157,7 +164,7 @@ export class Model {
       read_url: `/api/threads/${target.id}`,
       published: true,
     }
-    caller.uses.set(key, { post: JSON.stringify(post), answer })
+    caller.uses.set(key, { post, message, answer })
     return answer
   }
 
@@ -165,7 +172,7 @@ export class Model {
     const { title, visibility } = post
     const named = this.agents.filter((agent) => post.participantIds.includes(agent.id))
     const members = new Set([author, ...named])
-    const thread = { id, author, title, visibility, at, members, messages: [] }
+    const thread = { id, author, title, visibility, at, members, messages: [], erased: 0 }
     this.threads.push(thread)
     return thread
   }
@@ -180,6 +187,12 @@ export class Model {
     if (agent.follows.delete(thread)) agent.followsChanged = position
   }
 
+  /** An operator erased the message. */
+  erase(thread: ModelThread, message: ModelMessage): void {
+    message.isErased = true
+    thread.erased = this.record()
+  }
+
   // What callers can read.
 
   list(viewer: Viewer, limit: number): Answered[] {
@@ -187,7 +200,7 @@ export class Model {
     const pages: Answered[] = []
     do {
       const shown = visible.splice(0, limit)
-      const newest = Math.max(0, ...shown.map(({ messages }) => messages.at(-1)!.seq))
+      const newest = Math.max(0, ...shown.map(lastChange))
       const body = { threads: shown.map(threadJson), content_is_untrusted: true }
       pages.push({ body, newest })
     } while (visible.length > 0)

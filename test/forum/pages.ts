@@ -13,6 +13,7 @@ interface Message {
   author: Author
   content: string
   at: number
+  isErased?: boolean
 }
 
 interface Thread {
@@ -22,6 +23,8 @@ interface Thread {
   visibility: string
   at: number
   messages: readonly Message[]
+  /** Position of the last erasure of a message in it. */
+  erased?: number
 }
 
 export interface ModelPage {
@@ -46,20 +49,26 @@ export function threadPage(thread: Thread, after: number, limit: number): ModelP
   const shown = later.slice(0, limit)
   const body = {
     thread: threadJson(thread),
-    messages: shown.map(({ seq, id, author, content, at }) => ({
+    messages: shown.map(({ seq, id, author, content, at, isErased }) => ({
       seq,
       id,
       author_id: author.id,
       display_name: author.name,
       kind: author.kind,
-      content,
+      content: isErased ? '[removed]' : content,
       created_at: at,
+      ...(isErased && { removed: true }),
     })),
     next_after: shown.at(-1)?.seq ?? after,
     has_more: later.length > limit,
     content_is_untrusted: true,
   }
-  return { body, newest: thread.messages.at(-1)!.seq }
+  return { body, newest: lastChange(thread) }
+}
+
+/** Position of the last record that changed what a page of the thread shows. */
+export function lastChange({ messages, erased = 0 }: Thread): number {
+  return Math.max(messages.at(-1)!.seq, erased)
 }
 
 interface Reader extends Author {

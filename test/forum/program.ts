@@ -8,9 +8,11 @@ import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/identities.ts'
+import { eraseMessage } from '../../src/forum/moderation.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, outcomeOf, replayed, restart, type World } from './doubles.ts'
 import { Model, type ModelAgent, type Post, type ThreadPost } from './model.ts'
+import { lastChange } from './pages.ts'
 
 interface Published {
   caller: ModelAgent
@@ -56,6 +58,8 @@ export class Run {
       case 'subscribe':
       case 'unsubscribe':
         return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
+      case 'erase':
+        return this.#erase(this.#threadId(command.thread), command.pick)
       case 'clock':
         world.clock.now += command.ms
         model.clock = world.clock.now
@@ -140,6 +144,26 @@ export class Run {
     const { caller, key, post } = this.#published[pick % this.#published.length]
     const who = change === 'caller' ? this.#agent(pick) : caller
     this.#publish(who, key, changed(post, change, this.#threadId(pick)))
+  }
+
+  #erase(threadId: string, pick: number): void {
+    const { model, world } = this
+    const thread = model.threads.find(({ id }) => id === threadId)
+    const message = thread?.messages[pick % thread.messages.length]
+    const messageId = message?.id ?? `msg_${'0'.repeat(32)}`
+    const outcome = eraseMessage(world.forum, { messageId, reason: 'a test' })
+    const isNew = message?.isErased === false
+    this.outcomes.add(
+      isRejection(outcome) ? outcome.rejected : `erased, ${isNew ? 'once' : 'twice'}`,
+    )
+    if (message === undefined) return assert.deepEqual(outcome, { rejected: 'not_found' })
+    const { isFrozen } = world.forum.state.text
+    if (isNew && (model.health !== 'ok' || isFrozen)) {
+      const rejected = model.health === 'ok' ? 'overloaded' : model.health
+      return assert.deepEqual(outcome, { rejected })
+    }
+    if (isNew) model.erase(thread!, message)
+    assert.deepEqual(outcome, { position: lastChange(thread!) })
   }
 
   #follow(does: 'subscribe' | 'unsubscribe', agent: ModelAgent, threadId: string): void {

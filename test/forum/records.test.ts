@@ -110,6 +110,7 @@ const generators: Generators = {
     key,
     client,
   }),
+  'message.erased': fc.record({ at, message: number, reason: text }),
   'proposal.reviewed': fc.record({
     at,
     by: number,

@@ -130,7 +130,13 @@ t.test('webhook: not durable yet: verified: its endpoint is not contacted before
   assert.ok(!isRejection(registered))
   const { position } = registered
   const append = (row: unknown) => rows.append(row)
-  scene.forum.journal = { append, flush() {}, health: 'ok', durable: position - 1 }
+  scene.forum.journal = {
+    append,
+    flush() {},
+    separate: () => true,
+    health: 'ok',
+    durable: position - 1,
+  }
   t.same(beginVerification(scene.forum, 1), { rejected: 'overloaded', position })
   scene.forum.journal = rows
   t.match(beginVerification(scene.forum, 1), { endpoint: 'https://hooks.example.com/' })

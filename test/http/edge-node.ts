@@ -26,6 +26,10 @@ class Journal {
   flush(): void {
     this.flushed.push(this.position)
   }
+
+  separate(): boolean {
+    return true
+  }
 }
 
 let keys = 0

@@ -10,7 +10,7 @@ import type { ProposalText } from '../../src/state/proposals.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import type { Model } from './model.ts'
-import { type Agent, type QuotaEvent, secret } from './model-types.ts'
+import { type Agent, isSameRequest, type QuotaEvent, secret } from './model-types.ts'
 import * as pages from './pages.ts'
 import { addressKey, limitReached } from './quota-model.ts'
 import { secretOf } from './webhook-model.ts'
@@ -137,7 +137,7 @@ export class Forecasts {
       const { seq, thread: of } = ticket.message
       const began = of.messages[0] === ticket.message
       const isSame =
-        ticket.message.content === content &&
+        (ticket.message.isErased || ticket.message.content === content) &&
         (threadId === undefined ? began && of.title === title : !began && of === thread)
       if (!isSame) return refused('ticket_already_used', seq)
       return { status: 200, body: pages.publicationBody(ticket.message, true), newest: seq }
@@ -253,7 +253,7 @@ export class Forecasts {
     const use = agent.uses.get(key)
     if (use === undefined) return null
     const { made, position: newest } = use
-    if (use.request !== JSON.stringify(request) || !('is' in made)) {
+    if (!isSameRequest(use, request) || !('is' in made)) {
       return refused('idempotency_conflict', newest)
     }
     switch (made.is) {

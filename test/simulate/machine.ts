@@ -12,14 +12,16 @@ import type { Logger } from 'pino'
 import { type Config, parseConfig } from '../../src/config/config.ts'
 import type { Sent } from '../../src/delivery/send.ts'
 import type { Post } from '../../src/delivery/sign.ts'
+import { isRejection } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/journal/writer.ts'
+import { lastChange } from '../forum/pages.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { Model } from './model.ts'
-import { type Fact, secret } from './model-types.ts'
+import { type Fact, type Message, secret } from './model-types.ts'
 import { settled, VirtualTime } from './virtual-time.ts'
 
 const begins = Date.UTC(2026, 8, 20)
@@ -197,6 +199,29 @@ export class Machine {
   async checkpoint(): Promise<void> {
     this.trace(() => 'checkpoint')
     await this.#node?.takeCheckpoint()
+  }
+
+  /** Erases a message, as an operator does: one that is erased already stays so. */
+  erase(message: Message): void {
+    this.trace(() => `erase ${message.id}`)
+    const { isErased } = message
+    this.fresh = []
+    const node = this.#node!
+    const erasing = node.erase({ messageId: message.id, reason: 'simulated' })
+    const [made] = this.fresh
+    assert.ok(made === undefined || (!isErased && made.record.type === 'message.erased'))
+    assert.equal(message.isErased, isErased || made !== undefined)
+    const changed = lastChange(message.thread)
+    void erasing.then((outcome) => {
+      if (isRejection(outcome)) {
+        this.count(`erase ${outcome.rejected}`)
+        if (outcome.rejected === 'storage_failed' && made !== undefined) this.isFailing = true
+        return
+      }
+      this.count(made === undefined ? 'erase again' : 'erase')
+      assert.equal(outcome.position, changed)
+      this.promise(outcome.position)
+    })
   }
 
   /** Stops the node as a signal does. */

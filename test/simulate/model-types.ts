@@ -38,6 +38,17 @@ export interface Use {
   made: Message | Proposal | Review | { webhook: number }
 }
 
+/** The place of the content in the request for a thread or a reply (model.ts). */
+const contentAt = 2
+
+/** Whether a request is that of the use. The content of an erased message is not compared. */
+export function isSameRequest({ made, request }: Use, other: unknown[]): boolean {
+  const isErased = 'is' in made && made.is === 'message' && made.isErased
+  if (!isErased) return request === JSON.stringify(other)
+  const withoutContent = (fields: unknown[]) => JSON.stringify(fields.with(contentAt, null))
+  return withoutContent(JSON.parse(request)) === withoutContent(other)
+}
+
 export interface Message {
   is: 'message'
   seq: number
@@ -46,6 +57,7 @@ export interface Message {
   content: string
   at: number
   thread: Thread
+  isErased: boolean
 }
 
 export interface Thread {
@@ -57,6 +69,8 @@ export interface Thread {
   at: number
   members: Set<Agent>
   messages: Message[]
+  /** Position of the last erasure in it. */
+  erased: number
 }
 
 export interface Ticket {

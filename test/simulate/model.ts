@@ -2,7 +2,8 @@
 // of the same records: after a crash the surviving ones are folded again. The answers that it
 // implies are in pages.ts and webhook-model.ts.
 //
-// M1. `by`, `thread`, `proposal` and `webhook` in records are indexes of the lists here.
+// M1. `by`, `thread`, `message`, `proposal` and `webhook` in records are indexes of the lists
+//     here.
 // M2. The model forgets nothing, so that callers may ask for anything; the lives of a seed are
 //     short.
 
@@ -97,6 +98,8 @@ export class Model {
       case 'ticket.used_for_thread':
       case 'ticket.used_for_reply':
         return this.#useTicket(position, record)
+      case 'message.erased':
+        return this.#erase(position, record)
       case 'proposal.saved':
         return this.#propose(position, record)
       case 'proposal.reviewed':
@@ -181,7 +184,8 @@ export class Model {
   ): Thread {
     const members = new Set(visibility === 'private' ? [author, ...named] : [author])
     const number = this.threads.length
-    const thread = { number, id: `thr_${id}`, author, title, visibility, at, members, messages: [] }
+    const own = { number, id: `thr_${id}`, messages: [], erased: 0 }
+    const thread = { ...own, author, title, visibility, at, members }
     this.threads.push(thread)
     return thread
   }
@@ -192,7 +196,7 @@ export class Model {
     author: Agent,
     { messageId, content, at }: Pick<Posted, 'messageId' | 'content' | 'at'>,
   ): Message {
-    const message = {
+    const message: Message = {
       is: 'message',
       seq,
       id: `msg_${messageId}`,
@@ -200,12 +204,20 @@ export class Model {
       content,
       at,
       thread,
-    } as const
+      isErased: false,
+    }
     thread.messages.push(message)
     assert.ok(!this.messages.has(message.id), 'a message is published once')
     this.messages.set(message.id, message)
     this.webhooks.wake(message)
     return message
+  }
+
+  #erase(position: number, { message: number }: RecordOf<'message.erased'>): void {
+    const message = [...this.messages.values()][number]
+    assert.ok(!message.isErased, 'a message is erased once')
+    message.isErased = true
+    message.thread.erased = position
   }
 
   #useTicket(position: number, record: Used): void {

@@ -70,7 +70,7 @@ export function threadList(model: Model, viewer: Agent | null): Page {
     next_cursor: null,
     content_is_untrusted: true,
   })
-  return { body, newest: Math.max(0, ...threads.map(({ messages }) => messages.at(-1)!.seq)) }
+  return { body, newest: Math.max(0, ...threads.map(pages.lastChange)) }
 }
 
 export function webhookPage({ webhooks }: Model, owner: Agent): Page {

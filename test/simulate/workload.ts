@@ -43,6 +43,7 @@ export class Workload extends Callers {
       [3, () => this.#publish()],
       [8, () => this.#webhook()],
       [2, () => this.#governance()],
+      [3, () => this.#erase()],
     ]
     let drawn = this.below(actions.reduce((sum, [weight]) => sum + weight, 0))
     for (const [weight, action] of actions) {
@@ -192,6 +193,11 @@ export class Workload extends Callers {
       const forecast = this.forecasts().registerWebhook(who, key, url)
       this.askAs(who, { method: 'post', path, key, body: { url } }, forecast)
     }, who)
+  }
+
+  #erase(): void {
+    const messages = [...this.machine.model.messages.values()]
+    if (messages.length > 0) this.machine.erase(messages[this.below(messages.length)])
   }
 
   #governance(): void {

@@ -33,6 +33,7 @@ import {
 import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
 import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
 import { freezeAll, rowPageBytes } from './checkpoint-writer.ts'
+import { filesWithCopies } from './forgetting.ts'
 import {
   type Manifest,
   manifestName,
@@ -245,6 +246,26 @@ export class Checkpoints {
       store?.markDirty(page)
       return true
     })
+  }
+
+  /**
+   * Has the next checkpoint leave no copy of erased pages in use. To be awaited right before it is
+   * taken; with the checkpoint after that one the copies leave the disk.
+   */
+  async forgetErased(stores: Stores, pause: Pause): Promise<void> {
+    const erasing = () => [...stores].filter(([, { erased }]) => erased && erased.size > 0)
+    for (let found = erasing(); found.length > 0; found = erasing()) {
+      const newest = this.#kept[0]
+      const emptied = new Set(this.#emptied)
+      for (const [name, { erased }] of found) {
+        const table = newest?.tables.get(name)
+        const copies = table && filesWithCopies(table, newest!.files.keys(), erased!)
+        for (const file of copies ?? []) emptied.add(file)
+        erased!.clear()
+      }
+      this.#emptied = emptied
+      if (newest !== undefined) await markFilesDirty(newest.tables, emptied, stores, pause)
+    }
   }
 
   // Removal that fails now is retried after the next checkpoint.

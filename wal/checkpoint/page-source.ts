@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Disk, readFully } from '../disk.ts'
-import { isUnreadable } from '../errors.ts'
+import { isOfSystem, isUnreadable } from '../errors.ts'
 import { type Manifest, pagesName } from './manifest.ts'
 import type { PagePlace } from './paged-store.ts'
 import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
@@ -59,6 +59,25 @@ export class PageFiles {
 
   close(): void {
     for (const file of this.#open.values()) if (file !== null) this.#place.disk.close(file)
+  }
+}
+
+/** Reads one page without waiting; null: it is damaged, or the disk fails. */
+export function readPageNow(
+  { disk, dir }: Place,
+  { file, offset, bytes, crc }: PagePlace,
+): Uint8Array | null {
+  const page = Buffer.allocUnsafeSlow(bytes)
+  try {
+    const opened = disk.open(path.join(dir, pagesName(file)), 'read')
+    try {
+      return readFully(disk, opened, page, offset) === bytes && crc32(page) === crc ? page : null
+    } finally {
+      disk.close(opened)
+    }
+  } catch (error) {
+    if (isOfSystem(error)) return null
+    throw error
   }
 }
 

@@ -42,6 +42,8 @@ export interface PagedStore extends Filled {
   thaw(saved: PageTable | null): void
   /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
   markDirty(page: number): void
+  /** Pages in which something was erased, so that no copy of them may stay on disk. */
+  readonly erased?: Set<number>
 }
 
 /** Rows of plain objects: few compared with the stores, and all saved each time, one by one. */

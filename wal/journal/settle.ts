@@ -41,6 +41,8 @@ export interface Settled {
   storeId: string
   seed: number
   place: LogPlace
+  /** Position of the first record in it. */
+  firstPosition: number
   /** Its descriptors, one for each sync that may be in flight. */
   files: readonly number[]
   size: number
@@ -79,7 +81,8 @@ function goOn(end: LogEnd, options: SettleOptions): WithoutSpare {
   // A backup, or a segment made on a full disk, has no space after its content.
   growIfThereIsSpace(file, place.at, options)
   disk.sync(file)
-  return { storeId, seed, place, file, size: disk.size(file) }
+  const { firstPosition } = end.segments.at(-1)!
+  return { storeId, seed, place, firstPosition, file, size: disk.size(file) }
 }
 
 function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
@@ -100,7 +103,8 @@ function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
   if (end !== null) at = copyTail(end, file, options)
   writeAll(disk, file, encodeSeal(last.position, last.link, seed), at)
   const { position, link } = base
-  const head = { storeId, number, firstPosition: position + 1, watermark: last.position, link }
+  const firstPosition = position + 1
+  const head = { storeId, number, firstPosition, watermark: last.position, link }
   writeAll(disk, file, encodeSegmentHeader({ ...head, settled: true }), 0)
   at += sectorBytes
   growIfThereIsSpace(file, at, options)
@@ -109,7 +113,8 @@ function moveTail(end: LogEnd | null, options: SettleOptions): WithoutSpare {
   syncDirectory(disk, dir)
   if (end !== null) cutBehindBase(end, options)
   onNotice({ event: 'segment_settled', segment: segmentName(number), position: last.position })
-  return { storeId, seed, place: { ...last, number, at }, file, size: disk.size(file) }
+  const place = { ...last, number, at }
+  return { storeId, seed, place, firstPosition, file, size: disk.size(file) }
 }
 
 // The zeros at the end of the log are space for the new segment, even if the disk is full.

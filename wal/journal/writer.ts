@@ -45,8 +45,7 @@ export class Writer implements Journal {
   #position: number
   #written: number
   #synced: number
-  /** Records before this position are in earlier segments; 0: unknown, after the start. */
-  #segmentFirst = 0
+  #segmentFirst: number // the position of its first record
   #link: number
   #sealed = true
   // Bytes that are written but not synced, and those of them that no sync in flight covers.
@@ -73,6 +72,7 @@ export class Writer implements Journal {
     this.storeId = settled.storeId
     this.#seed = settled.seed
     this.#segment = new OpenSegment(disk, settled)
+    this.#segmentFirst = settled.firstPosition
     this.#position = this.#written = this.#synced = settled.place.position
     this.#link = settled.place.link
     this.#batch = new Batch(limits.recordBytesMax)

@@ -1,0 +1,33 @@
+// Which page files may have a copy of a page as it was before something in it was erased. They are
+// emptied by the next checkpoint, and removed when the one after it is taken.
+//
+//   file 4   │ page 0 │ page 1 │ page 2, not yet full │        Y1. page 2 is in file 8 now, but
+//   file 6   │ page 2, not yet full │                               file 4 has an older copy
+//   file 8   │ page 2 │ page 3 │ …
+//
+// A page is written when it has changed since the last checkpoint, so its copies lie in the file
+// that has it now, and in earlier ones down to that of the page before it, which was full when the
+// first copy was written. A page before it may have moved to a later file since then: the nearest
+// one counts that has not.
+
+import type { PageTable } from './paged-store.ts'
+
+/** The files among `files` that may have copies of these pages. */
+export function filesWithCopies(
+  table: PageTable,
+  files: Iterable<number>,
+  pages: Iterable<number>,
+): Set<number> {
+  const ranges = Array.from(pages)
+    .filter((page) => page < table.pages)
+    .map((page) => rangeOf(table, page))
+  const isIn = (file: number) => ranges.some(([from, to]) => file >= from && file <= to)
+  return new Set(Array.from(files).filter(isIn))
+}
+
+function rangeOf({ files }: PageTable, page: number): [from: number, to: number] {
+  const to = files[page]!
+  let before = page - 1
+  while (before >= 0 && files[before]! > to) before -= 1
+  return [before >= 0 ? files[before]! : 0, to]
+}
