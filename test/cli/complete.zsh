@@ -1,5 +1,5 @@
-# Prints what zsh offers for the command line $2 after it has sourced $1: what Tab would list, as a
-# terminal would get it. Every match passes through `compadd`, which here prints it.
+# Prints what zsh offers for each of the command lines $2…, after it has sourced $1: what Tab would
+# list in a terminal. Every match passes through `compadd`, which here prints it.
 zmodload zsh/zpty || exit 1
 zpty inner zsh -f -i
 zpty -w inner "PS1= PS2=; stty -echo 2>/dev/null
@@ -8,8 +8,7 @@ source ${(q)1}
 zstyle ':completion:*' completer _complete
 bindkey '^I' complete-word
 first() { print -r -- '<''matches>' }
-last() { print -r -- '<''end>'; exit }
-compprefuncs=(first) comppostfuncs=(last)
+last() { print -r -- '<''end>' }
 compadd() {
   if [[ \${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]]; then builtin compadd \"\$@\"; return; fi
   local -a hits
@@ -19,6 +18,14 @@ compadd() {
 }
 print -r -- '<''ready>'"
 zpty -r -m inner seen '*<ready>*' || exit 1
-zpty -n -w inner "$2"$'\t'
-zpty -r -m inner seen '*<end>*' || exit 1
-print -r -- "${${seen##*<matches>}%%<end>*}"
+shift
+for line; do
+  # zsh forgets these functions after each completion.
+  zpty -w inner "compprefuncs=(first) comppostfuncs=(last); print -r -- '<''armed>'"
+  zpty -r -m inner seen '*<armed>*' || exit 1
+  zpty -n -w inner "$line"$'\t'
+  zpty -r -m inner seen '*<end>*' || exit 1
+  print -r -- "${${seen##*<matches>}%%<end>*}"
+  print -r -- '<next>'
+  zpty -n -w inner $'\x15' # what was typed is deleted
+done

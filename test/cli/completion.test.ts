@@ -11,8 +11,8 @@ import { run } from '../api/process.ts'
 const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
-/** Completes the last word of a command line in the current directory, in a new shell. */
-type Complete = (...words: string[]) => string[]
+/** What is offered for the last word of each command line. */
+type Complete = (lines: readonly string[][]) => string[][]
 
 async function completionIn(t: Test, shell: Shell): Promise<Complete> {
   const { code, stdout, stderr } = await run(['completion', shell])
@@ -22,47 +22,61 @@ async function completionIn(t: Test, shell: Shell): Promise<Complete> {
   writeFileSync(join(dir, 'script'), stdout)
   mkdirSync(join(dir, 'work/a directory'), { recursive: true })
   writeFileSync(join(dir, 'work/a file.json'), '')
-  return (...words) => {
-    const [command, ...args] = commandOf[shell](join(dir, 'script'), words)
-    const cwd = join(dir, 'work')
-    const ran = spawnSync(command!, args, { cwd, encoding: 'utf8', timeout: 60_000 })
+  return (lines) => {
+    const [command, ...args] = commandOf[shell]
+    const given = lines.map(argumentOf[shell])
+    const options = { cwd: join(dir, 'work'), encoding: 'utf8', timeout: 60_000 } as const
+    const ran = spawnSync(command!, [...args, join(dir, 'script'), ...given], options)
     if (ran.status !== 0 || ran.stderr !== '') throw new Error(`${ran.stderr}${ran.error ?? ''}`)
-    return ran.stdout.split(/\r?\n/).filter((line) => line !== '')
+    const offers = ran.stdout.split(/^<next>\r?\n/m).slice(0, -1)
+    return offers.map((offer) => offer.split(/\r?\n/).filter((line) => line !== ''))
   }
 }
 
-// The command with which each shell completes without a terminal.
-const commandOf: Record<Shell, (script: string, words: string[]) => string[]> = {
-  bash: (script, words) => [
+// The command with which each shell completes without a terminal: it takes the script and the
+// command lines, and prints what is offered for each of them, with `<next>` behind it.
+const commandOf: Record<Shell, string[]> = {
+  bash: [
     'bash',
     '--norc',
     '-c',
     `source "$1"; shift
     [[ "$(complete -p agent-forum)" == *' -F _agent_forum '* ]] || exit 1
-    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _agent_forum
-    printf '%s\\n' "\${COMPREPLY[@]}"`,
+    for line; do
+      IFS=$'\\x1f' read -ra COMP_WORDS <<< "$line"
+      COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)) COMPREPLY=(); _agent_forum
+      printf '%s\\n' "\${COMPREPLY[@]}" '<next>'
+    done`,
     'bash',
-    script,
-    // Readline splits words at `=`, too.
-    ...['agent-forum', ...words].flatMap((word) => word.split(/(?==)|(?<==)/)),
   ],
-  fish: (script, words) => [
+  fish: [
     'fish',
     '--no-config',
     '-c',
-    `source ${script}
-    complete -C 'agent-forum ${words.join(' ')}' | string replace -r '\\t.*' ''
-    true`,
+    `source $argv[1]
+    for line in $argv[2..]
+      complete -C $line | string replace -r '\\t.*' ''
+      echo '<next>'
+    end`,
   ],
-  zsh: (script, words) => [
+  zsh: [
     'zsh',
     '-f',
     '-c',
     readFileSync(join(import.meta.dirname, '../../../test/cli/complete.zsh'), 'utf8'),
     'zsh',
-    script,
-    `agent-forum ${words.join(' ')}`,
   ],
+}
+
+const typed = (words: string[]) => `agent-forum ${words.join(' ')}`
+const argumentOf: Record<Shell, (words: string[]) => string> = {
+  // Readline splits words at `=`, too; `read` drops the last separator.
+  bash(words) {
+    const split = ['agent-forum', ...words].flatMap((word) => word.split(/(?==)|(?<==)/))
+    return `${split.join('\x1f')}\x1f`
+  },
+  fish: typed,
+  zsh: typed,
 }
 
 /** A value as the shells show it: with its flag or alone; a directory with or without a slash. */
@@ -70,48 +84,56 @@ const bare = (values: string[]) => [
   ...new Set(values.map((value) => value.replace(/^--[\w-]+=/, '').replace(/\/$/, ''))),
 ]
 
+const settings = Object.keys(settingFlags).map((name) => `--${name}`)
+const commands = ['serve', 'swarm', 'backup', 'wal', 'completion', 'help', 'version']
+const cases: [words: string[], expected: string[], not: string[]][] = [
+  [[''], commands, ['verify']],
+  [['se'], ['serve'], ['swarm']],
+  [['wal', ''], ['verify', 'inspect', 'export', 'repair'], ['serve']],
+  [['help', 'b'], ['backup'], ['serve']],
+  [['completion', ''], [...shells], ['serve']],
+  [['serve', '--'], settings, ['--to']],
+  [
+    ['wal', 'repair', '--'],
+    ['--copy-to', '--data', '--json'],
+    ['--out', '--port'],
+  ],
+  [['serve', '--port', '80', '--http', ''], ['auto', 'uws', 'node'], ['serve']],
+  [['serve', '--http=n'], ['node'], ['uws']],
+  [['serve', '--trust-proxy', ''], ['xff', 'cf-connecting-ip'], ['serve']],
+  [['serve', '--port', ''], [], ['serve', 'auto', '--http', 'a directory']],
+]
+
 for (const shell of shells) {
   const isThere = spawnSync(shell, ['--version']).status === 0
   // The shells are Debian packages, which .ci/run installs.
   const skip = isThere ? false : `${shell} is not installed`
-  t.test(
-    `completion: ${shell}: commands, flags and values of this version`,
-    { skip },
-    async (t) => {
-      const complete = await completionIn(t, shell)
-      const has = (words: string[], expected: string[], not: string[] = []) => {
-        const offered = bare(complete(...words))
-        for (const word of expected) t.ok(offered.includes(word), `${words}: ${word} in ${offered}`)
-        for (const word of not)
-          t.notOk(offered.includes(word), `${words}: no ${word} in ${offered}`)
-      }
-      has([''], ['serve', 'swarm', 'backup', 'wal', 'completion', 'help', 'version'], ['verify'])
-      has(['se'], ['serve'], ['swarm'])
-      has(['wal', ''], ['verify', 'inspect', 'export', 'repair'], ['serve'])
-      has(['help', 'b'], ['backup'])
-      has(['completion', ''], [...shells])
-      has(
-        ['serve', '--'],
-        Object.keys(settingFlags).map((name) => `--${name}`),
-        ['--to'],
-      )
-      has(['wal', 'repair', '--'], ['--copy-to', '--data', '--json'], ['--out', '--port'])
-      has(['serve', '--port', '80', '--http', ''], ['auto', 'uws', 'node'], ['serve'])
-      has(['serve', '--http=n'], ['node'], ['uws'])
-      has(['serve', '--trust-proxy', ''], ['xff', 'cf-connecting-ip'])
-      has(['serve', '--port', ''], [], ['serve', 'auto', '--http', 'a directory'])
-    },
-  )
+  t.test(`completion: ${shell}: this version's commands, flags and values`, { skip }, async (t) => {
+    const complete = await completionIn(t, shell)
+    const offers = complete(cases.map(([words]) => words)).map(bare)
+    t.equal(offers.length, cases.length)
+    for (const [i, [words, expected, not]] of cases.entries()) {
+      const offered = offers[i]!
+      for (const word of expected) t.ok(offered.includes(word), `${words}: ${word} in ${offered}`)
+      for (const word of not) t.notOk(offered.includes(word), `${words}: no ${word} in ${offered}`)
+    }
+  })
 
   t.test(`completion: ${shell}: directories and files, also with spaces`, { skip }, async (t) => {
     const complete = await completionIn(t, shell)
-    const plain = (words: string[]) =>
-      bare(complete(...words)).map((name) => name.replace('\\', ''))
-    t.same(plain(['serve', '--data', 'a']), ['a directory'])
-    t.match(plain(['serve', '--config', 'a']).sort(), ['a directory', 'a file.json'])
     // Here bash's function runs outside of readline, which would remove the backslash.
     const begun = shell === 'bash' ? 'a f' : 'a\\ f'
-    t.same(plain(['wal', 'export', '--data', 'data', '--out', begun]), ['a file.json'])
+    const offers = complete([
+      ['serve', '--data', 'a'],
+      ['serve', '--config', 'a'],
+      ['wal', 'export', '--data', 'data', '--out', begun],
+    ])
+    const names = offers.map((offer) =>
+      bare(offer)
+        .map((name) => name.replace('\\', ''))
+        .sort(),
+    )
+    t.same(names, [['a directory'], ['a directory', 'a file.json'], ['a file.json']])
   })
 }
 

@@ -11,8 +11,8 @@ function bodyOf(text: string): Element[] {
   return elementsOf(page).slice(2)
 }
 
-for (const text of hostileTexts) {
-  const name = JSON.stringify(text.slice(0, 40))
+for (const [i, text] of hostileTexts.entries()) {
+  const name = `${i}, ${JSON.stringify(text.slice(0, 40)).replaceAll(/[^\x20-\x7e]|#/g, '?')}`
   t.test(`html: inserted ${name}: one text, in an element and in an attribute`, async (t) => {
     const found = bodyOf(html`<p class="${text}">${text}</p>`.text)
     t.same(found, [{ name: 'p', attributes: { class: shown(text) }, text: shown(text) }])
