@@ -5,8 +5,8 @@
 //   run ──blocks missing──▶ parked ──its caller's turn──▶ loading ──all are here──▶ run again
 //                              └──── too many, shutdown, unreadable ────▶ rejected
 //
-// R1. A request holds all blocks that it has noted so far until it has run again, so that requests
-//     cannot evict each other's blocks for ever.
+// R1. Requests cannot evict each other's blocks for ever: until it has run again, a request holds
+//     the blocks that were missing, and if others are missing then, all that it needs.
 // R2. At most `parkedMax` requests are parked, half of them for one caller, and hold at most
 //     `bytesMax` of blocks; a further one is rejected as `overloaded`. One alone always fits.
 // R3. Callers take turns; the anonymous ones count as one.
@@ -102,10 +102,8 @@ export class ColdReads {
   park(parking: Parking, resume: (outcome: ColdRead | Unfinished) => void): void {
     const { blocks } = this.#source
     const before = this.#running
-    const noted = blocks.takeMissing()
-    const slots = [...(before?.slots ?? []).map(({ block }) => block), ...noted].map((block) => {
-      return { block, slot: blocks.hold(block) }
-    })
+    const noted = [...blocks.takeShown(), ...blocks.takeMissing()]
+    const slots = noted.map((block) => ({ block, slot: blocks.hold(block) }))
     if (before !== null) this.#end(before)
     this.#running = null
     this.#bytes += slots.length * blockBytes
@@ -127,7 +125,9 @@ export class ColdReads {
   /** Runs a request again, with what it waited for in memory. It may be parked once more. */
   runAgain(read: ColdRead, run: () => void): void {
     this.#running = read
+    this.#source.blocks.noteShown()
     run()
+    this.#source.blocks.takeShown()
     if (this.#running === read) this.#end(read)
     this.#running = null
   }

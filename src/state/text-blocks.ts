@@ -55,6 +55,8 @@ export class TextBlocks {
   /** The slot that is looked at next when one has to give way. */
   #hand = 0
   readonly #missing = new Set<number>()
+  /** The blocks that were shown since `noteShown`. */
+  #shown: Set<number> | null = null
 
   constructor(cachedBytesMax = 0) {
     this.cachedBytesMax = cachedBytesMax
@@ -81,6 +83,7 @@ export class TextBlocks {
     }
     this.hits += 1
     this.#isUsed[slot] = true
+    this.#shown?.add(block)
     return this.bytesOf(slot)
   }
 
@@ -94,6 +97,18 @@ export class TextBlocks {
     const missing = [...this.#missing].sort((a, b) => a - b)
     this.#missing.clear()
     return missing
+  }
+
+  /** Notes the blocks that are shown from now on, too. */
+  noteShown(): void {
+    this.#shown = new Set()
+  }
+
+  /** The blocks that were shown since `noteShown`, which ends. */
+  takeShown(): Iterable<number> {
+    const shown = this.#shown ?? []
+    this.#shown = null
+    return shown
   }
 
   /** The block's content is another one now, so its old bytes are never shown again. */

@@ -58,6 +58,7 @@ class Scene {
   readonly ended: string[] = []
   readonly gone = new Set<string>()
   isInMemory = false
+  roundsMax = 0
 
   constructor({ cached = 0, parkedMax = 8 } = {}) {
     this.blocks = new TextBlocks(cached * blockBytes)
@@ -88,7 +89,10 @@ class Scene {
       }
       this.reads.park({ caller, connection }, (outcome) => {
         if ('rejected' in outcome) this.ended.push(`${name}: ${outcome.rejected}`)
-        else this.reads.runAgain(outcome as ColdRead, run)
+        else {
+          this.roundsMax = Math.max(this.roundsMax, outcome.round)
+          this.reads.runAgain(outcome as ColdRead, run)
+        }
       })
     }
     run()
@@ -139,6 +143,24 @@ t.test('R1: nothing stays cached, each run evicts: requests still end', async (t
   t.same(cached.ended.sort(), ['a', 'b', 'c'])
   t.ok(cached.isAtRest)
 })
+
+t.test(
+  'R1: blocks that were seen in memory are evicted meanwhile: a third run has all',
+  async (t) => {
+    const scene = new Scene({ cached: 8, parkedMax: 1000 })
+    const count = 200
+    for (let i = 0; i < count; i++) {
+      const wanted = Array.from({ length: 40 }, (_, k) => (i * 7 + k * k + 3 * k) % 101)
+      scene.request(`${i}`, i, [...new Set(wanted)])
+      if (i % 3 > 0) scene.disk.finish()
+    }
+    await scene.finishAll()
+    t.equal(scene.ended.filter((how) => /overloaded/.test(how)).length, 0)
+    t.equal(scene.ended.length, count)
+    t.ok(scene.roundsMax <= 2, `parked ${scene.roundsMax} times`)
+    t.ok(scene.isAtRest)
+  },
+)
 
 t.test('many requests for the same block: it is read once', async (t) => {
   const scene = new Scene({ parkedMax: 400 })
