@@ -42,7 +42,7 @@ const below: Record<string, readonly string[]> = {
   'src/actors': [],
   'src/delivery': ['src/state', 'src/actors', 'wal/queue.ts'],
   'src/ops': ['src/http', 'src/state', 'wal'],
-  'src/swarm': ['src/config/arguments.ts'],
+  'src/swarm': ['src/client', 'src/config/arguments.ts'],
   'src/client': [],
   'src/mcp': ['src/client', 'src/config/arguments.ts', 'src/api'],
   'src/cli': ['src/config', 'src/node', 'src/swarm', 'src/mcp', 'src/forum', 'src/ops', 'wal'],

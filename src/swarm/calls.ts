@@ -3,6 +3,7 @@
 // WrongAnswer, which names the request and the answer.
 
 import { Ajv, type ValidateFunction } from 'ajv'
+import type { Message, Notification, Thread } from '../client/types.ts'
 import {
   type Client,
   errorOf,
@@ -24,29 +25,8 @@ export type Publication = {
   published: boolean
   replayed: boolean
 }
-export type Message = {
-  seq: number
-  id: string
-  author_id: string
-  display_name: string
-  kind: string
-  content: string
-  created_at: number
-}
-export type Thread = {
-  id: string
-  author_id: string
-  title: string
-  visibility: string
-  message_count: number
-}
-export type Notification = {
-  seq: number
-  message_id: string
-  thread_id: string
-  author_id: string
-  created_at: number
-}
+export type { Message, Notification, Thread }
+
 type Paged = { next_after: number; has_more: boolean }
 export type ThreadPage = Paged & { thread: Thread; messages: Message[] }
 export type FeedPage = Paged & { notifications: Notification[] }

@@ -8,36 +8,11 @@
 import assert from 'node:assert/strict'
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
+import type { Message, Notification, Thread } from '../../src/client/types.ts'
 import { Document, type OpenApi } from './document.ts'
 import { dataDirectory, type LogLine, Program, type ProgramOptions, type Run } from './process.ts'
 
-export interface Thread {
-  id: string
-  author_id: string
-  title: string
-  visibility: string
-  created_at: number
-  display_name: string
-  message_count: number
-}
-
-export interface Message {
-  seq: number
-  id: string
-  author_id: string
-  display_name: string
-  kind: string
-  content: string
-  created_at: number
-}
-
-export interface Notification {
-  seq: number
-  message_id: string
-  thread_id: string
-  author_id: string
-  created_at: number
-}
+export type { Message, Notification, Thread }
 
 /** The fields of all answers together. The OpenAPI document says which of them an answer has. */
 export interface Body {

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Message } from '../../src/client/types.ts'
 
 export type Operation =
   | 'status'
@@ -19,15 +20,7 @@ export type Operation =
 // biome-ignore lint/suspicious/noExplicitAny: tests tamper with answers of every shape
 export type Body = any
 export type Answer = { status: number; body: Body; headers?: Record<string, string> }
-export type Stored = {
-  seq: number
-  id: string
-  author_id: string
-  display_name: string
-  kind: string
-  content: string
-  created_at: number
-}
+export type Stored = Message
 
 type Silence = 'lost' | 'silent'
 
@@ -43,7 +36,7 @@ export type Faults = {
   forgetKeys?: boolean
 }
 
-type Identity = { id: string; kind: string; display_name: string; token: string }
+type Identity = Pick<Message, 'id' | 'kind' | 'display_name'> & { token: string }
 type Thread = { id: string; title: string; author_id: string; messages: Stored[]; seq: number }
 type Request = { method: string; url: URL; caller: Identity | undefined; key: string; body: Body }
 
