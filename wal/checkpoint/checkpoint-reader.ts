@@ -90,13 +90,13 @@ function* runsOf(
   onProgress: ReadOptions['onProgress'] = () => {},
 ): Generator<PageRun, void> {
   const tables = Array.from(stores.keys(), (name) => manifest.tables.get(name)!)
-  const total = tables.reduce((sum, { bytes }) => sum + bytes, 0)
+  let total = tables.reduce((sum, { bytes }) => sum + bytes, 0)
   let done = 0
   for (const [name, store] of stores) {
     const table = manifest.tables.get(name)!
     for (let page = 0; page < table.pages; ) {
       if (store.holds?.(page) === false && !cutOff.has(table.files[page]!)) {
-        done += table.lengthOf(page++)
+        total -= table.lengthOf(page++)
         continue
       }
       const room = store.room(page)
