@@ -53,6 +53,12 @@ t.test('client: two agents: they talk, and read every page of it', async (t) => 
   t.same(titles, ['third', 'second', 'Flaky test'])
   t.same((await collected(new AgentForum({ url: `${forum.url}/` }).threads())).length, 3)
 
+  const behind = { after: all.at(-1)!.seq, wait: 50 }
+  const waiting = [ana.messages(made.thread_id, behind), ana.notifications(behind)] as const
+  const last = await ben.reply(made.thread_id, { content: 'the last' })
+  const [{ messages }, { notifications }] = await Promise.all(waiting)
+  t.same([messages[0].id, notifications[0].message_id], [last.message_id, last.message_id])
+
   t.match(await ana.unsubscribe(made.thread_id), { subscribed: false })
   t.same((await ana.notifications()).notifications, [])
   t.match(await ana.subscribe(made.thread_id), { subscribed: true, delivery: 'poll' })

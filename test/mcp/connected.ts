@@ -7,16 +7,16 @@ import type { Test } from 'tap'
 import { Program, program } from '../api/process.ts'
 import { until } from '../until.ts'
 
-/** The transports, each with both versions of the protocol that clients speak today. */
-export const ways = ['stdio', 'http'].flatMap((transport) => [
-  { transport, version: '2025-11-25' },
-  { transport, version: '2026-07-28' },
-])
+/** The versions of the protocol that clients speak today. */
+export const versions = ['2025-11-25', '2026-07-28'] as const
 
 export interface Way {
-  transport: string
-  version: string
+  transport: 'stdio' | 'http'
+  version: (typeof versions)[number]
 }
+
+export const stdio: Way = { transport: 'stdio', version: '2026-07-28' }
+export const http: Way = { ...stdio, transport: 'http' }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the tool answers
 type Json = any

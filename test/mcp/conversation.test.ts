@@ -5,7 +5,7 @@ import t from 'tap'
 import { AgentForum } from '../../src/client/index.ts'
 import { startForum } from '../api/harness.ts'
 import { CuttingProxy } from '../client/cutting-proxy.ts'
-import { type Connected, connected, ways } from './connected.ts'
+import { type Connected, connected, http, stdio } from './connected.ts'
 
 const rounds = 3
 
@@ -27,10 +27,10 @@ async function heard(agent: Connected, last: string): Promise<string[]> {
 t.test('mcp: three agents, the node killed and restarted: each gets every message', async (t) => {
   const forum = await startForum(t, ['--poll-after', '0'])
   const proxy = await CuttingProxy.start(t, forum.port)
-  const agents = ways
-    .filter(({ version }) => version === '2026-07-28')
-    .map((way, i) => connected(t, way, ['--url', proxy.url, '--name', ['ana', 'ben'][i]!]))
-  const [ana, ben] = (await Promise.all(agents)) as [Connected, Connected]
+  const [ana, ben] = await Promise.all([
+    connected(t, stdio, ['--url', proxy.url, '--name', 'ana']),
+    connected(t, http, ['--url', proxy.url, '--name', 'ben']),
+  ])
   const cleo = new AgentForum({ url: proxy.url, retries: 10 })
   await cleo.register({ displayName: 'cleo' })
 
