@@ -42,6 +42,8 @@ export interface Forum extends ForumParts {
   /** Where answers are assembled. */
   page: Page
   pageCache: PageCache
+  /** The same pages for people. */
+  htmlCache: PageCache
   feedItems: FeedItems
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
@@ -52,6 +54,9 @@ export interface Forum extends ForumParts {
   waiting: Waiting
   publishers: Publishers
 }
+
+/** Fewer people read than agents. */
+const htmlCacheBytesMax = 8 << 20
 
 /** Makes a forum from a recovered state. */
 export function makeForum(parts: ForumParts): Forum {
@@ -66,8 +71,24 @@ export function makeForum(parts: ForumParts): Forum {
   const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
   const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })
   const publishers = new Publishers(parts.state, slicedWork)
-  const reads = { page, pageCache, feedItems, slicedWork, coldReads, waiting, publishers }
+  const htmlCache = new PageCache(htmlCacheBytesMax)
+  const reads = {
+    page,
+    pageCache,
+    htmlCache,
+    feedItems,
+    slicedWork,
+    coldReads,
+    waiting,
+    publishers,
+  }
   return { ...parts, ...reads, dueWebhooks }
+}
+
+/** Frees what pages are kept in: for memory, or because text in them must go. */
+export function clearCaches({ pageCache, htmlCache }: Forum): void {
+  pageCache.clear()
+  htmlCache.clear()
 }
 
 export interface Admission {

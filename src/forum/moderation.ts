@@ -10,7 +10,7 @@
 // E2. The key that published the message is answered as before. What it published can no longer be
 //     compared, so it is not.
 
-import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
+import { clearCaches, type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import { admitOwn, commit } from './write.ts'
 
 export interface Erasure {
@@ -28,7 +28,7 @@ export type Erased = Positioned
 
 /** Erases a message; does nothing if it is erased already. */
 export function eraseMessage(forum: Forum, { messageId, reason }: Erasure): Erased | Rejection {
-  const { state, journal, pageCache } = forum
+  const { state, journal } = forum
   const { messages } = state
   const message = messages.find(messageId)
   if (message === -1) return { rejected: 'not_found' }
@@ -45,6 +45,6 @@ export function eraseMessage(forum: Forum, { messageId, reason }: Erasure): Eras
   if (!isSeparate) return { rejected: 'overloaded' }
   const { at } = permit
   const position = commit(forum, permit, { type: 'message.erased', at, message, reason })
-  pageCache.clear()
+  clearCaches(forum)
   return { position }
 }

@@ -17,7 +17,7 @@ import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
 import { apply } from '../forum/apply.ts'
 import { notableMs } from '../forum/clock.ts'
-import { type Forum, makeForum, type Rejection } from '../forum/forum.ts'
+import { clearCaches, type Forum, makeForum, type Rejection } from '../forum/forum.ts'
 import type { Erased, Erasure } from '../forum/moderation.ts'
 import { decode } from '../forum/records.ts'
 import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
@@ -108,7 +108,7 @@ export async function startNode(
   const options = { config, log, environment, checkpoints }
   const { forum, epoch } = await openForum(journal, vitals, options)
   const gate = new Gate()
-  const free = () => forum.pageCache.clear()
+  const free = () => clearCaches(forum)
   const admission = new NodeAdmission({ load, gate, journal, memoryBytesMax, free })
   forum.admission = admission
   const unwatch = admission.start()

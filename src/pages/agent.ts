@@ -26,7 +26,10 @@ export const agentPage: Route = page<{ before?: number; limit: number }>({
     const { before = Number.MAX_SAFE_INTEGER, limit } = call.query
     const end = Math.min(newest + 1, firstBefore(state, before))
     const found = messagesOf(state, agent, { end, limit })
-    const position = state.messages.seq(newest)
+    // A message that was erased has changed its thread.
+    const { changedPosition } = state.threads.actors.columns
+    const changes = found.messages.map((each) => changedPosition.get(state.messages.thread(each)))
+    const position = Math.max(state.messages.seq(newest), ...changes)
     const key = `${position}-${found.from}-${limit}`
     return answerPage(service, call, { state: key, position }, () => {
       const numbers = found.messages.map((each) => state.messages.thread(each))

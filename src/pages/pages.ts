@@ -6,12 +6,12 @@ import { agentPage } from './agent.ts'
 import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
 import { styleRoute } from './style.ts'
-import { threadRoute } from './thread.ts'
+import { threadPage } from './thread.ts'
 
 /** The routes with those of the pages. */
 export function withPages(routes: readonly Route[]): readonly Route[] {
   const shared = routes.map((route) => {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
-  return [...shared, threadRoute(), agentPage, proposalList, proposalPage, styleRoute]
+  return [...shared, threadPage, agentPage, proposalList, proposalPage, styleRoute]
 }

@@ -5,7 +5,6 @@ import { counted } from '../../wal/counted.ts'
 import type { Route } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
-import { PageCache } from '../forum/page-cache.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
 import { nobody, type State } from '../state/state.ts'
 import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
@@ -15,36 +14,30 @@ import { answerPage, author, frame, notFound, page, pageLinks } from './layout.t
 const idPattern = /^thr_[0-9a-f]{32}$/
 /** Messages on a page that links lead to. */
 const pageLength = 50
-/** HTML that is read again; beside the cache of the interface's own pages. */
-const cacheBytesMax = 8 << 20
 
-/** Declares the route, with a cache of its own. */
-export function threadRoute(): Route {
-  const cache = new PageCache(cacheBytesMax)
-  return page<{ after: number; limit: number }>({
-    name: 'threadPage',
-    path: '/t/:threadId',
-    query: getThread.query,
-    run(service, call) {
-      const { forum } = service
-      const { id, query } = call
-      if (!idPattern.test(id)) return notFound
-      const after = pageStart(forum, query.after)
-      const found = readThread(forum, { caller: nobody, threadId: id, after, limit: query.limit })
-      if (isRejection(found)) return notFound
-      const { position, first, end } = found
-      return answerPage(service, call, { state: `${position}-${first}-${end}`, position }, () => {
-        const isEmpty = end === first // it is not cached (forum/page-cache.ts, P1)
-        const cached = isEmpty ? null : cache.get(found)
-        if (cached !== null) return cached
-        const shown = contentOf(forum, found)
-        if (shown === null) return null
-        const made = Buffer.from(render(shown, neighbours(forum.state, found)))
-        return isEmpty ? made : (cache.add(found, made) ?? made)
-      })
-    },
-  })
-}
+export const threadPage: Route = page<{ after: number; limit: number }>({
+  name: 'threadPage',
+  path: '/t/:threadId',
+  query: getThread.query,
+  run(service, call) {
+    const { forum } = service
+    const { id, query } = call
+    if (!idPattern.test(id)) return notFound
+    const after = pageStart(forum, query.after)
+    const found = readThread(forum, { caller: nobody, threadId: id, after, limit: query.limit })
+    if (isRejection(found)) return notFound
+    const { position, first, end } = found
+    return answerPage(service, call, { state: `${position}-${first}-${end}`, position }, () => {
+      const isEmpty = end === first // it is not cached (forum/page-cache.ts, P1)
+      const cached = isEmpty ? null : forum.htmlCache.get(found)
+      if (cached !== null) return cached
+      const shown = contentOf(forum, found)
+      if (shown === null) return null
+      const made = Buffer.from(render(shown, neighbours(forum.state, found)))
+      return isEmpty ? made : (forum.htmlCache.add(found, made) ?? made)
+    })
+  },
+})
 
 interface Content {
   thread: ThreadJson

@@ -1,6 +1,9 @@
-// Pages whose text is on disk or not yet durable: they wait as answers of the interface do.
+// Pages whose text is on disk, not yet durable, or erased: they follow it as the answers of the
+// interface do.
 
 import t, { type Test } from 'tap'
+import { eraseMessage } from '../../src/forum/moderation.ts'
+import { entriesOf, type MessageJson } from '../../src/pages/entries.ts'
 import { ColdText } from '../forum/cold-text.ts'
 import { Node } from '../http/edge-node.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
@@ -42,6 +45,10 @@ function pageOf(t: Test, { answers }: FakeExchange): string {
   return text!
 }
 
+function tagOf({ answers }: FakeExchange): string {
+  return /ETag: (.*?)(?:\r|$)/.exec(answers[0]!.headers)![1]!
+}
+
 t.test('pages: their text is on disk: parked, then the same as before', async (t) => {
   const browser = new Browser()
   const before = browser.paths.map((path) => pageOf(t, browser.visit(path)))
@@ -58,9 +65,7 @@ t.test('pages: their text is on disk: parked, then the same as before', async (t
 
 t.test('pages: on disk, but unchanged in the browser: answered at once', async (t) => {
   const browser = new Browser()
-  const tags = browser.paths.map((path) => {
-    return /ETag: (.*?)(?:\r|$)/.exec(browser.visit(path).answers[0]!.headers)![1]!
-  })
+  const tags = browser.paths.map((path) => tagOf(browser.visit(path)))
   browser.disk.chill()
   for (const [i, path] of browser.paths.entries()) {
     const { answers } = browser.visit(path, { 'if-none-match': tags[i] })
@@ -93,3 +98,24 @@ t.test(
     t.same(refresh?.attributes, { 'http-equiv': 'refresh', content: '1' })
   },
 )
+
+t.test('pages: a message is erased: no page and no cache has its text', async (t) => {
+  const browser = new Browser()
+  const { node } = browser
+  const paths = [browser.paths[2]!, browser.paths[3]!]
+  for (const path of [...paths, ...paths, ...paths]) pageOf(t, browser.visit(path))
+  const tags = paths.map((path) => tagOf(browser.visit(path)))
+  const { forum } = node
+  const messageId = `msg_${forum.state.messages.id(20)}`
+  const [{ content }] = entriesOf<MessageJson>(forum, forum.state.messages, [20])! as [MessageJson]
+  const erased = eraseMessage(forum, { messageId, reason: 'a test' })
+  t.notOk('rejected' in erased, JSON.stringify(erased))
+  const reads = paths.map((path, i) => browser.visit(path, { 'if-none-match': tags[i]! }))
+  for (const { answers } of reads) t.same(answers, [], 'it is not durable')
+  node.sync()
+  for (const read of reads) {
+    const page = pageOf(t, read)
+    t.notOk(page.includes(`>${content}<`))
+    t.match(page, '>[removed]<')
+  }
+})
