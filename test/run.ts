@@ -36,7 +36,7 @@ const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart
 // Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
 // in the deep run all but those that count checkpoints or memory.
 const cold = ['idempotency', 'lists', 'proposals', 'threads']
-const neverCold = ['document', 'openapi', 'checkpoints', 'limits']
+const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
 interface Job {
   name: string

@@ -9,7 +9,9 @@
 //     the blocks that were missing, and if others are missing then, all that it needs.
 // R2. At most `parkedMax` requests are parked, half of them for one caller, and hold at most
 //     `bytesMax` of blocks; a further one is rejected as `overloaded`. One alone always fits.
-// R3. Callers take turns; the anonymous ones count as one.
+// R3. Callers take turns; the anonymous ones count as one. Blocks are loaded for one request at a
+//     time, so that in each iteration of the event loop at most about one of them runs again, and
+//     those who need no text from disk keep most of their rate (docs/performance.md).
 // R4. Stopping ends every request with `shutting_down`. A request whose caller has hung up ends
 //     when its turn comes.
 //
@@ -20,8 +22,6 @@ import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from '../state/tex
 import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
 
 const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
-/** Requests whose blocks are being read: while one runs again, the disk works for the next. */
-const loadingMax = 2
 /** How often a request may find other blocks missing, as when checkpoints come in between. */
 const roundsMax = 8
 
@@ -62,8 +62,7 @@ export class ColdReads {
   readonly #ofCaller = new Map<number, number>()
   /** Bytes of the blocks that requests hold, including those that run again. */
   #bytes = 0
-  #loading = 0
-  #isTakingTurns = false
+  #isLoading = false
   #isStopped = false
   /** The request that runs again now. */
   #running: ColdRead | null = null
@@ -152,9 +151,7 @@ export class ColdReads {
   }
 
   #loadNext(): void {
-    if (this.#isTakingTurns) return // blocks that are here already are loaded at once
-    this.#isTakingTurns = true
-    while (this.#loading < loadingMax && this.#waiting.size > 0) {
+    while (!this.#isLoading && this.#waiting.size > 0) {
       const [[caller, waiting]] = this.#waiting
       const parked = waiting.shift()!
       this.#waiting.delete(caller)
@@ -162,16 +159,17 @@ export class ColdReads {
       if (parked.connection.isGone) this.#leave(parked, { rejected: 'overloaded' })
       else this.#load(parked)
     }
-    this.#isTakingTurns = false
   }
 
   #load(parked: Parked): void {
-    this.#loading += 1
+    this.#isLoading = true
+    let isLater = false
     this.#loads.load(parked.slots, (outcome) => {
-      this.#loading -= 1
       this.#leave(parked, outcome)
-      this.#loadNext()
+      this.#isLoading = false
+      if (isLater) this.#loadNext() // otherwise whoever called this goes on
     })
+    isLater = true
   }
 
   #leave(parked: Parked, outcome: Loaded | Unfinished): void {

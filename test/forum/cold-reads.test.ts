@@ -152,7 +152,7 @@ t.test(
     for (let i = 0; i < count; i++) {
       const wanted = Array.from({ length: 40 }, (_, k) => (i * 7 + k * k + 3 * k) % 101)
       scene.request(`${i}`, i, [...new Set(wanted)])
-      if (i % 3 > 0) scene.disk.finish()
+      while (scene.reads.length > 20) scene.disk.finish()
     }
     await scene.finishAll()
     t.equal(scene.ended.filter((how) => /overloaded/.test(how)).length, 0)
@@ -255,7 +255,7 @@ t.test('the page is in memory again: nothing is read', async (t) => {
   free.isInMemory = true
   await free.finishAll()
   t.equal(free.ended.length, 9)
-  t.equal(free.reads.blocksRead, 2, 'only what was asked for before')
+  t.equal(free.reads.blocksRead, 1, 'only what was asked for before')
 })
 
 t.test('damaged: repaired and shown; lost: 503; another error: overloaded', async (t) => {
