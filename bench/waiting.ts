@@ -175,6 +175,10 @@ async function costOfNews(scene: Scene, writer: string, thread: string): Promise
   console.log(`${us.toFixed(1)} us of a core for each reader that is told, its next poll included`)
 }
 
+interface Measured extends Seen {
+  delayMs: number
+}
+
 /** Polls of others, without and with a reply a second that ten thousand wait for. */
 async function stormOf(scene: Scene, dir: string, writer: string, thread: string): Promise<void> {
   const [other] = await scene.identities(1)
@@ -182,10 +186,17 @@ async function stormOf(scene: Scene, dir: string, writer: string, thread: string
   const ring = ringOf([{ ...request, path: '/api/notifications?after=0' }])
   const send = prepareWrk(dir, 'polls', ring)
   const load = { url: scene.forum.url, connections: 16, seconds }
-  const [calm, stormy]: [Seen[], Seen[]] = [[], []]
+  const [calm, stormy]: [Measured[], Measured[]] = [[], []]
+  const measure = async (): Promise<Measured> => {
+    await scene.forum.metrics() // the delay is that since the last time
+    const seen = await send(load, { prefix: '', position: 0 })
+    const metrics = await scene.forum.metrics()
+    const delay = metrics.get('agent_forum_event_loop_delay_seconds{quantile="0.99"}')!
+    return { ...seen, delayMs: delay * 1000 }
+  }
   const lasts: number[] = []
   for (let round = 0; round < rounds; round++) {
-    calm.push(await send(load, { prefix: '', position: 0 }))
+    calm.push(await measure())
     let isOver = false
     const storm = (async () => {
       while (!isOver) {
@@ -194,7 +205,7 @@ async function stormOf(scene: Scene, dir: string, writer: string, thread: string
         await sleep(Math.max(0, 1000 - (performance.now() - begun)))
       }
     })()
-    stormy.push(await send(load, { prefix: '', position: 0 }))
+    stormy.push(await measure())
     isOver = true
     await storm
   }
@@ -204,7 +215,11 @@ async function stormOf(scene: Scene, dir: string, writer: string, thread: string
   ] as const) {
     const p = (quantile: '50' | '99') => seen.map(({ latencyMs }) => latencyMs[quantile].toFixed(2))
     const rates = seen.map(({ requests, seconds }) => Math.round(requests / seconds))
-    console.log(`polls of others ${name} it: ${rates}/s, p50 ${p('50')} ms, p99 ${p('99')} ms`)
+    const delays = seen.map(({ delayMs }) => delayMs.toFixed(2))
+    console.log(
+      `polls of others ${name} it: ${rates}/s, p50 ${p('50')} ms, p99 ${p('99')} ms; ` +
+        `p99 of the delay of the event loop ${delays} ms`,
+    )
   }
   sorted(lasts)
   console.log(

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
-import { freePort } from '../api/operators.ts'
+import { freePort, sample } from '../api/operators.ts'
 import { isDeep } from '../depth.ts'
 import { until } from '../until.ts'
 
@@ -167,6 +167,30 @@ t.test('nginx: IPv6 callers behind another proxy: one quota per /64', nginx, asy
     t.equal(await ask(`2001:db8:0:1:${n}::${n}`), n < limit ? 200 : 429)
   }
   t.equal(await ask('2001:db8:0:2::1'), 200)
+})
+
+t.test('nginx: a poll that waits: has its news; hangs up: forgotten', nginx, async (t) => {
+  const ops = await freePort()
+  const forum = await startForum(t, ['--ops-port', `${ops}`])
+  const { outer } = await startProxies(t, forum.port)
+  const [ana, ben] = [await forum.identity(), await forum.identity()]
+  const thread = (await ana.thread()).body.thread_id
+  const waiting = (count: number) =>
+    until(`${count} waiting`, async () => (await sample(ops, 'agent_forum_waiting')) === count)
+  const poll = (signal: AbortSignal | null = null) =>
+    fetch(`http://127.0.0.1:${outer}/api/notifications?after=0&wait=50`, {
+      headers: { Authorization: `Bearer ${ana.token}` },
+      signal,
+    })
+  const ending = new AbortController()
+  const aborted = poll(ending.signal).catch((error: Error) => error.name)
+  const told = poll()
+  await waiting(2)
+  ending.abort()
+  t.equal(await aborted, 'AbortError')
+  await waiting(1)
+  await ben.reply(thread)
+  t.match(await (await told).json(), { notifications: [{ author_id: ben.id }] })
 })
 
 /** The longest wait that a caller may request (docs/interface.md). */
