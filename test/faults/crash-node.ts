@@ -27,7 +27,8 @@ const send: Send = async ({ body, eventId }) => {
   return { status: 204, error: null, body: '' }
 }
 
-const config = parseConfig(['--data', data, '--port', '0', '--webhook-allow-private'], {})
+const flags = ['--webhook-allow-private', '--text-memory-mb', '1']
+const config = parseConfig(['--data', data, '--port', '0', ...flags], {})
 const log = pino({ level: 'silent' })
 const environment = { disk: crashingDisk(crash), segmentBytes: 16 * 1024, send }
 const node = await startNode(config, '0.0.0', log, environment)

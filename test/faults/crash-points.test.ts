@@ -57,6 +57,13 @@ const further: CrashPoint[] = [
   { when: 'before', kind: 'sync directory', nth: 5 },
   { when: 'after', kind: 'write segment', nth: 20 },
   { when: 'before', kind: 'sync segment', nth: 20 },
+  // The second page file of a checkpoint, which holds the text.
+  ...['write pages', 'sync pages', 'rename pages', 'write parity', 'sync parity', 'rename parity']
+    .map((kind) => ({ kind, nth: kind.startsWith('write parity') ? 5 : 2 }))
+    .flatMap((point): CrashPoint[] => [
+      { when: 'before', ...point },
+      { when: 'after', ...point },
+    ]),
 ]
 
 /** Leaves a spare segment behind, which the next start removes. */

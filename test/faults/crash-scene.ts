@@ -126,7 +126,8 @@ export class Scene {
       }
       if (!this.hasWebhook) await this.#registerWebhook(ana)
       for (let n = 0; n < repliesMax; n++) {
-        const content = `reply ${this.#keys} ${'é'.repeat(250)}`
+        // A control character takes six bytes of text, so that in the end not all is in memory.
+        const content = `reply ${this.#keys} ${n % 3 > 0 ? '\u0001'.repeat(500) : 'é'.repeat(250)}`
         await this.#write(this.bob!, `/api/threads/${threads[0]}/replies`, { content })
         if (n % 5 === 0) await this.#history.readThread(threads[0]!)
         if (n % 20 === 10) this.#process!.kill('SIGUSR2')

@@ -9,6 +9,8 @@ import * as pages from './pages.ts'
 
 const texts = ['hello', '', '"quoted" \\ {"a":1}', 'né€🦊', '\u0000\n\t', 'x'.repeat(500)]
 const long = 'y'.repeat(650)
+/** A MiB of text holds 22 of them. */
+const vast = '\u0001'.repeat(7_900)
 export const agentsMax = 12
 
 export class Callers {
@@ -128,6 +130,12 @@ export class Callers {
   }
 
   content(): string {
+    if (this.machine.isVast && !this.one(5)) return `${this.keys} ${vast}`
+    return this.shortContent()
+  }
+
+  /** A content that fits in a URL. */
+  shortContent(): string {
     const isLong = this.isWordy && !this.one(5)
     return `${this.keys} ${isLong ? long : texts[this.below(texts.length)]}`
   }

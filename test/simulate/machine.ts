@@ -53,6 +53,8 @@ export class Machine {
   readonly time: VirtualTime
   readonly config: Config
   readonly trace: (line: () => string) => void
+  /** Whether most messages are vast, so that their text does not fit in memory. */
+  readonly isVast: boolean
   disk: SimulatedDisk
   model = new Model()
   facts: Fact[] = []
@@ -92,8 +94,9 @@ export class Machine {
     this.time = new VirtualTime(random, begins)
     this.disk = new SimulatedDisk(this.below(2 ** 31))
     this.disk.manual = true
+    this.isVast = this.chance(0.2)
     this.#durability = durability
-    const args = ['--data', '/simulated', '--durability', durability]
+    const args = ['--data', '/simulated', '--durability', durability, '--text-memory-mb', '1']
     const environment = { AGENT_FORUM_SECRET: secret }
     this.config = { ...parseConfig(args, environment), limits }
     running = this
@@ -153,7 +156,7 @@ export class Machine {
     let isOver = false
     const environment = {
       disk: this.disk,
-      segmentBytes: 16 * 1024,
+      segmentBytes: (this.isVast ? 128 : 16) * 1024,
       pause: () => (this.chance(0.5) ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {
         this.#handler = handler

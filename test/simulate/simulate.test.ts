@@ -67,6 +67,7 @@ const mustHappen = [
   'poll: hangs up',
   'poll: rightly waits',
   'poll: ended by a stop',
+  'parked for text on disk',
   'wakeup: first',
   'wakeup: again',
   'post /api/governance/proposals/gov_…/reviews 201',

@@ -17,6 +17,7 @@ import { hourMs } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { Machine } from './machine.ts'
+import { finishParked, forgetParked } from './parked.ts'
 import { settled } from './virtual-time.ts'
 import { Workload } from './workload.ts'
 
@@ -59,8 +60,7 @@ export async function simulate(
 
 async function live(machine: Machine, callers: Workload): Promise<void> {
   await comeUp(machine)
-  callers.readAll()
-  callers.tryAllAgain()
+  await readAndRetry(machine, callers)
   if (machine.chance(0.3)) await checkpointInFull(machine)
   if (machine.chance(0.15)) machine.disk.failSync(1 + machine.below(25))
   if (machine.chance(0.3)) machine.disk.freezeAfter(machine.below(120))
@@ -79,8 +79,16 @@ async function live(machine: Machine, callers: Workload): Promise<void> {
   stepTheClock(machine)
 }
 
+async function readAndRetry(machine: Machine, callers: Workload): Promise<void> {
+  callers.readAll()
+  await finishParked(machine)
+  callers.tryAllAgain()
+  await finishParked(machine)
+}
+
 /** Starts the node, after a few starts that a crash interrupts. */
 async function comeUp(machine: Machine): Promise<void> {
+  forgetParked(() => machine.count('parked for text on disk'))
   for (let cuts = machine.chance(0.5) ? 1 + machine.below(2) : 0; cuts > 0; cuts--) {
     if (machine.chance(0.3)) machine.disk.failSync(1 + machine.below(6))
     else machine.disk.freezeAfter(machine.below(30))
@@ -94,7 +102,10 @@ async function takeStep(machine: Machine, callers: Workload, quiet: number): Pro
   const { disk, time } = machine
   const drawn = machine.below(24)
   if (drawn < 8 - 6 * quiet) {
-    for (let n = machine.below(3); n >= 0 && machine.isUp; n--) callers.act()
+    for (let n = machine.below(machine.isVast ? 20 : 3); n >= 0 && machine.isUp; n--) {
+      callers.act()
+      await finishParked(machine)
+    }
   } else if (drawn < 12) await time.turn()
   else if (drawn < 18) {
     for (let n = machine.below(8); n > 0 && disk.pending > 0; n--) {
@@ -170,8 +181,7 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
     else if (machine.calling.length === 0) await machine.time.advance(30_000)
     await settled()
   }
-  callers.readAll()
-  callers.tryAllAgain()
+  await readAndRetry(machine, callers)
   await rest(machine, callers)
   await machine.stop()
   machine.crash('kill')

@@ -108,7 +108,8 @@ export class WaitingPolls {
       assert.ok(isStopping || time.elapsedMs >= poll.until, 'W2: an empty answer before its time')
       this.#machine.count(isStopping ? 'poll: ended by a stop' : 'poll: timed out')
     } else this.#machine.count('poll: has news')
-    for (let position = facts.length; position >= poll.since; position--) {
+    // The oldest state with this page promises least: what came since may have left no mark on it.
+    for (let position = poll.since; position <= facts.length; position++) {
       const then = position === facts.length ? model : new Model(facts.slice(0, position))
       const page = poll.page(then)
       if (page.body === body) return page.newest

@@ -147,8 +147,8 @@ export class Workload extends Callers {
   #ticket(): void {
     const address = this.address()
     const post = this.one(2)
-      ? { content: this.content(), title: `title ${this.text()}` }
-      : { content: this.content(), threadId: this.#threadId() }
+      ? { content: this.shortContent(), title: `title ${this.text()}` }
+      : { content: this.shortContent(), threadId: this.#threadId() }
     const forecast = this.forecasts().ticket(address)
     this.ask({ method: 'get', path: '/api/compat/ticket', address }, forecast, (body) => {
       this.#tickets.push({ ticket: JSON.parse(body).ticket, address, post })
@@ -161,7 +161,7 @@ export class Workload extends Callers {
     const { ticket, address, post } = this.#tickets[newest]
     const sent = post as { content: string; title?: string; threadId?: string }
     if (this.machine.model.threads.length >= threadsMax && sent.title !== undefined) return
-    if (this.one(6)) sent.content = this.content()
+    if (this.one(6)) sent.content = this.shortContent()
     const from = this.one(10) ? this.address() : address
     const query = new URLSearchParams({ ticket, ack: 'publish', content: sent.content })
     if (sent.title !== undefined) query.set('title', sent.title)
