@@ -1,9 +1,9 @@
 // Goal:   an erased message is read as a tombstone from then on, whatever happens, and two
 //         checkpoints later its text is in no file of the data directory; all others stay whole.
-// Method: a node in this process on a simulated disk, with little memory for text. Messages are erased that lie in a page of
-//         which several page files have copies, across two pages, and in the page that is being
-//         filled. The same erasures are then cut off after any number of changes to the disk, by a
-//         kill or a loss of power, and the node starts again.
+// Method: a node in this process on a simulated disk, with little memory for text. Messages are
+//         erased that lie in a page of which several page files have copies, across two pages, and
+//         in the page that is being filled. The same erasures are then cut off after any number of
+//         changes to the disk, by a kill or a loss of power, and the node starts again.
 
 import assert from 'node:assert/strict'
 import { setImmediate as nextIteration } from 'node:timers/promises'
@@ -56,7 +56,16 @@ interface Running {
 }
 
 async function start(disk: SimulatedDisk): Promise<Running> {
-  const flags = ['--port', '0', '--data', '/erasing', '--checkpoint-mb', '0', '--text-memory-mb', '1']
+  const flags = [
+    '--port',
+    '0',
+    '--data',
+    '/erasing',
+    '--checkpoint-mb',
+    '0',
+    '--text-memory-mb',
+    '1',
+  ]
   const config = parseConfig(flags, { AGENT_FORUM_SECRET: 'the secret of a node that erases' })
   let handle: Handler = () => {}
   const listen = async (_host: string, _port: number, handler: Handler) => {
