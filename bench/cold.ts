@@ -6,8 +6,8 @@
 // Fixed:      400,000 messages in 4,000 threads, text memory of 16 MiB, so that about one block in
 //             fifty is in memory; no page is in the page cache; the server on two cores, since
 //             it reads in a thread, and the load on one of them; medians of rounds.
-// Reports:    latencies and pages/s; blocks read; polls/s and their ratio to those without; the
-//             longest delay of the event loop; the targets.
+// Reports:    latencies and pages/s; blocks read and processor time for a page; polls/s and their
+//             ratio to those without; the longest delay of the event loop; the targets.
 // Leaves out: the disk: the system has most of the files in its page cache.
 // Smoke:      test/bench/cold.test.ts. Run it: node dist/bench/cold.js
 
@@ -20,7 +20,7 @@ import { median } from './compare.ts'
 import type { Seen, Send } from './generator.ts'
 import { bestGenerator, generators } from './load.ts'
 import { type Population, populate } from './population.ts'
-import { has } from './process.ts'
+import { cpuSeconds, has } from './process.ts'
 import { type Request, ringOf } from './ring.ts'
 import { scenarios } from './scenarios.ts'
 import { type Forum, startForum } from './sides.ts'
@@ -55,6 +55,8 @@ interface Measured {
   hot: Seen | null
   stallMs: number
   blocks: number
+  /** Processor time of the server, with its threads. */
+  cpuMs: number
 }
 
 /** Who reads cold pages, and polls, at the same time: numbers of connections. */
@@ -85,13 +87,15 @@ async function measure(
   const read = generators[bestGenerator](dir, `cold-${rings}`, pages)
   const filling = { prefix: '', position: 0 }
   const before = await forum.metrics() // resets the delay
+  const cpuBefore = cpuSeconds(forum.pid)
   const [coldSeen, hotSeen] = await Promise.all([
     cold === 0 ? null : read({ url: forum.url, connections: cold, seconds }, filling),
     hot === 0 ? null : poll({ url: forum.url, connections: hot, seconds }, filling),
   ])
+  const cpuMs = (cpuSeconds(forum.pid) - cpuBefore) * 1e3
   const after = await forum.metrics()
   const blocks = after.get(blocksRead)! - before.get(blocksRead)!
-  return { cold: coldSeen, hot: hotSeen, stallMs: after.get(longest)! * 1e3, blocks }
+  return { cold: coldSeen, hot: hotSeen, stallMs: after.get(longest)! * 1e3, blocks, cpuMs }
 }
 
 /** Lets the process, and the threads that it will start, use all cores. */
@@ -116,6 +120,10 @@ function report(found: Map<Load, Measured[]>): void {
       const blocks = of(({ blocks, cold }) => blocks / cold!.requests).toFixed(1)
       parts.unshift(`${perSecond} pages/s, p50 ${ms('50')} ms, p99 ${ms('99')} ms`)
       parts.push(`${blocks} blocks read for a page`)
+      if (measured[0].hot === null) {
+        const cpuMs = of(({ cpuMs, cold }) => cpuMs / cold!.requests).toFixed(2)
+        parts.push(`${cpuMs} ms of processor time for a page`)
+      }
     }
     const errors = measured.reduce((sum, { cold, hot }) => {
       return sum + (cold?.errors ?? 0) + (hot?.errors ?? 0)
