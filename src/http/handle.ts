@@ -245,7 +245,7 @@ export class Edge {
       return coldReads.park({ caller: call.caller, connection: exchange }, (parked) => {
         if ('rejected' in parked) return this.#finish(exchange, route, call, parked, held)
         const run = () => this.#run(exchange, route, call, held)
-        this.#tick.addWork(() => coldReads.runAgain(parked, run), 0)
+        this.#tick.addHeavyWork(() => coldReads.runAgain(parked, run))
       })
     }
     const wait = isRejection(outcome) ? undefined : outcome.wait

@@ -10,6 +10,8 @@
 // T4. Paced work, of which there may be much at once, gives way to requests: a third as many pieces
 //     of it are done in a tick as requests, and at least `pacedMin`. It comes behind their work.
 
+import { Queue } from '../../wal/queue.ts'
+
 const bytesMax = 4 << 20
 const workMax = 16_384
 const roundMax = 256
@@ -22,6 +24,9 @@ const pacedMin = 4
  */
 const requestsPerPaced = 3
 
+/** A piece takes 0.1 to 0.3 ms. */
+const heavyEveryMs = 2
+
 /** Does at most `count` pieces of work; returns whether there are more. */
 type Paced = (count: number) => boolean
 
@@ -30,6 +35,9 @@ export class Tick {
   readonly #atEnd: (end: () => void) => void
   #work: (() => void)[] = []
   #answers: (() => void)[] = []
+  readonly #heavy = new Queue<() => void>()
+  /** When the last piece of heavy work was done. */
+  #heavyMs = 0
   #bytes = 0
   #isPlanned = false
   #paced: Paced = () => false
@@ -45,6 +53,12 @@ export class Tick {
     if (this.#bytes + bytes > bytesMax || this.#work.length === workMax) this.#end()
     this.#bytes += bytes
     this.#work.push(task)
+    this.plan()
+  }
+
+  /** Adds work that takes much longer than that of other requests. */
+  addHeavyWork(task: () => void): void {
+    this.#heavy.push(task)
     this.plan()
   }
 
@@ -76,6 +90,7 @@ export class Tick {
       const to = Math.min(from + roundMax, work.length)
       for (let i = from; i < to; i++) work[i]()
       isMorePaced = this.#paced(Math.max(pacedMin, Math.ceil((to - from) / requestsPerPaced)))
+      if (from === 0) this.#doHeavyWork(work.length > 0)
       this.#afterWork()
       const answers = this.#answers
       this.#answers = []
@@ -83,6 +98,15 @@ export class Tick {
     }
     this.#isPlanned = false
     // Added by these, or left over.
-    if (isMorePaced || this.#work.length + this.#answers.length > 0) this.plan()
+    const left = this.#work.length + this.#answers.length + this.#heavy.length
+    if (isMorePaced || left > 0) this.plan()
+  }
+
+  #doHeavyWork(isBusy: boolean): void {
+    if (this.#heavy.length === 0) return
+    const now = performance.now()
+    if (isBusy && now - this.#heavyMs < heavyEveryMs) return
+    this.#heavyMs = now
+    this.#heavy.shift()()
   }
 }

@@ -1,5 +1,5 @@
 // A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory, T4
-// paced work gives way.
+// paced work gives way, T5 heavy work one piece at a time.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
@@ -111,4 +111,22 @@ t.test('T4: much paced work: a third of the requests, at least 4, to its end', a
   t.strictSame(await countIn(0), [-1, 2])
   t.strictSame(await countIn(0), [-1, 0], 'and then there is no tick')
   t.strictSame(done, [])
+})
+
+t.test('T5: heavy work: one piece in a tick, behind the work of others', async (t) => {
+  const ends: (() => void)[] = []
+  const did: string[] = []
+  const tick = new Tick(
+    () => {},
+    (end) => ends.push(end),
+  )
+  for (const name of ['h1', 'h2', 'h3']) tick.addHeavyWork(() => did.push(name))
+  tick.addWork(() => did.push('w'), 0)
+  ends.shift()!()
+  t.same(did, ['w', 'h1'])
+  ends.shift()!()
+  t.same(did, ['w', 'h1', 'h2'], 'a tick without other work')
+  ends.shift()!()
+  t.same(did, ['w', 'h1', 'h2', 'h3'])
+  t.equal(ends.length, 0)
 })
