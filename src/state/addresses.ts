@@ -8,6 +8,8 @@ import { Uint8Column, Uint32Column } from './column.ts'
 import type { Saved } from './saved.ts'
 
 const highUnit = 2 ** 32
+/** So many rows are converted in about 0.02 ms. */
+const rowsPerYield = 256
 
 export class Addresses implements Saved {
   /** The lower 32 bits. Its owner saves it, under the name that it has had from the beginning. */
@@ -47,9 +49,12 @@ export class Addresses implements Saved {
     if (high > 0) this.#wideFrom = Math.min(this.#wideFrom, row)
   }
 
-  /** Replaces all lower halves, which an older form had alone. */
-  convert(addressOf: (old: number) => number): void {
+  /** Replaces all lower halves, which an older form had alone; yields now and then. */
+  *convert(addressOf: (old: number) => number): Generator<void> {
     this.#high.extend(this.low.length)
-    for (let row = 0; row < this.low.length; row++) this.set(row, addressOf(this.low.get(row)))
+    for (let row = 0; row < this.low.length; row++) {
+      this.set(row, addressOf(this.low.get(row)))
+      if (row % rowsPerYield === 0) yield
+    }
   }
 }

@@ -6,12 +6,13 @@ import { pageBytes } from './slabs.ts'
 import type { Text } from './text.ts'
 import { blockBytes } from './text-blocks.ts'
 
-/** Computes the crcs of all blocks. All pages are in memory. */
-export function sumBlocks(text: Text): void {
+/** Computes the crcs of all blocks, and yields after each. All pages are in memory. */
+export function* sumBlocks(text: Text): Generator<void> {
   const blocks = Math.floor(text.bytes / blockBytes)
   for (let block = 0; block < blocks; block++) {
     if (block === text.crcs.length) text.crcs.push(crcOf(text, block))
     else sumAgain(text, block)
+    yield
   }
 }
 

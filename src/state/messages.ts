@@ -22,6 +22,8 @@ const seqStart = ',{"seq":'.length
 /** Length from the end of the seq to the author's signature. */
 const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
 const idPattern = /^msg_[0-9a-f]{32}$/
+/** So many ids are read from the text in about 0.1 ms. */
+const rowsPerYield = 256
 const contentMark = ',"content":'
 const erasedContent = '[removed]'
 /** The end of the entry of an erased message; no other ends so. */
@@ -85,16 +87,17 @@ export class Messages {
     return this.#seqs.push(seq)
   }
 
-  /** Converts the addresses of an older form. */
-  convertAddresses(addressOf: (old: number) => number): void {
-    this.#addresses.convert(addressOf)
+  /** Converts the addresses of an older form; yields now and then. */
+  convertAddresses(addressOf: (old: number) => number): Generator<void> {
+    return this.#addresses.convert(addressOf)
   }
 
-  /** Reads the ids from the text, which is in memory: an older form did not save them. */
-  fillIds(): void {
+  /** Reads the ids from the text, all in memory, as an older form needs it; yields now and then. */
+  *fillIds(): Generator<void> {
     for (let message = 0; message < this.count; message++) {
       const end = this.#seqEnd(message) + toSignature - '",'.length
       this.#ids.push(this.#text.text(this.address(message), end - idHexLength, end))
+      if (message % rowsPerYield === 0) yield
     }
   }
 

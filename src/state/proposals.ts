@@ -94,9 +94,9 @@ export class Proposals {
     return this.#ids.add(proposal.id)
   }
 
-  /** Converts the addresses of an older form. */
-  convertAddresses(addressOf: (old: number) => number): void {
-    this.#addresses.convert(addressOf)
+  /** Converts the addresses of an older form; yields now and then. */
+  convertAddresses(addressOf: (old: number) => number): Generator<void> {
+    return this.#addresses.convert(addressOf)
   }
 
   /** Reads the hashes from the text, which is in memory: an older form did not save them. */

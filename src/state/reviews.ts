@@ -63,9 +63,9 @@ export class Reviews {
     return this.#ids.add(review.id)
   }
 
-  /** Converts the addresses of an older form. */
-  convertAddresses(addressOf: (old: number) => number): void {
-    this.#addresses.convert(addressOf)
+  /** Converts the addresses of an older form; yields now and then. */
+  convertAddresses(addressOf: (old: number) => number): Generator<void> {
+    return this.#addresses.convert(addressOf)
   }
 
   /** Replaces the entry of a review that is lost. */

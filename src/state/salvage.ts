@@ -82,7 +82,7 @@ export function healEntries(state: State, lost: readonly LostBytes[]): Omit<Loss
     proposals: healProposals(state, isLost),
     reviews: healReviews(state, isLost),
   }
-  for (const text of [state.text, state.names]) sumBlocks(text)
+  for (const text of [state.text, state.names]) for (const _ of sumBlocks(text));
   return losses
 }
 

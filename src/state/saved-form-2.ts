@@ -12,6 +12,7 @@
 // most of them are given back; the next checkpoint saves the rest in the new form.
 
 import type { PagedStore, Stores } from '../../wal/checkpoint/paged-store.ts'
+import { inSlicesOf } from '../../wal/pace.ts'
 import { sumBlocks } from './block-crcs.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
 import { fillIndexes, type OnIndexFilled, restore, rowsOf, storesOf } from './saved.ts'
@@ -32,6 +33,7 @@ const added = new Set([
   'proposals.hashes',
   'reviews.addresses.high',
 ])
+const sliceMs = 4
 /** An address counted units of chunks, each of which began with a page of scratch space. */
 const unitsPerChunk = 64 * unitsPerPage
 
@@ -46,13 +48,15 @@ export function targetOfForm2(state: State, onIndexFilled?: OnIndexFilled) {
   return {
     stores: storesOfForm2(storesOf(state), signatures),
     rows: rowsOf(state),
-    restore(facts: unknown) {
+    async restore(facts: unknown) {
       restore(state, facts as Record<string, unknown>)
-      convertTables(state)
-      convertNames(state, signatures)
-      sumBlocks(state.text)
+      const pause = inSlicesOf(sliceMs)
+      for (const _ of conversion(state, signatures)) {
+        const pausing = pause()
+        if (pausing !== null) await pausing
+      }
       state.text.keepNewest()
-      return fillIndexes(state, onIndexFilled)
+      await fillIndexes(state, onIndexFilled)
     },
   }
 }
@@ -75,10 +79,16 @@ function addressOf(address: number): number {
   return address - (Math.floor(address / unitsPerChunk) + 1) * unitsPerPage
 }
 
-function convertTables({ threads, messages, proposals, reviews }: State): void {
-  for (const table of [threads, messages, proposals, reviews]) table.convertAddresses(addressOf)
-  messages.fillIds()
+/** Converts the state; yields now and then. */
+function* conversion(state: State, signatures: Signatures): Generator<void> {
+  const { threads, messages, proposals, reviews, text } = state
+  for (const table of [threads, messages, proposals, reviews]) {
+    yield* table.convertAddresses(addressOf)
+  }
+  yield* messages.fillIds()
   proposals.fillHashes()
+  convertNames(state, signatures)
+  yield* sumBlocks(text)
 }
 
 function convertNames(

@@ -87,9 +87,9 @@ export class Threads {
     return this.#ids.hex(thread)
   }
 
-  /** Converts the addresses of an older form. */
-  convertAddresses(addressOf: (old: number) => number): void {
-    this.#entries.convert(addressOf)
+  /** Converts the addresses of an older form; yields now and then. */
+  convertAddresses(addressOf: (old: number) => number): Generator<void> {
+    return this.#entries.convert(addressOf)
   }
 
   /** Replaces an entry that is lost. */
