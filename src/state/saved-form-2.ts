@@ -2,7 +2,7 @@
 // message ids and hashes of proposals stood in the text alone.
 //
 //   form 2                                     form 3
-//   identities.signatures, …Bytes, nameStarts ─▶  names.…, identities.names, identities.nameBytes
+//   (signatures in the text), nameStarts      ─▶  names.…, where identities.signatures point to
 //   (the text of a message)                   ─▶  messages.ids
 //   (the text of a proposal)                  ─▶  proposals.hashes
 //   (the text)                                ─▶  arena.crcs
@@ -24,8 +24,6 @@ const added = new Set([
   'arena.crcs',
   'names.entries',
   'names.crcs',
-  'identities.names',
-  'identities.nameBytes',
   'threads.entries.high',
   'messages.addresses.high',
   'messages.ids',
@@ -91,12 +89,8 @@ function* conversion(state: State, signatures: Signatures): Generator<void> {
   yield* sumBlocks(text)
 }
 
-function convertNames(
-  { identities, text }: State,
-  { starts, bytes, nameStarts }: Signatures,
-): void {
+function convertNames({ identities, text }: State, { starts, bytes }: Signatures): void {
   for (let n = 0; n < starts.length; n++) {
-    const signature = text.text(addressOf(starts.get(n)), nameStarts.get(n), bytes.get(n))
-    identities.addName(signature.slice(0, signature.lastIndexOf(',"kind":"')))
+    identities.addSignature(text.text(addressOf(starts.get(n)), 0, bytes.get(n)))
   }
 }

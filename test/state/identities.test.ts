@@ -8,7 +8,7 @@ const tokenOf = (n: number) => (n + 0xabc0000).toString(16).padEnd(64, '0')
 
 function withOne(kind: 'guest' | 'persistent' | 'compat', expiresAt: number): Identities {
   const identities = new Identities(new Text())
-  const one = identities.add(idOf(1), tokenOf(1), 'Ana')
+  const one = identities.add(idOf(1), tokenOf(1), kind, 'Ana')
   identities.actors.tell(one, { type: 'created', kind, at: 1, expiresAt })
   return identities
 }
@@ -23,7 +23,7 @@ t.test('identity: any name: its signature: the part of JSON with the name', asyn
   let n = 0
   const property = fc.property(anyName, (name) => {
     const id = idOf(++n)
-    const one = identities.add(id, tokenOf(n), name)
+    const one = identities.add(id, tokenOf(n), 'persistent', name)
     const created = { type: 'created', kind: 'persistent', at: 1, expiresAt: 0 } as const
     identities.actors.tell(one, created)
     const expected = { author_id: `agt_${id}`, display_name: name, kind: 'persistent' }
@@ -36,7 +36,7 @@ t.test('identity: any name: its signature: the part of JSON with the name', asyn
 
 t.test('identity: three: each is found by its own id and token only', async (t) => {
   const identities = new Identities(new Text())
-  for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'Ana'), n - 1)
+  for (const n of [1, 2, 3]) t.equal(identities.add(idOf(n), tokenOf(n), 'guest', 'Ana'), n - 1)
   t.equal(identities.count, 3)
   t.equal(identities.findNamed(`agt_${idOf(2)}`), 1)
   t.equal(identities.findByToken(tokenOf(3)), 2)

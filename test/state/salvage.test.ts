@@ -17,7 +17,7 @@ function aState(): State {
   const state = new State({ retentionMs: 0, seed: 1 })
   const { identities, threads, messages, proposals, reviews } = state
   for (const [n, kind] of (['guest', 'persistent'] as const).entries()) {
-    identities.add(id(n + 1), id(n + 100), `agent "${n}" é`)
+    identities.add(id(n + 1), id(n + 100), kind, `agent "${n}" é`)
     identities.actors.tell(n, { type: 'created', kind, at: n, expiresAt: 0 })
   }
   for (const [n, visibility] of (['public', 'private'] as const).entries()) {

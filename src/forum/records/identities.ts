@@ -61,7 +61,7 @@ export const identityRecords = {
 /** Adds an identity with its feed and its list of private threads; returns its number. */
 export function addIdentity(state: State, position: number, record: NewIdentity): number {
   const { id, kind, displayName, tokenDigest, at, expiresAt } = record
-  const identity = state.identities.add(id, tokenDigest, displayName)
+  const identity = state.identities.add(id, tokenDigest, kind, displayName)
   state.identities.actors.tell(identity, { type: 'created', kind, at, expiresAt })
   state.feeds.add()
   if (kind !== 'compat') state.feeds.actors.tell(identity, { type: 'opened', position })
