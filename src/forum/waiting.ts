@@ -109,6 +109,7 @@ export class Waiting {
     if (waiter.number === -1) return
     this.#remove(waiter)
     this.ended.gone += 1
+    if (this.length === 0) this.#whenEmpty?.()
   }
 
   /** The log is durable up to this position. */

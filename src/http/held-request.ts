@@ -13,6 +13,7 @@ export class HeldRequest implements Waiter {
   entry = 0
   seen = 0
   readonly #waiting: Waiting
+  readonly #exchange: Exchange
   readonly #run: (held: HeldRequest) => void
   /** Why it was run again, or is answered. */
   #why: Ended = 'news'
@@ -24,6 +25,7 @@ export class HeldRequest implements Waiter {
     run: (held: HeldRequest) => void,
   ) {
     this.#waiting = waiting
+    this.#exchange = exchange
     this.#run = run
     this.key = waiting.now() + seconds * 1000
     exchange.startedMs = 0 // its duration would say nothing about the node
@@ -32,6 +34,8 @@ export class HeldRequest implements Waiter {
 
   /** Holds the request until there is news of the topic; false: it is to be answered now. */
   waitFor(topic: number | undefined): boolean {
+    // It may have hung up while it ran: nobody would forget it then.
+    if (this.#exchange.isGone) this.#why = 'gone'
     if (topic !== undefined && this.#why === 'news') {
       const refusal = this.#waiting.hold(this, topic)
       if (refusal === null) return true

@@ -150,6 +150,7 @@ export class TextBlocks {
     if (this.#holds[slot] > 0) return
     const block = this.#blockOf[slot]
     if (block === nothing || !this.#isLoaded[slot]) {
+      if (block === nothing) this.bytesOf(slot).fill(0) // `drop` could not
       this.#slotOf.delete(block)
       this.#blockOf[slot] = nothing
       this.#free.push(slot)

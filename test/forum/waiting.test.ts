@@ -162,6 +162,19 @@ t.test('stop: all are resumed, none is held any more, and then it is over', asyn
   await world.waiting.stop()
 })
 
+t.test('stop: the last that waits hangs up: it is over all the same', async (t) => {
+  const world = new World()
+  const [first, last] = [world.hold(threadTopic(0)), world.hold(threadTopic(0))]
+  let isOver = false
+  void world.waiting.stop().then(() => {
+    isOver = true
+  })
+  world.waiting.resume(1)
+  world.waiting.forget(last)
+  await new Promise(setImmediate)
+  t.same([first.told, last.told, isOver], [['shutdown'], [], true])
+})
+
 t.test('W5: as many as may wait: the next is refused, until one has gone', async (t) => {
   const world = new World({ max: 2 })
   const [first] = [world.hold(threadTopic(0)), world.hold(feedTopic(1))]

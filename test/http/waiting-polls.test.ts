@@ -113,6 +113,18 @@ t.test('waiting: it hangs up: forgotten, and nothing is sent', async (t) => {
   t.match(counts, { gone: 1, news: 0 })
 })
 
+t.test('waiting: it has hung up before it ran: not held for its whole time', async (t) => {
+  const { node, after, counts } = scene()
+  const poll = node.inOneTick(() => {
+    const begun = node.get(feed, `after=${after}&wait=50`)
+    begun.hangUp()
+    return begun
+  })
+  t.equal(node.forum.waiting.length, 0)
+  t.match(counts, { gone: 1, news: 0 })
+  t.ok(poll.isHeld)
+})
+
 t.test('waiting: the node stops: answered at once, and later ones are refused', async (t) => {
   const { node, path, after, counts } = scene()
   const polls = [node.get(feed, `after=${after}&wait=50`), node.get(path, `after=${after}&wait=50`)]

@@ -89,3 +89,13 @@ t.test('B3: more are used than are kept: the one that is used again stays', asyn
   t.equal(blocks.bytes, 0)
   t.equal(blocks.get(0), null)
 })
+
+t.test('drop: a block that is held: its bytes are zeros once nobody holds it', async (t) => {
+  const blocks = new TextBlocks(4 * blockBytes)
+  const slot = blocks.hold(3)
+  blocks.bytesOf(slot).fill(7)
+  blocks.setLoaded(slot)
+  blocks.drop(3)
+  blocks.release(slot)
+  t.ok(blocks.bytesOf(slot).every((byte) => byte === 0))
+})

@@ -33,7 +33,7 @@ import {
 import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
 import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
 import { freezeAll, rowPageBytes } from './checkpoint-writer.ts'
-import { filesWithCopies } from './forgetting.ts'
+import { filesWithCopies, withOlderCopies } from './forgetting.ts'
 import {
   type Manifest,
   manifestName,
@@ -202,9 +202,8 @@ export class Checkpoints {
       for (const [name, { store }] of frozen) store.thaw(saved?.manifest.tables.get(name) ?? null)
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
-        const { tables, files } = saved.manifest
-        this.#emptied = sparseFiles(files, saved.live)
-        await markFilesDirty(tables, this.#emptied, stores, pause)
+        const sparse = sparseFiles(saved.manifest.files, saved.live)
+        await this.#empty(sparse, saved.manifest, stores, pause)
         await this.#removeUnneeded(journal)
       }
     }
@@ -263,9 +262,24 @@ export class Checkpoints {
         for (const file of copies ?? []) emptied.add(file)
         erased!.clear()
       }
-      this.#emptied = emptied
-      if (newest !== undefined) await markFilesDirty(newest.tables, emptied, stores, pause)
+      if (newest !== undefined) await this.#empty(emptied, newest, stores, pause)
     }
+  }
+
+  /** Has the next checkpoint leave no page of the newest one in these files. */
+  async #empty(
+    sparse: ReadonlySet<number>,
+    { tables, files }: Manifest,
+    stores: Stores,
+    pause: Pause,
+  ): Promise<void> {
+    let emptied = sparse
+    for (const [name, table] of tables) {
+      if (stores.get(name)?.erased === undefined) continue
+      emptied = withOlderCopies(table, [...files.keys()], emptied)
+    }
+    this.#emptied = emptied
+    await markFilesDirty(tables, emptied, stores, pause)
   }
 
   // Removal that fails now is retried after the next checkpoint.

@@ -9,6 +9,9 @@
 // that has it now, and in earlier ones down to that of the page before it, which was full when the
 // first copy was written. A page before it may have moved to a later file since then: the nearest
 // one counts that has not.
+//
+// Y2. A page that moves may leave copies in files that this no longer counts, if the page before it
+//     has moved as well. So these files are emptied with the one that it leaves.
 
 import type { PageTable } from './paged-store.ts'
 
@@ -23,6 +26,28 @@ export function filesWithCopies(
     .map((page) => rangeOf(table, page))
   const isIn = (file: number) => ranges.some(([from, to]) => file >= from && file <= to)
   return new Set(Array.from(files).filter(isIn))
+}
+
+/** The files `emptied`, and those among `files` that have to be emptied with them (Y2). */
+export function withOlderCopies(
+  table: PageTable,
+  files: readonly number[],
+  emptied: ReadonlySet<number>,
+): Set<number> {
+  const all = new Set(emptied)
+  const last = table.pages - 1 // it is written again when it has grown
+  const isMoved = (page: number) => page === last || all.has(table.files[page]!)
+  for (let before = -1; before < all.size; ) {
+    before = all.size
+    for (let page = 1; page <= last; page++) {
+      if (!isMoved(page)) continue
+      const [from, to] = rangeOf(table, page)
+      const counted = isMoved(page - 1) ? Number.POSITIVE_INFINITY : table.files[page - 1]!
+      if (from >= counted || (from === to && all.has(to))) continue
+      for (const file of files) if (file >= from && file <= to && file < counted) all.add(file)
+    }
+  }
+  return all
 }
 
 function rangeOf({ files }: PageTable, page: number): [from: number, to: number] {
