@@ -3,11 +3,15 @@
 //
 // D1. A webhook is queued while one of its deliveries is pending and none is being sent, until the
 //     scheduler takes it for an attempt.
-// D2. An attempt that a crash interrupted is due at once.
+// D2. An attempt that a crash interrupted is due at once, and stays queued until it is begun again,
+//     whatever else is to be delivered meanwhile.
 
 import { Heap, type HeapEntry } from '../state/heap.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { Webhooks } from '../state/webhooks.ts'
+
+/** The key of a webhook whose attempt was interrupted (D2). */
+const atOnce = 0
 
 /** The key is when it is due. */
 interface Due extends HeapEntry {
@@ -24,7 +28,7 @@ export class DueWebhooks {
     this.#webhooks = webhooks
     webhooks.onDeliveries = (webhook) => this.plan(webhook)
     for (const webhook of webhooks.all()) {
-      if (this.#isSending(webhook)) this.#set(webhook, 0)
+      if (this.#isSending(webhook)) this.#set(webhook, atOnce)
       else this.plan(webhook)
     }
   }
@@ -46,12 +50,16 @@ export class DueWebhooks {
     return webhook
   }
 
-  /** Queues the webhook by its next delivery, or removes it where D1 does not hold. */
+  /** Queues the webhook by its next delivery, or removes it where neither D1 nor D2 holds. */
   plan(webhook: Webhook): void {
     const isThere = this.#webhooks.get(webhook.number) === webhook
     const next = isThere ? this.#webhooks.next(webhook) : undefined
-    if (next === undefined || this.#isSending(webhook)) this.#delete(webhook)
-    else this.#set(webhook, next.context.nextAttemptAt)
+    if (next !== undefined && !this.#isSending(webhook)) {
+      this.#set(webhook, next.context.nextAttemptAt)
+      return
+    }
+    const isInterrupted = next !== undefined && this.#due.get(webhook)?.key === atOnce
+    if (!isInterrupted) this.#delete(webhook)
   }
 
   #set(webhook: Webhook, at: number): void {

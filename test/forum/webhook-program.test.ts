@@ -12,7 +12,7 @@ import { finishAttempt } from '../../src/forum/deliveries.ts'
 import { DueWebhooks } from '../../src/forum/due-webhooks.ts'
 import { dayMs, replayed } from './doubles.ts'
 import { agents, ok, Scene, seen } from './webhook-scene.ts'
-import { run, step } from './webhook-steps.ts'
+import { run, type Step, step } from './webhook-steps.ts'
 
 function checkPromises({ state }: Scene): void {
   for (const webhook of state.webhooks.all()) {
@@ -56,6 +56,15 @@ t.test('webhooks: random programs: exactly the right ones are woken, across rest
   )
 })
 
+/** A crash interrupts an attempt, and its webhook gets another message before it is begun again. */
+const interrupted: Step[] = [
+  { does: 'reply', by: 0, thread: 0 },
+  { does: 'begin' },
+  { does: 'restart' },
+  { does: 'reply', by: 0, thread: 0 },
+  { does: 'begin' },
+]
+
 t.test('H3: webhooks: whatever happened: in the end every delivery has been tried', async () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), (program) => {
@@ -72,6 +81,6 @@ t.test('H3: webhooks: whatever happened: in the end every delivery has been trie
       for (const { open } of scene.state.webhooks.all()) assert.equal(open.length, 0)
       assert.equal(scene.forum.dueWebhooks.size, 0)
     }),
-    { numRuns: 60 },
+    { numRuns: 60, examples: [[interrupted]] },
   )
 })
