@@ -5,15 +5,7 @@
 //         files; strace makes its reads of one file fail, or take long.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  cpSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
@@ -27,6 +19,7 @@ import {
 import { ask, freePort, sample, samples } from '../api/operators.ts'
 import { dataDirectory } from '../api/process.ts'
 import { until } from '../until.ts'
+import { flip } from './flip.ts'
 
 const replies = 120
 const together = 10
@@ -94,16 +87,6 @@ function find({ data }: Forum): [string, number] | null {
     if (at !== -1) return [join(data, name), at]
   }
   return null
-}
-
-/** Changes one byte in place. */
-function flip(path: string, at: number): void {
-  const file = openSync(path, 'r+')
-  const byte = Buffer.alloc(1)
-  readSync(file, byte, 0, 1, at)
-  byte[0]! ^= 1
-  writeSync(file, byte, 0, 1, at)
-  closeSync(file)
 }
 
 /** Has strace do something to each `pread` of this file from now on. Null: it is not there. */

@@ -4,21 +4,13 @@
 //         makes reads of a file fail with EIO.
 
 import { spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
 import { ask, freePort, samples } from '../api/operators.ts'
 import { until } from '../until.ts'
+import { flip } from './flip.ts'
 
 /** Enough log that a clean stop takes a checkpoint. */
 const manyReplies = 40
@@ -61,16 +53,6 @@ function fileOf({ data }: Forum, kind: 'pages' | 'parity'): string {
   return paths.find(
     (path) => path.endsWith(`.${kind}`) && statSync(path).size === Math.max(...sizes),
   )!
-}
-
-/** Changes one byte in place, so that the file is never shorter meanwhile. */
-function flip(path: string, at: number): void {
-  const file = openSync(path, 'r+')
-  const byte = Buffer.alloc(1)
-  readSync(file, byte, 0, 1, at)
-  byte[0]! ^= 1
-  writeSync(file, byte, 0, 1, at)
-  closeSync(file)
 }
 
 t.test('node: a page has rotted: started: rebuilt, reported, repaired in its file', async (t) => {

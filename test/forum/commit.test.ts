@@ -87,7 +87,11 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
 
     const again = createThread(forum, { caller: author, key: 'key-0001', ...post })
     t.match(again, { replayed: true, position: 3 }, 'a replay needs no disk')
-    t.same(unsubscribe(forum, { caller: author, threadId }), { position: 4 }, 'nor does a no-op')
+    t.same(
+      unsubscribe(forum, { caller: author, threadId }),
+      { position: 4 },
+      'nor does leaving a thread that is not followed',
+    )
   })
 }
 
