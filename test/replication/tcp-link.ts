@@ -1,0 +1,166 @@
+// TCP connections through a proxy that can be cut, silenced and slowed, as networks are.
+//
+//   open     bytes pass, after `delayMs` and at most `bytesPerSecond` in each direction
+//   cut      connections are reset, and new ones are refused
+//   silent   connections stay open, new ones are accepted, and no byte passes: what is received
+//            meanwhile passes when the link opens again, as TCP sends again what was not received
+
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+export type LinkState = 'open' | 'cut' | 'silent'
+
+export interface Pace {
+  /** How long each piece takes to the other side. */
+  delayMs: number
+  bytesPerSecond: number
+}
+
+/** What a link holds of one direction before it stops reading: the sender then waits. */
+const heldBytesMax = 256 * 1024
+
+const full: Pace = { delayMs: 0, bytesPerSecond: Number.POSITIVE_INFINITY }
+
+/** The links of one node to all servers of a cluster. */
+export class Links {
+  readonly all: readonly TcpLink[]
+
+  private constructor(all: readonly TcpLink[]) {
+    this.all = all
+  }
+
+  static async to(ports: readonly number[]): Promise<Links> {
+    return new Links(await Promise.all(ports.map((port) => TcpLink.to(port))))
+  }
+
+  /** For `--replicate` and `--follow`. */
+  get url(): string {
+    return this.all.map(({ port }) => `nats://127.0.0.1:${port}`).join(',')
+  }
+
+  set(state: LinkState): void {
+    for (const link of this.all) link.set(state)
+  }
+
+  slow(pace: Partial<Pace>): void {
+    for (const link of this.all) link.pace = { ...full, ...pace }
+  }
+
+  get bytes(): number {
+    return this.all.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  close(): void {
+    for (const link of this.all) link.close()
+  }
+}
+
+export class TcpLink {
+  readonly port: number
+  pace = full
+  /** What has passed, in both directions. */
+  bytes = 0
+  readonly #target: number
+  readonly #server: Server
+  readonly #directions = new Set<Direction>()
+  #state: LinkState = 'open'
+
+  private constructor(server: Server, target: number) {
+    this.#server = server
+    this.#target = target
+    this.port = (server.address() as { port: number }).port
+    server.on('connection', (near) => this.#connect(near))
+  }
+
+  static async to(target: number): Promise<TcpLink> {
+    const server = createServer({ noDelay: true }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return new TcpLink(server, target)
+  }
+
+  get state(): LinkState {
+    return this.#state
+  }
+
+  set(state: LinkState): void {
+    this.#state = state
+    for (const direction of [...this.#directions]) {
+      if (state === 'cut') direction.end()
+      else direction.proceed()
+    }
+  }
+
+  close(): void {
+    this.set('cut')
+    this.#server.close()
+  }
+
+  #connect(near: Socket): void {
+    if (this.#state === 'cut') {
+      near.resetAndDestroy()
+      return
+    }
+    const far = connect({ port: this.#target, host: '127.0.0.1', noDelay: true })
+    const end = () => {
+      near.resetAndDestroy()
+      far.resetAndDestroy()
+      for (const direction of both) this.#directions.delete(direction)
+    }
+    const both = [new Direction(this, near, far, end), new Direction(this, far, near, end)]
+    for (const direction of both) this.#directions.add(direction)
+  }
+}
+
+/** The bytes from one socket to another, in their order, each piece when it is due. */
+class Direction {
+  readonly end: () => void
+  readonly #link: TcpLink
+  readonly #to: Socket
+  readonly #from: Socket
+  readonly #waiting: { bytes: Buffer; dueAt: number }[] = []
+  #held = 0
+  #freeAt = 0
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(link: TcpLink, from: Socket, to: Socket, end: () => void) {
+    this.#link = link
+    this.#from = from
+    this.#to = to
+    this.end = end
+    from.on('data', (bytes: Buffer) => this.#receive(bytes))
+    from.on('error', end).on('close', end)
+    to.on('drain', () => this.#readOn())
+  }
+
+  /** Sends what is due, unless the link is silent. */
+  proceed(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    if (this.#link.state !== 'open') return
+    const now = performance.now()
+    while (this.#waiting.length > 0 && this.#waiting[0]!.dueAt <= now) {
+      const { bytes } = this.#waiting.shift()!
+      this.#link.bytes += bytes.length
+      this.#held -= bytes.length
+      if (!this.#to.destroyed) this.#to.write(bytes)
+    }
+    this.#readOn()
+    if (this.#waiting.length === 0) return
+    this.#timer = setTimeout(() => this.proceed(), Math.max(1, this.#waiting[0]!.dueAt - now))
+  }
+
+  #receive(bytes: Buffer): void {
+    const { delayMs, bytesPerSecond } = this.#link.pace
+    const now = performance.now()
+    this.#freeAt = Math.max(now, this.#freeAt) + (bytes.length / bytesPerSecond) * 1000
+    this.#waiting.push({ bytes, dueAt: this.#freeAt + delayMs })
+    this.#held += bytes.length
+    if (this.#held > heldBytesMax) this.#from.pause()
+    if (this.#timer === null) this.proceed()
+  }
+
+  #readOn(): void {
+    if (this.#held <= heldBytesMax && !this.#to.writableNeedDrain) this.#from.resume()
+    else this.#from.pause()
+  }
+}
