@@ -1,0 +1,113 @@
+// What replication needs from the engine that carries the log: a stream of messages with
+// compare-and-set, a lease, small notes, and objects for checkpoints. jetstream/ implements it on
+// NATS JetStream; the simulation implements it in memory, with delays, losses and races.
+//
+//   log     1 ──▶ 2 ──▶ 3 ──▶ …      sequences without gaps; each message holds whole records
+//           first..last of one are followed by the next one's, without gaps (S1)
+//
+// S1. The messages of the stream are one history: each begins behind the one before it.
+// S2. Terms never decrease. The first message of a term holds one record, `leader.began`, and was
+//     appended only because no other message had come in between: there is one leader in a term.
+// S3. What `publish` acknowledged, a majority of the engine's servers has.
+// S4. The lease decides nothing: it tells a standby when to try. S2 decides.
+
+export interface StreamMessage {
+  /** Its place in the stream, counted from 1. */
+  sequence: number
+  /** The positions of its first and its last record. */
+  first: number
+  last: number
+  /** The term of the leader that published it, counted from 1. */
+  term: number
+  /** The records as in a frame of the log: for each 4 bytes length and a msgpack value. */
+  bytes: Uint8Array
+}
+
+/** The outcome of `publish`: where it is; or why it is not in the stream, and never will be. */
+export type Published = { sequence: number } | { rejected: 'wrong_sequence' | 'full' }
+
+/**
+ * Rejects a call whose outcome is unknown: no answer in time, no connection, no majority. A message
+ * may still arrive later, where its compare-and-set holds.
+ */
+export class StreamUnavailable extends Error {
+  override readonly name = 'StreamUnavailable'
+}
+
+/** All calls reject with `StreamUnavailable`. */
+export interface LogStream {
+  /** The most bytes that a message may hold. */
+  readonly messageBytesMax: number
+  /** Appends a message if `expectedLast` is the sequence of the newest one; 0: there is none. */
+  publish(message: Omit<StreamMessage, 'sequence'>, expectedLast: number): Promise<Published>
+  /** The newest message; null while there has never been one. */
+  last(): Promise<StreamMessage | null>
+  /** The sequence of the oldest message that is kept; that of the next one if there is none. */
+  firstSequence(): Promise<number>
+  /** A message, or null if it is trimmed or does not exist yet. */
+  get(sequence: number): Promise<StreamMessage | null>
+  /**
+   * Delivers the messages from `from` on, in order and without gaps, as they are acknowledged.
+   * `onError` is called at most once, and nothing follows it: the messages are trimmed, or the
+   * stream cannot be read; read again from the next one.
+   */
+  read(
+    from: number,
+    onMessage: (message: StreamMessage) => void,
+    onError: (error: Error) => void,
+  ): { stop(): void }
+  /** Removes the messages before this sequence; never the newest. */
+  trim(below: number): Promise<void>
+  readonly lease: Lease
+  readonly notes: Notes
+  readonly objects: Objects
+  close(): Promise<void>
+}
+
+/** Who leads, as far as a standby needs to know. */
+export interface LeaseHolder {
+  version: 1
+  /** The id of the node. */
+  node: string
+  term: number
+  /** When it took the lease, in milliseconds since the epoch; for people. */
+  since: number
+}
+
+/** It lapses by itself `--takeover-seconds` after it was taken or renewed. */
+export interface Lease {
+  /** Takes it if nobody has it, or extends it if this node has; returns whether it has it now. */
+  hold(holder: LeaseHolder): Promise<boolean>
+  /** Who has it, or null: it has lapsed, or was given back. */
+  read(): Promise<LeaseHolder | null>
+  /** Gives it back, if this node has it. */
+  release(): Promise<void>
+}
+
+/** Small values beside the stream, which nodes share. Each carries its own `version`. */
+export interface Notes {
+  read(key: string): Promise<Note | null>
+  /**
+   * Writes a note if its revision is still `revision` (0: if there is none); without `revision`
+   * in any case. Returns its new revision, or null if it was changed meanwhile.
+   */
+  write(key: string, value: unknown, revision?: number): Promise<number | null>
+  remove(key: string): Promise<void>
+  /** The keys that begin with `prefix`. */
+  keys(prefix: string): Promise<string[]>
+}
+
+export interface Note {
+  value: unknown
+  revision: number
+}
+
+/** Files beside the stream, each written once. */
+export interface Objects {
+  /** Writes an object; one that is there whole already is replaced. */
+  put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
+  /** The pieces of an object, or null if there is none. Throws if it does not arrive whole. */
+  get(name: string): Promise<AsyncIterable<Uint8Array> | null>
+  remove(name: string): Promise<void>
+  list(): Promise<{ name: string; bytes: number }[]>
+}
