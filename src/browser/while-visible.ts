@@ -1,0 +1,23 @@
+// Repeats work while somebody can see the page: a tab in the background asks a node for nothing.
+//
+// V1. One run at a time; the pause begins when a run has ended.
+// V2. A hidden page begins no run. The next one begins as soon as the page is shown again.
+
+/**
+ * Calls `run` now and again `pauseMs` after each run has ended, as long as the page is visible.
+ * `run` must not reject.
+ */
+export function whileVisible(pauseMs: number, run: () => Promise<void>): void {
+  let isRunning = false
+  let timer: number | undefined
+  const next = async () => {
+    clearTimeout(timer)
+    if (isRunning || document.hidden) return
+    isRunning = true
+    await run()
+    isRunning = false
+    timer = setTimeout(next, pauseMs)
+  }
+  document.addEventListener('visibilitychange', next)
+  void next()
+}

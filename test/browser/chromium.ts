@@ -1,0 +1,113 @@
+// A real browser for tests: Debian's Chromium without a window, through playwright-core. One is
+// started for each test file, and every page has a profile of its own.
+//
+//   const chromium = await startChromium(t)           // in a test that is skipped without one:
+//   t.test('reader: …: …', { skip: noChromium }, …)   // `noChromium` says why
+//   const page = await chromium.open({ colorScheme: 'dark' })
+//   await page.goto(url)
+//   t.same(problemsOf(page), [])
+//   t.same(await barriersOn(page), [])
+//
+// A page notes what must not happen while it is looked at: errors on the console or uncaught,
+// requests that fail or go elsewhere, and whatever its Content-Security-Policy stops.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const executablePath = places.find(existsSync)
+
+/** False, or why a test that needs Chromium is skipped. */
+export const noChromium: string | false =
+  executablePath === undefined ? 'chromium is not installed' : false
+
+const { resolve } = createRequire(import.meta.url)
+const axe = readFileSync(resolve('axe-core/axe.min.js'), 'utf8')
+/** Runs in a page before its own scripts, where no policy applies to it. */
+const noteViolations = `document.addEventListener('securitypolicyviolation', (event) =>
+  console.error('policy stops ' + event.effectiveDirective + ': ' + event.blockedURI))`
+
+export interface Chromium {
+  /** A page in a profile of its own: light, 1280 by 800, unless the options say otherwise. */
+  open(options?: BrowserContextOptions): Promise<Page>
+}
+
+/** Starts Chromium, which is closed after the test. */
+export async function startChromium(t: {
+  teardown(run: () => Promise<void>): void
+}): Promise<Chromium> {
+  const browser = await launch()
+  t.teardown(() => browser.close())
+  return { open: (options = {}) => open(browser, options) }
+}
+
+async function launch(): Promise<Browser> {
+  // No sandbox, since tests may run as root, which Chromium's sandbox refuses.
+  return chromium.launch({ executablePath: executablePath!, chromiumSandbox: false })
+}
+
+const problems = new WeakMap<Page, string[]>()
+
+async function open(browser: Browser, options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({
+    colorScheme: 'light',
+    viewport: { width: 1280, height: 800 },
+    ...options,
+  })
+  const page = await context.newPage()
+  const found: string[] = []
+  problems.set(page, found)
+  const origins = new Set<string>()
+  page.on('console', (message) => {
+    const type = message.type()
+    if (type === 'error' || type === 'warning') found.push(`${type}: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => found.push(`uncaught: ${error.message}`))
+  page.on('requestfailed', (request) => {
+    found.push(`${request.url()} failed: ${request.failure()?.errorText}`)
+  })
+  page.on('request', (request) => {
+    const { origin } = new URL(request.url())
+    if (origins.size === 0) origins.add(origin)
+    if (!origins.has(origin)) found.push(`${request.url()} is of another origin`)
+  })
+  await page.addInitScript(noteViolations)
+  return page
+}
+
+/**
+ * What has gone wrong on the page since it was opened, one line each. Origins other than that of
+ * the first request count as wrong.
+ */
+export function problemsOf(page: Page): readonly string[] {
+  return problems.get(page)!
+}
+
+interface Barrier {
+  id: string
+  impact: string
+  help: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+/** What axe-core finds on the page that is serious or critical, one line each. */
+export async function barriersOn(page: Page): Promise<string[]> {
+  const found = await barriers(page)
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html}: ${failureSummary}`),
+    )
+}
+
+/** All that axe-core finds on the page, one line for each rule: `id (impact) × elements`. */
+export async function axeSummary(page: Page): Promise<string[]> {
+  const found = await barriers(page)
+  return found.map(({ id, impact, nodes }) => `${id} (${impact}) × ${nodes.length}`)
+}
+
+async function barriers(page: Page): Promise<Barrier[]> {
+  await page.evaluate(axe)
+  return page.evaluate<Barrier[]>('axe.run(document).then(({ violations }) => violations)')
+}
