@@ -186,7 +186,7 @@ export function keepAside(
   return name
 }
 
-function freeName(disk: Disk, dir: string, preferred: string): string {
+export function freeName(disk: Disk, dir: string, preferred: string): string {
   const taken = new Set(disk.list(dir))
   let name = preferred
   for (let suffix = 1; taken.has(name); suffix++) name = `${preferred}-${suffix}`

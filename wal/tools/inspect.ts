@@ -14,7 +14,7 @@ import { type CheckedCheckpoint, checkCheckpoints } from './checkpoint-check.ts'
 
 export interface LogReport {
   files: SegmentFile[]
-  /** Names of torn tails that were put aside. */
+  /** Names of torn tails, and of tails that `putAside` cut off, which were put aside. */
   torn: string[]
   /** Newest first. */
   checkpoints: CheckedCheckpoint[]
@@ -40,7 +40,7 @@ export async function inspectLog(
   const report: LogReport = { files: [], torn: [], checkpoints: [], log: null, error: null }
   try {
     await refuseIfInUse(disk, dir)
-    report.torn = namesIn(disk, dir).filter((name) => name.includes('.wal.torn'))
+    report.torn = namesIn(disk, dir).filter((name) => /\.wal\.(?:torn|replaced)/.test(name))
     report.files = listSegments(disk, dir)
     const from = positionBefore(report.files)
     const { files, error } = beforeBadHead(report.files, { dir, from })
@@ -130,7 +130,10 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
     if (head.kind !== 'good') return `${name}: ${size} bytes, its header cannot be read`
     return `${name}: ${size} bytes, from position ${head.header.firstPosition}`
   })
-  for (const name of torn) lines.push(`${name}: a torn tail that was put aside`)
+  for (const name of torn) {
+    const what = name.includes('.torn') ? 'a torn tail' : 'a tail of the log'
+    lines.push(`${name}: ${what} that was put aside`)
+  }
   for (const { name, manifest, why } of checkpoints) {
     lines.push(`${name}: ${manifest === null ? why : `whole, position ${manifest.position}`}`)
   }
@@ -162,7 +165,7 @@ export interface ReportSummary {
     records: number | null
     frames: number | null
   }[]
-  /** Names of torn tails that were put aside. */
+  /** Names of torn tails, and of tails that `putAside` cut off, which were put aside. */
   torn: string[]
   /** Newest first; one whose position is null is damaged, and `error` says why. */
   checkpoints: { name: string; position: number | null; error: string | null }[]
