@@ -70,6 +70,7 @@ const below: Record<string, readonly string[]> = {
 const anything = /./
 const chance: [place: string, allowed: RegExp][] = [
   ['src/forum/stamp.ts', anything],
+  ['src/replication/', /performance\.now|randomBytes/],
   ['src/node/server.ts', /performance\.now/],
   ['src/node/admission.ts', /performance\.now/],
   ['src/node/checkpoints.ts', /performance\.now/],

@@ -47,13 +47,14 @@ export interface LogStream {
   /** A message, or null if it is trimmed or does not exist yet. */
   get(sequence: number): Promise<StreamMessage | null>
   /**
-   * Delivers the messages from `from` on, in order and without gaps, as they are acknowledged.
-   * `onError` is called at most once, and nothing follows it: the messages are trimmed, or the
-   * stream cannot be read; read again from the next one.
+   * Delivers the messages from `from` on, in order and without gaps, as they are acknowledged; the
+   * next one when the promise for this one, if there is one, has resolved. `onError` is called at
+   * most once, and nothing follows it: `onMessage` has thrown or rejected, messages are trimmed, or
+   * the stream cannot be read; read again from the next one.
    */
   read(
     from: number,
-    onMessage: (message: StreamMessage) => void,
+    onMessage: (message: StreamMessage) => void | Promise<void>,
     onError: (error: Error) => void,
   ): { stop(): void }
   /** Removes the messages before this sequence; never the newest. */
@@ -76,12 +77,12 @@ export interface LeaseHolder {
 
 /** It lapses by itself `--takeover-seconds` after it was taken or renewed. */
 export interface Lease {
-  /** Takes it if nobody has it, or extends it if this node has; returns whether it has it now. */
+  /** Takes it if nobody has it, or extends it if the node has it; returns whether it has it. */
   hold(holder: LeaseHolder): Promise<boolean>
-  /** Who has it, or null: it has lapsed, or was given back. */
+  /** Who has it, or null: it has lapsed, or was given back. Called more than twice in that time. */
   read(): Promise<LeaseHolder | null>
-  /** Gives it back, if this node has it. */
-  release(): Promise<void>
+  /** Gives it back, if this node has it, so that a standby need not wait. */
+  release(node: string): Promise<void>
 }
 
 /** Small values beside the stream, which nodes share. Each carries its own `version`. */
@@ -102,12 +103,12 @@ export interface Note {
   revision: number
 }
 
-/** Files beside the stream, each written once. */
+/** Pieces of files beside the stream, each written once, and held in memory: a few MiB. */
 export interface Objects {
-  /** Writes an object; one that is there whole already is replaced. */
-  put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
-  /** The pieces of an object, or null if there is none. Throws if it does not arrive whole. */
-  get(name: string): Promise<AsyncIterable<Uint8Array> | null>
+  /** Writes an object; one that is there already is replaced. */
+  put(name: string, bytes: Uint8Array): Promise<void>
+  /** An object, or null if there is none. Never one that is damaged, or not whole. */
+  get(name: string): Promise<Uint8Array | null>
   remove(name: string): Promise<void>
   list(): Promise<{ name: string; bytes: number }[]>
 }

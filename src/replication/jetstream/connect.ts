@@ -1,0 +1,135 @@
+// The connection to the NATS servers, and the stream, the bucket of notes and the bucket of objects
+// on it. Everything is made when it is missing.
+//
+// A server that stops answering is left within `pingEveryMs` * `pingsOutMax`, for the next one of
+// the list; the client connects again for as long as the process lives.
+
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { Kvm } from '@nats-io/kv'
+import { Objm } from '@nats-io/obj'
+import {
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+} from '@nats-io/transport-node'
+import { StreamUnavailable } from '../log-stream.ts'
+import { available } from './errors.ts'
+import { JetStreamLease } from './lease.ts'
+import { JetStreamLog } from './log.ts'
+import { JetStreamNotes } from './notes.ts'
+import { JetStreamObjects } from './objects.ts'
+
+export interface EngineOptions {
+  /** The servers: `nats://host:port`, or `tls://host:port`. */
+  servers: readonly string[]
+  /** The name of the stream; those of the buckets begin with it. */
+  stream: string
+  /** How many servers keep a copy of everything. */
+  replicas: number
+  /** The content of a file of credentials, or null. */
+  credentials: string | null
+  /** PEM of the authority, and of this node's certificate and key, or null each. */
+  tls: { ca: string | null; cert: string | null; key: string | null } | null
+  /** The id of this node. */
+  node: string
+  /** After how long without a renewal the lease has lapsed. */
+  takeoverMs: number
+}
+
+/** What happened to the connection, for the operator's log. */
+export type OnEngineNotice = (event: string, fields: Record<string, unknown>) => void
+
+const pingEveryMs = 1_000
+const pingsOutMax = 2
+const reconnectAfterMs = 250
+const requestMs = 5_000
+const prepareAgainMs = 500
+/** How long the servers may take to elect leaders when they have just been started. */
+const prepareMsMax = 30_000
+
+/**
+ * Connects, and makes what is missing. Waits as long as no server can be reached. Rejects with an
+ * error of the server, such as for wrong credentials or too few servers for the copies.
+ */
+export async function connectEngine(
+  options: EngineOptions,
+  onNotice: OnEngineNotice,
+): Promise<JetStreamLog> {
+  const connection = await connect(connectionOptions(options))
+  void report(connection, onNotice)
+  try {
+    return await prepare(connection, options)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+function connectionOptions(options: EngineOptions): ConnectionOptions {
+  const { servers, credentials, tls, node } = options
+  const { ca, cert, key } = tls ?? { ca: null, cert: null, key: null }
+  return {
+    servers: [...servers],
+    name: `agent-forum ${node}`,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: reconnectAfterMs,
+    pingInterval: pingEveryMs,
+    maxPingOut: pingsOutMax,
+    ignoreClusterUpdates: true,
+    ...(credentials === null
+      ? {}
+      : { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
+    ...(tls === null
+      ? {}
+      : {
+          tls: {
+            ...(ca === null ? {} : { ca }),
+            ...(cert === null ? {} : { cert }),
+            ...(key === null ? {} : { key }),
+          },
+        }),
+  }
+}
+
+/** Makes what is missing; waits while servers that have just been started elect their leaders. */
+async function prepare(connection: NatsConnection, options: EngineOptions): Promise<JetStreamLog> {
+  const untilMs = performance.now() + prepareMsMax
+  for (;;) {
+    try {
+      return await openAll(connection, options)
+    } catch (error) {
+      if (!(error instanceof StreamUnavailable) || performance.now() > untilMs) throw error
+      await new Promise((resolve) => setTimeout(resolve, prepareAgainMs))
+    }
+  }
+}
+
+async function openAll(connection: NatsConnection, options: EngineOptions): Promise<JetStreamLog> {
+  const { stream, replicas, takeoverMs } = options
+  const client = jetstream(connection, { timeout: requestMs })
+  const manager = await available(() => jetstreamManager(connection, { timeout: requestMs }))
+  await available(() => JetStreamLog.make(manager, stream, replicas))
+  const bucket = await available(() =>
+    new Kvm(client).create(`${stream}-notes`, { history: 1, replicas }),
+  )
+  const store = await available(() =>
+    new Objm(client).create(`${stream}-checkpoints`, { replicas }),
+  )
+  const notes = new JetStreamNotes(bucket)
+  const parts = {
+    notes,
+    lease: new JetStreamLease(notes, takeoverMs),
+    objects: new JetStreamObjects(store),
+  }
+  return new JetStreamLog({ connection, client, manager, name: stream, ...parts })
+}
+
+async function report(connection: NatsConnection, onNotice: OnEngineNotice): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === 'disconnect') onNotice('engine_disconnected', { server: status.server })
+    if (status.type === 'reconnect') onNotice('engine_connected', { server: status.server })
+    if (status.type === 'error') onNotice('engine_error', { why: status.error.message })
+  }
+}

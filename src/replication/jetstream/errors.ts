@@ -1,0 +1,34 @@
+// What errors of the client mean: a refusal of the server that stays, or a call whose outcome is
+// unknown and that can be made again.
+
+import { JetStreamApiError } from '@nats-io/jetstream'
+import { StreamUnavailable } from '../log-stream.ts'
+
+// Codes of the servers' list of errors (nats-server, server/errors.json).
+export const wrongLastSequence = 10071
+export const streamNotFound = 10059
+export const noMessageFound = 10037
+const fullCodes = new Set([10002, 10023, 10047, 10077])
+// No leader, or the servers restart: the same request succeeds later.
+const passingCodes = new Set([10005, 10008, 10009, 10025, 10061, 10074])
+
+/** The code of the server's answer; 0 if the error is no answer. */
+export function apiCode(error: unknown): number {
+  return error instanceof JetStreamApiError ? error.code : 0
+}
+
+/** Whether there is no room: on the servers, of the account, or within the stream's limits. */
+export function isFull(error: unknown): boolean {
+  return fullCodes.has(apiCode(error))
+}
+
+/** Runs a call; an error that may pass becomes `StreamUnavailable`. */
+export async function available<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    const code = apiCode(error)
+    if (code !== 0 && !passingCodes.has(code)) throw error
+    throw new StreamUnavailable(`the stream: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,169 @@
+// The stream of the log on NATS JetStream: one subject, on as many servers as `replicas` says.
+//
+//   stream   <name>, subject <name>.log
+//   message  header `Agent-Forum: <version> <term> <first> <last>`, payload: the records
+//
+// J1. A message has an id that no other one has, repetitions included: the servers remember the ids
+//     of messages that they rejected, and would take a repetition for known.
+
+import { randomBytes } from 'node:crypto'
+import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jetstream'
+import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import type { Lease, LogStream, Notes, Objects, Published, StreamMessage } from '../log-stream.ts'
+import { StreamUnavailable } from '../log-stream.ts'
+import {
+  apiCode,
+  available,
+  isFull,
+  noMessageFound,
+  streamNotFound,
+  wrongLastSequence,
+} from './errors.ts'
+import { readStream } from './reader.ts'
+
+const version = 1
+const headerName = 'Agent-Forum'
+/** Room for the headers of a message within the servers' `max_payload`. */
+const headerBytesMax = 1024
+const publishMs = 5_000
+/** How long the servers remember the ids of messages. */
+const idsKeptMs = 30_000
+
+interface Parts {
+  connection: NatsConnection
+  client: JetStreamClient
+  manager: JetStreamManager
+  name: string
+  lease: Lease
+  notes: Notes
+  objects: Objects
+}
+
+export class JetStreamLog implements LogStream {
+  readonly lease: Lease
+  readonly notes: Notes
+  readonly objects: Objects
+  readonly connection: NatsConnection
+  readonly name: string
+  readonly #client: JetStreamClient
+  readonly #manager: JetStreamManager
+  readonly #idPrefix = randomBytes(6).toString('hex')
+  #ids = 0
+
+  constructor({ connection, client, manager, name, lease, notes, objects }: Parts) {
+    this.connection = connection
+    this.name = name
+    this.#client = client
+    this.#manager = manager
+    this.lease = lease
+    this.notes = notes
+    this.objects = objects
+  }
+
+  /** Makes the stream if it is missing. */
+  static async make(manager: JetStreamManager, name: string, replicas: number): Promise<void> {
+    try {
+      await manager.streams.info(name)
+    } catch (error) {
+      if (apiCode(error) !== streamNotFound) throw error
+      await manager.streams.add({
+        name,
+        subjects: [subjectOf(name)],
+        retention: RetentionPolicy.Limits,
+        storage: StorageType.File,
+        discard: DiscardPolicy.New,
+        num_replicas: replicas,
+        duplicate_window: idsKeptMs * 1e6,
+      })
+    }
+  }
+
+  get messageBytesMax(): number {
+    return this.connection.info!.max_payload - headerBytesMax
+  }
+
+  async publish(
+    { first, last, term, bytes }: Omit<StreamMessage, 'sequence'>,
+    expectedLast: number,
+  ): Promise<Published> {
+    const marks = headers()
+    marks.set(headerName, `${version} ${term} ${first} ${last}`)
+    this.#ids += 1
+    const options = {
+      headers: marks,
+      msgID: `${this.#idPrefix}.${this.#ids}`,
+      expect: { lastSequence: expectedLast },
+      timeout: publishMs,
+    }
+    try {
+      const ack = await available(() => this.#client.publish(subjectOf(this.name), bytes, options))
+      if (!ack.duplicate) return { sequence: ack.seq }
+      throw new StreamUnavailable('the stream: a message was sent twice')
+    } catch (error) {
+      if (apiCode(error) === wrongLastSequence) return { rejected: 'wrong_sequence' }
+      if (isFull(error)) return { rejected: 'full' }
+      throw error
+    }
+  }
+
+  last(): Promise<StreamMessage | null> {
+    return this.#find({ last_by_subj: subjectOf(this.name) })
+  }
+
+  get(sequence: number): Promise<StreamMessage | null> {
+    return this.#find({ seq: sequence })
+  }
+
+  async firstSequence(): Promise<number> {
+    const { state } = await available(() => this.#manager.streams.info(this.name))
+    return Math.max(1, state.first_seq)
+  }
+
+  read(
+    from: number,
+    onMessage: (message: StreamMessage) => void | Promise<void>,
+    onError: (error: Error) => void,
+  ): { stop(): void } {
+    return readStream({ client: this.#client, name: this.name, from, decode, onMessage, onError })
+  }
+
+  async trim(below: number): Promise<void> {
+    const last = await this.last()
+    const seq = Math.min(below, last?.sequence ?? 1)
+    if (seq > 1) await available(() => this.#manager.streams.purge(this.name, { seq }))
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close()
+  }
+
+  async #find(query: { seq: number } | { last_by_subj: string }): Promise<StreamMessage | null> {
+    try {
+      const found = await available(() => this.#manager.streams.getMessage(this.name, query))
+      return found === null ? null : messageOf(found)
+    } catch (error) {
+      if (apiCode(error) === noMessageFound) return null
+      throw error
+    }
+  }
+}
+
+function subjectOf(name: string): string {
+  return `${name}.log`
+}
+
+function messageOf({ seq, header, data }: StoredMsg): StreamMessage {
+  return decode(seq, header, data)
+}
+
+/** Throws if the message is not one of ours, or of a newer version. */
+function decode(sequence: number, marks: MsgHdrs | undefined, bytes: Uint8Array): StreamMessage {
+  const fields = (marks?.get(headerName) ?? '').split(' ').map(Number)
+  const [found, term, first, last] = fields as [number, number, number, number]
+  if (found !== version || !(term > 0 && first > 0 && last >= first)) {
+    const what = found > version ? 'was written by a newer agent-forum' : 'is no part of a log'
+    throw new Error(`message ${sequence} of the stream ${what}`)
+  }
+  return { sequence, first, last, term, bytes }
+}

@@ -1,0 +1,143 @@
+// The stream on a real cluster: what log-stream.ts promises of it.
+
+import t, { type Test } from 'tap'
+import { connectEngine } from '../../src/replication/jetstream/connect.ts'
+import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
+import type { LeaseHolder, StreamMessage } from '../../src/replication/log-stream.ts'
+import { until } from '../until.ts'
+import { type Cluster, nats, startCluster } from './nats-cluster.ts'
+
+const takeoverMs = 400
+let cluster: Cluster
+let streams = 0
+
+t.before(async () => {
+  if (nats.skip === false) cluster = await startCluster(t)
+})
+
+/** Connections of nodes to one new stream. */
+async function connected(t: Test, ...nodes: string[]): Promise<JetStreamLog[]> {
+  streams += 1
+  const stream = `test-${streams}`
+  const logs: JetStreamLog[] = []
+  for (const node of nodes) {
+    const options = { servers: cluster.url.split(','), stream, replicas: 3, node, takeoverMs }
+    const log = await connectEngine({ ...options, credentials: null, tls: null }, () => {})
+    t.teardown(() => log.close())
+    logs.push(log)
+  }
+  return logs
+}
+
+function message(first: number, last: number, term = 1): Omit<StreamMessage, 'sequence'> {
+  return { first, last, term, bytes: Buffer.from(`records ${first} to ${last}`) }
+}
+
+function text(found: StreamMessage | null): string {
+  return Buffer.from(found?.bytes ?? []).toString()
+}
+
+t.test('stream: two writers, one expectation: one message is in it', nats, async (t) => {
+  const [a, b] = await connected(t, 'a', 'b')
+  t.equal(await a!.last(), null)
+  t.same(await a!.publish(message(1, 3), 0), { sequence: 1 })
+  const both = await Promise.all([
+    a!.publish(message(4, 5), 1),
+    b!.publish(message(4, 9, 2), 1),
+    a!.publish(message(6, 7), 2),
+  ])
+  t.equal(both.filter((each) => 'sequence' in each && each.sequence === 2).length, 1)
+  const winner = 'sequence' in both[0]! ? { last: 5, term: 1 } : { last: 9, term: 2 }
+  t.match(await b!.get(2), { sequence: 2, first: 4, ...winner })
+  // What was rejected is sent again by the same writer, and is not taken for known.
+  const last = (await a!.last())!
+  t.same(await a!.publish(message(10, 12, 2), last.sequence), { sequence: last.sequence + 1 })
+  t.equal(text(await b!.last()), 'records 10 to 12')
+  t.equal(await b!.get(99), null)
+})
+
+t.test(
+  'stream: read: all from a place on, then what comes, then trimmed ones: an end',
+  nats,
+  async (t) => {
+    const [log] = await connected(t, 'a')
+    for (let n = 1; n <= 4; n++) await log!.publish(message(n, n), n - 1)
+    const seen: number[] = []
+    const errors: Error[] = []
+    const reading = log!.read(
+      2,
+      ({ sequence }) => void seen.push(sequence),
+      (error) => errors.push(error),
+    )
+    await until('three messages', () => seen.length === 3)
+    await log!.publish(message(5, 5), 4)
+    await until('the new one', () => seen.length === 4)
+    reading.stop()
+    t.same(seen, [2, 3, 4, 5])
+    await log!.trim(4)
+    t.equal(await log!.firstSequence(), 4)
+    t.equal(await log!.get(3), null)
+    log!.read(
+      2,
+      () => void t.fail('nothing is delivered behind a gap'),
+      (error) => errors.push(error),
+    )
+    await until('an error', () => errors.length === 1)
+    await log!.trim(99)
+    t.equal(await log!.firstSequence(), 5, 'the newest is kept')
+    t.equal(text(await log!.last()), 'records 5 to 5')
+  },
+)
+
+t.test('lease: held, not renewed, then taken: one holder, after the time only', nats, async (t) => {
+  const [a, b] = await connected(t, 'a', 'b')
+  const holder = (node: string): LeaseHolder => ({ version: 1, node, term: 1, since: 0 })
+  t.equal(await a!.lease.hold(holder('a')), true)
+  t.equal(await a!.lease.hold(holder('a')), true)
+  t.equal(await b!.lease.hold(holder('b')), false)
+  t.match(await b!.lease.read(), { node: 'a' })
+  await until('the lease to lapse', async () => (await b!.lease.read()) === null)
+  t.equal(await b!.lease.hold(holder('b')), true)
+  t.equal(await a!.lease.hold(holder('a')), false)
+  await a!.lease.release('a')
+  t.match(await b!.lease.read(), { node: 'b' })
+  await b!.lease.release('b')
+  t.equal(await a!.lease.hold(holder('a')), true)
+})
+
+t.test('notes: written by two: the second one with an old revision is refused', nats, async (t) => {
+  const [a, b] = await connected(t, 'a', 'b')
+  t.equal(await a!.notes.read('history'), null)
+  const revision = (await a!.notes.write('history', { version: 1 }, 0))!
+  t.equal(await b!.notes.write('history', { version: 1 }, 0), null)
+  t.ok(await b!.notes.write('history', { version: 1, by: 'b' }, revision))
+  t.equal(await a!.notes.write('history', { version: 1 }, revision), null)
+  t.match(await a!.notes.read('history'), { value: { by: 'b' } })
+  await a!.notes.write('follower.b', 1)
+  await a!.notes.write('follower.c', 1)
+  t.same((await a!.notes.keys('follower.')).sort(), ['follower.b', 'follower.c'])
+  await a!.notes.remove('follower.b')
+  t.equal(await a!.notes.read('follower.b'), null)
+  t.same(await a!.notes.keys('follower.'), ['follower.c'])
+})
+
+t.test('objects: put, listed, read, removed: whole, or absent', nats, async (t) => {
+  const [log] = await connected(t, 'a')
+  const { objects } = log!
+  t.same(await objects.list(), [])
+  t.equal(await objects.get('a/1.pages'), null)
+  const bytes = Buffer.alloc(2_000_000, 'some bytes')
+  await objects.put('a/1.pages', bytes)
+  await objects.put('a/2.pages', new Uint8Array(0))
+  t.same(
+    (await objects.list()).sort((a, b) => b.bytes - a.bytes),
+    [
+      { name: 'a/1.pages', bytes: 2_000_000 },
+      { name: 'a/2.pages', bytes: 0 },
+    ],
+  )
+  t.ok(bytes.equals((await objects.get('a/1.pages'))!))
+  t.equal((await objects.get('a/2.pages'))!.length, 0)
+  await objects.remove('a/1.pages')
+  t.equal(await objects.get('a/1.pages'), null)
+})
