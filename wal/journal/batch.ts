@@ -3,7 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
-import { finishFrame, frameHeaderBytes, recordHeaderBytes, wholeSectors } from './format.ts'
+import {
+  eachEncoded,
+  finishFrame,
+  frameHeaderBytes,
+  recordHeaderBytes,
+  wholeSectors,
+} from './format.ts'
 
 const firstBufferBytes = 256 * 1024
 // msgpackr's REUSE_BUFFER_MODE | RESET_BUFFER_MODE: always encode at the start of one buffer, and
@@ -47,19 +53,33 @@ export class Batch {
     this.#count++
   }
 
+  /** Appends records as they stand in a frame: `count` of them, at most `recordBytesMax` each. */
+  addEncoded(records: Uint8Array, count: number): void {
+    const isWhole = eachEncoded(records, count, (start, end) => {
+      assert(end - start <= this.#recordBytesMax, 'a record is within the limit of its length')
+    })
+    assert(isWhole, 'the records fill their bytes')
+    const length = this.#length + records.length
+    if (wholeSectors(length) > this.#bytes.length) this.#grow(wholeSectors(length))
+    this.#bytes.set(records, this.#length)
+    this.#length = length
+    this.#count += count
+  }
+
   /**
-   * Completes the frame and begins the next batch. The bytes are whole sectors, and valid until the
-   * next `add`.
+   * Completes the frame and begins the next batch. The bytes are whole sectors; `records` are those
+   * of the records in them. Both are valid until the next `add`.
    */
   finish(
     frame: { firstPosition: number; watermark: number; link: number },
     seed: number,
-  ): { bytes: Buffer; crc: number } {
+  ): { bytes: Buffer; records: Buffer; crc: number } {
     const length = this.#length
     const crc = finishFrame(this.#bytes, { ...frame, length, count: this.#count }, seed)
     this.#length = frameHeaderBytes
     this.#count = 0
-    return { bytes: this.#bytes.subarray(0, wholeSectors(length)), crc }
+    const bytes = this.#bytes.subarray(0, wholeSectors(length))
+    return { bytes, records: bytes.subarray(frameHeaderBytes, length), crc }
   }
 
   #grow(needed: number): void {

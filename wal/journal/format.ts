@@ -196,17 +196,60 @@ export function eachRecord(
   frame: Frame,
   visit: (position: number, start: number, end: number) => void,
 ): boolean {
-  const end = frame.at + frame.length
-  let at = frame.at + frameHeaderBytes
-  for (let index = 0; index < frame.count; index++) {
-    if (at + recordHeaderBytes > end) return false
-    const length = bytes.readUInt32LE(at)
-    at += recordHeaderBytes
-    if (length > end - at) return false
-    visit(frame.firstPosition + index, at, at + length)
-    at += length
+  const start = frame.at + frameHeaderBytes
+  let position = frame.firstPosition
+  return eachEncoded(bytes.subarray(start, frame.at + frame.length), frame.count, (from, to) => {
+    visit(position++, start + from, start + to)
+  })
+}
+
+/**
+ * Calls `visit` with the range of each of `count` records, which stand as in a frame. Returns false
+ * when they do not fill the bytes exactly.
+ */
+export function eachEncoded(
+  records: Uint8Array,
+  count: number,
+  visit: (start: number, end: number) => void,
+): boolean {
+  let at = 0
+  for (let index = 0; index < count; index++) {
+    const start = at + recordHeaderBytes
+    if (start > records.length) return false
+    const end = start + lengthAt(records, at)
+    if (end > records.length) return false
+    visit(start, end)
+    at = end
   }
-  return at === end
+  return at === records.length
+}
+
+/**
+ * Cuts records as they stand in a frame into runs of at most `bytesMax`, each with its count; one
+ * record that is longer is a run of its own. The records must fill the bytes.
+ */
+export function* cutRecords(
+  records: Uint8Array,
+  bytesMax: number,
+): Generator<{ records: Uint8Array; count: number }> {
+  let [begin, count] = [0, 0]
+  for (let at = 0; at < records.length; ) {
+    const end = at + recordHeaderBytes + lengthAt(records, at)
+    if (end - begin > bytesMax && count > 0) {
+      yield { records: records.subarray(begin, at), count }
+      begin = at
+      count = 0
+    }
+    count += 1
+    at = end
+  }
+  if (count > 0) yield { records: records.subarray(begin), count }
+}
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
+  )
 }
 
 const zeros = Buffer.alloc(64 * 1024)

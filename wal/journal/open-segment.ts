@@ -7,19 +7,23 @@ import { type Disk, writeAll } from '../disk.ts'
 import { sectorBytes } from './format.ts'
 import type { Settled } from './settle.ts'
 
+type NextSegment = Pick<Settled, 'files' | 'size' | 'firstPosition'> & { number: number }
+
 export class OpenSegment {
   readonly #disk: Disk
   #files: readonly number[]
   #number: number
   #size: number
   #at: number
+  #firstPosition: number
 
-  constructor(disk: Disk, { files, size, place }: Settled) {
+  constructor(disk: Disk, { files, size, place, firstPosition }: Settled) {
     this.#disk = disk
     this.#files = files
     this.#number = place.number
     this.#size = size
     this.#at = place.at
+    this.#firstPosition = firstPosition
   }
 
   /** Its descriptors: the first is written to, and each can be synced (sync-queue.ts). */
@@ -29,6 +33,11 @@ export class OpenSegment {
 
   get number(): number {
     return this.#number
+  }
+
+  /** The position of its first record. */
+  get firstPosition(): number {
+    return this.#firstPosition
   }
 
   /** Whether there is room for a frame of so many bytes, and a seal after it. */
@@ -43,10 +52,11 @@ export class OpenSegment {
   }
 
   /** Goes on at the start of another segment; the caller closes the files that are left behind. */
-  moveTo({ files, number, size }: Pick<Settled, 'files' | 'size'> & { number: number }): void {
+  moveTo({ files, number, size, firstPosition }: NextSegment): void {
     this.#files = files
     this.#number = number
     this.#size = size
     this.#at = 0
+    this.#firstPosition = firstPosition
   }
 }

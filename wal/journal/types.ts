@@ -1,6 +1,8 @@
 // The journal's interface, and the types that its parts share.
 
+import type { Disk } from '../disk.ts'
 import type { JournalError } from '../errors.ts'
+import type { JournalLimits } from './limits.ts'
 import type { SyncStats } from './sync-queue.ts'
 
 /**
@@ -10,6 +12,24 @@ import type { SyncStats } from './sync-queue.ts'
 export type Durability = { mode: 'always' } | { mode: 'interval'; ms: number } | { mode: 'none' }
 export type Health = 'ok' | 'storage_full' | 'overloaded' | 'storage_failed'
 export type Notice = { event: string; level?: 'info' | 'warn'; [field: string]: unknown }
+
+/**
+ * Receives a frame that has been written: the position of its first record, the count of its
+ * records, and these as they stand in it (`eachEncoded` of format.ts). The bytes are valid until it
+ * returns.
+ */
+export type OnFrame = (first: number, count: number, records: Uint8Array) => void
+
+/** What an open journal is made from, beside the place at which it goes on. */
+export interface WriterOptions {
+  disk: Disk
+  dir: string
+  limits: JournalLimits
+  durability: Durability
+  replayedBytes: number
+  onNotice: (notice: Notice) => void
+  unlock: () => void
+}
 
 export interface JournalStats {
   batches: number
@@ -28,6 +48,8 @@ export interface Journal {
   readonly storeId: string
   /** Position of the last appended record; 0 in an empty journal. */
   readonly position: number
+  /** Position of the last record in a frame that has been written. */
+  readonly written: number
   /** Position up to which records are as durable as the mode promises. */
   readonly durable: number
   /** Must be checked before every record: unless it is `ok`, none may be appended. */
@@ -36,12 +58,20 @@ export interface Journal {
   readonly warnings: string[]
   /** Returns the record's position. Never waits. Throws only for a bug of ours. */
   append(record: unknown): number
+  /**
+   * Appends `count` records that another journal of the same format has encoded, as they stand in
+   * its frames; returns the position of the last one. At most as many bytes at once as one record
+   * may have (`cutRecords` of format.ts), and `health` must be checked before, as for `append`.
+   */
+  appendEncoded(records: Uint8Array, count: number): number
   /** Writes the open batch now instead of in the next event-loop iteration, if a sync may begin. */
   flush(): void
   /** Called whenever `durable` has advanced. There is one listener. */
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */
   onFailed: (error: JournalError) => void
+  /** Called for each frame that has been written, before it is synced; null: nobody listens. */
+  onFrame: OnFrame | null
   /** The error that `onFailed` was called with, for listeners that are added later. */
   readonly failure: JournalError | null
   stats(): JournalStats

@@ -6,33 +6,22 @@
 // sync is in flight, or few are and it is long enough; otherwise when one of them completes.
 
 import assert from 'node:assert/strict'
-import type { Disk } from '../disk.ts'
 import { type JournalError, storageError } from '../errors.ts'
 import { Batch } from './batch.ts'
 import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.ts'
 import { IdleWatch } from './idle.ts'
-import type { JournalLimits } from './limits.ts'
 import { OpenSegment } from './open-segment.ts'
 import { dropSegments, segmentName, segmentPath } from './segments.ts'
 import { encodeSeal, type Settled } from './settle.ts'
 import { Spare } from './spare.ts'
 import { SyncQueue, syncsInFlightMax } from './sync-queue.ts'
-import type { Durability, Health, Journal, JournalStats, Notice } from './types.ts'
+import type { Health, Journal, JournalStats, OnFrame, WriterOptions } from './types.ts'
 import { Waiters } from './waiters.ts'
-
-export interface WriterOptions {
-  disk: Disk
-  dir: string
-  limits: JournalLimits
-  durability: Durability
-  replayedBytes: number
-  onNotice: (notice: Notice) => void
-  unlock: () => void
-}
 
 export class Writer implements Journal {
   onDurable: (durable: number) => void = () => {}
   onFailed: (error: JournalError) => void = () => {}
+  onFrame: OnFrame | null = null
   failure: JournalError | null = null
   readonly storeId: string
   readonly #options: WriterOptions
@@ -45,19 +34,16 @@ export class Writer implements Journal {
   #position: number
   #written: number
   #synced: number
-  #segmentFirst: number // the position of its first record
   #link: number
   #sealed = true
   // Bytes that are written but not synced, and those of them that no sync in flight covers.
   #unsyncedBytes = 0
   #uncoveredBytes = 0
-  #frames = 0
-  #records = 0
-  #bytes = 0
+  readonly #counts = { batches: 0, records: 0, bytes: 0 }
   #flushPlanned = false
   readonly #waiters = new Waiters()
   readonly #idle = new IdleWatch(
-    () => this.#frames,
+    () => this.#counts.batches,
     () => this.#onIdle(),
   )
   #interval: NodeJS.Timeout | null = null
@@ -72,7 +58,6 @@ export class Writer implements Journal {
     this.storeId = settled.storeId
     this.#seed = settled.seed
     this.#segment = new OpenSegment(disk, settled)
-    this.#segmentFirst = settled.firstPosition
     this.#position = this.#written = this.#synced = settled.place.position
     this.#link = settled.place.link
     this.#batch = new Batch(limits.recordBytesMax)
@@ -82,8 +67,8 @@ export class Writer implements Journal {
       (error) => this.#fail('sync', error),
     )
     const onFailed = (error: unknown) => this.#fail('make the segment after', error)
-    const spareOptions = { disk, dir, segmentBytes: limits.segmentBytes, onNotice, onFailed }
-    this.#spare = new Spare(settled.place.number + 1, settled.spare, spareOptions)
+    const files = { disk, dir, segmentBytes: limits.segmentBytes, onNotice, onFailed }
+    this.#spare = new Spare(settled.place.number + 1, settled.spare, files)
     if (durability.mode === 'interval') {
       this.#interval = setInterval(() => this.#syncByTime(), durability.ms).unref()
     }
@@ -91,6 +76,10 @@ export class Writer implements Journal {
 
   get position(): number {
     return this.#position
+  }
+
+  get written(): number {
+    return this.#written
   }
 
   get durable(): number {
@@ -111,8 +100,17 @@ export class Writer implements Journal {
   }
 
   append(record: unknown): number {
-    assert(this.#state === 'open', 'the journal is open')
     this.#batch.add(record)
+    return this.#appended(1)
+  }
+
+  appendEncoded(records: Uint8Array, count: number): number {
+    this.#batch.addEncoded(records, count)
+    return this.#appended(count)
+  }
+
+  #appended(count: number): number {
+    assert(this.#state === 'open', 'the journal is open')
     if (!this.#flushPlanned && this.#mayFlush()) {
       this.#flushPlanned = true
       setImmediate(() => {
@@ -120,7 +118,8 @@ export class Writer implements Journal {
         this.flush()
       })
     }
-    return ++this.#position
+    this.#position += count
+    return this.#position
   }
 
   flush(): void {
@@ -132,9 +131,9 @@ export class Writer implements Journal {
   }
 
   stats(): JournalStats {
-    const counts = { batches: this.#frames, records: this.#records, bytes: this.#bytes }
     const { replayedBytes } = this.#options
-    return { ...counts, replayedBytes, syncs: this.#syncs.stats(), segment: this.#segment.number }
+    const { number: segment } = this.#segment
+    return { ...this.#counts, segment, replayedBytes, syncs: this.#syncs.stats() }
   }
 
   sync(): Promise<void> {
@@ -148,11 +147,11 @@ export class Writer implements Journal {
   }
 
   separate(position: number): boolean {
-    if (position < this.#segmentFirst) return true
+    if (position < this.#segment.firstPosition) return true
     if (this.#state !== 'open' || this.#spare.state !== 'ready') return false
     if (this.#batch.count > 0) this.#writeBatch()
     if (this.#spare.state === 'ready') this.#roll() // the batch may have needed it
-    return position < this.#segmentFirst
+    return position < this.#segment.firstPosition
   }
 
   dropBefore(position: number): Promise<void> {
@@ -201,18 +200,19 @@ export class Writer implements Journal {
 
   #writeBatch(): void {
     if (!this.#segment.fits(wholeSectors(this.#batch.length))) this.#roll()
-    const records = this.#batch.count
-    const { bytes, crc } = this.#batch.finish(this.#next(), this.#seed)
+    const [count, next] = [this.#batch.count, this.#next()]
+    const { bytes, records, crc } = this.#batch.finish(next, this.#seed)
     if (!this.#write(bytes)) return
     this.#link = crc
-    this.#written += records
+    this.#written += count
     this.#sealed = false
-    this.#frames++
-    this.#records += records
+    this.#counts.batches += 1
+    this.#counts.records += count
     assert(this.#written === this.#position)
+    this.onFrame?.(next.firstPosition, count, records)
   }
 
-  /** The fields by which a frame or a header refers to the log before it. */
+  // The fields by which a frame or a header refers to the log before it.
   #next(): { firstPosition: number; watermark: number; link: number } {
     return { firstPosition: this.#written + 1, watermark: this.#synced, link: this.#link }
   }
@@ -231,7 +231,7 @@ export class Writer implements Journal {
       this.#fail('write', error)
       return false
     }
-    this.#bytes += bytes.length
+    this.#counts.bytes += bytes.length
     this.#unsyncedBytes += bytes.length
     this.#uncoveredBytes += bytes.length
     return true
@@ -241,11 +241,11 @@ export class Writer implements Journal {
     this.#startSync()
     this.#syncs.retire(this.#segment.files)
     const number = this.#segment.number + 1
-    const size = this.#options.limits.segmentBytes
-    this.#segmentFirst = this.#written + 1
-    this.#segment.moveTo({ files: this.#spare.take(number + 1, this.#written), number, size })
-    const { storeId } = this
-    this.#write(encodeSegmentHeader({ storeId, number, ...this.#next(), settled: false }))
+    const firstPosition = this.#written + 1
+    const files = this.#spare.take(number + 1, this.#written)
+    this.#segment.moveTo({ files, number, firstPosition, size: this.#options.limits.segmentBytes })
+    const header = { storeId: this.storeId, number, ...this.#next(), settled: false }
+    this.#write(encodeSegmentHeader(header))
     this.#options.onNotice({ event: 'segment_begun', segment: segmentName(number) })
   }
 
