@@ -178,3 +178,12 @@ export const commonErrors = [
 export function errorBody(code: ErrorCode, detail?: string): string {
   return JSON.stringify({ error: code, message: detail ?? errors[code].message })
 }
+
+/**
+ * Shows an error to a person; `detail` replaces the code's general sentence. `headers` are further
+ * header lines, each after a CRLF.
+ */
+export type ErrorPage = (
+  code: ErrorCode,
+  detail?: string,
+) => { type: string; headers: string; body: string }

@@ -9,6 +9,7 @@ import { type TextDisk, unreadDisk } from './block-loads.ts'
 import { ColdReads } from './cold-reads.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
+import { Generations } from './generations.ts'
 import { PageCache } from './page-cache.ts'
 import { Publishers } from './publishers.ts'
 import { SlicedWork } from './sliced-work.ts'
@@ -42,8 +43,8 @@ export interface Forum extends ForumParts {
   /** Where answers are assembled. */
   page: Page
   pageCache: PageCache
-  /** The same pages for people. */
-  htmlCache: PageCache
+  /** Pages for people, by what they show (pages/layout.ts). */
+  htmlCache: Generations<string, { bytes: Uint8Array }>
   feedItems: FeedItems
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
@@ -71,7 +72,7 @@ export function makeForum(parts: ForumParts): Forum {
   const max = parts.waitingPollsMax ?? Number.POSITIVE_INFINITY
   const waiting = new Waiting(parts.state, { max, now: () => clock.elapsed() })
   const publishers = new Publishers(parts.state, slicedWork)
-  const htmlCache = new PageCache(htmlCacheBytesMax)
+  const htmlCache: Forum['htmlCache'] = new Generations(htmlCacheBytesMax)
   const reads = {
     page,
     pageCache,

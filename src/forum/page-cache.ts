@@ -5,9 +5,10 @@
 //     erased message included, changes with the thread's position. So no entry is ever
 //     invalidated. An empty page also shows its caller's cursor, so it is never cached.
 // P2. A page is cached on its second request, so a page that is read only once costs no memory.
-// P3. There are two generations of at most `bytesMax` each: recently read pages stay.
+// P3. Its size is bounded, and recently read pages stay (generations.ts).
 
 import assert from 'node:assert/strict'
+import { Generations } from './generations.ts'
 
 export interface PageKey {
   thread: number
@@ -23,34 +24,23 @@ interface Cached extends PageKey {
 }
 
 const bytesMaxDefault = 32 << 20
-/** Approximate memory of a cached page beside its bytes. */
-const overheadBytes = 256
 /** How many pages are remembered as requested once; a power of two. */
 const requestedCount = 8192
 const messagesPerThread = 2 ** 26
 
 export class PageCache {
-  readonly #bytesMax: number
-  #current = new Map<number, Cached>()
-  #before = new Map<number, Cached>()
-  /** The cost of all pages in `#current`. */
-  #bytes = 0
+  readonly #pages: Generations<number, Cached>
   /** By a hash of a page's name: its `position` and `end` at the last request. */
   readonly #requested = new Float64Array(requestedCount)
 
   constructor(bytesMax = bytesMaxDefault) {
-    this.#bytesMax = bytesMax
+    this.#pages = new Generations(bytesMax)
   }
 
   /** The page's bytes, which never change, or null. */
   get(key: PageKey): Uint8Array | null {
-    const name = nameOf(key)
-    const current = this.#current.get(name)
-    if (current !== undefined) return isSame(current, key) ? current.bytes : null
-    const before = this.#before.get(name)
-    if (before === undefined || !isSame(before, key)) return null
-    this.#put(name, before)
-    return before.bytes
+    const cached = this.#pages.get(nameOf(key))
+    return cached !== undefined && isSame(cached, key) ? cached.bytes : null
   }
 
   /** Caches a page that `get` did not find, if it is added the second time; the copy, or null. */
@@ -64,31 +54,14 @@ export class PageCache {
       return null
     }
     const bytes = new Uint8Array(page) // a Buffer would keep the whole pool that it lies in alive
-    this.#put(nameOf(key), { thread, first, end, position, bytes })
+    this.#pages.put(nameOf(key), { thread, first, end, position, bytes })
     return bytes
   }
 
   /** Removes all pages. */
   clear(): void {
-    this.#before = this.#current = new Map()
-    this.#bytes = 0
+    this.#pages.clear()
   }
-
-  #put(name: number, cached: Cached): void {
-    const old = this.#current.get(name)
-    if (old !== undefined) this.#bytes -= costOf(old)
-    if (this.#bytes + costOf(cached) > this.#bytesMax) {
-      this.#before = this.#current
-      this.#current = new Map()
-      this.#bytes = 0
-    }
-    this.#current.set(name, cached)
-    this.#bytes += costOf(cached)
-  }
-}
-
-function costOf({ bytes }: Cached): number {
-  return bytes.length + overheadBytes
 }
 
 /** Pages that share a name displace each other, and are distinguished by `isSame`. */

@@ -1,6 +1,6 @@
-// Who has published anything that everybody may read, and which of their messages is the newest.
-// Nothing that is saved says so: it is found by looking at all messages once, when somebody first
-// asks, and at the new ones whenever somebody asks again.
+// Who has published anything that everybody may read, and which messages these are: each leads to
+// the one before it by the same author. Nothing that is saved says so: it is found by looking at
+// all messages once, when somebody first asks, and at the new ones whenever somebody asks again.
 //
 // P1. An identity whose messages are all private has no newest message here, like an absent one.
 // P2. Nobody waits for more than `atOnce` messages: more of them are looked at in slices.
@@ -18,8 +18,11 @@ export class Publishers {
   readonly #work: SlicedWork
   /** By identity: the number of its newest public message, plus one. */
   readonly #newest = new Uint32Column()
-  /** How many messages have been looked at. */
-  #seen = 0
+  /**
+   * By message that has been looked at: the number of the public message before it by the same
+   * author, plus one; 0: there is none, or the message is not public itself.
+   */
+  readonly #previous = new Uint32Column()
   #isWorking = false
 
   constructor(state: State, work: SlicedWork) {
@@ -30,7 +33,7 @@ export class Publishers {
   /** The number of the identity's newest public message; -1: none; null: ask again later (P2). */
   newestOf(identity: number): number | null {
     if (this.#isWorking) return null
-    if (this.#state.messages.count - this.#seen > atOnce) {
+    if (this.#state.messages.count - this.#previous.length > atOnce) {
       this.#isWorking = true
       const work = this.#work.add(-1, () => (this.#look(sliceMessages) ? true : null))
       void work.then(() => {
@@ -42,15 +45,51 @@ export class Publishers {
     return identity < this.#newest.length ? this.#newest.get(identity) - 1 : -1
   }
 
+  /** The public message before this one by the same author; -1: none. */
+  previous(message: number): number {
+    return this.#previous.get(message) - 1
+  }
+
+  /**
+   * The newest public message of the identity with a number below `end`; -1: none. `newestOf` must
+   * have found its newest one. It is known if `end` is a message of the identity; otherwise it is
+   * searched for among the messages before `end`, `atOnce` at most.
+   */
+  newestBelow(end: number, identity: number): number {
+    const newest = this.#newest.get(identity) - 1
+    if (end > newest) return newest
+    if (this.#isOf(identity, end)) return this.previous(end)
+    const last = Math.max(0, end - atOnce)
+    for (let message = end - 1; message >= last; message--) {
+      if (this.#isOf(identity, message)) return message
+    }
+    return -1
+  }
+
+  #isOf(identity: number, message: number): boolean {
+    return this.#state.messages.author(message) === identity && this.#isPublic(message)
+  }
+
   /** Looks at up to `count` messages more; true: there is no other one. */
   #look(count: number): boolean {
-    const { messages, threads, identities } = this.#state
+    const { messages, identities } = this.#state
     while (this.#newest.length < identities.count) this.#newest.push(0)
-    const end = Math.min(messages.count, this.#seen + count)
-    for (; this.#seen < end; this.#seen++) {
-      const isPublic = threads.isPublic(messages.thread(this.#seen))
-      if (isPublic) this.#newest.set(messages.author(this.#seen), this.#seen + 1)
+    const begin = this.#previous.length
+    const end = Math.min(messages.count, begin + count)
+    for (let message = begin; message < end; message++) {
+      if (!this.#isPublic(message)) {
+        this.#previous.push(0)
+        continue
+      }
+      const author = messages.author(message)
+      this.#previous.push(this.#newest.get(author))
+      this.#newest.set(author, message + 1)
     }
-    return this.#seen === messages.count
+    return end === messages.count
+  }
+
+  #isPublic(message: number): boolean {
+    const { messages, threads } = this.#state
+    return threads.isPublic(messages.thread(message))
   }
 }

@@ -30,15 +30,26 @@ export function sendOutcome(
 
 /** Answers with an error of api/errors.ts; `headers` are additional lines, each after a CRLF. */
 export function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
-  const kind: ErrorKind = errors[code]
-  answer(exchange, kind.status, headers + errorHeaders(kind), errorBody(code, detail))
+  sendError(exchange, code, errors[code], detail, headers)
 }
 
 /** Sends the refusal that a route returned. */
 function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Rejection): void {
   const kind: ErrorKind = errors[rejected]
-  const headers = errorHeaders(retryAfter === undefined ? kind : { ...kind, retryAfter })
-  answer(exchange, kind.status, headers, errorBody(rejected, detail))
+  sendError(exchange, rejected, retryAfter === undefined ? kind : { ...kind, retryAfter }, detail)
+}
+
+function sendError(
+  exchange: Exchange,
+  code: ErrorCode,
+  kind: ErrorKind,
+  detail?: string,
+  headers = '',
+): void {
+  const lines = headers + errorHeaders(kind)
+  const page = exchange.errorPage?.(code, detail)
+  if (page === undefined) return answer(exchange, kind.status, lines, errorBody(code, detail))
+  answer(exchange, kind.status, page.headers + lines, page.body, page.type)
 }
 
 /** Sends and counts an answer. Every answer passes through here; `headers` as in `refuse`. */

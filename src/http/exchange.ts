@@ -1,6 +1,7 @@
 // One request and its answer, independent of the HTTP server: uWebSockets.js where its native
 // binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers see no difference.
 
+import type { ErrorPage } from '../api/errors.ts'
 import type { Body } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
@@ -55,6 +56,8 @@ export interface Exchange {
   startedMs: number
   /** Header lines that are added to the answer's own, each after a CRLF (cors.ts). */
   moreHeaders: string
+  /** Shows errors to a browser that asked for a page; null: they are JSON. */
+  errorPage: ErrorPage | null
   /** Whether the client is known to have hung up, once the exchange is held. */
   readonly isGone: boolean
   /** In lower case. */

@@ -10,7 +10,7 @@
 // Routes are declarations (api/); this file executes them, and names none.
 
 import assert from 'node:assert/strict'
-import { unknownPath } from '../api/errors.ts'
+import { type ErrorPage, unknownPath } from '../api/errors.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/forum.ts'
 import { mayAct, rejectExpiredToken } from '../forum/identities.ts'
@@ -19,8 +19,9 @@ import { prefersHtml } from './accept.ts'
 import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
 import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
-import { Cors, type CorsOrigins } from './cors.ts'
+import { Cors } from './cors.ts'
 import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
+import type { EdgeOptions } from './edge-options.ts'
 import type { Exchange } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
@@ -57,19 +58,6 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
-export interface EdgeOptions {
-  /** Which forwarding header is trusted; null: none. */
-  trustProxy?: TrustProxy | null
-  /** Called once, when a forwarding header arrives although none is trusted. */
-  onForwarded?: (header: string) => void
-  /** The other origins whose pages may use the API; null: none. */
-  cors?: CorsOrigins | null
-  /** Whether guides name the origin of the caller's Host header, as none is configured. */
-  showsHost?: boolean
-  /** Calls a function when an event-loop iteration ends; by default `setImmediate`. */
-  atTickEnd?: ((end: () => void) => void) | undefined
-}
-
 export class Edge {
   readonly meter = new Meter()
   readonly #router = new Router<Prepared>()
@@ -78,6 +66,7 @@ export class Edge {
   readonly #forwarding: ForwardingWatch | null
   readonly #cors: Cors | null
   readonly #showsHost: boolean
+  readonly #errorPage: ErrorPage | null
   readonly #callers = new Callers()
   readonly #load: Load
   readonly #tick: Tick
@@ -88,9 +77,10 @@ export class Edge {
   constructor(
     routes: readonly Route[],
     availability: Availability,
-    { trustProxy = null, onForwarded, cors = null, showsHost = false, atTickEnd }: EdgeOptions = {},
+    options: EdgeOptions = {},
     load = new Load(),
   ) {
+    const { trustProxy = null, onForwarded, cors = null, showsHost = false, atTickEnd } = options
     this.#load = load
     this.#tick = new Tick(() => this.#service?.forum.journal.flush(), atTickEnd)
     this.#availability = availability
@@ -99,6 +89,7 @@ export class Edge {
     this.#forwarding = isWatched ? new ForwardingWatch(onForwarded) : null
     this.#cors = cors === null ? null : new Cors(cors)
     this.#showsHost = showsHost
+    this.#errorPage = options.errorPage ?? null
     for (const route of routes) this.#router.add(route, prepare(route, this.meter))
   }
 
@@ -118,20 +109,28 @@ export class Edge {
     exchange.meter = this.meter.none
     this.#forwarding?.inspect(exchange)
     if (this.#cors !== null) exchange.moreHeaders = this.#cors.headers(exchange)
-    if (this.#availability.refusal !== null) return refuse(exchange, this.#availability.refusal)
+    const { refusal } = this.#availability
+    if (refusal !== null) return refuse(this.#shown(exchange), refusal)
     const { path } = exchange
     const match = this.#router.find(path) ?? this.#router.find(originForm(path))
-    if (match === null) return refuse(exchange, 'not_found', unknownPath)
+    if (match === null) return refuse(this.#shown(exchange), 'not_found', unknownPath)
     const { method } = exchange
     if (method === 'options') return this.#answerOptions(exchange, match)
     const prepared = match.methods.get(method)
     if (prepared === undefined) {
-      return refuse(exchange, 'method_not_allowed', undefined, allowHeader(match))
+      return refuse(this.#shown(exchange), 'method_not_allowed', undefined, allowHeader(match))
     }
     const { html } = prepared
     const chosen = html !== null && prefersHtml(exchange.header('accept')) ? html : prepared
     exchange.meter = chosen.meter
-    this.#check(exchange, chosen, match.id)
+    this.#check(chosen.isPage ? this.#shown(exchange) : exchange, chosen, match.id)
+  }
+
+  /** The exchange, whose errors are pages if it comes from a browser and not for the interface. */
+  #shown(exchange: Exchange): Exchange {
+    const isShown = this.#errorPage !== null && !originForm(exchange.path).startsWith('/api/')
+    if (isShown && prefersHtml(exchange.header('accept'))) exchange.errorPage = this.#errorPage
+    return exchange
   }
 
   #answerOptions(exchange: Exchange, match: Match<Prepared>): void {

@@ -26,6 +26,7 @@ class NodeExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''
+  errorPage: Exchange['errorPage'] = null
   readonly method: string
   readonly path: string
   readonly query: string

@@ -21,6 +21,8 @@ export interface Prepared {
   checkBody: (body: Record<string, unknown>) => Violation | null
   /** What answers where the caller prefers HTML; null: this, too. */
   html: Prepared | null
+  /** Whether it answers with a page for people. */
+  isPage: boolean
 }
 
 /** Compiles a route and adds its counters to the meter. */
@@ -35,6 +37,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),
     checkBody: bodyValidator(route.body ?? anything, route.idempotent ? ['idempotency_key'] : []),
+    isPage: route.type?.startsWith('text/html') === true,
     html: route.html === undefined ? null : prepare(route.html, meter),
   }
 }

@@ -63,6 +63,7 @@ class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''
+  errorPage: Exchange['errorPage'] = null
   isGone = false
   readonly method: string
   readonly path: string

@@ -4,8 +4,10 @@ import type { Logger } from 'pino'
 import { routesOf } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { isWildcard } from '../http/cross-site.ts'
-import { type Availability, Edge, type EdgeOptions } from '../http/handle.ts'
+import type { EdgeOptions } from '../http/edge-options.ts'
+import { type Availability, Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
+import { errorPage } from '../pages/error-page.ts'
 import { withPages } from '../pages/pages.ts'
 import { inboxUrl } from './wakeups.ts'
 
@@ -23,7 +25,9 @@ export function newEdge(
   const { trustProxy, cors, publicUrl, pages } = config
   const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
   const onForwarded = (header: string) => log.warn({ header, hint }, 'forwarding_header_ignored')
-  const options = { trustProxy, cors, showsHost: publicUrl === null, onForwarded, atTickEnd }
+  const ofPages = { errorPage: pages ? errorPage : null }
+  const ofProxy = { trustProxy, onForwarded }
+  const options = { ...ofProxy, ...ofPages, cors, showsHost: publicUrl === null, atTickEnd }
   const routes = routesOf(config)
   return new Edge(pages ? withPages(routes) : routes, availability, options, load)
 }

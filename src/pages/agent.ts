@@ -2,6 +2,7 @@
 
 import { getProposals } from '../api/proposals.ts'
 import type { Route } from '../api/route.ts'
+import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
 import type { State } from '../state/state.ts'
 import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
@@ -9,61 +10,47 @@ import { html, nothing } from './html.ts'
 import { answerPage, frame, notFound, notYet, page, pageLinks } from './layout.ts'
 import { message } from './thread.ts'
 
-/** Messages of all agents that are looked at for one page: about half a millisecond. */
-const lookedAtMax = 32_768
-
 export const agentPage: Route = page<{ before?: number; limit: number }>({
   name: 'agentPage',
   path: '/agents/:agentId',
   query: getProposals.query, // for its `before` and `limit`
   run(service, call) {
     const { forum } = service
-    const { state } = forum
+    const { state, publishers } = forum
     const agent = state.identities.findNamed(call.id)
-    const newest = agent === -1 ? -1 : forum.publishers.newestOf(agent)
+    const newest = agent === -1 ? -1 : publishers.newestOf(agent)
     if (newest === null) return notYet
     if (newest === -1) return notFound
-    const { before = Number.MAX_SAFE_INTEGER, limit } = call.query
-    const end = Math.min(newest + 1, firstBefore(state, before))
-    const found = messagesOf(state, agent, { end, limit })
+    const { before, limit } = call.query
+    const first =
+      before === undefined ? newest : publishers.newestBelow(firstBefore(state, before), agent)
+    const found = messagesFrom(publishers, first, limit)
     // A message that was erased has changed its thread.
     const { changedPosition } = state.threads.actors.columns
-    const changes = found.messages.map((each) => changedPosition.get(state.messages.thread(each)))
+    const changes = found.map((each) => changedPosition.get(state.messages.thread(each)))
     const position = Math.max(state.messages.seq(newest), ...changes)
-    const key = `${position}-${found.from}-${limit}`
-    return answerPage(service, call, { state: key, position }, () => {
-      const numbers = found.messages.map((each) => state.messages.thread(each))
+    const isFirst = first === newest
+    const shown = { name: 'agent', state: `${position}-${first}-${found.length}`, position }
+    return answerPage(service, call, shown, () => {
+      const numbers = found.map((each) => state.messages.thread(each))
       const threads = entriesOf<ThreadJson>(forum, state.threads, numbers)
-      const messages = entriesOf<MessageJson>(forum, state.messages, found.messages)
+      const messages = entriesOf<MessageJson>(forum, state.messages, found)
       if (threads === null || messages === null) return null
-      const isFirst = call.query.before === undefined
-      const from = found.from === 0 ? null : state.messages.seq(found.from)
-      return render(authorOf(state, agent), { messages, threads, isFirst, from })
+      const last = found.at(-1)
+      const hasMore = last !== undefined && publishers.previous(last) !== -1
+      const older = hasMore ? state.messages.seq(last) : null
+      return render(authorOf(state, agent), { messages, threads, isFirst, older })
     })
   },
 })
 
-interface Found {
-  /** Newest first. */
-  messages: number[]
-  /** All messages from this number on have been looked at. */
-  from: number
-}
-
-/** The newest public messages of the agent with numbers below `end`. */
-function messagesOf(
-  { messages, threads }: State,
-  agent: number,
-  { end, limit }: { end: number; limit: number },
-): Found {
-  const last = Math.max(0, end - lookedAtMax)
+/** The public messages of an author from this one on, newest first; -1: none. */
+function messagesFrom(publishers: Publishers, first: number, limit: number): number[] {
   const found: number[] = []
-  let from = end
-  while (from > last && found.length < limit) {
-    from -= 1
-    if (messages.author(from) === agent && threads.isPublic(messages.thread(from))) found.push(from)
+  for (let each = first; each !== -1 && found.length < limit; each = publishers.previous(each)) {
+    found.push(each)
   }
-  return { messages: found, from }
+  return found
 }
 
 interface Author {
@@ -82,11 +69,11 @@ interface Shown {
   threads: readonly ThreadJson[]
   isFirst: boolean
   /** Older messages have a lesser seq; null: there are none. */
-  from: number | null
+  older: number | null
 }
 
 function render({ author_id, display_name, kind }: Author, shown: Shown): string {
-  const { messages, threads, isFirst, from } = shown
+  const { messages, threads, isFirst, older } = shown
   const path = `/agents/${author_id}`
   const items = messages.map((each, i) => {
     const { id, title } = threads[i]!
@@ -98,10 +85,10 @@ ${message(`/t/${id}`, each)}`
     main: html`<h1><bdi>${display_name}</bdi></h1>
 <p class="about">${author_id}, ${kind}</p>
 ${items}
-${items.length === 0 ? html`<p>Nothing was found here; older messages may follow.</p>` : nothing}
+${items.length === 0 ? html`<p>There is nothing here.</p>` : nothing}
 ${pageLinks([
   ['Newest', isFirst ? null : path],
-  ['Older', from === null ? null : `${path}?before=${from}`],
+  ['Older', older === null ? null : `${path}?before=${older}`],
 ])}`,
   })
 }

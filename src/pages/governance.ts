@@ -22,7 +22,8 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
     // The newest thing shown is a review, where there is one, as it is counted.
     const newest = list.proposals.map((proposal) => newestPosition.get(proposal))
     const position = Math.max(list.position, ...newest)
-    return answerPage(service, call, { state: `${position}-${limit}`, position }, () => {
+    const shown = { name: 'proposals', state: `${position}-${before}-${limit}`, position }
+    return answerPage(service, call, shown, () => {
       const proposals = entriesOf<ProposalJson>(forum, forum.state.proposals, list.proposals)
       if (proposals === null) return null
       const isFirst = before === Number.MAX_SAFE_INTEGER
@@ -64,11 +65,10 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
     const found = readProposal(forum, read)
     if (isRejection(found)) return notFound
     const { position, nextAfter, hasMore, reviews } = found
-    const key = `${position}-${nextAfter}-${reviews.length}`
-    return answerPage(service, call, { state: key, position }, () => {
-      const { state } = forum
-      const proposals = entriesOf<ProposalJson>(forum, state.proposals, [found.proposal])
-      const shown = entriesOf<ReviewJson>(forum, state.reviews, reviews)
+    const state = `${position}-${read.after}-${reviews.length}`
+    return answerPage(service, call, { name: 'proposal', state, position }, () => {
+      const proposals = entriesOf<ProposalJson>(forum, forum.state.proposals, [found.proposal])
+      const shown = entriesOf<ReviewJson>(forum, forum.state.reviews, reviews)
       if (proposals === null || shown === null) return null
       const links: [string, string | null][] = [
         ['First', read.after === 0 ? null : `/governance/${id}`],

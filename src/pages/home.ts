@@ -21,8 +21,8 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
     if (before === null) return notFound
     const list = listThreads(forum, { caller: nobody, before, limit })
     // A new thread and a reply are newer than all that was shown before.
-    const state = `${list.position}-${limit}`
-    return answerPage(service, call, { state, position: list.position }, () => {
+    const state = `${list.position}-${before}-${limit}`
+    return answerPage(service, call, { name: 'home', state, position: list.position }, () => {
       const threads = entriesOf<ThreadJson>(forum, forum.state.threads, list.threads)
       if (threads === null) return null
       const next = encodeCursor(list.nextBefore)

@@ -14,10 +14,13 @@ import { styleHash, stylePath } from './style.ts'
 const policy =
   "default-src 'none'; style-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-const headers =
+/** The header lines of every page, each after a CRLF. */
+export const pageHeaders =
   `\r\nContent-Security-Policy: ${policy}` +
   '\r\nCache-Control: no-cache' + // a browser may keep it, and asks whether it is the newest
   '\r\nVary: Accept'
+
+export const pageType = 'text/html; charset=utf-8'
 
 /** What a page is made of. */
 interface Content {
@@ -55,7 +58,8 @@ neither checked nor endorsed. Programs read the same from the interface:
 `.text
 }
 
-const notFoundPage = frame({
+/** What stands in the place of what is private and of what does not exist (L2). */
+export const notFoundPage = frame({
   title: 'Not found – Agent Forum',
   main: html`<h1>Not found</h1>
 <p>There is nothing here, or nothing that is public. <a href="/">The newest threads</a></p>`,
@@ -73,7 +77,6 @@ export const notYet: Answer = {
   }),
 }
 
-/** The answer for what is private and for what does not exist (L2). */
 export const notFound: Answer = { status: 404, body: notFoundPage, position: 0 }
 
 interface PageRoute<Query> {
@@ -92,8 +95,8 @@ export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route
     method: 'get',
     path,
     auth: 'none',
-    type: 'text/html; charset=utf-8',
-    headers,
+    type: pageType,
+    headers: pageHeaders,
     hasEtag: true,
     ...(query !== undefined && { query }),
     answers: {},
@@ -102,21 +105,40 @@ export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route
   })
 }
 
+/** Which page a URL leads to, and how it stands. */
+interface Shown {
+  /** The kind of page. */
+  name: string
+  /** Differs whenever the content of the page of this name and id does. */
+  state: string
+  position: number
+}
+
+const encoder = new TextEncoder()
+
 /**
- * The page whose content is that of `state`: a text that differs whenever the content does, for one
- * URL. `make` is not called for a browser that has the page; it returns null where the text of an
- * entry is missing (entries.ts).
+ * The page that shows this. `make` is not called for a browser that has the page, nor while it is
+ * cached; it returns null where the text of an entry is missing (entries.ts).
  */
 export function answerPage(
-  { epoch, version }: Service,
-  { ifNoneMatch }: Pick<Call<unknown, unknown>, 'ifNoneMatch'>,
-  { state, position }: { state: string; position: number },
-  make: () => Uint8Array | string | null,
+  { epoch, version, forum: { htmlCache } }: Service,
+  { id, ifNoneMatch }: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch'>,
+  { name, state, position }: Shown,
+  make: () => string | null,
 ): Answer {
   const etag = `"${epoch.slice(0, 8)}-${version}-${styleHash.slice(0, 8)}-${state}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', position, etag }
-  // Without the text of an entry, what is answered is thrown away, and the route runs again.
-  return { status: 200, body: make() ?? '', isOwn: true, position, etag }
+  const key = `${name} ${id} ${state}`
+  const cached = htmlCache.get(key)
+  if (cached !== undefined) {
+    return { status: 200, body: cached.bytes, isOwn: true, position, etag }
+  }
+  const text = make()
+  // What is answered then is thrown away, and the route runs again.
+  if (text === null) return { status: 200, body: '', position }
+  const bytes = encoder.encode(text)
+  htmlCache.put(key, { bytes })
+  return { status: 200, body: bytes, isOwn: true, position, etag }
 }
 
 /** An agent as author: its name, which is not unique, with the beginning of its id, which is. */

@@ -27,14 +27,10 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
     const found = readThread(forum, { caller: nobody, threadId: id, after, limit: query.limit })
     if (isRejection(found)) return notFound
     const { position, first, end } = found
-    return answerPage(service, call, { state: `${position}-${first}-${end}`, position }, () => {
-      const isEmpty = end === first // it is not cached (forum/page-cache.ts, P1)
-      const cached = isEmpty ? null : forum.htmlCache.get(found)
-      if (cached !== null) return cached
-      const shown = contentOf(forum, found)
-      if (shown === null) return null
-      const made = Buffer.from(render(shown, neighbours(forum.state, found)))
-      return isEmpty ? made : (forum.htmlCache.add(found, made) ?? made)
+    const shown = { name: 'thread', state: `${position}-${first}-${end}`, position }
+    return answerPage(service, call, shown, () => {
+      const content = contentOf(forum, found)
+      return content === null ? null : render(content, neighbours(forum.state, found))
     })
   },
 })

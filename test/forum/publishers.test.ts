@@ -51,6 +51,22 @@ t.test('publishers: few messages: found at once, and the new ones too', async (t
   )
 })
 
+t.test('publishers: messages of an identity: each leads to the public one before', async (t) => {
+  const messages = new Messages()
+  messages.count = 100
+  const publishers = new Publishers(messages.state, new SlicedWork())
+  const expected = Array.from({ length: 100 }, (_, n) => n).filter((n) => n % 14 === 2)
+  const found: number[] = []
+  let each = publishers.newestOf(2)!
+  for (; each !== -1; each = publishers.previous(each)) found.unshift(each)
+  t.same(found, expected)
+  for (let end = 0; end <= 101; end++) {
+    const below = expected.filter((n) => n < end).at(-1) ?? -1
+    t.equal(publishers.newestBelow(end, 2), below, `below ${end}`)
+  }
+  t.equal(publishers.newestBelow(50, 7), -1)
+})
+
 t.test('publishers: many messages: ask again later, and then it is known', async (t) => {
   const messages = new Messages()
   const { work, next } = iterations()

@@ -4,6 +4,7 @@ import { routes } from '../../src/api/routes.ts'
 import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts'
 import { Gate } from '../../src/http/gate.ts'
 import { type Availability, Edge } from '../../src/http/handle.ts'
+import { errorPage } from '../../src/pages/error-page.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import type { Health } from '../../wal/journal/journal.ts'
 import type { ColdText } from '../forum/cold-text.ts'
@@ -44,6 +45,7 @@ export class Node {
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(withPages(routes), this.availability, {
     atTickEnd: (end) => this.#atTickEnd(end),
+    errorPage,
   })
   /** While there is a list, ticks do not end; otherwise every request is a separate tick. */
   #ends: (() => void)[] | null = null

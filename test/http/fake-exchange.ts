@@ -16,6 +16,7 @@ export class FakeExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''
+  errorPage: Exchange['errorPage'] = null
   isGone = false
   readonly method: string
   readonly path: string

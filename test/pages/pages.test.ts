@@ -122,6 +122,8 @@ t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) 
     '/agents/x',
     `/governance/${unknownId('gov')}`,
     '/governance/x',
+    '/nothing/here',
+    '/t/x/y',
   ]
   const ofConnection = ['date', 'connection', 'keep-alive']
   const bare = ({ headers }: Visit) => [...headers].filter(([name]) => !ofConnection.includes(name))
@@ -132,6 +134,8 @@ t.test('private, absent, malformed: the same 404 page, whoever asks', async (t) 
       t.same(bare(page), bare(absent), path)
     }
   }
+  const malformed = await visit(forum, `/t/${hidden}?after=abc`)
+  t.match(malformed, { status: 400, text: 'after must be integer' })
   const head = await visit(forum, `/t/${hidden}`, {}, 'HEAD')
   t.same([head.status, head.text, bare(head)], [404, '', bare(absent)])
   t.notMatch((await visit(forum, '/', token)).text, hidden)
@@ -158,6 +162,10 @@ t.test('agent: its public messages, newest first, never its private ones', async
   t.equal(linkOf(first, 'open'), `/t/${open}`)
   const second = await visit(forum, linkOf(first, 'Older')!)
   t.same(contents(second), ['public 3', 'public 2', 'public 1'])
+  const older = linkOf(first, 'Older')!
+  const seq = Number(older.split('=')[1])
+  t.same(contents(await visit(forum, `/agents/${ana.id}?before=${seq - 1}`)), contents(second))
+  t.same(contents(await visit(forum, `/agents/${ana.id}?before=1`)), [])
   t.same([linkOf(second, 'Older'), linkOf(second, 'Newest')], [null, `/agents/${ana.id}`])
   t.notMatch(first.text + second.text, /secret|by ben/)
   t.same(contents(await visit(forum, `/agents/${ben.id}`)), ['by ben'])

@@ -148,6 +148,7 @@ export class SimulatedExchange implements Exchange {
   meter: RouteMeter | null = null
   startedMs = 0
   moreHeaders = ''
+  errorPage: Exchange['errorPage'] = null
   readonly method: string
   readonly path: string
   readonly query: string

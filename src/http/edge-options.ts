@@ -1,0 +1,20 @@
+// How an edge is set up (handle.ts): by the node from its configuration, and by tests.
+
+import type { ErrorPage } from '../api/errors.ts'
+import type { TrustProxy } from './client-address.ts'
+import type { CorsOrigins } from './cors.ts'
+
+export interface EdgeOptions {
+  /** Which forwarding header is trusted; null: none. */
+  trustProxy?: TrustProxy | null
+  /** Called once, when a forwarding header arrives although none is trusted. */
+  onForwarded?: (header: string) => void
+  /** The other origins whose pages may use the API; null: none. */
+  cors?: CorsOrigins | null
+  /** Whether guides name the origin of the caller's Host header, as none is configured. */
+  showsHost?: boolean
+  /** Shows errors to browsers; null: they are JSON for everybody. */
+  errorPage?: ErrorPage | null
+  /** Calls a function when an event-loop iteration ends; by default `setImmediate`. */
+  atTickEnd?: ((end: () => void) => void) | undefined
+}

@@ -1,0 +1,32 @@
+// Errors as pages, where a browser asked for one. For programs they stay JSON (api/errors.ts).
+
+import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
+import { html, nothing } from './html.ts'
+import { frame, notFoundPage, pageHeaders, pageType } from './layout.ts'
+
+/** What a browser is shown for these codes; it is asked to come back where that helps. */
+const sentences: Partial<Record<ErrorCode, string>> = {
+  method_not_allowed: 'Pages can only be read.',
+  starting: 'The forum is starting. This page appears as soon as it is ready.',
+  shutting_down: 'The forum is stopping. Try again in a moment.',
+  overloaded: 'The forum has too much to do. Try again in a moment.',
+  storage_failed: 'The forum cannot use its storage, and is stopping.',
+}
+
+export const errorPage: ErrorPage = (code, detail) => ({
+  type: pageType,
+  headers: pageHeaders,
+  body: code === 'not_found' ? notFoundPage : render(code, detail),
+})
+
+function render(code: ErrorCode, detail: string | undefined): string {
+  const title = errors[code].status < 500 ? 'This does not work' : 'One moment'
+  const refresh = html`<meta http-equiv="refresh" content="2">\n`
+  return frame({
+    title: `${title} – Agent Forum`,
+    head: code === 'starting' ? refresh : nothing,
+    main: html`<h1>${title}</h1>
+<p>${sentences[code] ?? detail ?? errors[code].message}</p>
+<p><a href="/">The newest threads</a></p>`,
+  })
+}

@@ -1,0 +1,82 @@
+// Errors: pages for browsers, JSON for programs and wherever the interface answers.
+
+import t, { type Test } from 'tap'
+import { Node } from '../http/edge-node.ts'
+import { type Answered, FakeExchange } from '../http/fake-exchange.ts'
+import { browserAccept } from './browser.ts'
+import { elementsOf } from './markup.ts'
+
+const absent = `/t/thr_${'0'.repeat(32)}`
+
+function answerOf(node: Node, exchange: FakeExchange): Answered {
+  node.edge.handle(exchange)
+  return exchange.answers[0]!
+}
+
+/** What a browser gets, which must be a page; its heading and the first sentence. */
+function pageOf(t: Test, { status, headers, text }: Answered): [number, string, string] {
+  t.match(headers, "default-src 'none'")
+  t.match(headers, 'Vary: Accept')
+  const elements = elementsOf(text!)
+  const textOf = (wanted: string) => elements.find(({ name }) => name === wanted)!.text
+  return [status, textOf('h1'), textOf('p')]
+}
+
+const refused = [
+  { path: absent, query: 'after=abc', status: 400, sentence: /^after must be integer/ },
+  { path: absent, query: 'limit=0', status: 400, sentence: /^limit must be >= 1/ },
+  { path: '/', query: 'limit=1000', status: 400, sentence: /^limit must be <= 50/ },
+  { path: absent, status: 404, sentence: /nothing that is public/ },
+  { path: '/nothing/here', status: 404, sentence: /nothing that is public/ },
+  { path: 'http://forum.example/nothing', status: 404, sentence: /nothing that is public/ },
+  { path: '/governance', method: 'post', status: 405, sentence: /only be read/ },
+]
+
+for (const { path, query = '', method = 'get', status, sentence } of refused) {
+  t.test(`browser: ${method} ${path}?${query}: ${status}: a page says why`, async (t) => {
+    const node = new Node()
+    const headers = { accept: browserAccept }
+    const answer = answerOf(node, new FakeExchange(method, path, headers, query))
+    t.match(pageOf(t, answer), [status, /^(?:This does not work|Not found)$/, sentence])
+    if (status === 405) t.match(answer.headers, 'Allow: GET, HEAD, OPTIONS')
+  })
+}
+
+t.test('programs: errors at the paths of pages: JSON', async (t) => {
+  const node = new Node()
+  const read = (path: string, query = '', method = 'get') =>
+    answerOf(node, new FakeExchange(method, path, { accept: '*/*' }, query)).text!
+  t.match(JSON.parse(read('/nothing/here')), { error: 'not_found' })
+  t.match(JSON.parse(read(absent, 'after=abc')), { error: 'invalid_number' })
+  t.match(JSON.parse(read('/governance', '', 'post')), { error: 'method_not_allowed' })
+  node.availability.refusal = 'starting'
+  t.match(JSON.parse(read(absent)), { error: 'starting' })
+})
+
+t.test('browser: at a path of the interface: errors are JSON', async (t) => {
+  const node = new Node()
+  for (const path of ['/api/threads/x', '/api/nothing', 'http://forum.example/api/nothing']) {
+    const { text } = answerOf(node, new FakeExchange('get', path, { accept: browserAccept }))
+    t.match(JSON.parse(text!), { message: /./ }, path)
+  }
+})
+
+t.test('browser: the node starts: a page that comes back, and says when', async (t) => {
+  const node = new Node()
+  node.availability.refusal = 'starting'
+  for (const path of ['/', absent, '/nothing/here']) {
+    const answer = answerOf(node, new FakeExchange('get', path, { accept: browserAccept }))
+    t.match(pageOf(t, answer), [503, 'One moment', /is starting/])
+    t.match(answer.headers, 'Retry-After: 1')
+    t.match(answer.text, '<meta http-equiv="refresh" content="2">')
+  }
+})
+
+t.test('browser: the node stops, or has too much to do: a page that stays', async (t) => {
+  const node = new Node()
+  node.availability.refusal = 'shutting_down'
+  const headers = { accept: browserAccept }
+  const answer = answerOf(node, new FakeExchange('get', '/', headers))
+  t.match(pageOf(t, answer), [503, 'One moment', /is stopping/])
+  t.notMatch(answer.text, 'http-equiv')
+})
