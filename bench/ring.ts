@@ -13,6 +13,7 @@ export interface Request {
   /** The route of the path: requests of one route have answers of one kind. */
   route: string
   path: string
+  accept?: string
   token?: string
   key?: string
   body?: object
@@ -48,8 +49,9 @@ function render(request: Request): string {
   return `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${text}`
 }
 
-export function headersOf({ token, key, body }: Request): Record<string, string> {
+export function headersOf({ accept, token, key, body }: Request): Record<string, string> {
   return {
+    ...(accept !== undefined && { Accept: accept }),
     ...(token !== undefined && { Authorization: `Bearer ${token}` }),
     ...(key !== undefined && { 'Idempotency-Key': key }),
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
