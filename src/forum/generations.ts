@@ -1,5 +1,5 @@
-// Bytes that were made recently, by name, in two generations: what is asked for again stays, and the
-// rest goes without being looked at.
+// Bytes that were made recently, by name, in two generations: what is asked for again stays, and
+// the rest goes without being looked at.
 //
 //   current   ── full: becomes ──▶   before   ── dropped with the next one
 //      ▲                                │

@@ -110,27 +110,34 @@ export class Edge {
     this.#forwarding?.inspect(exchange)
     if (this.#cors !== null) exchange.moreHeaders = this.#cors.headers(exchange)
     const { refusal } = this.#availability
-    if (refusal !== null) return refuse(this.#shown(exchange), refusal)
+    if (refusal !== null) {
+      this.#showErrors(exchange)
+      return refuse(exchange, refusal)
+    }
     const { path } = exchange
     const match = this.#router.find(path) ?? this.#router.find(originForm(path))
-    if (match === null) return refuse(this.#shown(exchange), 'not_found', unknownPath)
+    if (match === null) {
+      this.#showErrors(exchange)
+      return refuse(exchange, 'not_found', unknownPath)
+    }
     const { method } = exchange
     if (method === 'options') return this.#answerOptions(exchange, match)
     const prepared = match.methods.get(method)
     if (prepared === undefined) {
-      return refuse(this.#shown(exchange), 'method_not_allowed', undefined, allowHeader(match))
+      this.#showErrors(exchange)
+      return refuse(exchange, 'method_not_allowed', undefined, allowHeader(match))
     }
     const { html } = prepared
     const chosen = html !== null && prefersHtml(exchange.header('accept')) ? html : prepared
     exchange.meter = chosen.meter
-    this.#check(chosen.isPage ? this.#shown(exchange) : exchange, chosen, match.id)
+    if (chosen.isPage) this.#showErrors(exchange)
+    this.#check(exchange, chosen, match.id)
   }
 
-  /** The exchange, whose errors are pages if it comes from a browser and not for the interface. */
-  #shown(exchange: Exchange): Exchange {
+  /** Errors are pages, if the request comes from a browser and is not for the interface. */
+  #showErrors(exchange: Exchange): void {
     const isShown = this.#errorPage !== null && !originForm(exchange.path).startsWith('/api/')
     if (isShown && prefersHtml(exchange.header('accept'))) exchange.errorPage = this.#errorPage
-    return exchange
   }
 
   #answerOptions(exchange: Exchange, match: Match<Prepared>): void {
