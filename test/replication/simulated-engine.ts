@@ -1,0 +1,152 @@
+// The engine that carries the log, simulated in memory: what a cluster of servers holds, and the
+// network between it and its clients, which delays, loses and reorders, by seed.
+//
+//   client ── request ──▶ engine        in order for each connection; may be lost, and may arrive
+//                                       after its caller has given up or died
+//   client ◀── reply ──── engine        in any order; may be lost: the outcome is unknown
+//   client ◀── message ── engine        in order for each reader, after any delay
+//
+// Nothing happens by itself: each step waits until the test completes it (`completeOne`).
+//
+// E1. A message that was acknowledged stays, until it is trimmed.
+// E2. What is compared (`expectedLast`, a revision) is compared when the request arrives.
+
+import type { StreamMessage } from '../../src/replication/log-stream.ts'
+
+export interface Step {
+  kind: 'request' | 'reply' | 'delivery'
+  /** The connection it belongs to. */
+  from: Connection
+  run: () => void
+}
+
+export interface Connection {
+  /** Nothing passes while it is cut. */
+  isCut: boolean
+  /** Its process is gone: replies reach nobody. */
+  isDead: boolean
+  /** Called when messages were added or trimmed. */
+  streamChanged(): void
+}
+
+export class SimulatedEngine {
+  /** Whether a majority of the servers is there: otherwise requests wait or are lost. */
+  isAvailable = true
+  /** The share of requests and of replies that is lost. */
+  lossRate = 0
+  /** How many bytes the stream may hold. */
+  capacityBytes = Number.POSITIVE_INFINITY
+  readonly notes = new Map<string, { value: string; revision: number }>()
+  readonly objects = new Map<string, Buffer>()
+  readonly connections = new Set<Connection>()
+  lease: { holder: string; node: string; until: number } | null = null
+  /** How often each thing happened, by name. */
+  readonly outcomes = new Map<string, number>()
+  revision = 0
+  readonly random: () => number
+  readonly #steps: Step[] = []
+  readonly #messages: StreamMessage[] = []
+  #trimmed = 0
+
+  constructor(random: () => number) {
+    this.random = random
+  }
+
+  get lastSequence(): number {
+    return this.#trimmed + this.#messages.length
+  }
+
+  get firstSequence(): number {
+    return this.#trimmed + 1
+  }
+
+  message(sequence: number): StreamMessage | null {
+    return this.#messages[sequence - this.#trimmed - 1] ?? null
+  }
+
+  /** Every message that is kept, oldest first. */
+  get messages(): readonly StreamMessage[] {
+    return this.#messages
+  }
+
+  append(
+    message: Omit<StreamMessage, 'sequence'>,
+    expectedLast: number,
+  ): { sequence: number } | { rejected: 'wrong_sequence' | 'full' } {
+    if (expectedLast !== this.lastSequence) {
+      this.count('publish: wrong sequence')
+      return { rejected: 'wrong_sequence' }
+    }
+    const bytes = this.#messages.reduce((sum, kept) => sum + kept.bytes.length, 0)
+    if (bytes + message.bytes.length > this.capacityBytes) {
+      this.count('publish: full')
+      return { rejected: 'full' }
+    }
+    const sequence = this.lastSequence + 1
+    this.#messages.push({ ...message, bytes: Uint8Array.from(message.bytes), sequence })
+    this.count('publish: appended')
+    this.#changed()
+    return { sequence }
+  }
+
+  trim(below: number): void {
+    const kept = Math.min(below, this.lastSequence)
+    if (kept <= this.firstSequence) return
+    this.#messages.splice(0, kept - this.firstSequence)
+    this.#trimmed = kept - 1
+    this.count('trimmed')
+    this.#changed()
+  }
+
+  /** Adds a step that the test completes later. */
+  add(step: Step): void {
+    this.#steps.push(step)
+  }
+
+  /** The number of steps of which any may be the next. */
+  get pending(): number {
+    return this.#possible().length
+  }
+
+  /** Completes one possible step, chosen at random. Returns whether there was one. */
+  completeOne(): boolean {
+    const possible = this.#possible()
+    const step = possible[Math.floor(this.random() * possible.length)]
+    if (step === undefined) return false
+    this.#steps.splice(this.#steps.indexOf(step), 1)
+    if (step.kind !== 'delivery' && this.random() < this.lossRate) this.count(`${step.kind} lost`)
+    else step.run()
+    return true
+  }
+
+  /** The process behind a connection dies. What it has sent may still arrive, or not. */
+  died(connection: Connection): void {
+    connection.isDead = true
+    this.connections.delete(connection)
+    const survives = this.random() < 0.5
+    for (const step of [...this.#steps]) {
+      if (step.from !== connection || (step.kind === 'request' && survives)) continue
+      this.#steps.splice(this.#steps.indexOf(step), 1)
+    }
+  }
+
+  count(outcome: string): void {
+    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
+  }
+
+  #possible(): Step[] {
+    if (!this.isAvailable) return []
+    const requested = new Set<Connection>()
+    return this.#steps.filter((step) => {
+      if (step.from.isCut) return false
+      if (step.kind !== 'request') return true
+      if (requested.has(step.from)) return false
+      requested.add(step.from)
+      return true
+    })
+  }
+
+  #changed(): void {
+    for (const connection of this.connections) connection.streamChanged()
+  }
+}

@@ -1,0 +1,223 @@
+// One node's connection to the simulated engine (simulated-engine.ts): LogStream in memory.
+//
+// A call whose request or reply is lost, or takes longer than `timeoutMs`, rejects with
+// StreamUnavailable: its outcome is unknown, and its request may still arrive.
+
+import {
+  type Lease,
+  type LeaseHolder,
+  type LogStream,
+  type Note,
+  type Notes,
+  type Objects,
+  type Published,
+  type StreamMessage,
+  StreamUnavailable,
+} from '../../src/replication/log-stream.ts'
+import type { Connection, SimulatedEngine } from './simulated-engine.ts'
+
+const timeoutMs = 2_000
+
+type OnMessage = Parameters<LogStream['read']>[1]
+
+interface Reader {
+  next: number
+  onMessage: OnMessage
+  onError: (error: Error) => void
+  /** Whether a message is on its way, or being worked on. */
+  isBusy: boolean
+  isOver: boolean
+}
+
+export class SimulatedStream implements LogStream, Connection {
+  isCut = false
+  isDead = false
+  readonly messageBytesMax: number
+  readonly lease: Lease
+  readonly notes: Notes
+  readonly objects: Objects
+  readonly #engine: SimulatedEngine
+  readonly #readers = new Set<Reader>()
+  #isClosed = false
+
+  constructor(engine: SimulatedEngine, { leaseMs = 5_000, messageBytesMax = 64 * 1024 } = {}) {
+    this.#engine = engine
+    this.messageBytesMax = messageBytesMax
+    this.lease = this.#leaseOf(leaseMs)
+    this.notes = this.#notesOf()
+    this.objects = this.#objectsOf()
+    engine.connections.add(this)
+  }
+
+  publish(message: Omit<StreamMessage, 'sequence'>, expectedLast: number): Promise<Published> {
+    const copy = { ...message, bytes: Uint8Array.from(message.bytes) }
+    return this.#call((engine) => engine.append(copy, expectedLast))
+  }
+
+  last(): Promise<StreamMessage | null> {
+    return this.#call((engine) => engine.message(engine.lastSequence))
+  }
+
+  firstSequence(): Promise<number> {
+    return this.#call((engine) => engine.firstSequence)
+  }
+
+  get(sequence: number): Promise<StreamMessage | null> {
+    return this.#call((engine) => engine.message(sequence))
+  }
+
+  trim(below: number): Promise<void> {
+    return this.#call((engine) => engine.trim(below))
+  }
+
+  read(from: number, onMessage: OnMessage, onError: (error: Error) => void): { stop(): void } {
+    const reader = { next: from, onMessage, onError, isBusy: false, isOver: false }
+    this.#readers.add(reader)
+    this.#deliver(reader)
+    return {
+      stop: () => {
+        reader.isOver = true
+        this.#readers.delete(reader)
+      },
+    }
+  }
+
+  streamChanged(): void {
+    for (const reader of this.#readers) this.#deliver(reader)
+  }
+
+  /** Ends what is being read, as a lost connection does. */
+  breakReads(): void {
+    for (const reader of [...this.#readers]) this.#end(reader, new StreamUnavailable('broken'))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const reader of this.#readers) reader.isOver = true
+    this.#readers.clear()
+    this.#engine.connections.delete(this)
+  }
+
+  #call<T>(work: (engine: SimulatedEngine) => T): Promise<T> {
+    const engine = this.#engine
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) {
+        reject(new StreamUnavailable('closed'))
+        return
+      }
+      const late = setTimeout(() => {
+        if (this.isDead) return
+        engine.count('call: timed out')
+        reject(new StreamUnavailable('no answer in time'))
+      }, timeoutMs)
+      late.unref()
+      const reply = (result: T) => {
+        clearTimeout(late)
+        resolve(result)
+      }
+      engine.add({
+        kind: 'request',
+        from: this,
+        run: () => {
+          const result = work(engine)
+          if (this.isDead) engine.count('request of a dead process arrived')
+          else engine.add({ kind: 'reply', from: this, run: () => reply(result) })
+        },
+      })
+    })
+  }
+
+  #deliver(reader: Reader): void {
+    const engine = this.#engine
+    if (reader.isBusy || reader.isOver) return
+    if (reader.next < engine.firstSequence) {
+      this.#end(reader, new Error(`${reader.next} is trimmed`))
+      return
+    }
+    const message = engine.message(reader.next)
+    if (message === null) return
+    reader.isBusy = true
+    engine.add({ kind: 'delivery', from: this, run: () => void this.#handOver(reader, message) })
+  }
+
+  async #handOver(reader: Reader, message: StreamMessage): Promise<void> {
+    if (reader.isOver || this.isDead) return
+    reader.next += 1
+    await reader.onMessage({ ...message, bytes: Uint8Array.from(message.bytes) })
+    reader.isBusy = false
+    this.#deliver(reader)
+  }
+
+  #end(reader: Reader, error: Error): void {
+    reader.isOver = true
+    this.#readers.delete(reader)
+    this.#engine.count('read: ended')
+    this.#engine.add({ kind: 'delivery', from: this, run: () => reader.onError(error) })
+  }
+
+  #leaseOf(leaseMs: number): Lease {
+    const current = (engine: SimulatedEngine) =>
+      engine.lease !== null && engine.lease.until > performance.now() ? engine.lease : null
+    return {
+      hold: (holder: LeaseHolder) =>
+        this.#call((engine) => {
+          const { node } = current(engine) ?? holder
+          if (node !== holder.node) return false
+          const until = performance.now() + leaseMs
+          engine.lease = { holder: JSON.stringify(holder), node, until }
+          return true
+        }),
+      read: () =>
+        this.#call((engine) => {
+          const lease = current(engine)
+          return lease === null ? null : (JSON.parse(lease.holder) as LeaseHolder)
+        }),
+      release: (node: string) =>
+        this.#call((engine) => {
+          if (engine.lease?.node === node) engine.lease = null
+        }),
+    }
+  }
+
+  #notesOf(): Notes {
+    return {
+      read: (key: string) =>
+        this.#call((engine): Note | null => {
+          const note = engine.notes.get(key)
+          return note ? { value: JSON.parse(note.value), revision: note.revision } : null
+        }),
+      write: (key: string, value: unknown, revision?: number) => {
+        const text = JSON.stringify(value)
+        return this.#call((engine) => {
+          const now = engine.notes.get(key)?.revision ?? 0
+          if (revision !== undefined && revision !== now) return null
+          engine.revision += 1
+          engine.notes.set(key, { value: text, revision: engine.revision })
+          return engine.revision
+        })
+      },
+      remove: (key: string) => this.#call((engine) => void engine.notes.delete(key)),
+      keys: (prefix: string) =>
+        this.#call((engine) => [...engine.notes.keys()].filter((key) => key.startsWith(prefix))),
+    }
+  }
+
+  #objectsOf(): Objects {
+    return {
+      put: (name: string, bytes: Uint8Array) => {
+        const copy = Buffer.from(bytes)
+        return this.#call((engine) => void engine.objects.set(name, copy))
+      },
+      get: (name: string) =>
+        this.#call((engine) => {
+          const object = engine.objects.get(name)
+          return object === undefined ? null : Uint8Array.from(object)
+        }),
+      remove: (name: string) => this.#call((engine) => void engine.objects.delete(name)),
+      list: () =>
+        this.#call((engine) =>
+          [...engine.objects].map(([name, { length }]) => ({ name, bytes: length })),
+        ),
+    }
+  }
+}
