@@ -62,6 +62,7 @@ export interface LogStream {
   readonly lease: Lease
   readonly notes: Notes
   readonly objects: Objects
+  readonly calls: Calls
   close(): Promise<void>
 }
 
@@ -112,3 +113,17 @@ export interface Objects {
   remove(name: string): Promise<void>
   list(): Promise<{ name: string; bytes: number }[]>
 }
+
+/** Requests from node to node, which pass through the engine and are kept nowhere. */
+export interface Calls {
+  /**
+   * Asks the leader of a term. Null: nobody answers for it, and the request has reached nobody.
+   * Rejects with `StreamUnavailable` if the outcome is unknown: no answer within `callMs`.
+   */
+  call(term: number, request: Uint8Array): Promise<Uint8Array | null>
+  /** Answers the requests to the leader of a term, for as long as it is not stopped. */
+  answer(term: number, answer: (request: Uint8Array) => Promise<Uint8Array>): { stop(): void }
+}
+
+/** How long a caller waits for the answer to a request. */
+export const callMs = 10_000

@@ -141,3 +141,25 @@ t.test('objects: put, listed, read, removed: whole, or absent', nats, async (t) 
   await objects.remove('a/1.pages')
   t.equal(await objects.get('a/1.pages'), null)
 })
+
+t.test('calls: the leader of a term answers; of another one, nobody does', nats, async (t) => {
+  const [leader, follower] = await connected(t, 'leader', 'follower')
+  const ask = async (term: number) => {
+    const answer = await follower!.calls.call(term, Buffer.from('question'))
+    return answer === null ? null : Buffer.from(answer).toString()
+  }
+  t.equal(await ask(3), null)
+  const answering = leader!.calls.answer(3, async (request) =>
+    Buffer.from(`answer to ${Buffer.from(request)}`),
+  )
+  await until('an answer', async () => (await ask(3)) === 'answer to question')
+  t.equal(await ask(2), null, 'of another term')
+  const large = Buffer.alloc(300_000, 7)
+  leader!.calls.answer(4, async (request) => request)
+  await until('a long answer', async () => {
+    const answer = await follower!.calls.call(4, large)
+    return answer !== null && large.equals(Buffer.from(answer))
+  })
+  answering.stop()
+  await until('nobody', async () => (await ask(3)) === null)
+})

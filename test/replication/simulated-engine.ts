@@ -38,6 +38,8 @@ export class SimulatedEngine {
   capacityBytes = Number.POSITIVE_INFINITY
   readonly notes = new Map<string, { value: string; revision: number }>()
   readonly objects = new Map<string, Buffer>()
+  /** Who answers the requests to the leader of a term. */
+  readonly leaders = new Map<number, (request: Uint8Array) => Promise<Uint8Array>>()
   readonly connections = new Set<Connection>()
   lease: { holder: string; node: string; until: number } | null = null
   /** How often each thing happened, by name. */

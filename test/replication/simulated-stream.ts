@@ -4,6 +4,7 @@
 // StreamUnavailable: its outcome is unknown, and its request may still arrive.
 
 import {
+  type Calls,
   type Lease,
   type LeaseHolder,
   type LogStream,
@@ -36,6 +37,7 @@ export class SimulatedStream implements LogStream, Connection {
   readonly lease: Lease
   readonly notes: Notes
   readonly objects: Objects
+  readonly calls: Calls
   readonly #engine: SimulatedEngine
   readonly #readers = new Set<Reader>()
   #isClosed = false
@@ -46,6 +48,7 @@ export class SimulatedStream implements LogStream, Connection {
     this.lease = this.#leaseOf(leaseMs)
     this.notes = this.#notesOf()
     this.objects = this.#objectsOf()
+    this.calls = this.#callsOf()
     engine.connections.add(this)
   }
 
@@ -98,7 +101,7 @@ export class SimulatedStream implements LogStream, Connection {
     this.#engine.connections.delete(this)
   }
 
-  #call<T>(work: (engine: SimulatedEngine) => T): Promise<T> {
+  #call<T>(work: (engine: SimulatedEngine) => T | Promise<T>): Promise<T> {
     const engine = this.#engine
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
@@ -120,8 +123,11 @@ export class SimulatedStream implements LogStream, Connection {
         from: this,
         run: () => {
           const result = work(engine)
+          const answer = (value: T) =>
+            engine.add({ kind: 'reply', from: this, run: () => reply(value) })
           if (this.isDead) engine.count('request of a dead process arrived')
-          else engine.add({ kind: 'reply', from: this, run: () => reply(result) })
+          else if (result instanceof Promise) void result.then(answer)
+          else answer(result)
         },
       })
     })
@@ -199,6 +205,25 @@ export class SimulatedStream implements LogStream, Connection {
       remove: (key: string) => this.#call((engine) => void engine.notes.delete(key)),
       keys: (prefix: string) =>
         this.#call((engine) => [...engine.notes.keys()].filter((key) => key.startsWith(prefix))),
+    }
+  }
+
+  #callsOf(): Calls {
+    return {
+      call: (term: number, request: Uint8Array) => {
+        const copy = Uint8Array.from(request)
+        return this.#call((engine) => engine.leaders.get(term)?.(copy) ?? null)
+      },
+      answer: (term: number, answer: (request: Uint8Array) => Promise<Uint8Array>) => {
+        const never = new Promise<Uint8Array>(() => {})
+        const isAway = () => this.isDead || this.isCut
+        this.#engine.leaders.set(term, async (request) => {
+          if (isAway()) return never
+          const bytes = Uint8Array.from(await answer(request))
+          return isAway() ? never : bytes
+        })
+        return { stop: () => void this.#engine.leaders.delete(term) }
+      },
     }
   }
 

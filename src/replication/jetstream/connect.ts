@@ -14,6 +14,7 @@ import {
   type NatsConnection,
 } from '@nats-io/transport-node'
 import { StreamUnavailable } from '../log-stream.ts'
+import { NatsCalls } from './calls.ts'
 import { available } from './errors.ts'
 import { JetStreamLease } from './lease.ts'
 import { JetStreamLog } from './log.ts'
@@ -122,6 +123,7 @@ async function openAll(connection: NatsConnection, options: EngineOptions): Prom
     notes,
     lease: new JetStreamLease(notes, takeoverMs),
     objects: new JetStreamObjects(store),
+    calls: new NatsCalls(connection, stream),
   }
   return new JetStreamLog({ connection, client, manager, name: stream, ...parts })
 }

@@ -10,7 +10,15 @@ import { randomBytes } from 'node:crypto'
 import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
-import type { Lease, LogStream, Notes, Objects, Published, StreamMessage } from '../log-stream.ts'
+import type {
+  Calls,
+  Lease,
+  LogStream,
+  Notes,
+  Objects,
+  Published,
+  StreamMessage,
+} from '../log-stream.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import {
   apiCode,
@@ -38,12 +46,14 @@ interface Parts {
   lease: Lease
   notes: Notes
   objects: Objects
+  calls: Calls
 }
 
 export class JetStreamLog implements LogStream {
   readonly lease: Lease
   readonly notes: Notes
   readonly objects: Objects
+  readonly calls: Calls
   readonly connection: NatsConnection
   readonly name: string
   readonly #client: JetStreamClient
@@ -51,7 +61,7 @@ export class JetStreamLog implements LogStream {
   readonly #idPrefix = randomBytes(6).toString('hex')
   #ids = 0
 
-  constructor({ connection, client, manager, name, lease, notes, objects }: Parts) {
+  constructor({ connection, client, manager, name, lease, notes, objects, calls }: Parts) {
     this.connection = connection
     this.name = name
     this.#client = client
@@ -59,6 +69,7 @@ export class JetStreamLog implements LogStream {
     this.lease = lease
     this.notes = notes
     this.objects = objects
+    this.calls = calls
   }
 
   /** Makes the stream if it is missing. */

@@ -1,0 +1,54 @@
+// Compares a node's log with the stream: whether it is a part of the common history, and where the
+// node goes on. Two records at the same position that were written in the same term are the same
+// record (log-stream.ts, S2), and whatever is in a log of a term that began in the stream after the
+// log's last term is not part of the history.
+//
+//   stream   1 ─────── term 1 ───────▶ 40 ── term 3 ──▶ 70
+//   log      1 ─────── term 1 ───▶ 36                       behind: goes on with 37
+//   log      1 ─────── term 1 ───────────▶ 45               diverged: from 40 on it is another one
+//   log      1 ─────── term 1 ───────▶ 39 ── term 3 ──▶ 72  ahead: 71 and 72 are not there yet
+
+import type { LogStream, StreamMessage } from './log-stream.ts'
+import { firstWhere } from './search.ts'
+
+export interface LocalLog {
+  /** The position of its last record; 0: it is empty. */
+  position: number
+  /** The term of its last record; 0: it was written before there was a stream. */
+  term: number
+}
+
+export type Comparison =
+  /** There has never been a message. */
+  | { kind: 'empty' }
+  /** The log is a part of the history; `next` is the sequence at which it goes on. */
+  | { kind: 'behind'; next: number; last: StreamMessage }
+  /** The log goes on behind the newest message, in the same term. */
+  | { kind: 'ahead'; last: StreamMessage }
+  /** The records from this position on are not part of the history. */
+  | { kind: 'diverged'; from: number }
+  /** The stream begins, with this message, behind what the log would go on with. */
+  | { kind: 'trimmed'; first: StreamMessage }
+  /** The log has a term that the stream does not have: the stream has lost messages. */
+  | { kind: 'lost'; last: StreamMessage }
+
+/** Compares a log with the stream. Rejects with `StreamUnavailable`. */
+export async function compareWithStream(stream: LogStream, local: LocalLog): Promise<Comparison> {
+  const last = await stream.last()
+  if (last === null) return { kind: 'empty' }
+  if (last.term < local.term) return { kind: 'lost', last }
+  if (last.term > local.term) {
+    const later = await firstWhere(stream, ({ term }) => term > local.term)
+    if (later !== null && later.first <= local.position) {
+      // If what came before it is trimmed, the term may have begun earlier.
+      const isBegin = later.sequence === 1 || later.sequence > (await stream.firstSequence())
+      return isBegin ? { kind: 'diverged', from: later.first } : { kind: 'trimmed', first: later }
+    }
+  } else if (last.last < local.position) return { kind: 'ahead', last }
+  if (last.last <= local.position) return { kind: 'behind', next: last.sequence + 1, last }
+  const next = await firstWhere(stream, (message) => message.last > local.position)
+  if (next === null || next.first > local.position + 1) {
+    return { kind: 'trimmed', first: next ?? last }
+  }
+  return { kind: 'behind', next: next.sequence, last }
+}

@@ -1,0 +1,195 @@
+// Reads the stream from one message on, for as long as the process lives, and passes on the records
+// that a follower does not have yet.
+//
+//   reading ──error──▶ waiting ──▶ reading        the pause doubles up to two seconds
+//      └──a message that cannot follow──▶ failed
+//
+// R1. Every record is passed on once, in order, without a gap: a message that begins behind the
+//     next position, or has an older term, is not part of this history, and ends the reading.
+// R2. A message is passed on when the one before has been taken: the follower's own log may be
+//     slower than the stream.
+// R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
+//     time since the stream has had the first record that is missing here. While the stream cannot
+//     be asked, that time runs, because then nobody knows.
+
+import { eachEncoded } from '../../wal/journal/format.ts'
+import type { LogStream, StreamMessage } from './log-stream.ts'
+
+const lookEveryMs = 1_000
+const pauseMsMin = 100
+const pauseMsMax = 2_000
+
+/** What takes the records: positions without a gap. */
+export interface Receiver {
+  /** The position of the last record that it has. */
+  readonly position: number
+  /** Resolves when it can take more; `records` stand as in a frame. */
+  receive(first: number, count: number, records: Uint8Array, term: number): Promise<void>
+}
+
+export interface TailOptions {
+  stream: LogStream
+  receiver: Receiver
+  /** The sequence of the message that holds the receiver's next record. */
+  next: number
+  /** The term of the receiver's last record. */
+  term: number
+  /** Called once, when the stream cannot be followed any more. */
+  onFailed: (error: Error) => void
+  /** The reading was interrupted, and goes on. */
+  onInterrupted: (error: Error) => void
+  now?: () => number
+}
+
+/** The stream is not the continuation of the follower's log. */
+export class StreamBroken extends Error {
+  override readonly name = 'StreamBroken'
+}
+
+export class StreamTail {
+  readonly #options: TailOptions
+  readonly #now: () => number
+  #next: number
+  #term: number
+  #reading: { stop(): void } | null = null
+  #timer: NodeJS.Timeout | null = null
+  #looking: NodeJS.Timeout | null = null
+  #pauseMs = pauseMsMin
+  #isStopped = false
+  /** The last position of the stream, as of the last look, and when that was. */
+  #last = 0
+  #lookedMs: number
+  /** What looks have found that is missing here: positions, and since when. */
+  #missing: { position: number; sinceMs: number }[] = []
+
+  constructor(options: TailOptions) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+    this.#next = options.next
+    this.#term = options.term
+    this.#lookedMs = this.#now()
+  }
+
+  /** The term of the last record that was passed on. */
+  get term(): number {
+    return this.#term
+  }
+
+  /** The sequence of the next message. */
+  get next(): number {
+    return this.#next
+  }
+
+  start(): void {
+    this.#read()
+    void this.#look()
+  }
+
+  /** Passes nothing on after this; a message that is being taken may still be. */
+  stop(): void {
+    this.#isStopped = true
+    this.#reading?.stop()
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    if (this.#looking !== null) clearTimeout(this.#looking)
+  }
+
+  /** How far the follower is behind the stream (R3). */
+  lag(): { positions: number; seconds: number } {
+    const { position } = this.#options.receiver
+    while (this.#missing[0] !== undefined && this.#missing[0].position <= position) {
+      this.#missing.shift()
+    }
+    const unknownMs = this.#now() - this.#lookedMs
+    const since = this.#missing[0]?.sinceMs ?? this.#now()
+    const behindMs = Math.max(this.#now() - since, unknownMs > 3 * lookEveryMs ? unknownMs : 0)
+    return { positions: Math.max(0, this.#last - position), seconds: behindMs / 1000 }
+  }
+
+  #read(): void {
+    if (this.#isStopped) return
+    this.#reading = this.#options.stream.read(
+      this.#next,
+      (message) => this.#take(message),
+      (error) => this.#again(error),
+    )
+  }
+
+  async #take(message: StreamMessage): Promise<void> {
+    if (this.#isStopped) return
+    const { receiver } = this.#options
+    const { sequence, first, last, term, bytes } = message
+    if (sequence !== this.#next) return this.#fail(`message ${sequence} came for ${this.#next}`)
+    if (term < this.#term) return this.#fail(`message ${sequence} is of an older term, ${term}`)
+    if (first > receiver.position + 1) {
+      return this.#fail(`message ${sequence} begins at ${first}, behind ${receiver.position + 1}`)
+    }
+    this.#pauseMs = pauseMsMin
+    const skipped = receiver.position + 1 - first
+    const count = last - first + 1 - skipped
+    if (count > 0) {
+      const records = skipped === 0 ? bytes : behind(bytes, last - first + 1, skipped)
+      if (records === null) return this.#fail(`message ${sequence} does not hold its records`)
+      try {
+        await receiver.receive(first + skipped, count, records, term)
+      } catch (error) {
+        return this.#giveUp(error as Error)
+      }
+    }
+    this.#term = term
+    this.#next = sequence + 1
+  }
+
+  /** Reads again, a little later, unless what is missing has been trimmed. */
+  #again(error: Error): void {
+    if (this.#isStopped) return
+    this.#options.onInterrupted(error)
+    this.#timer = setTimeout(() => void this.#retry(), this.#pauseMs).unref()
+    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
+  }
+
+  async #retry(): Promise<void> {
+    try {
+      const first = await this.#options.stream.firstSequence()
+      if (first > this.#next) return this.#fail(`it begins at message ${first}, not ${this.#next}`)
+      this.#read()
+    } catch (error) {
+      this.#again(error as Error)
+    }
+  }
+
+  #fail(why: string): void {
+    this.#giveUp(new StreamBroken(`the stream cannot be followed: ${why}`))
+  }
+
+  #giveUp(error: Error): void {
+    if (this.#isStopped) return
+    this.stop()
+    this.#options.onFailed(error)
+  }
+
+  async #look(): Promise<void> {
+    const beganMs = this.#now()
+    try {
+      const last = await this.#options.stream.last()
+      this.#lookedMs = this.#now()
+      if (last !== null && last.last > this.#last) {
+        this.#last = last.last
+        this.#missing.push({ position: last.last, sinceMs: beganMs })
+      }
+    } catch {
+      // R3: the lag grows until the stream can be asked again.
+    }
+    if (this.#isStopped) return
+    this.#looking = setTimeout(() => void this.#look(), lookEveryMs).unref()
+  }
+}
+
+/** The bytes behind the first `skipped` of `count` records; null if they are not whole. */
+function behind(bytes: Uint8Array, count: number, skipped: number): Uint8Array | null {
+  let [index, from] = [0, 0]
+  const isWhole = eachEncoded(bytes, count, (_, end) => {
+    index += 1
+    if (index === skipped) from = end
+  })
+  return isWhole ? bytes.subarray(from) : null
+}

@@ -1,0 +1,109 @@
+// Goal:   a node finds where its log goes on in the stream, or which of its records are not part of
+//         the common history.
+// Method: streams of random terms and messages, whose truth is a list of the term of each position;
+//         logs that are a prefix of it, go on beside it or beyond it; trimmed at any message.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { type Comparison, compareWithStream } from '../../src/replication/compare.ts'
+import { MemoryStream } from './memory-stream.ts'
+
+/** For each term the lengths of its messages; `begin` is the position before the stream. */
+const streams = fc.record({
+  begin: fc.nat(5),
+  terms: fc.array(fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 6 }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  /** The terms are 1, 2, 3 … plus this for each of them: terms may be skipped. */
+  skips: fc.array(fc.nat(1), { minLength: 4, maxLength: 4 }),
+})
+
+async function streamOf({
+  begin,
+  terms,
+  skips,
+}: typeof streams extends fc.Arbitrary<infer T> ? T : never) {
+  const stream = new MemoryStream()
+  /** The term of each position from `begin` + 1 on. */
+  const truth: number[] = []
+  let term = 0
+  for (const [index, lengths] of terms.entries()) {
+    term += 1 + (skips[index] ?? 0)
+    for (const length of [1, ...lengths]) {
+      const first = begin + truth.length + 1
+      const message = { first, last: first + length - 1, term, bytes: new Uint8Array() }
+      await stream.publish(message, stream.messages.length)
+      for (let n = 0; n < length; n++) truth.push(term)
+    }
+  }
+  return { stream, truth, begin }
+}
+
+const termAt = (truth: number[], begin: number, position: number) =>
+  position <= begin ? 0 : (truth[position - begin - 1] ?? null)
+
+t.test(
+  'compare: a log that is a prefix: goes on with the message of its next record',
+  async (t) => {
+    const property = fc.asyncProperty(streams, fc.nat(), async (shape, at) => {
+      const { stream, truth, begin } = await streamOf(shape)
+      const position = begin + (at % (truth.length + 1))
+      const term = termAt(truth, begin, position)!
+      const found = await compareWithStream(stream, { position, term })
+      if (found.kind !== 'behind') return false
+      const message = stream.at(found.next)
+      if (message === null)
+        return found.next === stream.messages.length + 1 && position === begin + truth.length
+      return message.first <= position + 1 && position < message.last
+    })
+    await t.resolves(fc.assert(property))
+  },
+)
+
+t.test(
+  'compare: a log with a tail of an earlier term: diverged where the next began',
+  async (t) => {
+    const property = fc.asyncProperty(streams, fc.nat(), fc.nat(8), async (shape, at, tail) => {
+      const { stream, truth, begin } = await streamOf(shape)
+      const shared = begin + (at % (truth.length + 1))
+      const term = termAt(truth, begin, shared)!
+      const next = truth.findIndex((other) => other > term)
+      // The tail begins where the log's last term ends in the stream.
+      const end = next === -1 ? begin + truth.length : begin + next
+      const position = end + 1 + tail
+      const found = await compareWithStream(stream, { position, term })
+      if (next === -1) return found.kind === 'ahead'
+      return found.kind === 'diverged' && found.from === end + 1
+    })
+    await t.resolves(fc.assert(property))
+  },
+)
+
+t.test('compare: messages are trimmed: never a place that leaves a gap', async (t) => {
+  let trimmed = 0
+  const property = fc.asyncProperty(streams, fc.nat(), fc.nat(), async (shape, at, below) => {
+    const { stream, truth, begin } = await streamOf(shape)
+    const kept = 1 + (below % stream.messages.length)
+    await stream.trim(kept)
+    const position = begin + (at % (truth.length + 1))
+    const term = termAt(truth, begin, position)!
+    const found = await compareWithStream(stream, { position, term })
+    const isThere = position + 1 >= stream.at(kept)!.first
+    if (isThere) return found.kind === 'behind'
+    trimmed += 1
+    return found.kind === 'trimmed' && found.first.sequence === kept
+  })
+  await t.resolves(fc.assert(property))
+  t.ok(trimmed > 0, `${trimmed} logs end before what is kept`)
+})
+
+t.test('compare: no message yet, or a term that is not there: said', async (t) => {
+  const stream = new MemoryStream()
+  t.same(await compareWithStream(stream, { position: 0, term: 0 }), { kind: 'empty' })
+  await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
+  const kindOf = async (position: number, term: number): Promise<Comparison['kind']> =>
+    (await compareWithStream(stream, { position, term })).kind
+  t.equal(await kindOf(4, 3), 'lost')
+  t.equal(await kindOf(4, 0), 'diverged', 'a log of before the stream, which went on alone')
+})

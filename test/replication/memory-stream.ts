@@ -1,0 +1,218 @@
+// A stream in memory that does as it is told: for tests of what reads it. The simulated one
+// (simulated-stream.ts) delays, loses and races.
+
+import type {
+  Calls,
+  Lease,
+  LeaseHolder,
+  LogStream,
+  Note,
+  Notes,
+  Objects,
+  Published,
+  StreamMessage,
+} from '../../src/replication/log-stream.ts'
+import { StreamUnavailable } from '../../src/replication/log-stream.ts'
+
+export class MemoryStream implements LogStream {
+  readonly messageBytesMax = 1 << 20
+  readonly messages: StreamMessage[] = []
+  readonly lease = new MemoryLease()
+  readonly notes = new MemoryNotes()
+  readonly objects = new MemoryObjects()
+  readonly calls = new MemoryCalls()
+  /** Whether calls reject, as without a majority of the servers. */
+  isDown = false
+  #trimmed = 0
+  readonly #readers = new Set<Reader>()
+
+  async publish(
+    message: Omit<StreamMessage, 'sequence'>,
+    expectedLast: number,
+  ): Promise<Published> {
+    this.#check()
+    if (expectedLast !== this.messages.length) return { rejected: 'wrong_sequence' }
+    const bytes = Buffer.from(message.bytes)
+    this.messages.push({ ...message, bytes, sequence: expectedLast + 1 })
+    for (const reader of this.#readers) reader.poke()
+    return { sequence: expectedLast + 1 }
+  }
+
+  async last(): Promise<StreamMessage | null> {
+    this.#check()
+    return this.messages.at(-1) ?? null
+  }
+
+  async firstSequence(): Promise<number> {
+    this.#check()
+    return this.#trimmed + 1
+  }
+
+  async get(sequence: number): Promise<StreamMessage | null> {
+    this.#check()
+    return this.at(sequence)
+  }
+
+  /** The message, or null. */
+  at(sequence: number): StreamMessage | null {
+    return sequence > this.#trimmed ? (this.messages[sequence - 1] ?? null) : null
+  }
+
+  read(
+    from: number,
+    onMessage: (message: StreamMessage) => void | Promise<void>,
+    onError: (error: Error) => void,
+  ): { stop(): void } {
+    const reader = new Reader(this, from, onMessage, onError, () => this.#readers.delete(reader))
+    this.#readers.add(reader)
+    reader.poke()
+    return reader
+  }
+
+  /** Ends all readings, as when a server dies. */
+  interrupt(): void {
+    for (const reader of this.#readers) reader.fail(new StreamUnavailable('interrupted'))
+  }
+
+  async trim(below: number): Promise<void> {
+    this.#check()
+    this.#trimmed = Math.max(this.#trimmed, Math.min(below, this.messages.length) - 1)
+  }
+
+  async close(): Promise<void> {
+    for (const reader of this.#readers) reader.stop()
+  }
+
+  #check(): void {
+    if (this.isDown) throw new StreamUnavailable('no majority')
+  }
+}
+
+class Reader {
+  #stream: MemoryStream
+  #next: number
+  #isBusy = false
+  #isStopped = false
+  #onMessage: (message: StreamMessage) => void | Promise<void>
+  #onError: (error: Error) => void
+  #onStop: () => void
+
+  constructor(
+    stream: MemoryStream,
+    from: number,
+    onMessage: (message: StreamMessage) => void | Promise<void>,
+    onError: (error: Error) => void,
+    onStop: () => void,
+  ) {
+    this.#stream = stream
+    this.#next = from
+    this.#onMessage = onMessage
+    this.#onError = onError
+    this.#onStop = onStop
+  }
+
+  poke(): void {
+    if (!this.#isBusy) setImmediate(() => void this.#deliver())
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#onStop()
+  }
+
+  fail(error: Error): void {
+    if (this.#isStopped) return
+    this.stop()
+    this.#onError(error)
+  }
+
+  async #deliver(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    while (!this.#isStopped && this.#next <= this.#stream.messages.length) {
+      const message = this.#stream.at(this.#next)
+      if (message === null) this.fail(new StreamUnavailable('trimmed'))
+      else {
+        this.#next += 1
+        await this.#onMessage(message)
+      }
+    }
+    this.#isBusy = false
+  }
+}
+
+export class MemoryLease implements Lease {
+  holder: LeaseHolder | null = null
+
+  async hold(holder: LeaseHolder): Promise<boolean> {
+    if (this.holder !== null && this.holder.node !== holder.node) return false
+    this.holder = holder
+    return true
+  }
+
+  async read(): Promise<LeaseHolder | null> {
+    return this.holder
+  }
+
+  async release(node: string): Promise<void> {
+    if (this.holder?.node === node) this.holder = null
+  }
+}
+
+export class MemoryNotes implements Notes {
+  readonly #notes = new Map<string, Note>()
+
+  async read(key: string): Promise<Note | null> {
+    return this.#notes.get(key) ?? null
+  }
+
+  async write(key: string, value: unknown, revision?: number): Promise<number | null> {
+    const found = this.#notes.get(key)?.revision ?? 0
+    if (revision !== undefined && revision !== found) return null
+    this.#notes.set(key, { value, revision: found + 1 })
+    return found + 1
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#notes.delete(key)
+  }
+
+  async keys(prefix: string): Promise<string[]> {
+    return [...this.#notes.keys()].filter((key) => key.startsWith(prefix))
+  }
+}
+
+export class MemoryObjects implements Objects {
+  readonly objects = new Map<string, Buffer>()
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    this.objects.set(name, Buffer.from(bytes))
+  }
+
+  async get(name: string): Promise<Uint8Array | null> {
+    return this.objects.get(name) ?? null
+  }
+
+  async remove(name: string): Promise<void> {
+    this.objects.delete(name)
+  }
+
+  async list(): Promise<{ name: string; bytes: number }[]> {
+    return [...this.objects].map(([name, { length: bytes }]) => ({ name, bytes }))
+  }
+}
+
+type Answer = (request: Uint8Array) => Promise<Uint8Array>
+
+export class MemoryCalls implements Calls {
+  readonly #leaders = new Map<number, Answer>()
+
+  async call(term: number, request: Uint8Array): Promise<Uint8Array | null> {
+    return this.#leaders.get(term)?.(request) ?? null
+  }
+
+  answer(term: number, answer: Answer): { stop(): void } {
+    this.#leaders.set(term, answer)
+    return { stop: () => this.#leaders.delete(term) }
+  }
+}
