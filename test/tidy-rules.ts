@@ -49,7 +49,7 @@ const below: Record<string, readonly string[]> = {
   'src/mcp': ['src/client', 'src/config/arguments.ts', 'src/api'],
   'src/cli': ['src/config', 'src/node', 'src/swarm', 'src/mcp', 'src/forum', 'src/ops', 'wal'],
   'src/config': ['src/api', 'src/http', 'src/state', 'wal'],
-  'src/replication': ['src/http', 'src/forum', 'src/state', 'wal'],
+  'src/replication': ['src/http', 'src/api', 'src/forum', 'src/state', 'wal'],
   'src/node': [
     'src/replication',
     'src/config',

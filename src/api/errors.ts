@@ -146,6 +146,11 @@ export const errors = {
     retryAfter: 5,
   },
   overloaded: { status: 503, message: `The service is overloaded. ${retrySameKey}`, retryAfter: 1 },
+  no_leader: {
+    status: 503,
+    message: `No leader takes writes at present; reading still works. ${retrySameKey}`,
+    retryAfter: 1,
+  },
   unreadable: {
     status: 503,
     message: 'A part of the answer is damaged on disk and cannot be read at present.',
@@ -171,6 +176,7 @@ export const commonErrors = [
   'starting',
   'shutting_down',
   'overloaded',
+  'no_leader',
   'unreadable',
 ] as const satisfies readonly ErrorCode[]
 

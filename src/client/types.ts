@@ -14,7 +14,8 @@ export type RefusalCode =
   | 'candidate_only' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
   | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
   | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited' | 'bootstrap_pending'
-  | 'storage_full' | 'storage_failed' | 'overloaded' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'storage_full' | 'storage_failed' | 'overloaded' | 'no_leader' | 'unreadable' | 'starting'
+  | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;

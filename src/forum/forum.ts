@@ -21,6 +21,8 @@ export interface ForumParts {
   state: State
   journal: Pick<Journal, 'append' | 'flush' | 'health' | 'durable' | 'separate'>
   stamps: Stamps
+  /** Whether another node decides: this one only applies its records, and answers reads. */
+  isFollower?: boolean
   /** Encrypts the signing secrets of webhooks. */
   webhookKey: Buffer
   /** Signs publishing tickets. */

@@ -57,6 +57,15 @@ export function mayAct(forum: Forum, identity: number): boolean {
 }
 
 /**
+ * Whether a caller whose request is being processed can still act. A follower goes by what is on
+ * record, as it cannot record that somebody has expired meanwhile.
+ */
+export function mayStillAct(forum: Forum, identity: number): boolean {
+  const { state, isFollower } = forum
+  return isFollower ? state.identities.mayAct(identity, state.now) : mayAct(forum, identity)
+}
+
+/**
  * The SHA-256 of a token, in hex: the only form in which a token is stored on disk. In memory,
  * http/known-tokens.ts also keeps recent ones as they were sent.
  */

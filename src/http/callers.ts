@@ -12,8 +12,11 @@ import { parseBearer } from './parse.ts'
 export class Callers {
   readonly #tokens = new KnownTokens()
 
-  /** The caller's number (`nobody` for an anonymous one), or why the caller is refused. */
-  find(forum: Forum, exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection {
+  /**
+   * The caller's number (`nobody` for an anonymous one), or why the caller is refused; null where
+   * that may have to be recorded, and this node follows another one.
+   */
+  find(forum: Forum, exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection | null {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
@@ -25,6 +28,7 @@ export class Callers {
       if (identity !== nobody) this.#tokens.add(header, identity)
     }
     if (identity === nobody) return 'invalid_token'
-    return mayAct(forum, identity) ? identity : rejectExpiredToken(forum, identity)
+    if (mayAct(forum, identity)) return identity
+    return forum.isFollower ? null : rejectExpiredToken(forum, identity)
   }
 }

@@ -13,7 +13,7 @@ import assert from 'node:assert/strict'
 import { type ErrorPage, unknownPath } from '../api/errors.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/forum.ts'
-import { mayAct, rejectExpiredToken } from '../forum/identities.ts'
+import { mayStillAct, rejectExpiredToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { prefersHtml } from './accept.ts'
 import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
@@ -38,7 +38,7 @@ import {
   parseBody,
   parseQuery,
 } from './parse.ts'
-import { isWrite, type Prepared, prepare } from './prepared-route.ts'
+import { isUrlTooLong, isWrite, type Prepared, prepare } from './prepared-route.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
 
@@ -60,6 +60,11 @@ export interface Availability {
 
 export class Edge {
   readonly meter = new Meter()
+  /**
+   * Where this node follows another one: passes requests that may append a record on to the leader,
+   * before any check that depends on the state. Their body is not collected yet.
+   */
+  forward: ((exchange: Exchange, route: Route) => void) | null = null
   readonly #router = new Router<Prepared>()
   readonly #availability: Availability
   readonly #trustProxy: TrustProxy | null
@@ -149,14 +154,13 @@ export class Edge {
     const { route, idPattern } = prepared
     const service = this.#service!
     if (isWrite(route)) {
+      if (this.forward !== null) return this.forward(exchange, route)
       const code = crossSite(exchange, this.#ownOrigins, this.#cors)
       if (code !== null) return refuse(exchange, code)
     }
-    const { urlCharactersMax } = route
-    if (urlCharactersMax !== undefined && urlCharacters(exchange, service) > urlCharactersMax) {
-      return refuse(exchange, 'url_too_long')
-    }
+    if (isUrlTooLong(route, exchange, service)) return refuse(exchange, 'url_too_long')
     const caller = this.#callers.find(service.forum, exchange, route)
+    if (caller === null) return this.forward!(exchange, route)
     if (typeof caller === 'string') return refuse(exchange, caller)
     if (typeof caller === 'object') return this.#pass(exchange, route, caller)
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
@@ -225,7 +229,7 @@ export class Edge {
     if (refusal !== null && held === null) return refuse(exchange, refusal)
     const { forum } = this.#service!
     const { caller } = call
-    if (caller !== nobody && !mayAct(forum, caller)) {
+    if (caller !== nobody && !mayStillAct(forum, caller)) {
       return this.#finish(exchange, route, call, rejectExpiredToken(forum, caller), held)
     }
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
@@ -291,8 +295,4 @@ export class Edge {
   #originFor(exchange: Exchange): string {
     return (this.#showsHost ? hostOrigin(exchange) : null) ?? this.#service!.publicUrl
   }
-}
-
-function urlCharacters({ path, query }: Exchange, { publicUrl }: Service): number {
-  return publicUrl.length + path.length + (query === '' ? 0 : '?'.length + query.length)
 }

@@ -1,7 +1,8 @@
 // Prepares the routes at startup: compiles their schemas and looks up their parameters.
 
-import type { Route } from '../api/route.ts'
+import type { Route, Service } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
+import type { Exchange } from './exchange.ts'
 import type { Meter, RouteMeter } from './meter.ts'
 import type { Parameter } from './parse.ts'
 
@@ -57,4 +58,15 @@ function earlyQuery({ query = anything, checkedLate = [] }: Route): Schema {
 /** Whether the route changes state, or is guarded as if it did. */
 export function isWrite({ method, guarded }: Route): boolean {
   return method !== 'get' || guarded === true
+}
+
+/** Whether the URL, with the service's origin, is longer than the route allows. */
+export function isUrlTooLong(
+  { urlCharactersMax }: Route,
+  { path, query }: Exchange,
+  { publicUrl }: Service,
+): boolean {
+  if (urlCharactersMax === undefined) return false
+  const queryCharacters = query === '' ? 0 : '?'.length + query.length
+  return publicUrl.length + path.length + queryCharacters > urlCharactersMax
 }

@@ -1,0 +1,254 @@
+// Requests that a follower passes on to the leader, and their answers: the messages, whatever
+// carries them.
+//
+//   caller ──▶ follower's edge ──▶ Forwarder ──request──▶ ForwardedExchange ──▶ leader's edge
+//   caller ◀── follower's gate ◀──────────────────answer─┘ with the position that it shows
+//
+// W1. The leader makes all checks that depend on the state, in their documented order, with the
+//     caller's headers and address: as if the caller had called it.
+// W2. An answer leaves when this follower may show its position: whoever wrote here, reads it here.
+// W3. Every request is answered once. Where no leader is known, or the outcome is not (the leader
+//     has gone), it is 503 `no_leader`: callers repeat the request with its key.
+//
+// Neighbours: http/handle.ts decides what is passed on; the channel is trusted (W1), so nothing but
+// a socket of this user or an authenticated connection may carry these messages.
+
+import { Packr } from 'msgpackr'
+import type { Route } from '../api/route.ts'
+import { refuse } from '../http/answers.ts'
+import { clientAddress, type TrustProxy } from '../http/client-address.ts'
+import type { Exchange, Handler } from '../http/exchange.ts'
+import type { Gate } from '../http/gate.ts'
+import { bodyBytesMax } from '../http/handle.ts'
+import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
+import type { Load } from '../http/load.ts'
+
+/** The headers that routes for writes and their checks read. */
+const headerNames = [
+  'authorization',
+  'idempotency-key',
+  'content-type',
+  'accept',
+  'origin',
+  'host',
+  'sec-fetch-site',
+  'purpose',
+  'sec-purpose',
+] as const
+const placeOfHeader = new Map<string, number>(headerNames.map((name, place) => [name, place]))
+
+export interface ForwardedRequest {
+  method: string
+  path: string
+  query: string
+  /** The caller's address, as clientAddress returns it. */
+  address: string
+  /** The values of `headerNames`. */
+  headers: readonly string[]
+  /** Null: the route reads none. A text: why it was not kept. */
+  body: Uint8Array | 'too_large' | 'overloaded' | null
+}
+
+export interface ForwardedAnswer {
+  status: number
+  type: string
+  /** Header lines, each after a CRLF. */
+  headers: string
+  body: string | Uint8Array | null
+  /** The answer shows nothing behind this position. */
+  position: number
+}
+
+const packr = new Packr({ useRecords: false })
+
+/** Encodes a request with an id by which its answer is known. */
+export function encodeRequest(id: number, request: ForwardedRequest): Buffer {
+  const { method, path, query, address, headers, body } = request
+  return packr.pack([id, method, path, query, address, headers, body])
+}
+
+/** Decodes what `encodeRequest` returned. Throws if it is nothing like that. */
+export function decodeRequest(bytes: Uint8Array): { id: number; request: ForwardedRequest } {
+  const values = packr.unpack(bytes) as [number, string, string, string, string, string[], never]
+  if (!Array.isArray(values) || !Array.isArray(values[5])) throw new Error('not a request')
+  const [id, method, path, query, address, headers, body] = values
+  return { id, request: { method, path, query, address, headers, body } }
+}
+
+/** Encodes an answer at once, as its body may be a view that is overwritten. */
+export function encodeAnswer(id: number, answer: ForwardedAnswer): Buffer {
+  const { status, type, headers, body, position } = answer
+  return packr.pack([id, status, type, headers, body, position])
+}
+
+/** Decodes what `encodeAnswer` returned. Throws if it is nothing like that. */
+export function decodeAnswer(bytes: Uint8Array): { id: number; answer: ForwardedAnswer } {
+  const values = packr.unpack(bytes) as [number, number, string, string, never, number]
+  if (!Array.isArray(values)) throw new Error('not an answer')
+  const [id, status, type, headers, body, position] = values
+  return { id, answer: { status, type, headers, body, position } }
+}
+
+/** The way to the leader. */
+export interface LeaderLink {
+  /**
+   * Sends a request to the leader. Calls `done` once, maybe at once: with the answer, or with null
+   * if there is no leader or the outcome is unknown.
+   */
+  request(request: ForwardedRequest, done: (answer: ForwardedAnswer | null) => void): void
+}
+
+export interface ForwarderParts {
+  link: LeaderLink
+  /** Of this follower. */
+  gate: Gate
+  journal: { readonly durable: number }
+  load: Load
+  trustProxy: TrustProxy | null
+}
+
+/** The follower's side: `forward` is the edge's. */
+export class Forwarder {
+  /** Requests that wait for the leader. */
+  inFlight = 0
+  /** All that were sent. */
+  sent = 0
+  readonly #parts: ForwarderParts
+
+  constructor(parts: ForwarderParts) {
+    this.#parts = parts
+  }
+
+  forward(exchange: Exchange, { body }: Route): void {
+    const request: ForwardedRequest = {
+      method: exchange.method,
+      path: exchange.path,
+      query: exchange.query,
+      address: clientAddress(exchange, this.#parts.trustProxy),
+      headers: headerNames.map((name) => exchange.header(name)),
+      body: null,
+    }
+    if (body === undefined) {
+      exchange.hold()
+      return this.#send(exchange, request)
+    }
+    exchange.collect(bodyBytesMax, (bytes) => {
+      request.body = nameOf(bytes)
+      this.#send(exchange, request)
+    })
+  }
+
+  #send(exchange: Exchange, request: ForwardedRequest): void {
+    const { link, load } = this.#parts
+    const bytes = request.body?.length ?? 0
+    if (this.inFlight >= load.limits.waitingMax || !load.hasRoom(bytes)) {
+      load.refused.writes += 1
+      return refuse(exchange, 'overloaded')
+    }
+    this.inFlight += 1
+    this.sent += 1
+    load.answerBytes += bytes
+    link.request(request, (answer) => {
+      this.inFlight -= 1
+      load.answerBytes -= bytes
+      if (answer === null) refuse(exchange, 'no_leader')
+      else this.#answer(exchange, answer)
+    })
+  }
+
+  #answer(exchange: Exchange, answer: ForwardedAnswer): void {
+    const { gate, journal } = this.#parts
+    if (answer.position <= journal.durable) return pass(exchange, answer)
+    gate.keep(answer.position, (isDurable) => {
+      if (isDurable) pass(exchange, answer)
+      else refuse(exchange, 'no_leader')
+    })
+  }
+}
+
+function pass(exchange: Exchange, { status, type, headers, body }: ForwardedAnswer): void {
+  exchange.answer(status, type, headers, body)
+  exchange.meter!.count(status, exchange.startedMs)
+}
+
+function nameOf(body: Body): ForwardedRequest['body'] {
+  if (body === tooLarge) return 'too_large'
+  if (body === overloaded) return 'overloaded'
+  return body as Buffer
+}
+
+/**
+ * The leader's side: has its edge answer a request. `reply` must encode the answer before it
+ * returns. An answer leaves when what it shows is durable, so `durable` is the position it shows.
+ */
+export function answerForwarded(
+  handler: Handler,
+  request: ForwardedRequest,
+  durable: () => number,
+  reply: (answer: ForwardedAnswer) => void,
+): void {
+  handler(new ForwardedExchange(request, durable, reply))
+}
+
+class ForwardedExchange implements Exchange {
+  meter: Exchange['meter'] = null
+  startedMs = 0
+  moreHeaders = ''
+  errorPage: Exchange['errorPage'] = null
+  /** The follower has to be answered, even if its caller has gone. */
+  readonly isGone = false
+  readonly #request: ForwardedRequest
+  readonly #durable: () => number
+  readonly #reply: (answer: ForwardedAnswer) => void
+
+  constructor(
+    request: ForwardedRequest,
+    durable: () => number,
+    reply: (answer: ForwardedAnswer) => void,
+  ) {
+    this.#request = request
+    this.#durable = durable
+    this.#reply = reply
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get path(): string {
+    return this.#request.path
+  }
+
+  get query(): string {
+    return this.#request.query
+  }
+
+  get remoteAddress(): string {
+    return this.#request.address
+  }
+
+  header(name: string): string {
+    const place = placeOfHeader.get(name)
+    return place === undefined ? '' : (this.#request.headers[place] ?? '')
+  }
+
+  /** The follower has read the headers of proxies already: `remoteAddress` is the caller's. */
+  allOf(name: string): string {
+    return this.header(name)
+  }
+
+  collect(_bytesMax: number, done: (body: Body) => void): void {
+    const { body } = this.#request
+    if (body === 'too_large') done(tooLarge)
+    else if (body === 'overloaded') done(overloaded)
+    else done(Buffer.from(body ?? []))
+  }
+
+  hold(): void {}
+
+  onHangUp(): void {}
+
+  answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
+    this.#reply({ status, type, headers, body, position: this.#durable() })
+  }
+}

@@ -1,0 +1,162 @@
+// A leader and a follower in memory. A test says what the follower has received, what is durable,
+// and when the requests and answers between them arrive.
+
+import { Packr } from 'msgpackr'
+import { routes } from '../../src/api/routes.ts'
+import { type Forum, makeForum } from '../../src/forum/forum.ts'
+import { Gate } from '../../src/http/gate.ts'
+import { Edge } from '../../src/http/handle.ts'
+import { Load } from '../../src/http/load.ts'
+import { withPages } from '../../src/pages/pages.ts'
+import { Follower } from '../../src/replication/follower.ts'
+import {
+  answerForwarded,
+  decodeAnswer,
+  decodeRequest,
+  encodeAnswer,
+  encodeRequest,
+  type ForwardedAnswer,
+  Forwarder,
+} from '../../src/replication/forwarding.ts'
+import { recordHeaderBytes } from '../../wal/journal/format.ts'
+import type { Health } from '../../wal/journal/journal.ts'
+import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
+import { FakeExchange } from '../http/fake-exchange.ts'
+
+const packr = new Packr({ useRecords: false })
+
+/** A log that keeps its records as they stand in frames. */
+export class KeptLog {
+  position = 0
+  durable = 0
+  health: Health = 'ok'
+  readonly records: Buffer[] = []
+
+  append(row: unknown): number {
+    const packed = packr.pack(row)
+    const record = Buffer.alloc(recordHeaderBytes + packed.length)
+    record.writeUInt32LE(packed.length)
+    packed.copy(record, recordHeaderBytes)
+    this.position = this.records.push(record)
+    return this.position
+  }
+
+  flush(): void {}
+
+  separate(): boolean {
+    return true
+  }
+}
+
+/** One of the two: a forum behind an edge. */
+export class Side {
+  readonly world: World
+  readonly forum: Forum
+  readonly gate = new Gate()
+  readonly edge: Edge
+  readonly load = new Load({ ...new Load().limits, waitingMax: 8, queueBytesMax: 100_000 })
+
+  constructor(journal: Forum['journal']) {
+    this.world = newWorld()
+    this.forum = makeForum({ ...this.world.forum, journal })
+    const atTickEnd = (end: () => void) => end()
+    this.edge = new Edge(withPages(routes), { refusal: null }, { atTickEnd }, this.load)
+    this.edge.open(serviceOf(this.forum), this.gate)
+  }
+
+  get(path: string, token = '', query = ''): FakeExchange {
+    return this.send('get', path, token, query)
+  }
+
+  /** A request without a body. */
+  send(method: string, path: string, token = '', query = ''): FakeExchange {
+    const exchange = new FakeExchange(method, path, headersOf(token), query)
+    this.edge.handle(exchange)
+    return exchange
+  }
+
+  post(path: string, body: object, token = '', key = ''): FakeExchange {
+    const headers = { ...headersOf(token), 'idempotency-key': key }
+    const exchange = new FakeExchange('post', path, headers)
+    this.edge.handle(exchange)
+    if (exchange.answers.length === 0) exchange.end(body)
+    return exchange
+  }
+}
+
+export class Pair {
+  readonly log = new KeptLog()
+  readonly leader = new Side(this.log)
+  readonly follower: Side
+  readonly following: Follower
+  readonly forwarder: Forwarder
+  /** Answers that the leader has sent and the follower has not received. */
+  readonly answers: (() => void)[] = []
+  /** Whether the follower knows a leader; what happens to requests. */
+  link: 'open' | 'lost' = 'open'
+  #ids = 0
+
+  constructor() {
+    this.follower = new Side(new KeptLog())
+    const { forum, gate, load, edge } = this.follower
+    this.following = new Follower(forum, gate)
+    this.forwarder = new Forwarder({
+      link: { request: (request, done) => this.#carry(encodeRequest(this.#ids++, request), done) },
+      gate,
+      journal: this.following,
+      load,
+      trustProxy: null,
+    })
+    edge.forward = (exchange, route) => this.forwarder.forward(exchange, route)
+  }
+
+  /** Makes the leader's log durable up to its end. */
+  sync(): void {
+    this.log.durable = this.log.position
+    this.leader.gate.open(this.log.durable)
+    this.leader.forum.waiting.onDurable(this.log.durable)
+  }
+
+  /** The records behind `after`, up to `to`, as in a frame. */
+  frame(after: number, to = this.log.position): Buffer {
+    return Buffer.concat(this.log.records.slice(after, to))
+  }
+
+  /** The follower receives all records that it lacks. */
+  receive(): void {
+    const { position } = this.following
+    this.following.receive(position + 1, this.log.position - position, this.frame(position))
+  }
+
+  /** Everything arrives that is on its way. */
+  settle(): void {
+    this.sync()
+    this.receive()
+    this.following.advance(this.log.durable)
+    for (const arrive of this.answers.splice(0)) arrive()
+  }
+
+  #carry(bytes: Buffer, done: (answer: ForwardedAnswer | null) => void): void {
+    if (this.link === 'lost') return done(null)
+    const { id, request } = decodeRequest(bytes)
+    const { edge } = this.leader
+    const durable = () => this.log.durable
+    answerForwarded(
+      (exchange) => edge.handle(exchange),
+      request,
+      durable,
+      (answer) => {
+        const sent = encodeAnswer(id, answer)
+        this.answers.push(() => {
+          const received = decodeAnswer(sent)
+          done(received.id === id ? received.answer : null)
+        })
+      },
+    )
+  }
+}
+
+function headersOf(token: string): Record<string, string> {
+  const authorization = token === '' ? '' : `Bearer ${token}`
+  return { authorization, 'content-type': 'application/json' }
+}

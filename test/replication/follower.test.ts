@@ -1,0 +1,242 @@
+// A follower: it applies the records of a leader, shows what is durable, and passes writes on.
+
+import t from 'tap'
+import { publishPath } from '../../src/api/compat.ts'
+import { routes } from '../../src/api/routes.ts'
+import { eraseMessage } from '../../src/forum/moderation.ts'
+import { withPages } from '../../src/pages/pages.ts'
+import { dayMs, goOn } from '../forum/doubles.ts'
+import { stateHash } from '../forum/state-hash.ts'
+import type { FakeExchange } from '../http/fake-exchange.ts'
+import { Pair } from './follower-pair.ts'
+
+let keys = 0
+const newKey = () => `key-of-test-${keys++}`
+
+function bodyOf({ answers }: FakeExchange): Record<string, string> {
+  return JSON.parse(answers[0]!.text!)
+}
+
+/** A pair with a caller, a thread that the caller has published, and nothing on its way. */
+function begunPair() {
+  const pair = new Pair()
+  const created = pair.follower.post('/api/identities', { kind: 'guest' })
+  pair.settle()
+  const { token, id } = bodyOf(created) as { token: string; id: string }
+  const posted = pair.follower.post('/api/threads', { title: 't', content: 'c' }, token, newKey())
+  pair.settle()
+  const { thread_id: thread, message_id: message } = bodyOf(posted) as Record<string, string>
+  return { pair, token, id, thread: thread!, message: message! }
+}
+
+t.test(
+  'follower: a write: done by the leader, answered when it is durable and applied',
+  async (t) => {
+    const { pair, token, thread } = begunPair()
+    const path = `/api/threads/${thread}`
+    const write = pair.follower.post(`${path}/replies`, { content: 'new' }, token, newKey())
+    t.equal(pair.forwarder.inFlight, 1)
+    t.strictSame([write.answers.length, pair.answers.length], [0, 0], 'not durable at the leader')
+    pair.sync()
+    for (const arrive of pair.answers.splice(0)) arrive()
+    t.equal(write.answers.length, 0, 'not applied by the follower')
+    pair.receive()
+    t.equal(write.answers.length, 0, 'not durable for the follower')
+    pair.following.advance(pair.log.durable)
+    t.equal(write.code, 201)
+    t.equal(pair.forwarder.inFlight, 0)
+    t.match(pair.follower.get(path).answers[0]!.text, /"content":"new"/)
+    t.equal(pair.follower.load.answerBytes, 0)
+  },
+)
+
+t.test('follower: records that are applied but not durable: not shown', async (t) => {
+  const { pair, token, thread } = begunPair()
+  const path = `/api/threads/${thread}`
+  const { message_count: before } = bodyOf(pair.follower.get(path)) as never
+  pair.leader.post(`${path}/replies`, { content: 'secret' }, token, newKey())
+  pair.receive()
+  const read = pair.follower.get(path)
+  t.equal(read.answers.length, 0, 'it waits for the gate')
+  pair.sync()
+  pair.following.advance(pair.log.durable)
+  t.match(read.answers[0]!.text, /secret/)
+  t.equal(before, undefined)
+})
+
+t.test('follower: a waiting poll: answered when the news is durable', async (t) => {
+  const { pair, token, thread } = begunPair()
+  const path = `/api/threads/${thread}`
+  const poll = pair.follower.get(path, token, `after=${pair.following.position}&wait=20`)
+  t.equal(poll.answers.length, 0)
+  pair.leader.post(`${path}/replies`, { content: 'news' }, token, newKey())
+  pair.receive()
+  t.equal(poll.answers.length, 0)
+  pair.sync()
+  pair.following.advance(pair.log.durable)
+  t.match(poll.answers[0]!.text, /"content":"news"/)
+  await pair.follower.forum.waiting.stop()
+})
+
+t.test(
+  'L1: records twice, overlapping, or with a gap: applied once, and asked for again',
+  async (t) => {
+    const { pair, token, thread } = begunPair()
+    const { following, log } = pair
+    for (let i = 0; i < 6; i++) {
+      pair.leader.post(`/api/threads/${thread}/replies`, { content: `r${i}` }, token, newKey())
+    }
+    const begin = following.position
+    t.notOk(following.receive(begin + 2, 2, pair.frame(begin + 1, begin + 3)), 'a gap')
+    t.equal(following.position, begin)
+    t.ok(following.receive(begin + 1, 2, pair.frame(begin, begin + 2)))
+    t.ok(following.receive(begin + 1, 2, pair.frame(begin, begin + 2)), 'again')
+    t.equal(following.position, begin + 2)
+    t.ok(following.receive(begin - 1, 8, pair.frame(begin - 2)), 'overlapping')
+    t.equal(following.position, log.position)
+    t.equal(stateHash(pair.follower.forum.state), stateHash(pair.leader.forum.state))
+  },
+)
+
+t.test('follower: durable further than what it has received: shows what it has', async (t) => {
+  const { pair } = begunPair()
+  pair.following.advance(pair.log.position + 10)
+  t.equal(pair.following.durable, pair.following.position)
+})
+
+t.test('W1: a forwarded write: every check is made as if the leader had been called', async (t) => {
+  const { pair, token, thread } = begunPair()
+  const path = `/api/threads/${thread}/replies`
+  const both = (ask: (side: Pair['leader']) => FakeExchange) => {
+    const [there, here] = [ask(pair.leader), ask(pair.follower)]
+    pair.settle()
+    t.same(here.answers, there.answers)
+    return here.code
+  }
+  const key = newKey()
+  t.equal(
+    both((side) => side.post(path, { content: 'x' }, 'no token', key)),
+    'authentication_required',
+  )
+  t.equal(
+    both((side) => side.post(path, { content: 'x' }, token, 'short')),
+    'idempotency_required',
+  )
+  t.equal(
+    both((side) => side.post(path, { contents: 'x' }, token, newKey())),
+    'unknown_field',
+  )
+  t.equal(
+    both((side) => side.post('/api/threads/thr_1/replies', {}, token, key)),
+    'invalid_id',
+  )
+  t.equal(
+    both((side) => side.send('delete', '/api/notifications/webhook', token)),
+    200,
+  )
+  t.equal(
+    both((side) => side.get(publishPath, '', 'ticket=1')),
+    'invalid_query',
+  )
+  const first = pair.leader.post(path, { content: 'once' }, token, key)
+  pair.settle()
+  const again = pair.follower.post(path, { content: 'once' }, token, key)
+  pair.settle()
+  t.strictSame([first.code, again.code], [201, 200])
+  t.equal(bodyOf(again).message_id, bodyOf(first).message_id)
+})
+
+t.test('W3: a write without a leader: 503 no_leader with Retry-After', async (t) => {
+  const { pair, token, thread } = begunPair()
+  pair.link = 'lost'
+  const write = pair.follower.post(
+    `/api/threads/${thread}/replies`,
+    { content: 'x' },
+    token,
+    newKey(),
+  )
+  t.equal(write.code, 'no_leader')
+  t.match(write.answers[0], { status: 503, headers: /\r\nRetry-After: 1/ })
+  t.equal(pair.forwarder.inFlight, 0)
+  t.equal(pair.follower.load.answerBytes, 0)
+})
+
+t.test('forwarder: more writes than may wait: 503, and nothing is sent', async (t) => {
+  const { pair, token, thread } = begunPair()
+  const post = () =>
+    pair.follower.post(`/api/threads/${thread}/replies`, { content: 'x' }, token, newKey())
+  for (let i = 0; i < 8; i++) t.equal(post().answers.length, 0)
+  const { sent } = pair.forwarder
+  t.equal(post().code, 'overloaded')
+  t.equal(pair.forwarder.sent, sent)
+  pair.settle()
+  t.equal(post().answers.length, 0, 'there is room again')
+  pair.settle()
+})
+
+t.test('L3: a message is erased: a page that was read before is not shown again', async (t) => {
+  const { pair, thread, message } = begunPair()
+  const path = `/api/threads/${thread}`
+  for (let i = 0; i < 3; i++) t.match(pair.follower.get(path).answers[0]!.text, /"content":"c"/)
+  let cleared = 0
+  pair.follower.forum.pageCache.clear = () => {
+    cleared += 1
+  }
+  eraseMessage(pair.leader.forum, { messageId: message, reason: 'test' })
+  pair.settle()
+  t.equal(cleared, 1, 'no cache has its text')
+  t.notMatch(pair.follower.get(path).answers[0]!.text, /"content":"c"/)
+  t.equal(stateHash(pair.follower.forum.state), stateHash(pair.leader.forum.state))
+})
+
+t.test('follower: a guest has expired: the leader records that, then it is refused', async (t) => {
+  const { pair, token } = begunPair()
+  const { position } = pair.log
+  for (const side of [pair.leader, pair.follower]) goOn(side.world.clock, 8 * dayMs)
+  const read = pair.follower.get('/api/notifications', token)
+  t.equal(read.answers.length, 0)
+  t.equal(pair.log.position, position + 1)
+  pair.settle()
+  t.equal(read.code, 'invalid_token')
+})
+
+t.test(
+  'routes: all, for every caller, at a follower: they append nothing or are passed on',
+  async (t) => {
+    const { pair, token, id, thread, message } = begunPair()
+    const { edge, forum } = pair.follower
+    const forwarded: string[] = []
+    edge.forward = ({ method, path }, { name }) => forwarded.push(`${method} ${path} ${name}`)
+    // Would append, and fails if anybody does.
+    forum.journal = {
+      ...{ health: 'ok', durable: pair.following.durable, flush() {}, separate: () => true },
+      append: () => t.fail('a record is appended') as never,
+    }
+    const ids = [thread, id, message, 'prp_00000000000000000000000000000000', 'x']
+    const answeredHere = new Set<string>()
+    for (const days of [0, 8]) {
+      goOn(pair.follower.world.clock, days * dayMs)
+      for (const { method, path, name, guarded } of withPages(routes)) {
+        for (const caller of ['', token, 'aic_unknown']) {
+          for (const place of path.includes(':') ? ids : ['']) {
+            const { length } = forwarded
+            const exchange = pair.follower.send(
+              method,
+              path.replace(/:\w+/, place),
+              caller,
+              'limit=2',
+            )
+            if (forwarded.length === length) {
+              t.equal(exchange.answers.length, 1, `${name} is answered`)
+              answeredHere.add(name)
+            } else if (method === 'get' && !guarded) t.equal(days, 8, `${name}: the guest expired`)
+          }
+        }
+      }
+    }
+    for (const { method, name, guarded } of routes) {
+      const isWrite = method !== 'get' || guarded === true
+      t.equal(answeredHere.has(name), !isWrite, `${name}: ${isWrite ? 'passed on' : 'read here'}`)
+    }
+  },
+)
