@@ -9,6 +9,7 @@ import { ConfigError, type Flag, type Flags } from './arguments.ts'
 import { corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
 import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
+import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
 import {
   SettingSources,
   unknownVariables as unknownAmong,
@@ -61,6 +62,8 @@ export interface Config {
   /** PEM of an additional certificate authority for webhooks, or null. */
   webhookCa: string | null
   idempotencyHours: number
+  /** How the log is replicated; null: the node is alone. */
+  replication: ReplicationConfig | null
   /** MiB of log after which a checkpoint is taken; 0: none are taken. */
   checkpointMb: number
   /** Hours between two scrubs of the page files; 0: none. */
@@ -175,6 +178,7 @@ export const settingFlags = {
     preset: '24',
     help: 'how often all page files are read, and damage in them is repaired; 0: never',
   },
+  ...replicationFlags,
   'log-level': {
     value: 'LEVEL',
     choices: ['debug', 'info', 'warn', 'error', 'silent'] as const,
@@ -245,6 +249,7 @@ export function checkSettings(
     idempotencyHours: number('idempotency-hours', 1, 8_760),
     scrubHours: hoursOf(setting('scrub-hours'), timerHoursMax),
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
+    replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
   }
 }

@@ -1,0 +1,186 @@
+// Settings of a node whose log other nodes have, too: where the stream is, and what part the node
+// has in it.
+
+import { readFileSync } from 'node:fs'
+import type { Flag } from './arguments.ts'
+import { ConfigError } from './arguments.ts'
+import { certificateOf, choiceOf, numberOf, type Setting, switchOf, textOf } from './settings.ts'
+
+export interface ReplicationConfig {
+  /** URLs of the servers that carry the stream: `nats://host:port` or `tls://host:port`. */
+  servers: readonly string[]
+  /** Whether it leads; otherwise it follows. */
+  leads: boolean
+  /** Whether it leads when the leader is gone, and follows when another node leads. */
+  isStandby: boolean
+  mode: 'acked' | 'async'
+  /** The name of the stream; those of the buckets begin with it. */
+  stream: string
+  /** How many servers keep a copy of everything. */
+  replicas: number
+  /** How much the stream may lack before writes are refused, in bytes. */
+  lagBytesMax: number
+  /** The content of a NATS file of credentials. */
+  credentials: string | null
+  /** PEM of the authority, and of this node's certificate and key. */
+  tls: { ca: string | null; cert: string | null; key: string | null } | null
+  /** After how long without a sign of the leader a standby tries to lead. */
+  takeoverMs: number
+}
+
+const presets = { mode: 'acked', stream: 'agent-forum', replicas: '3', lagMb: '64', takeover: '5' }
+
+export const replicationFlags = {
+  replicate: {
+    value: 'URLS',
+    preset: '',
+    help: 'lead, with the log on NATS JetStream, too: at nats://HOST:PORT[,…]',
+  },
+  follow: {
+    value: 'URLS',
+    preset: '',
+    help: 'follow whoever leads on the stream at nats://HOST:PORT[,…]: read here, write there',
+  },
+  standby: {
+    value: null,
+    preset: 'off',
+    help: 'lead when the leader is gone; with --replicate: follow when another node leads',
+  },
+  'takeover-seconds': {
+    value: 'S',
+    preset: presets.takeover,
+    help: 'how long a standby waits for a sign of the leader; the same on all nodes',
+  },
+  'replicate-mode': {
+    value: 'MODE',
+    choices: ['acked', 'async'] as const,
+    preset: presets.mode,
+    help: 'acked: an answer waits until a majority of the servers has it; async: it does not',
+  },
+  'replicate-stream': {
+    value: 'NAME',
+    preset: presets.stream,
+    help: 'name of the stream, and the beginning of the names of its buckets',
+  },
+  'replicate-replicas': {
+    value: 'N',
+    preset: presets.replicas,
+    help: 'how many servers keep a copy: 1, 3 or 5',
+  },
+  'replicate-lag-mb': {
+    value: 'MB',
+    preset: presets.lagMb,
+    help: 'how much the stream may lack before writes are refused',
+  },
+  'replicate-credentials': {
+    value: 'FILE',
+    preset: '',
+    help: 'file of credentials that NATS has made, NAME.creds',
+  },
+  'replicate-ca': {
+    value: 'FILE',
+    preset: '',
+    help: 'PEM file of the authority that signs the certificates of the servers',
+  },
+  'replicate-cert': {
+    value: 'FILE',
+    preset: '',
+    help: 'PEM file of the certificate of this node, with --replicate-key',
+  },
+  'replicate-key': {
+    value: 'FILE',
+    preset: '',
+    help: 'PEM file of the key of that certificate',
+  },
+} as const satisfies Record<string, Flag & { preset: string }>
+
+export type ReplicationFlagName = keyof typeof replicationFlags
+
+const takeoverSecondsMax = 600
+const lagMbMax = 65_536
+const namePattern = /^[A-Za-z0-9_-]{1,64}$/
+
+/** What the settings say of replication; null: the node is alone. Throws a ConfigError. */
+export function replicationOf(
+  setting: (name: ReplicationFlagName) => Setting,
+): ReplicationConfig | null {
+  const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
+  const given = lead.text !== '' ? lead : follow
+  if (given.text === '') return alone(setting)
+  if (lead.text !== '' && follow.text !== '') {
+    throw new ConfigError(`${lead.name} and ${follow.name} exclude each other`)
+  }
+  return {
+    servers: serversOf(given),
+    leads: given === lead,
+    isStandby: switchOf(standby),
+    mode: choiceOf(setting('replicate-mode'), replicationFlags['replicate-mode'].choices),
+    stream: streamOf(setting('replicate-stream')),
+    replicas: replicasOf(setting('replicate-replicas')),
+    lagBytesMax: numberOf(setting('replicate-lag-mb'), 1, lagMbMax) * 2 ** 20,
+    credentials: fileOf(setting('replicate-credentials')),
+    tls: tlsOf(setting),
+    takeoverMs: numberOf(setting('takeover-seconds'), 1, takeoverSecondsMax) * 1000,
+  }
+}
+
+/** Settings that change nothing would be a mistake that nobody notices. */
+function alone(setting: (name: ReplicationFlagName) => Setting): null {
+  for (const name of Object.keys(replicationFlags) as ReplicationFlagName[]) {
+    const found = setting(name)
+    if (found.text === replicationFlags[name].preset) continue
+    if (name === 'standby' && !switchOf(found)) continue
+    throw new ConfigError(`${found.name} needs --replicate or --follow`)
+  }
+  return null
+}
+
+function serversOf({ name, text }: Setting): string[] {
+  return text.split(',').map((part) => {
+    const url = URL.canParse(part.trim()) ? new URL(part.trim()) : null
+    const isServer =
+      url !== null && /^(?:nats|tls):$/.test(url.protocol) && url.host !== '' && url.pathname === ''
+    if (!isServer) {
+      throw new ConfigError(`${name} takes URLs like nats://10.0.0.1:4222, not "${part.trim()}"`)
+    }
+    // Command lines and --print-config show them.
+    if (url.username !== '' || url.password !== '') {
+      throw new ConfigError(`${name} takes no passwords; see --replicate-credentials`)
+    }
+    return `${url.protocol}//${url.host}`
+  })
+}
+
+function streamOf(setting: Setting): string {
+  const text = textOf(setting)
+  if (namePattern.test(text)) return text
+  throw new ConfigError(`${setting.name} takes letters, digits, - and _, not "${text}"`)
+}
+
+function replicasOf(setting: Setting): number {
+  const replicas = numberOf(setting, 1, 5)
+  if (replicas % 2 === 1) return replicas
+  throw new ConfigError(`${setting.name} takes 1, 3 or 5, not "${setting.text}"`)
+}
+
+function tlsOf(setting: (name: ReplicationFlagName) => Setting): ReplicationConfig['tls'] {
+  const [cert, key] = [setting('replicate-cert'), setting('replicate-key')]
+  const tls = {
+    ca: certificateOf(setting('replicate-ca')),
+    cert: certificateOf(cert),
+    key: fileOf(key),
+  }
+  if ((tls.cert === null) !== (tls.key === null)) {
+    throw new ConfigError(`${cert.name} and ${key.name} go together`)
+  }
+  return tls.ca === null && tls.cert === null ? null : tls
+}
+
+function fileOf({ name, text }: Setting): string | null {
+  if (text === '') return null
+  try {
+    return readFileSync(text, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${name} takes a file that can be read: ${(error as Error).message}`)
+  }
+}

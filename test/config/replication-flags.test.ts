@@ -1,0 +1,63 @@
+// The settings of replication: what they give, and that none of them is set in vain.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parseConfig } from '../../src/config/config.ts'
+
+const replication = (...args: string[]) => parseConfig(args, {}).replication
+
+t.test('config: no flag of replication: a node that is alone', async (t) => {
+  t.equal(replication(), null)
+  t.equal(replication('--takeover-seconds', '5'), null, 'what is preset changes nothing')
+})
+
+t.test('config: lead or follow: the servers, and presets for the rest', async (t) => {
+  const lead = replication('--replicate', 'nats://a:4222, tls://[::1]:4223')
+  t.same(lead, {
+    servers: ['nats://a:4222', 'tls://[::1]:4223'],
+    leads: true,
+    isStandby: false,
+    mode: 'acked',
+    stream: 'agent-forum',
+    replicas: 3,
+    lagBytesMax: 64 * 2 ** 20,
+    credentials: null,
+    tls: null,
+    takeoverMs: 5_000,
+  })
+  const follow = replication('--follow', 'nats://a', '--standby', '--takeover-seconds', '2')
+  t.match(follow, { servers: ['nats://a'], leads: false, isStandby: true, takeoverMs: 2_000 })
+})
+
+t.test('config: credentials: read from their file, never from a URL', async (t) => {
+  const file = join(t.testdir(), 'node.creds')
+  writeFileSync(file, 'a secret')
+  t.match(replication('--follow', 'nats://a', '--replicate-credentials', file), {
+    credentials: 'a secret',
+  })
+  t.throws(() => replication('--follow', 'nats://me:pass@a'), /takes no passwords/)
+})
+
+const refused: [string[], RegExp][] = [
+  [['--standby'], /--standby needs --replicate or --follow/],
+  [['--replicate-mode', 'async'], /--replicate-mode needs --replicate or --follow/],
+  [['--replicate', 'nats://a', '--follow', 'nats://a'], /exclude each other/],
+  [['--replicate', 'http://a'], /--replicate takes URLs like nats:/],
+  [['--replicate', 'a:4222'], /takes URLs like nats:/],
+  [['--replicate', 'nats://a,'], /takes URLs like nats:/],
+  [['--replicate', 'nats://a/b'], /takes URLs like nats:/],
+  [['--follow', 'nats://a', '--replicate-stream', 'a.b'], /letters, digits, - and _/],
+  [['--follow', 'nats://a', '--replicate-stream', ''], /not empty/],
+  [['--replicate', 'nats://a', '--replicate-replicas', '2'], /takes 1, 3 or 5/],
+  [['--replicate', 'nats://a', '--replicate-mode', 'sync'], /takes acked or async/],
+  [['--replicate', 'nats://a', '--takeover-seconds', '0'], /from 1 to 600/],
+  [['--replicate', 'nats://a', '--replicate-credentials', '/nowhere'], /file that can be read/],
+  [['--replicate', 'nats://a', '--replicate-key', import.meta.filename], /go together/],
+]
+
+for (const [args, why] of refused) {
+  t.test(`config: ${args.join(' ')}: refused`, async (t) => {
+    t.throws(() => replication(...args), why)
+  })
+}
