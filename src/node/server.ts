@@ -7,40 +7,26 @@
 
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { readPageNow } from '../../wal/checkpoint/page-source.ts'
-import { realDisk } from '../../wal/disk.ts'
-import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
+import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
 import type { Service } from '../api/route.ts'
 import { ConfigError } from '../config/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
-import { apply } from '../forum/apply.ts'
-import { notableMs } from '../forum/clock.ts'
-import { clearCaches, type Forum, makeForum, type Rejection } from '../forum/forum.ts'
+import type { Forum, Rejection } from '../forum/forum.ts'
 import type { Erased, Erasure } from '../forum/moderation.ts'
-import { decode } from '../forum/records.ts'
-import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
-import { hasRightKey } from '../forum/webhooks.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
 import type { Availability } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
-import { logNotices } from '../ops/log.ts'
 import { serveOperators } from '../ops/serve.ts'
-import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
-import { State } from '../state/state.ts'
-import { NodeAdmission } from './admission.ts'
+import { allWritten, type LogOutput, newVitals } from '../ops/vitals.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
-import { loadEpoch } from './epoch.ts'
 import { erase } from './erase.ts'
-import { startExpiry } from './expiry.ts'
-import { deriveKey, loadSecret } from './secret.ts'
-import { startProgress } from './start-progress.ts'
-import { openTextDisk, type TextDiskOptions } from './text-disk.ts'
-import { startWakeups, type Wakeups } from './wakeups.ts'
+import { type Leading, startLeading } from './leading.ts'
+import { newState, openForum, recover } from './recovery.ts'
 
 /** Time for the last answers to reach their callers. */
 const lingerMs = 50
@@ -108,30 +94,25 @@ export async function startNode(
   const options = { config, log, environment, checkpoints }
   const { forum, epoch } = await openForum(journal, vitals, options)
   const gate = new Gate()
-  const free = () => clearCaches(forum)
-  const admission = new NodeAdmission({ load, gate, journal, memoryBytesMax, free })
-  forum.admission = admission
-  const unwatch = admission.start()
-  vitals.gateLength = () => gate.length
-  vitals.warnings = () => [...admission.warnings, ...checkpoints.warnings]
   const publicUrl = publicUrlOf(config, url, log)
-  const wakeups = startWakeups(forum, config, publicUrl, environment.send)
+  const { send } = environment
+  const leading = startLeading({ forum, journal, gate, load, config, publicUrl, send })
+  vitals.gateLength = () => gate.length
+  vitals.warnings = () => [...leading.warnings, ...checkpoints.warnings]
   const service: Service = {
     forum,
     publicUrl,
     pollAfterSeconds: config.pollAfterSeconds,
-    webhooks: wakeups,
+    webhooks: leading.wakeups,
     compat: config.compat,
     durability: config.durabilityName,
     version,
     epoch,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate, forum, wakeups)
+  const failed = watch(journal, gate, forum, leading)
   edge.open(service, gate)
   availability.refusal = null
-  const stopExpiry = startExpiry(forum)
-  wakeups.resume()
   checkpoints.begin(journal, forum.state)
   return {
     url,
@@ -139,12 +120,10 @@ export async function startNode(
     takeCheckpoint: () => checkpoints.take(),
     erase: (erasure) => erase(forum, gate, erasure),
     async stop() {
-      stopExpiry()
-      unwatch()
       availability.refusal = 'shutting_down'
       listener.stop()
       await endReads(forum)
-      await wakeups.stop()
+      await leading.stop()
       await nextIteration() // lets the outcomes of challenges be answered
       await checkpoints.stop()
       await journal.close()
@@ -169,103 +148,6 @@ async function orClose(
   }
 }
 
-/** Stamps that warn operators when the system clock is set, or behind the log at a start. */
-function watchedStamps(vitals: Vitals, log: Logger): Stamps {
-  const stamps = systemStamps((ms) => {
-    if (ms < 0) vitals.clockStepsBack += 1
-    else vitals.clockStepsAhead += 1
-    log.warn({ ms: Math.abs(ms) }, ms < 0 ? 'clock_stepped_back' : 'clock_stepped_ahead')
-  })
-  vitals.clockBehindMs = () => stamps.clock.behindMs(vitals.state.now)
-  vitals.clockWarnings = () => stamps.clock.warnings(vitals.state.now)
-  const ms = vitals.clockBehindMs()
-  if (ms >= notableMs) log.warn({ ms }, 'clock_behind')
-  return stamps
-}
-
-function newState(config: Config): State {
-  const retentionMs = config.idempotencyHours * 3_600_000
-  const { limits, nodeLimits } = config
-  const { textBytesMax } = nodeLimits
-  return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits })
-}
-
-async function recover(
-  config: Config,
-  vitals: Vitals,
-  checkpoints: CheckpointSchedule,
-  log: Logger,
-  { disk, segmentBytes }: Environment,
-): Promise<Journal> {
-  const fresh = () => {
-    vitals.state = newState(config)
-    const place = { disk: disk ?? realDisk, dir: config.data }
-    vitals.state.text.readPage = (page) => readPageNow(place, page)
-    return vitals.state
-  }
-  const onProgress = startProgress(vitals, log)
-  const begun = performance.now()
-  const journal = await openJournal({
-    dir: config.data,
-    disk,
-    segmentBytes: segmentBytes ?? config.segmentBytes,
-    durability: config.durability,
-    from: (storeId) => checkpoints.load(storeId, fresh, onProgress),
-    onRecord: (position, row) => apply(vitals.state, position, decode(row)),
-    onProgress: (bytes, of) => onProgress('log', bytes, of),
-    onNotice: logNotices(log),
-  })
-  const { state } = vitals
-  const recovered = {
-    position: journal.position,
-    checkpoint: checkpoints.stats.position,
-    identities: state.identities.count,
-    threads: state.threads.count,
-    messages: state.messages.count,
-    seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
-  }
-  log.info(recovered, 'recovered')
-  vitals.journal = journal
-  return journal
-}
-
-/** The forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
-async function openForum(
-  journal: Journal,
-  vitals: Vitals,
-  options: Omit<TextDiskOptions, 'state'> & { config: Config },
-): Promise<{ forum: Forum; epoch: string }> {
-  const { config, log } = options
-  try {
-    const epoch = loadEpoch(config.data, journal.storeId)
-    const secret = loadSecret(config.data, config.secret)
-    const webhookKey = deriveKey(secret, 'webhook')
-    const { state } = vitals
-    const textDisk = openTextDisk({ ...options, state })
-    const forum = makeForum({
-      state,
-      journal,
-      stamps: watchedStamps(vitals, log),
-      webhookKey,
-      ticketKey: deriveKey(secret, 'ticket'),
-      addressKey: deriveKey(secret, 'address'),
-      epochBegin: epoch.begin,
-      waitingPollsMax: config.nodeLimits.waitingPollsMax,
-      textDisk,
-      coldReadsLimits: config.nodeLimits.coldReads,
-    })
-    const { slicedWork, coldReads, waiting } = forum
-    Object.assign(vitals, { slicedWork, coldReads, textDisk, waiting })
-    if (hasRightKey(forum)) return { forum, epoch: epoch.id }
-    throw new ConfigError(
-      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
-    )
-  } catch (error) {
-    await journal.close()
-    throw error
-  }
-}
-
 /** Answers the polls that wait, and ends the reads that take several iterations. */
 async function endReads({ waiting, slicedWork, coldReads }: Forum): Promise<void> {
   await waiting.stop()
@@ -274,11 +156,11 @@ async function endReads({ waiting, slicedWork, coldReads }: Forum): Promise<void
 }
 
 /** Releases answers and wakeups as the log becomes durable; rejects when the storage fails. */
-function watch(journal: Journal, gate: Gate, { waiting }: Forum, wakeups: Wakeups): Promise<never> {
+function watch(journal: Journal, gate: Gate, { waiting }: Forum, leading: Leading): Promise<never> {
   journal.onDurable = (durable) => {
     gate.open(durable)
     waiting.onDurable(durable)
-    wakeups.onDurable(durable)
+    leading.onDurable(durable)
   }
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {

@@ -1,0 +1,124 @@
+// Recovers a node: the newest good checkpoint, the log behind it, and the forum on that state.
+
+import type { Logger } from 'pino'
+import { readPageNow } from '../../wal/checkpoint/page-source.ts'
+import { realDisk } from '../../wal/disk.ts'
+import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
+import { ConfigError } from '../config/arguments.ts'
+import type { Config } from '../config/config.ts'
+import { apply } from '../forum/apply.ts'
+import { notableMs } from '../forum/clock.ts'
+import { type Forum, makeForum } from '../forum/forum.ts'
+import { decode } from '../forum/records.ts'
+import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
+import { hasRightKey } from '../forum/webhooks.ts'
+import { logNotices } from '../ops/log.ts'
+import type { Vitals } from '../ops/vitals.ts'
+import { State } from '../state/state.ts'
+import type { CheckpointSchedule } from './checkpoints.ts'
+import { loadEpoch } from './epoch.ts'
+import { deriveKey, loadSecret } from './secret.ts'
+import { startProgress } from './start-progress.ts'
+import { openTextDisk, type TextDiskOptions } from './text-disk.ts'
+
+/** Stamps that warn operators when the system clock is set, or behind the log at a start. */
+function watchedStamps(vitals: Vitals, log: Logger): Stamps {
+  const stamps = systemStamps((ms) => {
+    if (ms < 0) vitals.clockStepsBack += 1
+    else vitals.clockStepsAhead += 1
+    log.warn({ ms: Math.abs(ms) }, ms < 0 ? 'clock_stepped_back' : 'clock_stepped_ahead')
+  })
+  vitals.clockBehindMs = () => stamps.clock.behindMs(vitals.state.now)
+  vitals.clockWarnings = () => stamps.clock.warnings(vitals.state.now)
+  const ms = vitals.clockBehindMs()
+  if (ms >= notableMs) log.warn({ ms }, 'clock_behind')
+  return stamps
+}
+
+/** An empty state with the limits of this configuration. */
+export function newState(config: Config): State {
+  const retentionMs = config.idempotencyHours * 3_600_000
+  const { limits, nodeLimits } = config
+  const { textBytesMax } = nodeLimits
+  return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits })
+}
+
+/**
+ * Opens the log and folds it, from the newest checkpoint on, into the state of the vitals. Locks
+ * the directory at once. Rejects with a JournalError.
+ */
+export async function recover(
+  config: Config,
+  vitals: Vitals,
+  checkpoints: CheckpointSchedule,
+  log: Logger,
+  { disk, segmentBytes }: Pick<JournalOptions, 'disk' | 'segmentBytes'>,
+): Promise<Journal> {
+  const fresh = () => {
+    vitals.state = newState(config)
+    const place = { disk: disk ?? realDisk, dir: config.data }
+    vitals.state.text.readPage = (page) => readPageNow(place, page)
+    return vitals.state
+  }
+  const onProgress = startProgress(vitals, log)
+  const begun = performance.now()
+  const journal = await openJournal({
+    dir: config.data,
+    disk,
+    segmentBytes: segmentBytes ?? config.segmentBytes,
+    durability: config.durability,
+    from: (storeId) => checkpoints.load(storeId, fresh, onProgress),
+    onRecord: (position, row) => apply(vitals.state, position, decode(row)),
+    onProgress: (bytes, of) => onProgress('log', bytes, of),
+    onNotice: logNotices(log),
+  })
+  const { state } = vitals
+  const recovered = {
+    position: journal.position,
+    checkpoint: checkpoints.stats.position,
+    identities: state.identities.count,
+    threads: state.threads.count,
+    messages: state.messages.count,
+    seconds: Number(((performance.now() - begun) / 1000).toFixed(3)),
+  }
+  log.info(recovered, 'recovered')
+  vitals.journal = journal
+  return journal
+}
+
+/** The forum on its recovered state. Throws a ConfigError if the secret is not the log's. */
+export async function openForum(
+  journal: Journal,
+  vitals: Vitals,
+  options: Omit<TextDiskOptions, 'state'> & { config: Config },
+): Promise<{ forum: Forum; epoch: string }> {
+  const { config, log } = options
+  try {
+    const epoch = loadEpoch(config.data, journal.storeId)
+    const secret = loadSecret(config.data, config.secret)
+    const webhookKey = deriveKey(secret, 'webhook')
+    const { state } = vitals
+    const textDisk = openTextDisk({ ...options, state })
+    const forum = makeForum({
+      state,
+      journal,
+      stamps: watchedStamps(vitals, log),
+      webhookKey,
+      ticketKey: deriveKey(secret, 'ticket'),
+      addressKey: deriveKey(secret, 'address'),
+      epochBegin: epoch.begin,
+      waitingPollsMax: config.nodeLimits.waitingPollsMax,
+      textDisk,
+      coldReadsLimits: config.nodeLimits.coldReads,
+    })
+    const { slicedWork, coldReads, waiting } = forum
+    Object.assign(vitals, { slicedWork, coldReads, textDisk, waiting })
+    if (hasRightKey(forum)) return { forum, epoch: epoch.id }
+    throw new ConfigError(
+      `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
+    )
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+}
