@@ -6,9 +6,11 @@ import t from 'tap'
 import { openJournal } from '../../wal/journal/journal.ts'
 import { until } from './helpers.ts'
 
+const segmentBytes = 64 * 1024
+
 t.test('a record is separated from an earlier one: its segment goes without it', async (t) => {
   const where = path.join(t.testdir({}), 'wal')
-  const options = { dir: where, segmentBytes: 64 * 1024, onRecord: () => {} }
+  const options = { dir: where, segmentBytes, onRecord: () => {} }
   const journal = await openJournal(options)
   const append = async (...records: string[]) => {
     for (const record of records) journal.append(record)
@@ -41,3 +43,32 @@ t.test('a record is separated from an earlier one: its segment goes without it',
   await (await openJournal({ ...options, from: 3, onRecord })).close()
   t.same(found, ['the fourth', 'the fifth', 'the sixth'])
 })
+
+for (const mode of ['none', 'always'] as const) {
+  t.test(`durability ${mode}: separated, nothing follows: the batch is durable`, async (t) => {
+    const where = path.join(t.testdir({}), 'wal')
+    const durability = { mode }
+    const journal = await openJournal({
+      dir: where,
+      segmentBytes,
+      durability,
+      onRecord: () => {},
+    })
+    const record = 'r'.repeat(4000)
+    while (journal.stats().bytes < segmentBytes - 2 * record.length) {
+      journal.append(record)
+      await journal.sync()
+    }
+    await until(() => journal.separate(0) && journal.health === 'ok')
+    let durable = 0
+    journal.onDurable = (position) => {
+      durable = position
+    }
+    // Together they need the next segment, so that there is none left to separate anything with.
+    for (let n = 0; n < 3; n++) journal.append(record)
+    journal.separate(journal.position)
+    t.equal(durable, 0, 'nobody hears of it before the caller has decided')
+    await until(() => durable === journal.position)
+    await journal.close()
+  })
+}

@@ -59,4 +59,8 @@ export class OpenSegment {
     this.#at = 0
     this.#firstPosition = firstPosition
   }
+
+  close(): void {
+    for (const file of this.#files) this.#disk.close(file)
+  }
 }

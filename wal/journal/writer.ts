@@ -24,6 +24,7 @@ export class Writer implements Journal {
   onFrame: OnFrame | null = null
   failure: JournalError | null = null
   readonly storeId: string
+  position: number
   readonly #options: WriterOptions
   readonly #always: boolean
   readonly #seed: number
@@ -31,7 +32,6 @@ export class Writer implements Journal {
   readonly #syncs: SyncQueue
   readonly #spare: Spare
   readonly #segment: OpenSegment
-  #position: number
   #written: number
   #synced: number
   #link: number
@@ -58,7 +58,7 @@ export class Writer implements Journal {
     this.storeId = settled.storeId
     this.#seed = settled.seed
     this.#segment = new OpenSegment(disk, settled)
-    this.#position = this.#written = this.#synced = settled.place.position
+    this.position = this.#written = this.#synced = settled.place.position
     this.#link = settled.place.link
     this.#batch = new Batch(limits.recordBytesMax)
     this.#syncs = new SyncQueue(
@@ -70,12 +70,9 @@ export class Writer implements Journal {
     const files = { disk, dir, segmentBytes: limits.segmentBytes, onNotice, onFailed }
     this.#spare = new Spare(settled.place.number + 1, settled.spare, files)
     if (durability.mode === 'interval') {
-      this.#interval = setInterval(() => this.#syncByTime(), durability.ms).unref()
+      const mayBegin = () => this.#syncs.length < syncsInFlightMax
+      this.#interval = setInterval(() => mayBegin() && this.#startSync(), durability.ms).unref()
     }
-  }
-
-  get position(): number {
-    return this.#position
   }
 
   get written(): number {
@@ -118,13 +115,17 @@ export class Writer implements Journal {
         this.flush()
       })
     }
-    this.#position += count
-    return this.#position
+    this.position += count
+    return this.position
   }
 
   flush(): void {
     if (this.#state !== 'open' || this.#batch.count === 0 || !this.#mayFlush()) return
     this.#writeBatch()
+    this.#onWritten()
+  }
+
+  #onWritten(): void {
     const soon = this.#uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
     if (this.#always || soon) this.#startSync()
     if (!this.#always && this.#state === 'open') this.onDurable(this.#written)
@@ -143,13 +144,18 @@ export class Writer implements Journal {
       if (this.#syncs.length === 0) this.#startSync()
       this.#waiters.advance(this.#synced)
     })
-    return this.#waiters.add(this.#position)
+    return this.#waiters.add(this.position)
   }
 
   separate(position: number): boolean {
     if (position < this.#segment.firstPosition) return true
     if (this.#state !== 'open' || this.#spare.state !== 'ready') return false
-    if (this.#batch.count > 0) this.#writeBatch()
+    if (this.#batch.count > 0) {
+      this.#writeBatch()
+      const written = this.#written
+      // Not now, since the caller is about to decide. A later batch does this for both.
+      setImmediate(() => written === this.#written && this.#onWritten())
+    }
     if (this.#spare.state === 'ready') this.#roll() // the batch may have needed it
     return position < this.#segment.firstPosition
   }
@@ -176,15 +182,13 @@ export class Writer implements Journal {
       })
     }
     await this.#spare.stop()
-    if (this.#state !== 'failed')
-      for (const file of this.#segment.files) this.#options.disk.close(file)
+    if (this.#state !== 'failed') this.#segment.close()
     this.#options.unlock()
   }
 
   // Syncs the written frames, then writes the seal, then syncs that.
   #closeStep(): void {
-    if (this.#state !== 'closing') return
-    if (this.#syncs.length > 0) return
+    if (this.#state !== 'closing' || this.#syncs.length > 0) return
     if (this.#uncoveredBytes === 0 && !this.#sealed) this.#writeSeal()
     if (this.#uncoveredBytes > 0) this.#startSync()
     else this.#finish()
@@ -208,7 +212,7 @@ export class Writer implements Journal {
     this.#sealed = false
     this.#counts.batches += 1
     this.#counts.records += count
-    assert(this.#written === this.#position)
+    assert(this.#written === this.position)
     this.onFrame?.(next.firstPosition, count, records)
   }
 
@@ -249,15 +253,10 @@ export class Writer implements Journal {
     this.#options.onNotice({ event: 'segment_begun', segment: segmentName(number) })
   }
 
-  #syncByTime(): void {
-    if (this.#syncs.length < syncsInFlightMax) this.#startSync()
-  }
-
   #startSync(): void {
     if (this.#uncoveredBytes === 0 || this.#state === 'failed') return
-    const bytes = this.#uncoveredBytes
+    this.#syncs.start(this.#segment.files, this.#written, this.#uncoveredBytes)
     this.#uncoveredBytes = 0
-    this.#syncs.start(this.#segment.files, this.#written, bytes)
   }
 
   #onSynced(position: number, bytes: number): void {
@@ -277,7 +276,7 @@ export class Writer implements Journal {
 
   // Damage in the last frame is distinguished from a torn tail only by a later frame's watermark.
   #onIdle(): void {
-    if (this.#sealed || this.#state !== 'open' || this.#synced !== this.#position) return
+    if (this.#sealed || this.#state !== 'open' || this.#synced !== this.position) return
     this.#writeSeal()
     this.#startSync()
   }
