@@ -15,6 +15,7 @@ export const sizes = {
   SIMULATE_SEEDS: { check: 50, deep: 5_000, of: 'seeds that a simulated node lives through' },
   POWER_SEEDS: { check: 300, deep: 20_000, of: 'seeds of power losses of a journal' },
   CHECKPOINT_SEEDS: { check: 100, deep: 3_000, of: 'seeds of power losses during checkpoints' },
+  PUBLISHER_SEEDS: { check: 150, deep: 10_000, of: 'seeds of a publisher on a network that fails' },
   KILLS: { check: 3, deep: 50, of: 'kills of a node under load' },
   CRASH_POINTS: { check: 16, deep: 1_000, of: 'crash points at most, chosen at random' },
   DAMAGE_STRIDE: { check: 1_999, deep: 31, of: 'bytes between the damaged bytes of a store' },

@@ -1,9 +1,10 @@
 // Why a journal cannot be opened, read or written. The exit code is that of the process: 74 the
-// storage failed, 75 another process uses the directory, 76 a newer version wrote it, 77 damage.
+// storage failed, 75 another process uses the directory, 76 a newer version wrote it, 77 damage,
+// 78 another node continues the log.
 
 import os from 'node:os'
 
-export type JournalExitCode = 74 | 75 | 76 | 77
+export type JournalExitCode = 74 | 75 | 76 | 77 | 78
 
 /** One sentence that names the file, what is wrong with it, and what to do. */
 export class JournalError extends Error {

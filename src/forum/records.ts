@@ -8,6 +8,7 @@ import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
 import type { RecordKind } from './records/kind.ts'
+import { leadershipRecords } from './records/leadership.ts'
 import { moderationRecords } from './records/moderation.ts'
 import { postRecords } from './records/posts.ts'
 import { subscriptionRecords } from './records/subscriptions.ts'
@@ -23,6 +24,7 @@ const kinds = {
   ...ticketRecords,
   ...governanceRecords,
   ...moderationRecords,
+  ...leadershipRecords,
 }
 
 type Kinds = typeof kinds

@@ -23,6 +23,9 @@ export interface StreamMessage {
   bytes: Uint8Array
 }
 
+/** A message before it has a place; an object is one message, however often it is published. */
+export type Unplaced = Omit<StreamMessage, 'sequence'>
+
 /** The outcome of `publish`: where it is; or why it is not in the stream, and never will be. */
 export type Published = { sequence: number } | { rejected: 'wrong_sequence' | 'full' }
 
@@ -38,8 +41,13 @@ export class StreamUnavailable extends Error {
 export interface LogStream {
   /** The most bytes that a message may hold. */
   readonly messageBytesMax: number
-  /** Appends a message if `expectedLast` is the sequence of the newest one; 0: there is none. */
-  publish(message: Omit<StreamMessage, 'sequence'>, expectedLast: number): Promise<Published>
+  /**
+   * Appends a message if `expectedLast` is the sequence of the newest one; 0: there is none. With
+   * `behind`, a message whose outcome is not known yet, the newest must also be that one, as it was
+   * published last. Sequences alone would not do: if another node's message takes the place of the
+   * first of two that are in flight, the second one's expectation still holds.
+   */
+  publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published>
   /** The newest message; null while there has never been one. */
   last(): Promise<StreamMessage | null>
   /** The sequence of the oldest message that is kept; that of the next one if there is none. */

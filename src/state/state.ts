@@ -29,8 +29,23 @@ export interface StateOptions {
   limits?: QuotaLimits
 }
 
+/** The term of a replicated log that the state is in. */
+export interface Term {
+  /** 0: the log was never replicated. */
+  number: number
+  /** The position of its first record. */
+  began: number
+  /** The id of its leader, and how that acknowledges. */
+  node: string
+  mode: string
+}
+
+const noTerm: Term = { number: 0, began: 0, node: '', mode: '' }
+
 /** Stands for no identity: the anonymous caller. */
 export const nobody = -1
+
+type Facts = [number, number, number, number?, Term?]
 
 export class State {
   position = 0
@@ -57,6 +72,7 @@ export class State {
   onNews: (topic: number) => void = () => {}
   /** The position of the last erasure of a message; 0: there was none. */
   erasedPosition = 0
+  term = noTerm
 
   constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
     this.text = new Text(textBytesMax)
@@ -76,12 +92,13 @@ export class State {
     return { arena: text, names, ...tables, ...rest } // what is on disk is never renamed (V2)
   }
 
-  facts(): number[] {
-    return [this.position, this.now, this.guestsExpired, this.erasedPosition]
+  facts(): unknown[] {
+    return [this.position, this.now, this.guestsExpired, this.erasedPosition, this.term]
   }
 
   restore(facts: unknown): void {
-    ;[this.position, this.now, this.guestsExpired, this.erasedPosition = 0] = facts as number[]
+    const [position, now, guestsExpired, erasedPosition = 0, term = noTerm] = facts as Facts
+    Object.assign(this, { position, now, guestsExpired, erasedPosition, term })
   }
 
   *fillIndexes(): Iterable<void> {

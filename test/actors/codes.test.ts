@@ -51,6 +51,7 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     30: 'proposal.saved',
     31: 'proposal.reviewed',
     40: 'message.erased',
+    50: 'leader.began',
   })
 })
 

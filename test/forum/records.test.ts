@@ -111,6 +111,12 @@ const generators: Generators = {
     client,
   }),
   'message.erased': fc.record({ at, message: number, reason: text }),
+  'leader.began': fc.record({
+    at,
+    term: number,
+    node: hex,
+    mode: fc.constantFrom('acked' as const, 'async' as const),
+  }),
   'proposal.reviewed': fc.record({
     at,
     by: number,

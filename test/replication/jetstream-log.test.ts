@@ -56,6 +56,19 @@ t.test('stream: two writers, one expectation: one message is in it', nats, async
   t.equal(await b!.get(99), null)
 })
 
+t.test('stream: two in flight, another takes the first place: none is in it', nats, async (t) => {
+  const [a, b] = await connected(t, 'a', 'b')
+  await a!.publish(message(1, 1), 0)
+  const [second, third, fourth] = [message(2, 2), message(3, 3), message(4, 4)]
+  const both = await Promise.all([a!.publish(second, 1), a!.publish(third, 2, second)])
+  t.same(both, [{ sequence: 2 }, { sequence: 3 }])
+  await b!.publish(message(4, 4, 2), 3)
+  const rejected = { rejected: 'wrong_sequence' }
+  t.same(await a!.publish(fourth, 3), rejected)
+  t.same(await a!.publish(message(5, 5), 4, fourth), rejected)
+  t.match(await a!.last(), { sequence: 4, term: 2 })
+})
+
 t.test(
   'stream: read: all from a place on, then what comes, then trimmed ones: an end',
   nats,

@@ -11,6 +11,7 @@ import type {
   Objects,
   Published,
   StreamMessage,
+  Unplaced,
 } from '../../src/replication/log-stream.ts'
 import { StreamUnavailable } from '../../src/replication/log-stream.ts'
 
@@ -26,12 +27,11 @@ export class MemoryStream implements LogStream {
   #trimmed = 0
   readonly #readers = new Set<Reader>()
 
-  async publish(
-    message: Omit<StreamMessage, 'sequence'>,
-    expectedLast: number,
-  ): Promise<Published> {
+  async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
     this.#check()
-    if (expectedLast !== this.messages.length) return { rejected: 'wrong_sequence' }
+    const last = this.messages.at(-1)
+    const isBehind = behind === undefined || behind.last === last?.last
+    if (expectedLast !== this.messages.length || !isBehind) return { rejected: 'wrong_sequence' }
     const bytes = Buffer.from(message.bytes)
     this.messages.push({ ...message, bytes, sequence: expectedLast + 1 })
     for (const reader of this.#readers) reader.poke()

@@ -11,7 +11,7 @@
 // E1. A message that was acknowledged stays, until it is trimmed.
 // E2. What is compared (`expectedLast`, a revision) is compared when the request arrives.
 
-import type { StreamMessage } from '../../src/replication/log-stream.ts'
+import type { StreamMessage, Unplaced } from '../../src/replication/log-stream.ts'
 
 export interface Step {
   kind: 'request' | 'reply' | 'delivery'
@@ -72,10 +72,14 @@ export class SimulatedEngine {
   }
 
   append(
-    message: Omit<StreamMessage, 'sequence'>,
+    message: Unplaced,
     expectedLast: number,
+    behind?: Unplaced,
   ): { sequence: number } | { rejected: 'wrong_sequence' | 'full' } {
-    if (expectedLast !== this.lastSequence) {
+    const last = this.#messages.at(-1)
+    const isBehind =
+      behind === undefined || (behind.last === last?.last && behind.term === last.term)
+    if (expectedLast !== this.lastSequence || !isBehind) {
       this.count('publish: wrong sequence')
       return { rejected: 'wrong_sequence' }
     }

@@ -14,6 +14,7 @@ import {
   type Published,
   type StreamMessage,
   StreamUnavailable,
+  type Unplaced,
 } from '../../src/replication/log-stream.ts'
 import type { Connection, SimulatedEngine } from './simulated-engine.ts'
 
@@ -52,9 +53,9 @@ export class SimulatedStream implements LogStream, Connection {
     engine.connections.add(this)
   }
 
-  publish(message: Omit<StreamMessage, 'sequence'>, expectedLast: number): Promise<Published> {
+  publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
     const copy = { ...message, bytes: Uint8Array.from(message.bytes) }
-    return this.#call((engine) => engine.append(copy, expectedLast))
+    return this.#call((engine) => engine.append(copy, expectedLast, behind))
   }
 
   last(): Promise<StreamMessage | null> {

@@ -100,6 +100,8 @@ export class Model {
         return this.#useTicket(position, record)
       case 'message.erased':
         return this.#erase(position, record)
+      case 'leader.began':
+        return // says nothing about what callers see
       case 'proposal.saved':
         return this.#propose(position, record)
       case 'proposal.reviewed':

@@ -6,6 +6,7 @@ import { StreamUnavailable } from '../log-stream.ts'
 
 // Codes of the servers' list of errors (nats-server, server/errors.json).
 export const wrongLastSequence = 10071
+const wrongLastMessageId = 10070
 export const streamNotFound = 10059
 export const noMessageFound = 10037
 const fullCodes = new Set([10002, 10023, 10047, 10077])
@@ -15,6 +16,11 @@ const passingCodes = new Set([10005, 10008, 10009, 10025, 10061, 10074])
 /** The code of the server's answer; 0 if the error is no answer. */
 export function apiCode(error: unknown): number {
   return error instanceof JetStreamApiError ? error.code : 0
+}
+
+/** Whether the newest message is another one than the one expected. */
+export function isOutOfPlace(error: unknown): boolean {
+  return apiCode(error) === wrongLastSequence || apiCode(error) === wrongLastMessageId
 }
 
 /** Whether there is no room: on the servers, of the account, or within the stream's limits. */

@@ -18,15 +18,16 @@ import type {
   Objects,
   Published,
   StreamMessage,
+  Unplaced,
 } from '../log-stream.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import {
   apiCode,
   available,
   isFull,
+  isOutOfPlace,
   noMessageFound,
   streamNotFound,
-  wrongLastSequence,
 } from './errors.ts'
 import { readStream } from './reader.ts'
 
@@ -59,7 +60,8 @@ export class JetStreamLog implements LogStream {
   readonly #client: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #idPrefix = randomBytes(6).toString('hex')
-  #ids = 0
+  readonly #ids = new WeakMap<Unplaced, string>()
+  #count = 0
 
   constructor({ connection, client, manager, name, lease, notes, objects, calls }: Parts) {
     this.connection = connection
@@ -94,25 +96,22 @@ export class JetStreamLog implements LogStream {
     return this.connection.info!.max_payload - headerBytesMax
   }
 
-  async publish(
-    { first, last, term, bytes }: Omit<StreamMessage, 'sequence'>,
-    expectedLast: number,
-  ): Promise<Published> {
+  async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
+    const { first, last, term, bytes } = message
     const marks = headers()
     marks.set(headerName, `${version} ${term} ${first} ${last}`)
-    this.#ids += 1
-    const options = {
-      headers: marks,
-      msgID: `${this.#idPrefix}.${this.#ids}`,
-      expect: { lastSequence: expectedLast },
-      timeout: publishMs,
-    }
+    this.#count += 1
+    const msgID = `${this.#idPrefix}.${this.#count}`
+    this.#ids.set(message, msgID)
+    const lastMsgID = behind === undefined ? undefined : this.#ids.get(behind)
+    const expect = { lastSequence: expectedLast, ...(lastMsgID === undefined ? {} : { lastMsgID }) }
+    const options = { headers: marks, msgID, expect, timeout: publishMs }
     try {
       const ack = await available(() => this.#client.publish(subjectOf(this.name), bytes, options))
       if (!ack.duplicate) return { sequence: ack.seq }
       throw new StreamUnavailable('the stream: a message was sent twice')
     } catch (error) {
-      if (apiCode(error) === wrongLastSequence) return { rejected: 'wrong_sequence' }
+      if (isOutOfPlace(error)) return { rejected: 'wrong_sequence' }
       if (isFull(error)) return { rejected: 'full' }
       throw error
     }

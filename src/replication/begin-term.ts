@@ -1,0 +1,81 @@
+// Begins a term of the replicated log: whoever has its first message appended leads.
+//
+//   look at the end ─▶ is it where this node's log ends? ─▶ compare-and-set ─▶ append to the log
+//
+// L1. The stream has the record before this node's log has it: a term that is in any log is in the
+//     stream, so that no two logs have different records of one term.
+// L2. Nothing is appended to this node's log meanwhile: it leads only afterwards.
+
+import { Packr } from 'msgpackr'
+import { recordHeaderBytes } from '../../wal/journal/format.ts'
+import type { ReplicateMode } from '../forum/records/leadership.ts'
+import { encode } from '../forum/records.ts'
+import { Backoff } from './backoff.ts'
+import { type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
+
+export interface Beginning {
+  /** The id of this node. */
+  node: string
+  mode: ReplicateMode
+  /** The position and the term of the last record of its log. */
+  position: number
+  term: number
+  /** The time of the record, in milliseconds since the epoch. */
+  at: number
+}
+
+export interface Begun {
+  term: number
+  /** The message with its record, which this node must append to its log now. */
+  message: StreamMessage
+}
+
+/**
+ * Begins the next term behind `position`; null if the stream ends elsewhere: another node leads, or
+ * this one has to follow first. Waits while the stream cannot be reached, unless `isStopped`.
+ */
+export async function beginTerm(
+  stream: LogStream,
+  { node, mode, position, term: lastTerm, at }: Beginning,
+  isStopped: () => boolean = () => false,
+): Promise<Begun | null> {
+  const backoff = new Backoff()
+  let sent: Omit<StreamMessage, 'sequence'> | null = null
+  while (!isStopped()) {
+    try {
+      const last = await stream.last()
+      if (sent !== null && last !== null && isSame(last, sent)) {
+        return { term: sent.term, message: last }
+      }
+      if ((last?.last ?? position) !== position || (last?.term ?? lastTerm) !== lastTerm)
+        return null
+      const term = lastTerm + 1
+      const bytes = packed(encode({ type: 'leader.began', at, term, node, mode }))
+      sent ??= { first: position + 1, last: position + 1, term, bytes }
+      const published = await stream.publish(sent, last?.sequence ?? 0)
+      if ('sequence' in published) return { term, message: { ...sent, ...published } }
+      // It may be the same message, sent before, whose acknowledgement was lost.
+      if (published.rejected === 'full') await backoff.pause()
+    } catch (error) {
+      if (!(error instanceof StreamUnavailable)) throw error
+      await backoff.pause()
+    }
+  }
+  return null
+}
+
+function isSame(found: StreamMessage, sent: Omit<StreamMessage, 'sequence'>): boolean {
+  return (
+    found.term === sent.term &&
+    found.first === sent.first &&
+    Buffer.compare(found.bytes, sent.bytes) === 0
+  )
+}
+
+/** One record as it stands in a frame. */
+function packed(row: unknown): Uint8Array {
+  const value = new Packr({ useRecords: false }).pack(row)
+  const header = Buffer.alloc(recordHeaderBytes)
+  header.writeUInt32LE(value.length)
+  return Buffer.concat([header, value])
+}

@@ -1,0 +1,190 @@
+// The journal of a leader: its own log, and the stream that carries it to other nodes.
+//
+//   append ─▶ own log ─▶ frame written ─▶ synced here ───────────────┐
+//                             │                                       ├─▶ durable
+//                             └─▶ published ─▶ acknowledged there ────┘   (acked: both)
+//
+// R1. acked: what is durable, and so what is shown, the stream has. async: it may lag behind, by at
+//     most `lagBytesMax`.
+// R2. `sync`, and with it a checkpoint, waits for the stream in both modes: no checkpoint of a
+//     leader is ahead of the stream.
+// R3. When another node leads, or the stream has lost what it acknowledged, nothing becomes durable
+//     any more: as after a failed sync.
+
+import { JournalError } from '../../wal/errors.ts'
+import type { Health, Journal, JournalStats, OnFrame } from '../../wal/journal/types.ts'
+import type { ReplicateMode } from '../forum/records/leadership.ts'
+import type { LogStream } from './log-stream.ts'
+import { type Ended, Publisher } from './publisher.ts'
+
+export interface ReplicatedJournalOptions {
+  local: Journal
+  stream: LogStream
+  mode: ReplicateMode
+  term: number
+  /** The newest message of the stream, which ends with the last record of the log. */
+  sequence: number
+  /** How many bytes of records the stream may lack. */
+  lagBytesMax: number
+}
+
+/** Without an acknowledgement for this long, writes are refused instead of waiting, too. */
+const stalledMsMax = 5_000
+
+export class ReplicatedJournal implements Journal {
+  onDurable: (durable: number) => void = () => {}
+  onFailed: (error: JournalError) => void = () => {}
+  onFrame: OnFrame | null = null
+  readonly publisher: Publisher
+  readonly #options: ReplicatedJournalOptions
+  readonly #local: Journal
+  #failure: JournalError | null = null
+  #shown: number
+
+  constructor(options: ReplicatedJournalOptions) {
+    const { local, stream, term, sequence } = options
+    this.#options = options
+    this.#local = local
+    this.publisher = new Publisher({
+      stream,
+      term,
+      sequence,
+      position: local.position,
+      onAcknowledged: () => this.#advance(),
+      onEnded: (why) => this.#fail(endError(why)),
+    })
+    this.#shown = this.durable
+    local.onDurable = () => this.#advance()
+    local.onFailed = (error) => this.#fail(error)
+    local.onFrame = (first, count, records) => {
+      this.publisher.add(first, count, records)
+      this.onFrame?.(first, count, records)
+    }
+    if (local.failure !== null) this.#fail(local.failure)
+  }
+
+  get storeId(): string {
+    return this.#local.storeId
+  }
+
+  get position(): number {
+    return this.#local.position
+  }
+
+  get written(): number {
+    return this.#local.written
+  }
+
+  get durable(): number {
+    const { durable } = this.#local
+    if (this.#options.mode === 'async') return durable
+    return Math.min(durable, this.publisher.acknowledged)
+  }
+
+  get failure(): JournalError | null {
+    return this.#failure
+  }
+
+  get health(): Health {
+    if (this.#failure !== null) return 'storage_failed'
+    const { health } = this.#local
+    if (health !== 'ok') return health
+    const { publisher } = this
+    if (publisher.isFull) return 'storage_full'
+    if (publisher.bytes > this.#options.lagBytesMax) return 'overloaded'
+    const isStalled = publisher.stalledMs > stalledMsMax
+    return isStalled && this.#options.mode === 'acked' ? 'overloaded' : 'ok'
+  }
+
+  get warnings(): string[] {
+    const warnings = [...this.#local.warnings]
+    const { publisher } = this
+    if (publisher.isFull) warnings.push('replication: the stream is full')
+    if (publisher.stalledMs > stalledMsMax) {
+      const seconds = Math.floor(publisher.stalledMs / 1000)
+      warnings.push(
+        `replication: nothing was acknowledged for ${seconds} s, ${publisher.bytes} bytes wait`,
+      )
+    }
+    return warnings
+  }
+
+  append(record: unknown): number {
+    return this.#local.append(record)
+  }
+
+  appendEncoded(records: Uint8Array, count: number): number {
+    return this.#local.appendEncoded(records, count)
+  }
+
+  flush(): void {
+    this.#local.flush()
+  }
+
+  stats(): JournalStats {
+    return this.#local.stats()
+  }
+
+  async sync(): Promise<void> {
+    const { position } = this
+    await this.#local.sync()
+    try {
+      await this.publisher.whenAcknowledged(position)
+    } catch (error) {
+      throw new JournalError(74, (error as Error).message, { cause: error })
+    }
+  }
+
+  separate(position: number): boolean {
+    return this.#local.separate(position)
+  }
+
+  dropBefore(position: number): Promise<void> {
+    return this.#local.dropBefore(position)
+  }
+
+  /** Resolves when the stream has everything, or after this time: then `sync` fails from now on. */
+  async drain(ms: number): Promise<void> {
+    this.#local.flush()
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms)
+    })
+    await Promise.race([this.publisher.whenAcknowledged(this.position).catch(() => {}), patience])
+    clearTimeout(timer)
+    if (this.publisher.acknowledged < this.position) this.publisher.stop()
+  }
+
+  async close(): Promise<void> {
+    await this.#local.close()
+    this.publisher.stop()
+  }
+
+  #advance(): void {
+    if (this.#failure !== null) return
+    const { durable } = this
+    if (durable <= this.#shown) return
+    this.#shown = durable
+    this.onDurable(durable)
+  }
+
+  #fail(error: JournalError): void {
+    if (this.#failure !== null) return
+    this.#failure = error
+    this.publisher.stop()
+    this.onFailed(error)
+  }
+}
+
+function endError(why: Ended): JournalError {
+  if (why.kind === 'fenced') {
+    return new JournalError(78, `another node leads now, in term ${why.term}`, {
+      advice: 'start this one with --standby, or with --follow',
+    })
+  }
+  return new JournalError(
+    74,
+    `the stream ends at position ${why.position}, before what it had acknowledged`,
+    { advice: 'start again to publish the rest of the log, if the stream is the right one' },
+  )
+}
