@@ -57,6 +57,8 @@ export interface ForwardedAnswer {
   body: string | Uint8Array | null
   /** The answer shows nothing behind this position. */
   position: number
+  /** Whether what it shows has been replaced since the leader answered; absent: it never is. */
+  isVoid?: () => boolean
 }
 
 const packr = new Packr({ useRecords: false })
@@ -158,11 +160,12 @@ export class Forwarder {
 
   #answer(exchange: Exchange, answer: ForwardedAnswer): void {
     const { gate, journal } = this.#parts
-    if (answer.position <= journal.durable) return pass(exchange, answer)
-    gate.keep(answer.position, (isDurable) => {
-      if (isDurable) pass(exchange, answer)
+    const leave = (isDurable: boolean) => {
+      if (isDurable && answer.isVoid?.() !== true) pass(exchange, answer)
       else refuse(exchange, 'no_leader')
-    })
+    }
+    if (answer.position <= journal.durable) return leave(true)
+    gate.keep(answer.position, leave)
   }
 }
 

@@ -56,6 +56,7 @@ export class StreamTail {
   #looking: NodeJS.Timeout | null = null
   #pauseMs = pauseMsMin
   #isStopped = false
+  #taking: Promise<void> = Promise.resolve()
   /** The last position of the stream, as of the last look, and when that was. */
   #last = 0
   #lookedMs: number
@@ -85,12 +86,13 @@ export class StreamTail {
     void this.#look()
   }
 
-  /** Passes nothing on after this; a message that is being taken may still be. */
-  stop(): void {
+  /** Begins to pass no message on after this; resolves when the one being taken has been. */
+  stop(): Promise<void> {
     this.#isStopped = true
     this.#reading?.stop()
     if (this.#timer !== null) clearTimeout(this.#timer)
     if (this.#looking !== null) clearTimeout(this.#looking)
+    return this.#taking
   }
 
   /** How far the follower is behind the stream (R3). */
@@ -109,7 +111,10 @@ export class StreamTail {
     if (this.#isStopped) return
     this.#reading = this.#options.stream.read(
       this.#next,
-      (message) => this.#take(message),
+      (message) => {
+        this.#taking = this.#take(message)
+        return this.#taking
+      },
       (error) => this.#again(error),
     )
   }
@@ -163,7 +168,7 @@ export class StreamTail {
 
   #giveUp(error: Error): void {
     if (this.#isStopped) return
-    this.stop()
+    void this.stop()
     this.#options.onFailed(error)
   }
 

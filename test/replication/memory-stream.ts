@@ -213,6 +213,11 @@ export class MemoryCalls implements Calls {
 
   answer(term: number, answer: Answer): { stop(): void } {
     this.#leaders.set(term, answer)
-    return { stop: () => this.#leaders.delete(term) }
+    return { stop: () => this.leave(term) }
+  }
+
+  /** The leader of a term is gone. */
+  leave(term: number): void {
+    this.#leaders.delete(term)
   }
 }

@@ -1,0 +1,68 @@
+// Forwarded requests over the engine's calls: a follower asks whoever leads in the newest term that
+// it has seen, and a leader answers for its own term only.
+
+import type { Handler } from '../http/exchange.ts'
+import type { State } from '../state/state.ts'
+import {
+  answerForwarded,
+  decodeAnswer,
+  decodeRequest,
+  encodeAnswer,
+  encodeRequest,
+  type ForwardedAnswer,
+  type ForwardedRequest,
+  type LeaderLink,
+} from './forwarding.ts'
+import type { Calls } from './log-stream.ts'
+
+export class CallLink implements LeaderLink {
+  readonly #calls: Calls
+  readonly #state: Pick<State, 'term'>
+  #ids = 0
+
+  /** The term of `state` is the newest that this follower knows; 0: none. */
+  constructor(calls: Calls, state: Pick<State, 'term'>) {
+    this.#calls = calls
+    this.#state = state
+  }
+
+  request(request: ForwardedRequest, done: (answer: ForwardedAnswer | null) => void): void {
+    const term = this.#state.term.number
+    if (term === 0) return done(null)
+    this.#ids += 1
+    this.#ask(term, encodeRequest(this.#ids, request)).then(done, () => done(null))
+  }
+
+  async #ask(term: number, bytes: Uint8Array): Promise<ForwardedAnswer | null> {
+    const received = await this.#calls.call(term, bytes)
+    if (received === null) return null
+    const { answer } = decodeAnswer(received)
+    return { ...answer, isVoid: () => this.#hasLost(term, answer.position) }
+  }
+
+  /** Whether a record at a position, as the leader of a term had it, may not be in the history. */
+  #hasLost(term: number, position: number): boolean {
+    const { number, began } = this.#state.term
+    return number > term + 1 || (number > term && began <= position)
+  }
+}
+
+/**
+ * Answers the requests that followers pass on, until it is stopped. `durable` returns the position
+ * up to which the leader's answers may be shown.
+ */
+export function answerCalls(
+  calls: Calls,
+  term: number,
+  handler: Handler,
+  durable: () => number,
+): { stop(): void } {
+  return calls.answer(
+    term,
+    (bytes) =>
+      new Promise((resolve) => {
+        const { id, request } = decodeRequest(bytes)
+        answerForwarded(handler, request, durable, (answer) => resolve(encodeAnswer(id, answer)))
+      }),
+  )
+}

@@ -1,0 +1,130 @@
+// A node that follows: the stream is read into its own log and state, reads are answered at its
+// durable position, and whatever may write is passed on to the leader.
+//
+//   stream ─▶ StreamTail ─▶ OwnLog ─▶ own log ──durable──▶ Follower ─▶ gate, waiting polls
+//   writes ─▶ Forwarder ─▶ CallLink ─▶ leader
+//
+// F1. What is shown is durable in this node's own log, and the stream has it: no takeover takes it
+//     back.
+// F2. An answer of a leader that another one has replaced does not leave if what it shows was not
+//     passed on: its position means another record now (mode async).
+// F3. Whoever trims the stream hears regularly how far this node is.
+
+import type { Logger } from 'pino'
+import type { Journal } from '../../wal/journal/journal.ts'
+import type { Forum } from '../forum/forum.ts'
+import type { TrustProxy } from '../http/client-address.ts'
+import type { Gate } from '../http/gate.ts'
+import type { Edge } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
+import { CallLink } from './call-link.ts'
+import { Follower } from './follower.ts'
+import { Forwarder } from './forwarding.ts'
+import type { LogStream } from './log-stream.ts'
+import { OwnLog } from './own-log.ts'
+import { StreamTail } from './stream-tail.ts'
+
+const noteEveryMs = 5_000
+
+export interface FollowingParts {
+  stream: LogStream
+  /** The id of this node. */
+  node: string
+  /** Its own log, which nobody else appends to. */
+  journal: Journal
+  forum: Forum
+  gate: Gate
+  edge: Edge
+  load: Load
+  trustProxy: TrustProxy | null
+  log: Logger
+  /** The sequence of the message that goes on behind the log. */
+  next: number
+  /** Called once when it cannot follow any more: the storage, or what the stream holds. */
+  onFailed: (error: Error) => void
+}
+
+export interface Lag {
+  positions: number
+  seconds: number
+}
+
+export class Following {
+  readonly forwarder: Forwarder
+  readonly #parts: FollowingParts
+  readonly #follower: Follower
+  readonly #ownLog: OwnLog
+  #tail: StreamTail
+  #noting: NodeJS.Timeout | null = null
+
+  /** Makes the forum follow; nothing is read before `start`. */
+  constructor(parts: FollowingParts) {
+    const { forum, gate, journal, load, trustProxy, stream, edge } = parts
+    this.#parts = parts
+    this.#follower = new Follower(forum, gate)
+    this.#ownLog = new OwnLog(journal, this.#follower)
+    this.#tail = this.#tailFrom(parts.next)
+    const link = new CallLink(stream.calls, forum.state)
+    this.forwarder = new Forwarder({ link, gate, journal: this.#follower, load, trustProxy })
+    edge.forward = (exchange, route) => this.forwarder.forward(exchange, route)
+    journal.onDurable = (durable) => {
+      this.#follower.advance(durable)
+      this.#ownLog.moved()
+    }
+    journal.onFailed = (error) => {
+      this.#ownLog.moved()
+      parts.onFailed(error)
+    }
+  }
+
+  /** Up to where this node shows what the leader has written. */
+  get durable(): number {
+    return this.#follower.durable
+  }
+
+  get lag(): Lag {
+    return this.#tail.lag()
+  }
+
+  start(): void {
+    this.#tail.start()
+    void this.#note()
+    this.#noting = setInterval(() => void this.#note(), noteEveryMs).unref()
+  }
+
+  /** Reads no more; resolves when what was being taken is in the log. */
+  pause(): Promise<void> {
+    return this.#tail.stop()
+  }
+
+  /** Goes on after `pause`. */
+  resume(): void {
+    this.#tail = this.#tailFrom(this.#tail.next)
+    this.#tail.start()
+  }
+
+  /** Ends it: the forum keeps its state, and the log is this node's own again. */
+  async stop(): Promise<void> {
+    if (this.#noting !== null) clearInterval(this.#noting)
+    await this.pause()
+  }
+
+  #tailFrom(next: number): StreamTail {
+    const { stream, forum, log, onFailed } = this.#parts
+    return new StreamTail({
+      stream,
+      receiver: this.#ownLog,
+      next,
+      term: forum.state.term.number,
+      onFailed,
+      onInterrupted: (error) => log.warn({ why: error.message }, 'stream_interrupted'),
+    })
+  }
+
+  async #note(): Promise<void> {
+    const { stream, node, forum } = this.#parts
+    const note = { version: 1, position: this.durable, seen: forum.stamps.clock.wall() }
+    // The next one makes up for one that does not arrive.
+    await stream.notes.write(`follower.${node}`, note).catch(() => {})
+  }
+}

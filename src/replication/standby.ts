@@ -1,0 +1,103 @@
+// A standby: a follower that leads on when the lease of the leader has lapsed.
+//
+//   watching ──lapsed──▶ holding the lease ──▶ caught up ──▶ term begun ──▶ leading
+//      ▲                        │                  │             │
+//      └────────────────────────┴── another one ───┴─────────────┘
+//
+// B1. The lease only says when to try. What decides is the first message of the term, which is
+//     appended by compare-and-set behind the newest message that this node has (begin-term.ts).
+// B2. It tries only with everything that the stream has, durable in its own log: whoever leads has
+//     every record that was ever acknowledged.
+// B3. Nothing is received while a term is begun: the tail is stopped before, and starts again if
+//     another node was first.
+
+import type { LeaseHolder, LogStream, StreamMessage } from './log-stream.ts'
+import { StreamUnavailable } from './log-stream.ts'
+
+export interface StandbyOptions {
+  stream: LogStream
+  /** The id of this node. */
+  node: string
+  takeoverMs: number
+  /** The system clock, in milliseconds since the epoch, for people who read the lease. */
+  wall: () => number
+  /** How far this node is: the term of its last record, and its durable position. */
+  term: () => number
+  durable: () => number
+  /**
+   * Begins a term behind this message and leads in it; resolves to false if another node was first.
+   * Receives nothing from the stream meanwhile (B3).
+   */
+  lead: (last: StreamMessage) => Promise<boolean>
+  now?: () => number
+}
+
+/** How often the lease is looked at, within the time after which it lapses. */
+const looksPerLapse = 10
+
+export class Standby {
+  readonly #options: StandbyOptions
+  readonly #now: () => number
+  #timer: NodeJS.Timeout | null = null
+  #isStopped = false
+  #trying: Promise<void> = Promise.resolve()
+
+  constructor(options: StandbyOptions) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  start(): void {
+    this.#plan()
+  }
+
+  /** Tries no more; resolves when an attempt in progress has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#trying
+  }
+
+  #plan(): void {
+    if (this.#isStopped) return
+    const pauseMs = this.#options.takeoverMs / looksPerLapse
+    this.#timer = setTimeout(() => {
+      this.#trying = this.#try().then((leads) => {
+        if (!leads) this.#plan()
+      })
+    }, pauseMs).unref()
+  }
+
+  /** Returns whether this node leads now. */
+  async #try(): Promise<boolean> {
+    const { stream, node, wall } = this.#options
+    try {
+      if ((await stream.lease.read()) !== null) return false
+      const last = await stream.last()
+      if (last === null || this.#isStopped) return false
+      const term = last.term + 1
+      const holder: LeaseHolder = { version: 1, node, term, since: wall() }
+      if (!(await stream.lease.hold(holder))) return false
+      const newest = await this.#caughtUp()
+      const leads = newest !== null && !this.#isStopped && (await this.#options.lead(newest))
+      if (!leads) await stream.lease.release(node)
+      return leads
+    } catch (error) {
+      // Without the engine nobody can lead.
+      if (error instanceof StreamUnavailable) return false
+      throw error
+    }
+  }
+
+  /** The newest message, once this node has it (B2); null: not within the time of the lease. */
+  async #caughtUp(): Promise<StreamMessage | null> {
+    const { stream, takeoverMs, term, durable } = this.#options
+    const giveUpMs = this.#now() + takeoverMs
+    for (;;) {
+      const last = await stream.last()
+      if (last !== null && durable() >= last.last && term() === last.term) return last
+      if (this.#isStopped || this.#now() > giveUpMs) return null
+      await new Promise((resolve) => setTimeout(resolve, takeoverMs / looksPerLapse))
+    }
+  }
+}

@@ -1,0 +1,233 @@
+// Goal:   a node that follows the stream has the leader's records in its own log and state, shows
+//         them when its log has them durably, passes writes on, and continues after a restart.
+// Method: a leader in memory whose log is published to a stream in memory; a follower with a real
+//         journal on a simulated disk, which can be killed.
+
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { apply } from '../../src/forum/apply.ts'
+import { decode, encode } from '../../src/forum/records.ts'
+import { answerCalls } from '../../src/replication/call-link.ts'
+import { compareWithStream } from '../../src/replication/compare.ts'
+import { Following } from '../../src/replication/following.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
+import { openJournal } from '../../wal/journal/journal.ts'
+import { stateHash } from '../forum/state-hash.ts'
+import { until } from '../until.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+import { KeptLog, Side } from './follower-pair.ts'
+import { MemoryStream } from './memory-stream.ts'
+
+let keys = 0
+const newKey = () => `key-of-test-${keys++}`
+const dir = '/data'
+
+/** A leader in memory; `publish` carries its log to the stream, as when it is synced. */
+class Leader {
+  readonly log = new KeptLog()
+  readonly side = new Side(this.log)
+  readonly stream: MemoryStream
+  term = 0
+  #published = 0
+
+  constructor(stream: MemoryStream) {
+    this.stream = stream
+  }
+
+  async begin(term: number): Promise<void> {
+    this.term = term
+    const { forum } = this.side
+    const at = Math.max(forum.state.now, this.side.world.clock.now)
+    const record = { type: 'leader.began', at, term, node: 'leader', mode: 'acked' } as const
+    apply(forum.state, this.log.append(encode(record)), record)
+    await this.publish()
+    const { edge } = this.side
+    const durable = () => this.log.durable
+    answerCalls(this.stream.calls, term, (exchange) => edge.handle(exchange), durable)
+  }
+
+  async publish(): Promise<void> {
+    const [first, last] = [this.#published + 1, this.log.position]
+    if (last < first) return
+    this.#published = last
+    const bytes = Buffer.concat(this.log.records.slice(first - 1, last))
+    await this.stream.publish({ first, last, term: this.term, bytes }, this.stream.messages.length)
+    this.log.durable = last
+    this.side.gate.open(last)
+    this.side.forum.waiting.onDurable(last)
+  }
+
+  /** An identity and a thread of its own. */
+  async begun(): Promise<{ token: string; thread: string }> {
+    const made = this.side.post('/api/identities', { kind: 'guest' })
+    await this.publish()
+    const { token } = JSON.parse(made.answers[0]!.text!)
+    const posted = this.side.post('/api/threads', { title: 't', content: 'c' }, token, newKey())
+    await this.publish()
+    return { token, thread: JSON.parse(posted.answers[0]!.text!).thread_id }
+  }
+}
+
+interface Started {
+  side: Side
+  journal: Journal
+  following: Following
+  failures: Error[]
+}
+
+/** A follower on this disk, as a start makes it. */
+async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promise<Started> {
+  const side = new Side(new KeptLog())
+  const { forum, gate, edge, load } = side
+  const journal = await openJournal({
+    dir,
+    disk,
+    segmentBytes: 1 << 20,
+    onRecord: (position, row) => apply(forum.state, position, decode(row)),
+  })
+  const local = { position: journal.position, term: forum.state.term.number }
+  const found = await compareWithStream(stream, local)
+  if (found.kind !== 'behind') throw new Error(`the log is ${found.kind}`)
+  const failures: Error[] = []
+  const following = new Following({
+    stream,
+    node: 'follower',
+    journal,
+    forum,
+    gate,
+    edge,
+    load,
+    trustProxy: null,
+    log: pino({ level: 'silent' }),
+    next: found.next,
+    onFailed: (error) => failures.push(error),
+  })
+  following.start()
+  t.teardown(() => following.stop())
+  return { side, journal, following, failures }
+}
+
+t.test('following: from nothing: the same state, log and answers', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const { side, journal, following } = await start(t, stream, new SimulatedDisk(1))
+  await until('all records', () => following.durable === leader.log.position)
+  t.equal(journal.durable, leader.log.position)
+  t.equal(stateHash(side.forum.state), stateHash(leader.side.forum.state))
+  const path = `/api/threads/${thread}`
+  t.equal(side.get(path).answers[0]!.text, leader.side.get(path).answers[0]!.text)
+
+  const poll = side.get(path, token, `after=${following.durable}&wait=20`)
+  leader.side.post(`${path}/replies`, { content: 'news' }, token, newKey())
+  await leader.publish()
+  await until('the news', () => poll.answers.length > 0)
+  t.match(poll.answers[0]!.text, /"content":"news"/)
+  await side.forum.waiting.stop()
+})
+
+t.test('following: a write: answered by the leader, and read here at once', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const { side, following } = await start(t, stream, new SimulatedDisk(2))
+  await until('all records', () => following.durable === leader.log.position)
+  const path = `/api/threads/${thread}`
+  const write = side.post(`${path}/replies`, { content: 'mine' }, token, newKey())
+  await until('the record at the leader', () => leader.log.position > leader.log.durable)
+  t.equal(write.answers.length, 0, 'not before the stream has it')
+  await leader.publish()
+  await until('the answer', () => write.answers.length > 0)
+  t.equal(write.code, 201)
+  t.match(side.get(path).answers[0]!.text, /"content":"mine"/)
+})
+
+t.test('following: no leader, or one of another term: 503 no_leader', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const { side, following } = await start(t, stream, new SimulatedDisk(3))
+  await until('all records', () => following.durable === leader.log.position)
+  stream.calls.leave(1)
+  const write = side.post(`/api/threads/${thread}/replies`, { content: 'c' }, token, newKey())
+  await until('the answer', () => write.answers.length > 0)
+  t.equal(write.code, 'no_leader')
+  t.match(write.answers[0]!.headers, /Retry-After: 1/)
+})
+
+t.test('following: an answer of a leader that was replaced: not sent', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const { side, following } = await start(t, stream, new SimulatedDisk(4))
+  await until('all records', () => following.durable === leader.log.position)
+  // The old leader answers without the stream having it (mode async), and dies.
+  const write = side.post(`/api/threads/${thread}/replies`, { content: 'lost' }, token, newKey())
+  await until('the record at the leader', () => leader.log.position > leader.log.durable)
+  leader.log.durable = leader.log.position
+  leader.side.gate.open(leader.log.durable)
+  const position = following.durable
+  // Another one leads on from what the stream has: its records take the position.
+  const next = new KeptLog()
+  const at = side.forum.state.now
+  next.append(encode({ type: 'leader.began', at, term: 2, node: 'next', mode: 'async' }))
+  const message = { first: position + 1, last: position + 1, term: 2, bytes: next.records[0]! }
+  await stream.publish(message, stream.messages.length)
+  await until('the answer', () => write.answers.length > 0)
+  t.equal(write.code, 'no_leader')
+})
+
+t.test('following: killed at any time: continues where its log ends', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  let disk = new SimulatedDisk(5)
+  for (let round = 0; round < 8; round++) {
+    const { side, following, failures } = await start(t, stream, disk)
+    for (let n = 0; n < 5; n++) {
+      const content = `${round} ${n}`
+      leader.side.post(`/api/threads/${thread}/replies`, { content }, token, newKey())
+      await leader.publish()
+    }
+    if (round % 2 === 0) {
+      await until('all records', () => following.durable === leader.log.position)
+      t.equal(stateHash(side.forum.state), stateHash(leader.side.forum.state), `round ${round}`)
+    }
+    t.same(failures, [])
+    await following.stop()
+    disk = round % 3 === 0 ? disk.losePower() : disk.dieAlone()
+  }
+})
+
+t.test('following: the disk fails: nothing more is shown, and it is said', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const disk = new SimulatedDisk(6)
+  const { following, failures } = await start(t, stream, disk)
+  await until('all records', () => following.durable === leader.log.position)
+  const shown = following.durable
+  disk.failSync(1)
+  leader.side.post(`/api/threads/${thread}/replies`, { content: 'c' }, token, newKey())
+  await leader.publish()
+  await until('the failure', () => failures.length > 0)
+  t.match(failures[0], { exitCode: 74 })
+  t.equal(following.durable, shown)
+})
+
+t.test('following: it tells whoever trims the stream how far it is', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  await leader.begun()
+  const { following } = await start(t, stream, new SimulatedDisk(7))
+  await until('all records', () => following.durable === leader.log.position)
+  const note = await until('a note', () => stream.notes.read('follower.follower'))
+  t.match(note.value, { version: 1, position: Number, seen: Number })
+})
