@@ -151,7 +151,7 @@ export const settingFlags = {
   'ops-port': {
     value: 'PORT',
     preset: '0',
-    help: 'port for /livez, /readyz and /metrics on the loopback interface; 0: none',
+    help: 'port for a dashboard, /livez, /readyz and /metrics on the loopback interface; 0: none',
   },
   'webhook-allow-private': {
     value: null,

@@ -69,21 +69,18 @@ export async function startNode(
   const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
   const { host, port, opsPort, nodeLimits } = config
-  const [load, { memoryBytesMax }] = [new Load(nodeLimits.load), nodeLimits]
+  const [load, { memoryBytesMax, textBytesMax }] = [new Load(nodeLimits.load), nodeLimits]
   const edge = newEdge(config, availability, load, log, environment)
   const startedAt = performance.now()
   const about = { version, http: http.name, durability: config.durabilityName, logOutput }
   const known = { availability, meter: edge.meter, load, state: newState(config) }
   const checkpoints = new CheckpointSchedule(config, log, environment)
-  const vitals = newVitals({ ...about, ...known, memoryBytesMax })
+  const vitals = newVitals({ ...about, ...known, memoryBytesMax, textBytesMax })
   Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
   // This locks the directory at once, so that a second start reports that and not the port.
   const recovering = recover(config, vitals, checkpoints, log, environment)
   await Promise.race([recovering, nextIteration()])
-  const ops =
-    opsPort === 0
-      ? null
-      : await orClose(recovering, '--ops-port', () => serveOperators(opsPort, vitals))
+  const ops = await orClose(recovering, '--ops-port', () => serveOperators(config, vitals))
   const listening = { load, behindProxy: config.trustProxy !== null }
   const listener = await orClose(recovering, '--host or --port', () =>
     http.listen(host, port, (exchange) => edge.handle(exchange), listening),
@@ -134,11 +131,11 @@ export async function startNode(
 }
 
 /** Listens; on failure unlocks the data directory, and throws which flag to change. */
-async function orClose(
+async function orClose<L extends Listener | null>(
   recovering: Promise<Journal>,
   flag: string,
-  listen: () => Promise<Listener>,
-): Promise<Listener> {
+  listen: () => Promise<L>,
+): Promise<L> {
   try {
     return await listen()
   } catch (error) {

@@ -1,30 +1,23 @@
 // The metrics that a node shows at /metrics, in base units. No id or text of a caller is a label.
 
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { Journal } from '../../wal/journal/journal.ts'
 import { latencyBoundsSeconds, type Meter, timedEvery } from '../http/meter.ts'
 import { openFiles, residentMemory } from '../http/open-files.ts'
 import type { State } from '../state/state.ts'
 import { coldText } from './cold-text-metrics.ts'
+import { LoopDelay } from './loop-delay.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
-import type { Vitals } from './vitals.ts'
-
-const delayResolutionMs = 10
+import { recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
 
 /** Starts to measure the event loop's delay; returns a function that renders all metrics. */
 export function metrics(vitals: Vitals): () => string {
-  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
-  delay.enable()
+  const delay = new LoopDelay()
   const loopDelay = () => {
-    const seconds = (nanoseconds: number) =>
-      Math.max(0, nanoseconds / 1e6 - delayResolutionMs) / 1e3
-    const quantiles = [0.5, 0.9, 0.99].map((quantile) => ({
-      labels: { quantile: `${quantile}` },
-      value: seconds(delay.percentile(quantile * 100)),
-    }))
-    const samples = [...quantiles, { labels: { quantile: '1' }, value: seconds(delay.max) }]
-    delay.reset()
+    const samples = [0.5, 0.9, 0.99, 1].map((quantile) => {
+      return { labels: { quantile: `${quantile}` }, value: delay.quantile(quantile) }
+    })
+    delay.restart()
     return gauge(
       'agent_forum_event_loop_delay_seconds',
       'How late the event loop ran a timer since the last scrape, in seconds.',
@@ -119,7 +112,8 @@ function waiting({ waiting: { length, ended } }: Vitals): string {
   )
 }
 
-function load({ load, memoryBytesMax, slicedWork, waiting, coldReads }: Vitals): string {
+function load(vitals: Vitals): string {
+  const { load, memoryBytesMax, textBytesMax, waiting, coldReads } = vitals
   const { connectionsMax, waitingMax, queueBytesMax } = load.limits
   const queues = [
     { labels: { what: 'bodies' }, value: load.bodyBytes },
@@ -133,13 +127,12 @@ function load({ load, memoryBytesMax, slicedWork, waiting, coldReads }: Vitals):
     queue_bytes: queueBytesMax,
     cold_reads: parkedMax,
     cold_read_bytes: bytesMax,
+    memory_bytes: memoryBytesMax,
+    text_memory_bytes: textBytesMax,
   }
-  const refused = {
-    ...load.refused,
-    sliced_reads: slicedWork.refused,
-    cold_reads: coldReads.refused,
-  }
-  const refusals = Object.entries(refused).map(([why, value]) => ({ labels: { why }, value }))
+  const refusals = Object.entries(refusalsOf(vitals)).map(([why, value]) => {
+    return { labels: { why }, value }
+  })
   return [
     gauge('agent_forum_connections', 'Open connections.', load.connections()),
     gauge(
@@ -150,9 +143,7 @@ function load({ load, memoryBytesMax, slicedWork, waiting, coldReads }: Vitals):
     gauge(
       'agent_forum_limit',
       'The limits that the flags set.',
-      Object.entries({ ...limits, memory_bytes: memoryBytesMax }).map(([name, value]) => {
-        return { labels: { of: name }, value }
-      }),
+      Object.entries(limits).map(([name, value]) => ({ labels: { of: name }, value })),
     ),
     counter(
       'agent_forum_refusals_total',
@@ -210,16 +201,16 @@ function journal(journal: Journal): string {
   ].join('')
 }
 
-function checkpoints({ checkpoints, journal }: Vitals): string {
+function checkpoints(vitals: Vitals): string {
+  const { checkpoints } = vitals
   const { taken, failed, position, seconds, bytes, beginSeconds } = checkpoints
   const age = checkpoints.ageSeconds()
-  const behind = (journal?.position ?? position) - position
   const prefix = 'agent_forum_checkpoint'
   return [
     counter(`${prefix}s_total`, 'Checkpoints taken.', taken),
     counter(`${prefix}_failures_total`, 'Checkpoints that failed.', failed),
     gauge(`${prefix}_position`, 'Position of the newest checkpoint.', position),
-    gauge(`${prefix}_records_behind`, 'Records that a start would replay.', behind),
+    gauge(`${prefix}_records_behind`, 'Records that a start would replay.', recordsBehind(vitals)),
     gauge(
       `${prefix}_age_seconds`,
       'Time since the newest checkpoint was taken; NaN if an earlier process took it.',

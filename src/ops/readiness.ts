@@ -45,7 +45,8 @@ function serving(vitals: Vitals): string {
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
-function warningsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): string[] {
+/** What is wrong and does not keep the node from answering, one sentence each. */
+export function warningsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): string[] {
   return [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings, ...clockWarnings()]
 }
 

@@ -1,47 +1,129 @@
-// The operators' port: /livez, /readyz and /metrics, on the loopback interface only.
+// The operators' port, on the loopback interface only: /livez, /readyz, /metrics, and the dashboard
+// at / with /status.json behind it.
 //
 // O1. It answers from the start on, also while the log is replayed and while the node drains.
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
 //     disk does not change that, since reads are still answered.
+// O3. It has no accounts: who may connect may look. Pages of other origins may not, whatever name
+//     they have for this address (host-check.ts), and nothing here can be framed or embedded.
 
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Listener } from '../http/exchange.ts'
 import { portError } from '../http/port-error.ts'
+import { dashboardFiles, type File } from './files.ts'
+import { isOwnHost } from './host-check.ts'
+import { LoopDelay } from './loop-delay.ts'
 import { metrics } from './metrics.ts'
+import { dashboardPage } from './page.ts'
 import { readiness } from './readiness.ts'
+import { Samples } from './samples.ts'
+import { statusOf } from './status.ts'
 import type { Vitals } from './vitals.ts'
 
 const host = '127.0.0.1'
+const sampleEveryMs = 1_000
 const textType = 'text/plain; charset=utf-8'
+const pageType = 'text/html; charset=utf-8'
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
+const paths = '/ /livez /readyz /metrics /status.json\n'
+const wrongHost =
+  'This port answers to localhost, to loopback addresses and to the host of --public-url; the ' +
+  'Host of this request is another one.\n'
 
-/** Serves until `stop` is called. Rejects with a sentence when it cannot listen on the port. */
-export function serveOperators(port: number, vitals: Vitals): Promise<Listener> {
-  const writeMetrics = metrics(vitals)
-  const server = createServer(({ method, url }, response) => {
-    const [path, query] = url!.split('?', 2)
-    if (method !== 'GET' && method !== 'HEAD') return answer(response, 405, 'GET only\n')
-    if (path === '/livez') return answer(response, 200, 'ok\n')
-    if (path === '/metrics') return answer(response, 200, writeMetrics(), metricsType)
-    if (path !== '/readyz') return answer(response, 404, '/livez /readyz /metrics\n')
-    const { isReady, text } = readiness(vitals, query === 'verbose')
-    answer(response, isReady ? 200 : 503, text)
-  })
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(portError(host, port, error)))
-    server.listen({ host, port, exclusive: true }, () => {
-      const { port } = server.address() as AddressInfo
-      const stop = () => {
-        server.close()
-        server.closeAllConnections()
-      }
-      resolve({ port, stop })
-    })
-  })
+const headers = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
 }
 
-function answer(response: ServerResponse, status: number, text: string, type = textType): void {
-  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' })
-  response.end(text)
+interface Outcome extends File {
+  status: number
+}
+
+/**
+ * Serves until `stop` is called; null: there is no port to serve. Rejects with a sentence when it
+ * cannot listen on the port.
+ */
+export async function serveOperators(
+  { opsPort: port, publicUrl }: { opsPort: number; publicUrl: string | null },
+  vitals: Vitals,
+): Promise<Listener | null> {
+  if (port === 0) return null
+  const loopDelay = new LoopDelay()
+  const samples = new Samples(vitals, loopDelay, performance.now())
+  const answers = answersOf(vitals, samples)
+  const server = createServer((request, response) => {
+    answer(response, outcomeOf(request, answers, publicUrl))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(portError(host, port, error)))
+    server.listen({ host, port, exclusive: true }, resolve)
+  })
+  const sampling = setInterval(() => samples.take(performance.now()), sampleEveryMs).unref()
+  const stop = () => {
+    clearInterval(sampling)
+    loopDelay.stop()
+    server.close()
+    server.closeAllConnections()
+  }
+  return { port: (server.address() as AddressInfo).port, stop }
+}
+
+type Answers = ReadonlyMap<string, (query: string) => Outcome>
+
+function answersOf(vitals: Vitals, samples: Samples): Answers {
+  const writeMetrics = metrics(vitals)
+  const statusAfter = (after: number) => statusOf(vitals, samples, after, performance.now())
+  const files = [...dashboardFiles()].map(([path, file]): [string, () => Outcome] => {
+    return [path, () => ({ status: 200, ...file })]
+  })
+  return new Map<string, (query: string) => Outcome>([
+    ['/livez', () => text(200, 'ok\n')],
+    [
+      '/readyz',
+      (query) => {
+        const { isReady, text: body } = readiness(vitals, query === 'verbose')
+        return text(isReady ? 200 : 503, body)
+      },
+    ],
+    ['/metrics', () => ({ status: 200, type: metricsType, body: writeMetrics() })],
+    [
+      '/status.json',
+      (query) => {
+        const after = new URLSearchParams(query).get('after') ?? '0'
+        if (!/^\d{1,15}$/.test(after)) return text(400, 'after is the number of a sample\n')
+        const body = `${JSON.stringify(statusAfter(Number(after)))}\n`
+        return { status: 200, type: 'application/json; charset=utf-8', body }
+      },
+    ],
+    ['/', () => ({ status: 200, type: pageType, body: dashboardPage(statusAfter(samples.last)) })],
+    ...files,
+  ])
+}
+
+function outcomeOf(
+  { method, url, headers }: IncomingMessage,
+  answers: Answers,
+  publicUrl: string | null,
+): Outcome {
+  const [path, query = ''] = url!.split('?', 2)
+  if (!isOwnHost(headers.host, publicUrl)) return text(421, wrongHost)
+  if (method !== 'GET' && method !== 'HEAD') return text(405, 'GET only\n')
+  return answers.get(path!)?.(query) ?? text(404, paths)
+}
+
+function text(status: number, body: string): Outcome {
+  return { status, type: textType, body }
+}
+
+function answer(response: ServerResponse, { status, type, body }: Outcome): void {
+  const length = Buffer.byteLength(body)
+  response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': length })
+  response.end(body)
 }

@@ -62,6 +62,14 @@ export interface TextDiskStats {
   readonly lost: number
 }
 
+/** Replication, on a node that has it. */
+export interface ReplicationStats {
+  readonly role: 'leader' | 'follower'
+  /** How far this follower is behind its leader, or the followers of this leader; NaN: unknown. */
+  lagPositions(): number
+  lagSeconds(): number
+}
+
 /** What is known before the log is replayed. */
 interface EarlyVitals {
   version: string
@@ -72,6 +80,8 @@ interface EarlyVitals {
   meter: Meter
   load: Load
   memoryBytesMax: number
+  /** How much text may be in memory. */
+  textBytesMax: number
   state: State
   logOutput: LogOutput
 }
@@ -110,6 +120,18 @@ export interface Vitals extends EarlyVitals {
   clockWarnings(): string[]
   checkpoints: CheckpointStats
   scrub: ScrubStats
+  /** Null: the node is not replicated. */
+  replication: ReplicationStats | null
+}
+
+/** Requests refused and connections closed since the start, by what there was too much of. */
+export function refusalsOf({ load, slicedWork, coldReads }: Vitals): Record<string, number> {
+  return { ...load.refused, sliced_reads: slicedWork.refused, cold_reads: coldReads.refused }
+}
+
+/** How many records a start would replay. */
+export function recordsBehind({ journal, checkpoints: { position } }: Vitals): number {
+  return (journal?.position ?? position) - position
 }
 
 /** The statistics of a process that has taken no checkpoint. */
@@ -161,5 +183,6 @@ export function newVitals(early: EarlyVitals): Vitals {
     clockWarnings: () => [],
     checkpoints: noCheckpoints,
     scrub: noScrub,
+    replication: null,
   }
 }

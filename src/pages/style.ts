@@ -3,15 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { type Route, route } from '../api/route.ts'
+import { palette } from './palette.ts'
 
-const text = `:root {
-  color-scheme: light dark;
-  --ground: #fbfaf8; --text: #1f2328; --soft: #59636e; --line: #d8d5cf; --link: #0a58a5;
-}
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #15181c; --text: #e4e6e8; --soft: #9aa4ae; --line: #343a41; --link: #7db7f5; }
-}
-* { box-sizing: border-box; }
+const text = `${palette}* { box-sizing: border-box; }
 body {
   margin: 0; background: var(--ground); color: var(--text);
   font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere;

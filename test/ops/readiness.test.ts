@@ -1,26 +1,6 @@
 import t from 'tap'
-import { Load } from '../../src/http/load.ts'
-import { Meter } from '../../src/http/meter.ts'
 import { readiness } from '../../src/ops/readiness.ts'
-import { allWritten, newVitals, type Vitals } from '../../src/ops/vitals.ts'
-import { State } from '../../src/state/state.ts'
-import type { Health, Journal } from '../../wal/journal/journal.ts'
-
-function vitalsOf(refusal: 'starting' | 'shutting_down' | null, health: Health | null): Vitals {
-  const vitals = newVitals({
-    version: '1',
-    http: 'x',
-    durability: 'always',
-    availability: { refusal },
-    meter: new Meter(),
-    load: new Load(),
-    memoryBytesMax: 1,
-    state: new State({ retentionMs: 1, seed: 1 }),
-    logOutput: allWritten,
-  })
-  if (health !== null) vitals.journal = { health, position: 7, warnings: [] as string[] } as Journal
-  return vitals
-}
+import { vitalsOf } from './vitals.ts'
 
 t.test('readiness: the node starts: not ready, and how far the start is', async (t) => {
   const vitals = vitalsOf('starting', null)

@@ -28,6 +28,7 @@ interface Sync {
 
 // Upper bounds of the histogram's buckets in milliseconds; one more bucket counts slower syncs.
 const bucketBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
+export const syncBoundsSeconds: readonly number[] = bucketBoundsMs.map((ms) => ms / 1000)
 
 export interface SyncStats {
   count: number
@@ -79,7 +80,7 @@ export class SyncQueue {
 
   stats(): SyncStats {
     const buckets = this.#buckets.map((count, index) => {
-      return { boundSeconds: (bucketBoundsMs[index] ?? Number.POSITIVE_INFINITY) / 1000, count }
+      return { boundSeconds: syncBoundsSeconds[index] ?? Number.POSITIVE_INFINITY, count }
     })
     return { count: this.#count, seconds: this.#totalMs / 1000, buckets }
   }

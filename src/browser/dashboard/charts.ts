@@ -1,0 +1,259 @@
+// One chart of a panel: a canvas that uPlot draws, a legend with the values of now or of where the
+// pointer is, and the same by minute as a table, for whoever cannot see the canvas.
+//
+// C1. Colors are those of the style, also when the scheme changes between light and dark.
+// C2. All charts share their time axis and their cursor.
+
+import type Plot from 'uplot'
+import { element } from './elements.ts'
+import type { History } from './history.ts'
+import { byMinute } from './minutes.ts'
+import type { Chart, Line } from './panels.ts'
+import { samplesMax } from './status.ts'
+import { bytes } from './units.ts'
+
+/** uplot.js, which the page loads before. */
+declare const uPlot: typeof Plot
+
+const height = 160
+/** A limit is drawn from a quarter of it on. */
+const near = 4
+/** A young node's chart begins this many seconds ago. */
+const shownMin = 60
+/** Room for the widest label of the value axis. */
+const axisWidth = 62
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const clockWithSeconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const powersOfTwo = Array.from({ length: 48 }, (_, power) => 2 ** power)
+
+/** The history with the time of the node's start, in seconds since 1970 by this browser's clock. */
+export interface Timeline {
+  history: History
+  startedAt: number
+}
+
+export class ChartView {
+  readonly figure: HTMLElement
+  readonly #canvas = element('div', { class: 'chart', role: 'img' })
+  readonly #title = element('p', { class: 'caption' })
+  readonly #legend = element('ul', { class: 'legend' })
+  readonly #table = element('table', { class: 'wide' })
+  readonly #details: HTMLDetailsElement
+  #chart: Chart
+  #timeline: Timeline
+  #plot: Plot | null = null
+  /** The sample under the pointer. */
+  #cursor: number | null = null
+
+  constructor(chart: Chart, timeline: Timeline) {
+    this.#chart = chart
+    this.#timeline = timeline
+    const region = { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': chart.title }
+    this.#details = element('details', {}, [
+      element('summary', {}, ['By minute']),
+      element('div', region, [this.#table]),
+    ])
+    this.#details.addEventListener('toggle', () => this.#renewTable())
+    const parts = [this.#title, this.#canvas, this.#legend, this.#details]
+    this.figure = element('div', {}, parts)
+    new ResizeObserver(() => this.#resize()).observe(this.#canvas)
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      this.#remove()
+      this.#renew()
+    })
+  }
+
+  /** Draws what there is now. */
+  update(chart: Chart, timeline: Timeline): void {
+    const isOther = keyOf(chart) !== keyOf(this.#chart)
+    this.#chart = chart
+    this.#timeline = timeline
+    if (isOther) this.#remove()
+    this.#renew()
+  }
+
+  #renew(): void {
+    const { title, lines } = this.#chart
+    this.#title.textContent = title
+    this.#plot ??= new uPlot(this.#options(), this.#data(), this.#canvas)
+    this.#plot.setData(this.#data())
+    const words = lines.map((line) => this.#words(line))
+    this.#canvas.ariaLabel = `${title}, last ten minutes: ${words.join('; ')}`
+    this.#renewLegend()
+    this.#renewTable()
+  }
+
+  #remove(): void {
+    this.#plot?.destroy()
+    this.#plot = null
+    this.#cursor = null
+  }
+
+  #resize(): void {
+    const width = this.#canvas.clientWidth
+    if (width > 0) this.#plot?.setSize({ width, height })
+  }
+
+  #values({ column }: Line): (number | null)[] {
+    const { history } = this.#timeline
+    return typeof column === 'string' ? history.column(column) : history.at.map(() => column)
+  }
+
+  #data(): Plot.AlignedData {
+    const { history, startedAt } = this.#timeline
+    const times = history.at.map((at) => startedAt + at)
+    return [times, ...this.#chart.lines.map((line) => this.#values(line))]
+  }
+
+  /** The top of the value axis: limits are shown where they are near. */
+  #top(): number {
+    const { lines } = this.#chart
+    const highestOf = (line: Line) => Math.max(0, ...this.#values(line).map((value) => value ?? 0))
+    const isLimit = ({ column }: Line) => typeof column === 'number'
+    const highest = Math.max(0, ...lines.filter((line) => !isLimit(line)).map(highestOf))
+    const limits = lines.filter(isLimit).map(highestOf)
+    return 1.05 * Math.max(highest, ...limits.filter((limit) => limit <= near * highest))
+  }
+
+  /** What the line says, for whoever cannot see it. */
+  #words(line: Line): string {
+    const { unit } = this.#chart
+    const values = this.#values(line)
+    const highest = Math.max(...values.map((value) => value ?? 0))
+    if (typeof line.column === 'number') return `${line.label} ${unit(line.column)}`
+    return `${line.label} now ${unit(values.at(-1))}, at most ${unit(highest)}`
+  }
+
+  #renewLegend(): void {
+    const { lines, unit } = this.#chart
+    const items = lines.map((line, i) => {
+      const color = typeof line.column === 'number' ? 'limit' : i
+      const swatch = element('span', { class: `swatch color-${color}` })
+      const value = this.#values(line).at(this.#cursor ?? -1)
+      return element('li', {}, [swatch, `${line.label} `, element('b', {}, [unit(value)])])
+    })
+    const at = this.#cursor === null ? undefined : this.#timeline.history.at[this.#cursor]
+    if (at !== undefined) {
+      const time = clockWithSeconds.format((this.#timeline.startedAt + at) * 1000)
+      items.unshift(element('li', {}, [`at ${time}`]))
+    }
+    this.#legend.replaceChildren(...items)
+  }
+
+  #renewTable(): void {
+    if (!this.#details.open) return
+    const { lines, unit, title } = this.#chart
+    const { history, startedAt } = this.#timeline
+    const rows = byMinute(history, startedAt, lines).map(({ minute, values }) => {
+      const cells = values.map((value) => element('td', {}, [unit(value)]))
+      const time = element('th', { scope: 'row' }, [clock.format(minute * 60_000)])
+      return element('tr', {}, [time, ...cells])
+    })
+    const heads = ['Minute', ...lines.map(({ label }) => label)]
+    const head = heads.map((text) => element('th', { scope: 'col' }, [text]))
+    this.#table.ariaLabel = title
+    this.#table.replaceChildren(
+      element('thead', {}, [element('tr', {}, head)]),
+      element('tbody', {}, rows),
+    )
+  }
+
+  #options(): Plot.Options {
+    const style = getComputedStyle(document.documentElement)
+    const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
+    const { lines, unit } = this.#chart
+    const axis = {
+      stroke: color('soft'),
+      font: '11px system-ui, sans-serif',
+      ticks: { show: false },
+    }
+    const grid = { stroke: color('line'), width: 1 }
+    const series = lines.map(({ column }, i): Plot.Series => {
+      const stroke = typeof column === 'number' ? color('soft') : color(`line-${i + 1}`)
+      const dash = typeof column === 'number' ? { dash: [4, 3] } : {}
+      const fill = i === 0 ? { fill: `${stroke}1f` } : {}
+      return { stroke, width: 1.5, points: { show: false }, ...dash, ...fill }
+    })
+    return {
+      width: this.#canvas.clientWidth || 320,
+      height,
+      padding: [8, 4, 0, 0],
+      legend: { show: false },
+      cursor: {
+        sync: { key: 'dashboard' },
+        drag: { x: false, y: false },
+        points: { size: 6 },
+        y: false,
+      },
+      scales: {
+        x: { range: (_, oldest, newest) => [shownFrom(oldest, newest), newest] },
+        y: { range: () => [0, this.#top() || smallest(unit)] },
+      },
+      axes: [
+        { ...axis, grid: { show: false }, size: 26, space: 80, values: timesOf },
+        {
+          ...axis,
+          grid,
+          size: axisWidth,
+          ...(unit === bytes ? { incrs: powersOfTwo } : {}),
+          values: (_, at) => at.map(unit),
+        },
+      ],
+      series: [{}, ...series],
+      hooks: {
+        setCursor: [({ cursor }) => this.#point(cursor.idx ?? null)],
+        drawAxes: [(plot) => this.#drawCheckpoints(plot, color('soft'))],
+      },
+    }
+  }
+
+  #point(sample: number | null): void {
+    if (sample === this.#cursor) return
+    this.#cursor = sample
+    this.#renewLegend()
+  }
+
+  /** Marks when checkpoints were taken, which is where a peak may come from. */
+  #drawCheckpoints(plot: Plot, stroke: string): void {
+    const { history, startedAt } = this.#timeline
+    const { ctx, bbox } = plot
+    ctx.save()
+    ctx.strokeStyle = stroke
+    ctx.lineWidth = devicePixelRatio
+    ctx.setLineDash([devicePixelRatio, 3 * devicePixelRatio])
+    ctx.beginPath()
+    for (const [i, taken] of history.column('checkpoints').entries()) {
+      if (!taken) continue
+      const x = plot.valToPos(startedAt + history.at[i]!, 'x', true)
+      ctx.moveTo(x, bbox.top)
+      ctx.lineTo(x, bbox.top + bbox.height)
+    }
+    ctx.stroke()
+    ctx.restore()
+  }
+}
+
+/** Labels of the time axis: with seconds where it has several in a minute. */
+function timesOf(
+  _plot: Plot,
+  at: number[],
+  _axis: number,
+  _space: number,
+  seconds: number,
+): string[] {
+  return at.map((at) => (seconds < 60 ? clockWithSeconds : clock).format(at * 1000))
+}
+
+/** Where the time axis begins: ten minutes ago, or at the oldest sample of a young node. */
+function shownFrom(oldest: number, newest: number): number {
+  return Math.max(newest - samplesMax, Math.min(oldest, newest - shownMin))
+}
+
+/** The top of the value axis where there are no values. */
+function smallest(unit: Chart['unit']): number {
+  return unit === bytes ? 2 ** 20 : unit(1).endsWith('s') ? 0.001 : 1
+}
+
+function keyOf({ lines }: Chart): string {
+  return lines.map(({ label, column }) => `${label}=${column}`).join()
+}

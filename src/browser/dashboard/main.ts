@@ -1,0 +1,162 @@
+// The dashboard, live: reads /status.json every second while somebody looks, renews the tables that
+// the node wrote into the page, and draws charts.
+//
+// M1. Only samples that the page does not have yet are requested.
+// M2. When the node does not answer, the page keeps what it has, and says since when.
+// M3. A node of another version has another page: it is loaded.
+
+import { whileVisible } from '../while-visible.ts'
+import { ChartView, type Timeline } from './charts.ts'
+import { byId, element } from './elements.ts'
+import { History } from './history.ts'
+import { type Panel, panelsOf } from './panels.ts'
+import type { Status } from './status.ts'
+import { headline, routeRows, stateName } from './tables.ts'
+import { duration } from './units.ts'
+
+const pauseMs = 1_000
+const patienceMs = 5_000
+/** The start of a process is known to about this many seconds, as answers take time. */
+const clockSlackSeconds = 2
+
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const timeline: Timeline = { history: new History(), startedAt: 0 }
+const charts = new Map<string, ChartView>()
+/** The route whose times are drawn; '': all of them. */
+let route = ''
+/** The process that the samples are of. */
+let processStart = 0
+let newest: Status | null = null
+let silentSince: Date | null = null
+
+const routeChoice = element('select', { 'aria-label': 'Route' }, [
+  element('option', { value: '' }, ['all routes']),
+])
+routeChoice.addEventListener('change', () => {
+  route = routeChoice.value
+  if (newest !== null) render(newest)
+})
+byId('times-title').parentElement!.append(routeChoice)
+
+whileVisible(pauseMs, renew)
+
+async function renew(): Promise<void> {
+  const begun = new Date()
+  try {
+    const status = await read(timeline.history.last)
+    if (status.node.version !== document.body.dataset.version) return location.reload()
+    accept(processStart === status.node.started_at ? status : await restart())
+    silentSince = null
+  } catch (error) {
+    silentSince ??= begun
+    showSilence(silentSince, error as Error)
+  }
+}
+
+async function read(after: number): Promise<Status> {
+  const signal = AbortSignal.timeout(patienceMs)
+  const answer = await fetch(`/status.json?after=${after}`, { signal })
+  if (!answer.ok) throw new Error(`it answers ${answer.status}`)
+  return answer.json()
+}
+
+/** Another process: its samples begin at 1 again, so they are read from the beginning. */
+async function restart(): Promise<Status> {
+  timeline.history.clear()
+  timeline.startedAt = 0
+  const status = await read(0)
+  processStart = status.node.started_at
+  return status
+}
+
+function accept(status: Status): void {
+  const startedAt = Date.now() / 1000 - status.node.uptime_seconds
+  if (Math.abs(startedAt - timeline.startedAt) > clockSlackSeconds) timeline.startedAt = startedAt
+  timeline.history.add(status.series)
+  newest = status
+  render(status)
+}
+
+function render(status: Status): void {
+  const { ready, node } = status
+  showState(ready.state, stateName(ready.state))
+  byId('uptime').textContent = duration(node.uptime_seconds)
+  byId('silence').hidden = true
+  byId('readiness').hidden = ready.state === 'serving'
+  byId('readiness').textContent = ready.text
+  document.querySelector('main')!.classList.remove('stale')
+  renewChoice(status)
+  for (const [i, { value }] of headline(status).entries()) {
+    byId('headline').children[i]!.lastElementChild!.textContent = value
+  }
+  for (const panel of panelsOf(status, route)) renewPanel(panel)
+  renewRoutes(status)
+}
+
+/** Changes what is announced only when it is something else. */
+function showState(state: string, name: string): void {
+  const shown = byId('state')
+  if (shown.dataset.state === state) return
+  shown.dataset.state = state
+  shown.textContent = name
+  document.title = `${name} – Agent Forum`
+}
+
+function showSilence(since: Date, { name, message }: Error): void {
+  showState('silent', 'No answer')
+  const silence = byId('silence')
+  const why = message.startsWith('it answers') || name === 'SyntaxError' ? ` (${message})` : ''
+  const text = `The node has not answered since ${time.format(since)}${why}.`
+  if (silence.hidden || silence.textContent !== text) silence.textContent = text
+  silence.hidden = false
+  byId('readiness').hidden = true
+  document.querySelector('main')!.classList.add('stale')
+}
+
+function renewChoice({ routes }: Status): void {
+  const known = new Set([...routeChoice.options].map(({ value }) => value))
+  for (const { route } of routes) {
+    if (!known.has(route)) routeChoice.append(element('option', { value: route }, [route]))
+  }
+}
+
+function renewPanel({ id, title, facts, chart }: Panel): void {
+  const section = document.getElementById(id) ?? addPanel(id, title)
+  const rows = facts.map(({ name, value, isBad = false }) => {
+    const cell = element('td', isBad ? { class: 'bad' } : {}, [value])
+    return element('tr', {}, [element('th', { scope: 'row' }, [name]), cell])
+  })
+  const table = section.querySelector<HTMLTableElement>('table.facts')!
+  table.tBodies[0]!.replaceChildren(...rows)
+  let view = charts.get(id)
+  if (view === undefined) {
+    view = new ChartView(chart, timeline)
+    charts.set(id, view)
+    table.before(view.figure)
+  }
+  view.update(chart, timeline)
+}
+
+/** A panel that was not there when the node wrote the page. */
+function addPanel(id: string, title: string): HTMLElement {
+  const heading = element('h2', { id: `${id}-title` }, [title])
+  const named = { 'aria-labelledby': `${id}-title` }
+  const section = element('section', { class: 'panel', id, ...named }, [
+    element('div', { class: 'panel-title' }, [heading]),
+    element('table', { class: 'facts', ...named }, [element('tbody', {})]),
+  ])
+  byId('routes').before(section)
+  return section
+}
+
+function renewRoutes(status: Status): void {
+  const rows = routeRows(status).map(([route, ...cells]) =>
+    element('tr', {}, [
+      element('th', { scope: 'row' }, [route!]),
+      ...cells.map((cell) => element('td', {}, [cell])),
+    ]),
+  )
+  byId('routes')
+    .querySelector('tbody')!
+    .replaceChildren(...rows)
+}

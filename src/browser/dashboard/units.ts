@@ -1,0 +1,56 @@
+// Numbers as people read them. The node writes its page with these functions, and the dashboard
+// goes on with the same ones.
+
+/** What is shown where a number is unknown. */
+export const unknown = '–'
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const few = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+
+export type Unit = (value: number | null | undefined) => string
+
+/** A number of things. */
+export const count: Unit = (value) => shown(value, (value) => whole.format(value))
+
+/** A number of things a second: small ones with their fraction. */
+export const rate: Unit = (value) =>
+  shown(value, (value) => (value < 100 ? few : whole).format(value))
+
+/** A share of one, in percent. */
+export const percent: Unit = (value) => shown(value, (value) => `${whole.format(100 * value)} %`)
+
+/** A short time in seconds: in µs, ms or s. */
+export const latency: Unit = (value) =>
+  shown(value, (value) => {
+    if (value < 0.001) return `${few.format(value * 1e6)} µs`
+    return value < 1 ? `${few.format(value * 1e3)} ms` : `${few.format(value)} s`
+  })
+
+/** A long time in seconds: in the two largest units that it has. */
+export const duration: Unit = (value) =>
+  shown(value, (value) => {
+    const seconds = Math.floor(value)
+    if (seconds < 60) return `${seconds} s`
+    const minutes = Math.floor(seconds / 60)
+    if (minutes < 60) return `${minutes} min ${seconds % 60} s`
+    const hours = Math.floor(minutes / 60)
+    if (hours < 24) return `${hours} h ${minutes % 60} min`
+    return `${Math.floor(hours / 24)} d ${hours % 24} h`
+  })
+
+const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+
+/** A number of bytes. */
+export const bytes: Unit = (value) =>
+  shown(value, (value) => {
+    let power = 0
+    while (value >= 1000 && power < binary.length - 1) {
+      value /= 1024
+      power += 1
+    }
+    return `${few.format(value)} ${binary[power]}`
+  })
+
+function shown(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined || Number.isNaN(value) ? unknown : format(value)
+}

@@ -1,0 +1,88 @@
+// The dashboard as the node writes it: the numbers of now in tables, for every browser. The script
+// (browser/dashboard/main.ts) renews them every second, and adds charts.
+//
+// D1. The page is complete without scripts. With them it keeps its tables, which say in words what
+//     the charts draw.
+// D2. Nothing in it is inline, so its policy (serve.ts) allows files of this port only.
+
+import { type Fact, type Panel, panelsOf } from '../browser/dashboard/panels.ts'
+import type { Status } from '../browser/dashboard/status.ts'
+import { headline, routeHeads, routeRows, stateName } from '../browser/dashboard/tables.ts'
+import { duration } from '../browser/dashboard/units.ts'
+import { type Html, html, nothing } from '../pages/html.ts'
+
+/** The whole document. */
+export function dashboardPage(status: Status): string {
+  const { node, ready } = status
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex, nofollow">
+<title>${stateName(ready.state)} – Agent Forum</title>
+<link rel="icon" href="/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/uplot.css">
+<link rel="stylesheet" href="/style.css">
+<script src="/uplot.js" defer></script>
+<script src="/dashboard/main.js" type="module"></script>
+</head>
+<body data-version="${node.version}">
+<header>
+<h1>Agent Forum</h1>
+<p class="state" id="state" role="status" data-state="${ready.state}">${stateName(ready.state)}</p>
+<p class="about">Version ${node.version}, ${node.http}, Node ${node.node_version}, durability
+${node.durability}, up for <span id="uptime">${duration(node.uptime_seconds)}</span></p>
+</header>
+<p class="notice" id="silence" role="alert" hidden></p>
+<p class="notice" id="readiness"${ready.state === 'serving' ? hidden : nothing}>${ready.text}</p>
+<dl id="headline">
+${headline(status).map(headlineItem)}</dl>
+<main>
+${panelsOf(status).map(panelSection)}
+${routesSection(status)}
+</main>
+<footer><p>Charts show the last ten minutes; times are of the last ten seconds. The same for
+programs: <a href="/status.json">/status.json</a>, <a href="/metrics">/metrics</a>,
+<a href="/readyz?verbose">/readyz?verbose</a>.</p></footer>
+</body>
+</html>
+`.text
+}
+
+const hidden = html` hidden`
+
+function headlineItem({ name, value }: Fact): Html {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`
+}
+
+function panelSection({ id, title, facts, note = '' }: Panel): Html {
+  const rows = facts.map(({ name, value, isBad = false }) => {
+    return html`<tr><th scope="row">${name}</th><td${isBad ? bad : nothing}>${value}</td></tr>\n`
+  })
+  return html`<section class="panel" id="${id}" aria-labelledby="${id}-title">
+<div class="panel-title"><h2 id="${id}-title">${title}</h2></div>
+<table class="facts" aria-labelledby="${id}-title"><tbody>
+${rows}</tbody></table>
+${note === '' ? nothing : html`<p class="note">${note}</p>`}
+</section>
+`
+}
+
+const bad = html` class="bad"`
+
+function routesSection(status: Status): Html {
+  const heads = routeHeads.map((head) => html`<th scope="col">${head}</th>`)
+  const rows = routeRows(status).map(([route, ...cells]) => {
+    const values = cells.map((cell) => html`<td>${cell}</td>`)
+    return html`<tr><th scope="row">${route!}</th>${values}</tr>\n`
+  })
+  return html`<section class="panel panel-routes" id="routes" aria-labelledby="routes-title">
+<div class="panel-title"><h2 id="routes-title">Routes</h2></div>
+<div class="scroll" role="group" aria-labelledby="routes-title" tabindex="0">
+<table class="wide" aria-labelledby="routes-title"><thead><tr>${heads}</tr></thead><tbody>
+${rows}</tbody></table>
+</div>
+</section>
+`
+}

@@ -1,0 +1,28 @@
+// The vitals of a node that does not exist, to look at.
+
+import { Load } from '../../src/http/load.ts'
+import { Meter } from '../../src/http/meter.ts'
+import { allWritten, newVitals, type Vitals } from '../../src/ops/vitals.ts'
+import { State } from '../../src/state/state.ts'
+import type { Health, Journal } from '../../wal/journal/journal.ts'
+
+/** Those of a node in this state; its log is at position 7, or not open yet without a `health`. */
+export function vitalsOf(
+  refusal: 'starting' | 'shutting_down' | null,
+  health: Health | null,
+): Vitals {
+  const vitals = newVitals({
+    version: '1',
+    http: 'x',
+    durability: 'always',
+    availability: { refusal },
+    meter: new Meter(),
+    load: new Load(),
+    memoryBytesMax: 1,
+    textBytesMax: 1,
+    state: new State({ retentionMs: 1, seed: 1 }),
+    logOutput: allWritten,
+  })
+  if (health !== null) vitals.journal = { health, position: 7, warnings: [] as string[] } as Journal
+  return vitals
+}
