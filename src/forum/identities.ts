@@ -53,7 +53,10 @@ export function identify({ state }: Forum, tokenDigest: string): number {
 
 /** Whether this is an identity, not `nobody`, and can act now. */
 export function mayAct(forum: Forum, identity: number): boolean {
-  return identity !== nobody && forum.state.identities.mayAct(identity, timeOf(forum))
+  if (identity === nobody) return false
+  const { identities } = forum.state
+  // Most callers never expire. To read the clock for them, too, took 0.3 µs of a poll of 8 µs.
+  return identities.mayAct(identity, identities.expires(identity) ? timeOf(forum) : 0)
 }
 
 /**

@@ -67,6 +67,11 @@ export class Identities {
     return this.actors.may(identity, { type: 'acted', at })
   }
 
+  /** Whether there is a time from which on the identity can no longer act. */
+  expires(identity: number): boolean {
+    return this.actors.columns.expiresAt.get(identity) !== 0
+  }
+
   kind(identity: number): IdentityKind {
     return identityKinds[this.actors.columns.kind.get(identity)]
   }
