@@ -1,0 +1,216 @@
+// Goal:   what log-stream.ts promises of the engine holds on a real cluster whose servers die, stop
+//         and are cut off: everything else that replication promises rests on it.
+// Method: two nodes append to one stream at once, each with several messages in flight, and note
+//         every outcome, while a fault comes and goes. Then the stream is read from its beginning.
+//
+// F1. A message that was acknowledged is at the sequence that was acknowledged.
+// F2. A message that was rejected is nowhere.
+// F3. A message whose outcome is unknown is there at most once.
+// F4. A reader gets what is there, in order and without gaps.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
+import t, { type Test } from 'tap'
+import { connectEngine } from '../../src/replication/jetstream/connect.ts'
+import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
+import type { StreamMessage } from '../../src/replication/log-stream.ts'
+import { chosenSeed, isDeep, sizeOf, timeoutMs } from '../depth.ts'
+import { until } from '../until.ts'
+import { type Cluster, type NatsServer, nats, startCluster } from './nats-cluster.ts'
+import type { Links } from './tcp-link.ts'
+
+const rounds = sizeOf('REPLICATION_FAULTS')
+const inFlight = 4
+let cluster: Cluster
+let streams = 0
+
+t.setTimeout(timeoutMs)
+t.before(async () => {
+  if (nats.skip === false) cluster = await startCluster(t)
+})
+
+/** One node that appends as fast as it can, and what became of each of its messages. */
+class Appender {
+  readonly acknowledged = new Map<string, number>()
+  readonly rejected = new Set<string>()
+  unknown = 0
+  readonly #log: JetStreamLog
+  readonly #name: string
+  #sent = 0
+  #isStopping = false
+  #running: Promise<void>
+
+  constructor(log: JetStreamLog, name: string) {
+    this.#log = log
+    this.#name = name
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      try {
+        const last = (await this.#log.last())?.sequence ?? 0
+        await Promise.all(Array.from({ length: inFlight }, (_, n) => this.#append(last + n)))
+      } catch {
+        await sleep(20) // the stream cannot be read at present
+      }
+    }
+  }
+
+  async #append(expectedLast: number): Promise<void> {
+    this.#sent += 1
+    const content = `${this.#name} ${this.#sent}`
+    const [first, last] = [expectedLast + 1, expectedLast + 1]
+    try {
+      const bytes = Buffer.from(content)
+      const outcome = await this.#log.publish({ first, last, term: 1, bytes }, expectedLast)
+      if ('rejected' in outcome) this.rejected.add(content)
+      else this.acknowledged.set(content, outcome.sequence)
+    } catch {
+      this.unknown += 1
+    }
+  }
+}
+
+/** A node's connection to a stream, by its own links to the servers. */
+async function connected(t: Test, stream: string, node: string) {
+  const links = await cluster.links(t)
+  const options = { servers: links.url.split(','), stream, replicas: 3, node, takeoverMs: 5000 }
+  const log = await connectEngine({ ...options, credentials: null, tls: null }, () => {})
+  t.teardown(() => log.close())
+  return { log, links }
+}
+
+/** The server that leads the stream now. */
+async function leaderOf(log: JetStreamLog): Promise<NatsServer> {
+  const manager = await jetstreamManager(log.connection)
+  const name = await until('a leader of the stream', async () => {
+    const info = await manager.streams.info(log.name).catch(() => null)
+    return info?.cluster?.leader
+  })
+  return cluster.servers.find((server) => server.name === name)!
+}
+
+/** Everything in the stream, as a reader gets it. */
+async function readAll(log: JetStreamLog): Promise<StreamMessage[]> {
+  const end = await until('the end of the stream', () => log.last().catch(() => null))
+  return until('a reader to reach the end', async () => {
+    const all: StreamMessage[] = []
+    let isBroken = false
+    const found = (message: StreamMessage) => void all.push(message)
+    const reading = log.read(1, found, () => {
+      isBroken = true
+    })
+    await until('its end', () => isBroken || all.length >= end.sequence)
+    reading.stop()
+    return isBroken ? null : all
+  })
+}
+
+interface Scene {
+  leader: NatsServer
+  links: Links
+}
+
+/** A fault, and how it ends. */
+interface Fault {
+  begin(scene: Scene): Promise<void>
+  end(scene: Scene): void
+  /** Whether some node's calls stay without an answer while it lasts, for certain. */
+  hits: boolean
+  /** Whether messages are acknowledged while it lasts. */
+  goesOn: boolean
+}
+
+const faults: Record<string, Fault> = {
+  'the server that leads the stream is killed': {
+    begin: ({ leader }) => leader.kill(),
+    end: ({ leader }) => leader.start(),
+    hits: false,
+    goesOn: true,
+  },
+  'the server that leads the stream is stopped': {
+    begin: async ({ leader }) => leader.pause(),
+    end: ({ leader }) => leader.resume(),
+    hits: false,
+    goesOn: true,
+  },
+  'a node is cut off': {
+    begin: async ({ links }) => links.set('cut'),
+    end: ({ links }) => links.set('open'),
+    hits: true,
+    goesOn: true,
+  },
+  'nothing of a node passes': {
+    begin: async ({ links }) => links.set('silent'),
+    end: ({ links }) => links.set('open'),
+    hits: true,
+    goesOn: true,
+  },
+  'a majority is killed': {
+    begin: async () => {
+      await Promise.all([cluster.servers[0]!.kill(), cluster.servers[1]!.kill()])
+    },
+    end: () => {
+      cluster.servers[0]!.start()
+      cluster.servers[1]!.start()
+    },
+    hits: true,
+    goesOn: false,
+  },
+}
+
+// The deep run has all of them, `npm test` the one that TEST_SEED chooses.
+const all = Object.entries(faults)
+const chosen = isDeep ? all : [all[chosenSeed % all.length]!]
+
+for (const [what, { begin, end, hits, goesOn }] of chosen) {
+  t.test(`engine: ${what}, ${rounds} times: outcomes are true`, nats, async (t) => {
+    t.comment(`TEST_SEED=${chosenSeed}`)
+    streams += 1
+    const stream = `test-${streams}`
+    const [one, two] = [await connected(t, stream, 'one'), await connected(t, stream, 'two')]
+    const appenders = [new Appender(one.log, 'one'), new Appender(two.log, 'two')]
+    const stop = () => Promise.all(appenders.map((appender) => appender.stop()))
+    t.teardown(stop)
+    const acknowledged = () => appenders.reduce((sum, a) => sum + a.acknowledged.size, 0)
+    const unknown = () => appenders.reduce((sum, appender) => sum + appender.unknown, 0)
+    const more = async (count: number) => {
+      const enough = acknowledged() + count
+      await until(`${count} more to be acknowledged`, () => acknowledged() >= enough)
+    }
+    for (let round = 0; round < rounds; round++) {
+      await more(30)
+      const scene = { leader: await leaderOf(one.log), links: two.links }
+      const before = unknown()
+      await begin(scene)
+      if (hits) await until('a call without an answer', () => unknown() > before)
+      if (goesOn) await more(20)
+      end(scene)
+      await cluster.isReady()
+      await more(30)
+    }
+    await stop()
+
+    const messages = await readAll(one.log)
+    const contents = messages.map(({ bytes }) => Buffer.from(bytes).toString())
+    t.same(new Set(contents).size, contents.length, 'no message is there twice')
+    t.same(
+      messages.map(({ sequence }) => sequence),
+      contents.map((_, n) => n + 1),
+      'no gaps',
+    )
+    for (const { acknowledged, rejected } of appenders) {
+      const lost = [...acknowledged].filter(([content, at]) => contents[at - 1] !== content)
+      t.same(lost, [], `${acknowledged.size} acknowledged`)
+      const there = contents.filter((content) => rejected.has(content))
+      t.same(there, [], `${rejected.size} rejected`)
+    }
+    t.comment(`${contents.length} messages, ${unknown()} outcomes unknown`)
+  })
+}
