@@ -17,10 +17,13 @@ type Constructor = new (size: number) => Memory
 
 const recycled = { ArrayBuffer, Uint8Array, Uint16Array, Uint32Array, Float64Array }
 const free = new Map<string, Memory[]>()
-let inUse: { key: string; memory: Memory }[] = []
+let inUse: { owner: string | null; key: string; memory: Memory }[] = []
 
-/** From now on large allocations reuse the memory of dead nodes if there is any. */
-export function recycleMemory(): void {
+/**
+ * From now on large allocations reuse the memory of dead nodes if there is any. `ownerOf` returns
+ * which of several nodes allocates.
+ */
+export function recycleMemory(ownerOf: () => string | null = () => null): void {
   for (const [name, real] of Object.entries(recycled)) {
     const construct = (target: Constructor, args: unknown[], newTarget: Constructor) => {
       const [size] = args
@@ -29,7 +32,7 @@ export function recycleMemory(): void {
       }
       const key = `${name} ${size}`
       const memory = free.get(key)?.pop() ?? (Reflect.construct(target, args) as Memory)
-      inUse.push({ key, memory })
+      inUse.push({ owner: ownerOf(), key, memory })
       return memory
     }
     Object.assign(globalThis, { [name]: new Proxy(real as Constructor, { construct }) })
@@ -40,16 +43,19 @@ export function keepMemory(): void {
   Object.assign(globalThis, recycled)
 }
 
-/** The node is dead: its memory may be reused. */
-export function freeMemory(): void {
-  for (const { key, memory } of inUse) {
+/** A node is dead, or all are: their memory may be reused. */
+export function freeMemory(owner: string | null = null): void {
+  const kept = owner === null ? [] : inUse.filter((used) => used.owner !== owner)
+  for (const used of inUse) {
+    if (owner !== null && used.owner !== owner) continue
+    const { key, memory } = used
     if (memory instanceof ArrayBuffer) clear(memory)
     else memory.fill(0, 0, rowsUsedMax)
     const pool = free.get(key)
     if (pool === undefined) free.set(key, [memory])
     else pool.push(memory)
   }
-  inUse = []
+  inUse = kept
 }
 
 /** A slab of the text begins with a scratch page, and the ring of feed items with a slot. */

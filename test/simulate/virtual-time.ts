@@ -1,23 +1,34 @@
-// Time, randomness and the event loop of a simulated process. What Node and the system do by
-// themselves happens here only on request. `leave` restores the real ones.
+// Time, randomness and the event loop of a simulated process, or of several that live and die on
+// their own. What Node and the system do by themselves happens here only on request. `leave`
+// restores the real ones.
 //
 //   immediates   run by `turn`, in their order
 //   timers       run by `advance` when they are due; a long advance is like a machine that slept,
 //                so a timer that is due several times runs once
 //   clocks       Date.now is `wallMs`, which may step; performance.now only increases
 //   randomness   node:crypto and Math.random draw from the seed
+//   owners       what runs inside `as`, with all that it starts, belongs to one process, and ends
+//                when that is forgotten
 //
 // Between `enter` and `leave` only microtasks run: the process is a function of its seed.
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import { freeMemory, keepMemory, recycleMemory } from './recycled-memory.ts'
 
-interface Timer {
+/** A process, by its name. Null: there is only one. */
+type Owner = string | null
+
+interface Immediate {
+  owner: Owner
+  run: () => void
+}
+
+interface Timer extends Immediate {
   at: number
   everyMs: number | null
-  run: () => void
   unref(): Timer
   ref(): Timer
 }
@@ -41,8 +52,10 @@ export class VirtualTime {
   wallMs: number
   readonly #random: () => number
   #elapsedMs = 0
-  #immediates: (() => void)[] = []
+  #immediates: Immediate[] = []
   readonly #timers = new Set<Timer>()
+  /** Made when there are several processes, because it slows down promises. */
+  #owners: AsyncLocalStorage<string> | null = null
 
   constructor(random: () => number, wallMs: number) {
     this.#random = random
@@ -53,27 +66,28 @@ export class VirtualTime {
   enter(): void {
     const fill = (bytes: Uint8Array) => this.#fill(bytes)
     const later = (run: () => void, ms = 0) => this.#add(run, ms, null)
+    const soon = (run: () => void) => this.#immediates.push({ owner: this.owner, run })
     Object.assign(crypto, {
       randomBytes: (count: number) => fill(Buffer.alloc(count)),
       randomFillSync: fill,
     })
     Object.assign(timers, {
       setTimeout: (ms: number) => new Promise<void>((resolve) => later(resolve, ms)),
-      setImmediate: () => new Promise<void>((resolve) => this.#immediates.push(resolve)),
+      setImmediate: () => new Promise<void>((resolve) => soon(resolve)),
     })
     Object.assign(Date, { now: () => this.wallMs })
     Object.assign(Math, { random: this.#random })
     Object.assign(performance, { now: () => this.#elapsedMs })
     const clear = (timer: Timer) => this.#timers.delete(timer)
     Object.assign(globalThis, {
-      setImmediate: (run: () => void) => this.#immediates.push(run),
+      setImmediate: soon,
       setTimeout: later,
       setInterval: (run: () => void, ms: number) => this.#add(run, ms, ms),
       clearTimeout: clear,
       clearInterval: clear,
     })
     syncBuiltinESMExports()
-    recycleMemory()
+    recycleMemory(() => this.owner)
   }
 
   leave(): void {
@@ -93,6 +107,17 @@ export class VirtualTime {
     return this.#elapsedMs
   }
 
+  /** The process that runs now. */
+  get owner(): Owner {
+    return this.#owners?.getStore() ?? null
+  }
+
+  /** Runs a part of one of several processes. */
+  as<T>(owner: string, work: () => T): T {
+    this.#owners ??= new AsyncLocalStorage()
+    return this.#owners.run(owner, work)
+  }
+
   /** Whether an immediate waits for the next iteration. */
   get isBusy(): boolean {
     return this.#immediates.length > 0
@@ -100,8 +125,8 @@ export class VirtualTime {
 
   /** Runs one iteration of the event loop. */
   async turn(): Promise<void> {
-    for (const run of this.#immediates.splice(0)) {
-      run()
+    for (const immediate of this.#immediates.splice(0)) {
+      this.#run(immediate)
       await settled()
     }
   }
@@ -114,7 +139,7 @@ export class VirtualTime {
       if (timer.at > this.#elapsedMs || !this.#timers.has(timer)) continue
       if (timer.everyMs === null) this.#timers.delete(timer)
       else timer.at = this.#elapsedMs + timer.everyMs
-      timer.run()
+      this.#run(timer)
       await settled()
     }
   }
@@ -126,15 +151,22 @@ export class VirtualTime {
     return Math.max(0, next)
   }
 
-  /** Drops all timers and immediates, because the process is dead. */
-  forget(): void {
-    this.#immediates = []
-    this.#timers.clear()
-    freeMemory()
+  /** Drops the timers and immediates of a process that is dead; without an owner, of all. */
+  forget(owner: Owner = null): void {
+    const stays = (each: Immediate) => owner !== null && each.owner !== owner
+    this.#immediates = this.#immediates.filter(stays)
+    for (const timer of this.#timers) if (!stays(timer)) this.#timers.delete(timer)
+    freeMemory(owner)
+  }
+
+  #run({ owner, run }: Immediate): void {
+    if (owner === null) run()
+    else this.as(owner, run)
   }
 
   #add(run: () => void, ms: number, everyMs: number | null): Timer {
     const timer: Timer = {
+      owner: this.owner,
       at: this.#elapsedMs + Math.max(1, ms),
       everyMs,
       run,
