@@ -34,6 +34,8 @@ class Appender {
   readonly acknowledged = new Map<string, number>()
   readonly rejected = new Set<string>()
   unknown = 0
+  /** Calls of any kind without an answer. */
+  unanswered = 0
   readonly #log: JetStreamLog
   readonly #name: string
   #sent = 0
@@ -57,6 +59,7 @@ class Appender {
         const last = (await this.#log.last())?.sequence ?? 0
         await Promise.all(Array.from({ length: inFlight }, (_, n) => this.#append(last + n)))
       } catch {
+        this.unanswered += 1
         await sleep(20) // the stream cannot be read at present
       }
     }
@@ -73,6 +76,7 @@ class Appender {
       else this.acknowledged.set(content, outcome.sequence)
     } catch {
       this.unknown += 1
+      this.unanswered += 1
     }
   }
 }
@@ -179,7 +183,7 @@ for (const [what, { begin, end, hits, goesOn }] of chosen) {
     const stop = () => Promise.all(appenders.map((appender) => appender.stop()))
     t.teardown(stop)
     const acknowledged = () => appenders.reduce((sum, a) => sum + a.acknowledged.size, 0)
-    const unknown = () => appenders.reduce((sum, appender) => sum + appender.unknown, 0)
+    const sum = (of: 'unknown' | 'unanswered') => appenders[0]![of] + appenders[1]![of]
     const more = async (count: number) => {
       const enough = acknowledged() + count
       await until(`${count} more to be acknowledged`, () => acknowledged() >= enough)
@@ -187,9 +191,9 @@ for (const [what, { begin, end, hits, goesOn }] of chosen) {
     for (let round = 0; round < rounds; round++) {
       await more(30)
       const scene = { leader: await leaderOf(one.log), links: two.links }
-      const before = unknown()
+      const before = sum('unanswered')
       await begin(scene)
-      if (hits) await until('a call without an answer', () => unknown() > before)
+      if (hits) await until('a call without an answer', () => sum('unanswered') > before)
       if (goesOn) await more(20)
       end(scene)
       await cluster.isReady()
@@ -211,6 +215,6 @@ for (const [what, { begin, end, hits, goesOn }] of chosen) {
       const there = contents.filter((content) => rejected.has(content))
       t.same(there, [], `${rejected.size} rejected`)
     }
-    t.comment(`${contents.length} messages, ${unknown()} outcomes unknown`)
+    t.comment(`${contents.length} messages, ${sum('unknown')} outcomes unknown`)
   })
 }

@@ -29,6 +29,12 @@ export interface Connection {
   streamChanged(): void
 }
 
+/** What answers the requests of other nodes. */
+export interface Answerer {
+  connection: Connection
+  answer: (request: Uint8Array) => Promise<Uint8Array>
+}
+
 export class SimulatedEngine {
   /** Whether a majority of the servers is there: otherwise requests wait or are lost. */
   isAvailable = true
@@ -38,9 +44,9 @@ export class SimulatedEngine {
   capacityBytes = Number.POSITIVE_INFINITY
   readonly notes = new Map<string, { value: string; revision: number }>()
   readonly objects = new Map<string, Buffer>()
-  /** Who answers the requests to the leader of a term. */
-  readonly leaders = new Map<number, (request: Uint8Array) => Promise<Uint8Array>>()
   readonly connections = new Set<Connection>()
+  /** The leader of each term that answers requests. */
+  readonly answerers = new Map<number, Answerer>()
   lease: { holder: string; node: string; until: number } | null = null
   /** How often each thing happened, by name. */
   readonly outcomes = new Map<string, number>()
@@ -89,7 +95,7 @@ export class SimulatedEngine {
       return { rejected: 'full' }
     }
     const sequence = this.lastSequence + 1
-    this.#messages.push({ ...message, bytes: Uint8Array.from(message.bytes), sequence })
+    this.#messages.push({ ...message, sequence })
     this.count('publish: appended')
     this.#changed()
     return { sequence }
@@ -129,6 +135,9 @@ export class SimulatedEngine {
   died(connection: Connection): void {
     connection.isDead = true
     this.connections.delete(connection)
+    for (const [term, answerer] of this.answerers) {
+      if (answerer.connection === connection) this.answerers.delete(term)
+    }
     const survives = this.random() < 0.5
     for (const step of [...this.#steps]) {
       if (step.from !== connection || (step.kind === 'request' && survives)) continue

@@ -172,3 +172,14 @@ t.test('notes and objects: written, compared, listed, removed', async (t) => {
   await done(engine, two.objects.remove('pages'))
   t.equal(await done(engine, one.objects.get('pages')), null)
 })
+
+t.test('calls: to the leader of a term: answered; to nobody: null', async (t) => {
+  const { engine, one, two } = engineAndTwo()
+  t.equal(await done(engine, two.calls.call(1, Buffer.from('a'))), null)
+  const answering = one.calls.answer(1, async (request) => Buffer.concat([request, request]))
+  const answer = await done(engine, two.calls.call(1, Buffer.from('a')))
+  t.equal(Buffer.from(answer!).toString(), 'aa')
+  t.equal(await done(engine, two.calls.call(2, Buffer.from('a'))), null)
+  answering.stop()
+  t.equal(await done(engine, two.calls.call(1, Buffer.from('a'))), null)
+})

@@ -5,6 +5,7 @@
 
 import {
   type Calls,
+  callMs,
   type Lease,
   type LeaseHolder,
   type LogStream,
@@ -54,7 +55,7 @@ export class SimulatedStream implements LogStream, Connection {
   }
 
   publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
-    const copy = { ...message, bytes: Uint8Array.from(message.bytes) }
+    const copy = { ...message, bytes: Buffer.from(message.bytes) }
     return this.#call((engine) => engine.append(copy, expectedLast, behind))
   }
 
@@ -102,7 +103,15 @@ export class SimulatedStream implements LogStream, Connection {
     this.#engine.connections.delete(this)
   }
 
-  #call<T>(work: (engine: SimulatedEngine) => T | Promise<T>): Promise<T> {
+  #call<T>(work: (engine: SimulatedEngine) => T): Promise<T> {
+    return this.#request((engine, reply) => reply(work(engine)), timeoutMs)
+  }
+
+  /** Sends a request; `work` is called when it arrives, and replies at once or later. */
+  #request<T>(
+    work: (engine: SimulatedEngine, reply: (result: T) => void) => void,
+    patienceMs: number,
+  ): Promise<T> {
     const engine = this.#engine
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
@@ -113,24 +122,17 @@ export class SimulatedStream implements LogStream, Connection {
         if (this.isDead) return
         engine.count('call: timed out')
         reject(new StreamUnavailable('no answer in time'))
-      }, timeoutMs)
+      }, patienceMs)
       late.unref()
-      const reply = (result: T) => {
+      const arrive = (result: T) => {
         clearTimeout(late)
         resolve(result)
       }
-      engine.add({
-        kind: 'request',
-        from: this,
-        run: () => {
-          const result = work(engine)
-          const answer = (value: T) =>
-            engine.add({ kind: 'reply', from: this, run: () => reply(value) })
-          if (this.isDead) engine.count('request of a dead process arrived')
-          else if (result instanceof Promise) void result.then(answer)
-          else answer(result)
-        },
-      })
+      const reply = (result: T) => {
+        if (this.isDead) engine.count('request of a dead process arrived')
+        else engine.add({ kind: 'reply', from: this, run: () => arrive(result) })
+      }
+      engine.add({ kind: 'request', from: this, run: () => work(engine, reply) })
     })
   }
 
@@ -210,20 +212,26 @@ export class SimulatedStream implements LogStream, Connection {
   }
 
   #callsOf(): Calls {
+    const { answerers } = this.#engine
     return {
       call: (term: number, request: Uint8Array) => {
-        const copy = Uint8Array.from(request)
-        return this.#call((engine) => engine.leaders.get(term)?.(copy) ?? null)
+        const copy = Buffer.from(request)
+        return this.#request<Uint8Array | null>((engine, reply) => {
+          const answerer = answerers.get(term)
+          if (answerer === undefined) return reply(null)
+          const { connection, answer } = answerer
+          const run = () => void answer(copy).then((bytes) => reply(Buffer.from(bytes)))
+          engine.add({ kind: 'request', from: connection, run })
+        }, callMs)
       },
       answer: (term: number, answer: (request: Uint8Array) => Promise<Uint8Array>) => {
-        const never = new Promise<Uint8Array>(() => {})
-        const isAway = () => this.isDead || this.isCut
-        this.#engine.leaders.set(term, async (request) => {
-          if (isAway()) return never
-          const bytes = Uint8Array.from(await answer(request))
-          return isAway() ? never : bytes
-        })
-        return { stop: () => void this.#engine.leaders.delete(term) }
+        const answerer = { connection: this, answer }
+        answerers.set(term, answerer)
+        return {
+          stop: () => {
+            if (answerers.get(term) === answerer) answerers.delete(term)
+          },
+        }
       },
     }
   }
