@@ -6,14 +6,15 @@
 // F1. A message that was acknowledged is at the sequence that was acknowledged.
 // F2. A message that was rejected is nowhere.
 // F3. A message whose outcome is unknown is there at most once.
-// F4. A reader gets what is there, in order and without gaps.
+// F4. A message that was sent behind another one is behind that one, or nowhere.
+// F5. A reader gets what is there, in order and without gaps.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
 import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
-import type { StreamMessage } from '../../src/replication/log-stream.ts'
+import type { StreamMessage, Unplaced } from '../../src/replication/log-stream.ts'
 import { chosenSeed, isDeep, sizeOf, timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
 import { type Cluster, type NatsServer, nats, startCluster } from './nats-cluster.ts'
@@ -32,6 +33,8 @@ t.before(async () => {
 /** One node that appends as fast as it can, and what became of each of its messages. */
 class Appender {
   readonly acknowledged = new Map<string, number>()
+  /** For each message, the one behind which it was sent before that was acknowledged. */
+  readonly behind = new Map<string, string>()
   readonly rejected = new Set<string>()
   unknown = 0
   /** Calls of any kind without an answer. */
@@ -57,7 +60,8 @@ class Appender {
     while (!this.#isStopping) {
       try {
         const last = (await this.#log.last())?.sequence ?? 0
-        await Promise.all(Array.from({ length: inFlight }, (_, n) => this.#append(last + n)))
+        const messages = Array.from({ length: inFlight }, (_, n) => this.#message(last + n))
+        await Promise.all(messages.map((each, n) => this.#append(each, last + n, messages[n - 1])))
       } catch {
         this.unanswered += 1
         await sleep(20) // the stream cannot be read at present
@@ -65,13 +69,17 @@ class Appender {
     }
   }
 
-  async #append(expectedLast: number): Promise<void> {
+  #message(expectedLast: number): Unplaced {
     this.#sent += 1
-    const content = `${this.#name} ${this.#sent}`
     const [first, last] = [expectedLast + 1, expectedLast + 1]
+    return { first, last, term: 1, bytes: Buffer.from(`${this.#name} ${this.#sent}`) }
+  }
+
+  async #append(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<void> {
+    const content = textOf(message)
+    if (behind !== undefined) this.behind.set(content, textOf(behind))
     try {
-      const bytes = Buffer.from(content)
-      const outcome = await this.#log.publish({ first, last, term: 1, bytes }, expectedLast)
+      const outcome = await this.#log.publish(message, expectedLast, behind)
       if ('rejected' in outcome) this.rejected.add(content)
       else this.acknowledged.set(content, outcome.sequence)
     } catch {
@@ -80,6 +88,8 @@ class Appender {
     }
   }
 }
+
+const textOf = ({ bytes }: Unplaced) => Buffer.from(bytes).toString()
 
 /** A node's connection to a stream, by its own links to the servers. */
 async function connected(t: Test, stream: string, node: string) {
@@ -202,16 +212,21 @@ for (const [what, { begin, end, hits, goesOn }] of chosen) {
     await stop()
 
     const messages = await readAll(one.log)
-    const contents = messages.map(({ bytes }) => Buffer.from(bytes).toString())
+    const contents = messages.map(textOf)
     t.same(new Set(contents).size, contents.length, 'no message is there twice')
     t.same(
       messages.map(({ sequence }) => sequence),
       contents.map((_, n) => n + 1),
       'no gaps',
     )
-    for (const { acknowledged, rejected } of appenders) {
+    for (const { acknowledged, rejected, behind } of appenders) {
       const lost = [...acknowledged].filter(([content, at]) => contents[at - 1] !== content)
       t.same(lost, [], `${acknowledged.size} acknowledged`)
+      const astray = contents.filter((content, at) => {
+        const before = behind.get(content)
+        return before !== undefined && contents[at - 1] !== before
+      })
+      t.same(astray, [], `${behind.size} sent behind another one`)
       const there = contents.filter((content) => rejected.has(content))
       t.same(there, [], `${rejected.size} rejected`)
     }
