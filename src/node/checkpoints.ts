@@ -54,10 +54,12 @@ export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
   /** Reads their page files regularly, and repairs them. */
   readonly scrub: Scrub
+  /** Called when one has been taken. */
+  onTaken: () => void = () => {}
+  readonly place: { disk: Disk; dir: string }
   /** Warnings about them, until the next one is taken. */
   #warnings: string[] = []
   readonly #checkpoints: Checkpoints
-  readonly #place: { disk: Disk; dir: string }
   readonly #log: Logger
   /** Bytes of log between two checkpoints; 0: none are taken. */
   readonly #everyBytes: number
@@ -83,7 +85,7 @@ export class CheckpointSchedule {
     this.#everyBytes = checkpointMb * 2 ** 20
     this.#unsavedTextMax = Math.max(unsavedTextMin, nodeLimits.textBytesMax / 2)
     this.#pause = pause
-    this.#place = { disk, dir }
+    this.place = { disk, dir }
     const onNotice = logNotices(log)
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
     const kept = () => this.#checkpoints.kept
@@ -99,6 +101,16 @@ export class CheckpointSchedule {
   /** The newest checkpoint; there is one. */
   get newest(): Manifest {
     return this.#checkpoints.kept[0]!
+  }
+
+  /** The newest checkpoint, or null. */
+  get latest(): Manifest | null {
+    return this.#checkpoints.kept[0] ?? null
+  }
+
+  /** From now on a checkpoint waits for this journal. */
+  useJournal(journal: Journal): void {
+    this.#journal = journal
   }
 
   /** Loads the newest good checkpoint into a state that `fresh` makes; returns its position. */
@@ -174,7 +186,7 @@ export class CheckpointSchedule {
     const begun = performance.now()
     const before = text.bytesInMemory
     await warmUp(text, {
-      ...this.#place,
+      ...this.place,
       pause: this.#pause ?? inSlicesOf(sliceMs),
       isStopped: () => this.#isStopped,
       onDamaged: (page, place) => void this.scrub.report({ store: textStoreName, page, ...place }),
@@ -230,6 +242,7 @@ export class CheckpointSchedule {
     stats.beginSeconds = beginMs / 1000
     const seconds = Number(stats.seconds.toFixed(3))
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
+    this.onTaken()
   }
 }
 

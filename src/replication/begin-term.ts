@@ -8,10 +8,15 @@
 
 import { Packr } from 'msgpackr'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
-import type { ReplicateMode } from '../forum/records/leadership.ts'
+import type { LeaderBegan, ReplicateMode } from '../forum/records/leadership.ts'
 import { encode } from '../forum/records.ts'
 import { Backoff } from './backoff.ts'
-import { type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
+import {
+  type LogStream,
+  type StreamMessage,
+  StreamUnavailable,
+  type Unplaced,
+} from './log-stream.ts'
 
 export interface Beginning {
   /** The id of this node. */
@@ -25,8 +30,8 @@ export interface Beginning {
 }
 
 export interface Begun {
-  term: number
-  /** The message with its record, which this node must append to its log now. */
+  /** The record, and the message with it, which this node must append to its log now. */
+  record: LeaderBegan
   message: StreamMessage
 }
 
@@ -40,21 +45,19 @@ export async function beginTerm(
   isStopped: () => boolean = () => false,
 ): Promise<Begun | null> {
   const backoff = new Backoff()
-  let sent: Omit<StreamMessage, 'sequence'> | null = null
+  const record: LeaderBegan = { type: 'leader.began', at, term: lastTerm + 1, node, mode }
+  const bytes = packed(encode(record))
+  const place = { first: position + 1, last: position + 1 }
+  const sent: Unplaced = { ...place, term: record.term, bytes }
   while (!isStopped()) {
     try {
       const last = await stream.last()
-      if (sent !== null && last !== null && isSame(last, sent)) {
-        return { term: sent.term, message: last }
-      }
-      if ((last?.last ?? position) !== position || (last?.term ?? lastTerm) !== lastTerm)
-        return null
-      const term = lastTerm + 1
-      const bytes = packed(encode({ type: 'leader.began', at, term, node, mode }))
-      sent ??= { first: position + 1, last: position + 1, term, bytes }
+      // It may be there already, if its acknowledgement was lost.
+      if (last !== null && isSame(last, sent)) return { record, message: last }
+      const isEnd = last === null || (last.last === position && last.term === lastTerm)
+      if (!isEnd) return null
       const published = await stream.publish(sent, last?.sequence ?? 0)
-      if ('sequence' in published) return { term, message: { ...sent, ...published } }
-      // It may be the same message, sent before, whose acknowledgement was lost.
+      if ('sequence' in published) return { record, message: { ...sent, ...published } }
       if (published.rejected === 'full') await backoff.pause()
     } catch (error) {
       if (!(error instanceof StreamUnavailable)) throw error
@@ -64,7 +67,7 @@ export async function beginTerm(
   return null
 }
 
-function isSame(found: StreamMessage, sent: Omit<StreamMessage, 'sequence'>): boolean {
+function isSame(found: StreamMessage, sent: Unplaced): boolean {
   return (
     found.term === sent.term &&
     found.first === sent.first &&

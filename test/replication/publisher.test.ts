@@ -73,7 +73,10 @@ class Trial {
   async lead(): Promise<void> {
     const stream = new SimulatedStream(this.engine, { messageBytesMax: 600 })
     const beginning = { node: 'a', mode: 'acked' as const, position: 0, term: 0, at: 1 }
-    const { term, message } = (await this.finish(beginTerm(stream, beginning)))!
+    const {
+      record: { term },
+      message,
+    } = (await this.finish(beginTerm(stream, beginning)))!
     this.publisher = new Publisher({
       stream,
       term,

@@ -21,7 +21,10 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
   const stream = new SimulatedStream(engine)
   const work = setInterval(() => engine.completeOne(), 1)
   const beginning = { node: 'a', mode, position: 0, term: 0, at: 1 }
-  const { term, message } = (await beginTerm(stream, beginning))!
+  const {
+    record: { term },
+    message,
+  } = (await beginTerm(stream, beginning))!
   local.appendEncoded(message.bytes, 1)
   const { sequence } = message
   await local.sync()
@@ -73,7 +76,7 @@ t.test('acked: another node leads: nothing becomes durable, the code is 78', asy
   const { local, engine, journal, durable, failures } = await leading(t, 'acked')
   const other = new SimulatedStream(engine)
   const begun = await beginTerm(other, { node: 'b', mode: 'acked', position: 1, term: 1, at: 2 })
-  t.equal(begun?.term, 2)
+  t.equal(begun?.record.term, 2)
   journal.append(['one'])
   const syncing = journal.sync()
   await t.rejects(syncing, { name: 'JournalError' })

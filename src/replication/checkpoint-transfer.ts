@@ -1,0 +1,195 @@
+// Checkpoints as objects beside the stream: a leader uploads them, a node without a log downloads
+// the newest one. The note `checkpoint` names its files; a file is cut into pieces.
+//
+//   note      checkpoint = { version, node, number, store, position, form,
+//                            files: [{ name, bytes, crc }, …] }
+//   objects   <node>/<name>.<crc>/0, /1, …        0000000007.pages, .parity, .checkpoint
+//
+// X1. Page files never change once a manifest names them, so each is uploaded once. An object's
+//     name has the crc of the file: no file is taken for another one of the same name.
+// X2. The note is written when all objects are there, and only if no other node has written it
+//     meanwhile. Objects that it does not name are removed afterwards: those of erased text, too.
+// X3. A download has its manifest, and so is a checkpoint, when everything else of it is durable.
+
+import path from 'node:path'
+import { crc32 } from 'node:zlib'
+import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
+import { writeWhole } from '../../wal/checkpoint/checkpoint-files.ts'
+import {
+  type Manifest,
+  manifestName,
+  pagesName,
+  parityName,
+} from '../../wal/checkpoint/manifest.ts'
+import { readFullyLater, writeAllLater } from '../../wal/disk.ts'
+import { codeOf } from '../../wal/errors.ts'
+import type { LogStream } from './log-stream.ts'
+
+const version = 1
+const noteKey = 'checkpoint'
+const pieceBytes = 4 << 20
+const attemptsMax = 5
+
+interface TransferredFile {
+  name: string
+  bytes: number
+  crc: number
+}
+
+/** The value of the note. */
+export interface CheckpointNote {
+  version: number
+  /** The node that uploaded it. */
+  node: string
+  number: number
+  /** The id of the store that its log has. */
+  store: string
+  position: number
+  form: number
+  files: TransferredFile[]
+}
+
+/** The checkpoint beside the stream, or null. Rejects if a newer program has written its note. */
+export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointNote | null> {
+  const note = await stream.notes.read(noteKey)
+  return note === null ? null : checkedNote(note.value)
+}
+
+/**
+ * Uploads a checkpoint of the directory, and makes it the one beside the stream. Returns false if
+ * another node has done so meanwhile. Rejects with `StreamUnavailable`, and with what the disk
+ * throws: ENOENT, if a newer checkpoint has replaced it.
+ */
+export async function uploadCheckpoint(
+  stream: LogStream,
+  place: CheckpointDirectory,
+  { node, manifest }: { node: string; manifest: Manifest },
+): Promise<boolean> {
+  const note = await stream.notes.read(noteKey)
+  if (note !== null) checkedNote(note.value)
+  const there = new Map((await stream.objects.list()).map(({ name, bytes }) => [name, bytes]))
+  const names = [...manifest.files.keys()].flatMap((file) => [pagesName(file), parityName(file)])
+  const files: TransferredFile[] = []
+  for (const name of [...names, manifestName(manifest.number)]) {
+    const file = await uploadFile(stream, place, { node, name, there })
+    if (file !== null) files.push(file)
+  }
+  const { number, storeId: store, position, form } = manifest
+  const value: CheckpointNote = { version, node, number, store, position, form, files }
+  const written = await stream.notes.write(noteKey, value, note?.revision ?? 0)
+  if (written === null) return false
+  const named = new Set(files.flatMap((file) => objectsOf(node, file)))
+  for (const name of there.keys()) if (!named.has(name)) await stream.objects.remove(name)
+  return true
+}
+
+/**
+ * Downloads the checkpoint beside the stream into a directory without one; null if there is none.
+ * Rejects with `StreamUnavailable`, or an error that says that the objects do not fit the note.
+ */
+export async function fetchCheckpoint(
+  stream: LogStream,
+  place: CheckpointDirectory,
+): Promise<{ position: number; storeId: string } | null> {
+  for (let attempt = 1; ; attempt++) {
+    const note = await uploadedCheckpoint(stream)
+    if (note === null) return null
+    const missing = await downloadAll(stream, place, note)
+    if (missing === null) return { position: note.position, storeId: note.store }
+    // A newer one may have replaced it meanwhile.
+    if (attempt === attemptsMax)
+      throw new Error(`the checkpoint beside the stream lacks ${missing}`)
+  }
+}
+
+function checkedNote(value: unknown): CheckpointNote {
+  const note = value as CheckpointNote
+  if (note.version === version) return note
+  throw new Error(`the note of the checkpoint has version ${note.version}; start the newer program`)
+}
+
+function objectsOf(node: string, { name, bytes, crc }: TransferredFile): string[] {
+  const count = Math.max(1, Math.ceil(bytes / pieceBytes))
+  return Array.from({ length: count }, (_, index) => objectName(node, name, crc, index))
+}
+
+function objectName(node: string, name: string, crc: number, index: number): string {
+  return `${node}/${name}.${crc.toString(16).padStart(8, '0')}/${index}`
+}
+
+/** Uploads what is not there yet; null: there is no such file, as of a parity that is optional. */
+async function uploadFile(
+  { objects }: LogStream,
+  { disk, dir }: CheckpointDirectory,
+  { node, name, there }: { node: string; name: string; there: ReadonlyMap<string, number> },
+): Promise<TransferredFile | null> {
+  let file: number
+  try {
+    file = disk.open(path.join(dir, name), 'read')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' && name.endsWith('.parity')) return null
+    throw error
+  }
+  try {
+    const bytes = disk.size(file)
+    const buffer = Buffer.alloc(Math.min(bytes, pieceBytes))
+    const pieces = async function* () {
+      for (let at = 0; at < bytes || at === 0; at += pieceBytes) {
+        const length = await readFullyLater(disk, file, buffer.subarray(0, bytes - at), at)
+        yield buffer.subarray(0, length)
+      }
+    }
+    let crc = 0
+    for await (const piece of pieces()) crc = crc32(piece, crc)
+    let index = 0
+    for await (const piece of pieces()) {
+      const object = objectName(node, name, crc, index)
+      if (there.get(object) !== piece.length) await objects.put(object, piece)
+      index += 1
+    }
+    return { name, bytes, crc }
+  } finally {
+    disk.close(file)
+  }
+}
+
+/** Returns the name of a file that is not there whole, or null. */
+async function downloadAll(
+  stream: LogStream,
+  place: CheckpointDirectory,
+  note: CheckpointNote,
+): Promise<string | null> {
+  const { disk, dir } = place
+  for (const file of note.files) {
+    for (const name of disk.list(dir)) {
+      if (name === file.name || name === `${file.name}.tmp`) disk.remove(path.join(dir, name))
+    }
+    try {
+      await writeWhole(place, file.name, (target) => download(stream, disk, target, note, file))
+    } catch (error) {
+      if (!(error instanceof Missing)) throw error
+      return file.name
+    }
+  }
+  return null
+}
+
+class Missing extends Error {}
+
+async function download(
+  { objects }: LogStream,
+  disk: CheckpointDirectory['disk'],
+  target: number,
+  { node }: CheckpointNote,
+  file: TransferredFile,
+): Promise<void> {
+  let [at, crc] = [0, 0]
+  for (const name of objectsOf(node, file)) {
+    const piece = await objects.get(name)
+    if (piece === null) throw new Missing(name)
+    await writeAllLater(disk, target, piece, at)
+    at += piece.length
+    crc = crc32(piece, crc)
+  }
+  if (at !== file.bytes || crc !== file.crc) throw new Missing(file.name)
+}

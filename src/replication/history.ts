@@ -1,0 +1,89 @@
+// What all nodes of a replicated log have in common, as a note beside the stream: the id of the
+// store, the epoch, and a fingerprint of the secret, which itself never leaves a node.
+//
+//   note `history` = { version, store, epoch, epochBegin, secret }
+//
+// H1. The first leader writes it before the first message; it changes only when a new epoch begins.
+// H2. A node whose log is another store's, or whose secret is another one, takes no part.
+
+import { createHash } from 'node:crypto'
+import type { LogStream } from './log-stream.ts'
+
+const version = 1
+const noteKey = 'history'
+const fingerprintHexLength = 16
+
+export interface History {
+  version: number
+  /** The id that the logs of all nodes have. */
+  store: string
+  /** As in /api/status, and the last position before it; null in the first epoch. */
+  epoch: string
+  epochBegin: number | null
+  /** `fingerprintOf` a key that is derived from the secret. */
+  secret: string
+}
+
+/** Why a node can take no part: one sentence. */
+export class OtherHistory extends Error {
+  override readonly name = 'OtherHistory'
+}
+
+/** What the nodes compare instead of a key. */
+export function fingerprintOf(key: Uint8Array): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, fingerprintHexLength)
+}
+
+/**
+ * The history beside the stream; null: no leader has begun it. Rejects with `OtherHistory` if the
+ * secret is another one, or a newer program has written it, and with `StreamUnavailable`.
+ */
+export async function readHistory(stream: LogStream, secret: string): Promise<History | null> {
+  const note = await stream.notes.read(noteKey)
+  if (note === null) return null
+  const history = note.value as History
+  if (history.version !== version) {
+    throw new OtherHistory(
+      `the history beside the stream has version ${history.version}; start the newer program`,
+    )
+  }
+  if (history.secret === secret) return history
+  throw new OtherHistory(
+    'the secret is not the one of the other nodes; give all the same AGENT_FORUM_SECRET',
+  )
+}
+
+/**
+ * The history beside the stream, which is this node's if there was none. Rejects as `readHistory`,
+ * and if the log of this node is another store's.
+ */
+export async function agreeOnHistory(
+  stream: LogStream,
+  mine: Omit<History, 'version'>,
+): Promise<History> {
+  for (;;) {
+    const history = await readHistory(stream, mine.secret)
+    if (history !== null) {
+      if (history.store === mine.store) return history
+      throw new OtherHistory(
+        `the stream has the log of store ${history.store}, and this node that of ${mine.store}; ` +
+          'choose another --replicate-stream, or begin with an empty --data',
+      )
+    }
+    const written = { version, ...mine }
+    if ((await stream.notes.write(noteKey, written, 0)) !== null) return written
+  }
+}
+
+/** Begins an epoch behind `position`: positions after it may have meant other records before. */
+export async function beginEpoch(
+  stream: LogStream,
+  { epoch, position }: { epoch: string; position: number },
+): Promise<void> {
+  for (;;) {
+    const note = await stream.notes.read(noteKey)
+    if (note === null) return
+    const next = { ...(note.value as History), epoch, epochBegin: position }
+    if ((await stream.notes.write(noteKey, next, note.revision)) !== null) return
+  }
+}

@@ -1,0 +1,159 @@
+// Leads a replicated log: begins a term, publishes what is appended, holds the lease, uploads
+// checkpoints and trims the stream behind them.
+//
+//   checkpoint, if the stream is empty and the log is not ─▶ term begun ─▶ its record in the log
+//   ─▶ ReplicatedJournal ─▶ the lease, again and again ─▶ checkpoints uploaded, the stream trimmed
+//
+// L1. The lease is renewed three times in the time after which it lapses. Who loses it looks at the
+//     stream, which decides (log-stream.ts, S4).
+// L2. A failure of this part never ends the node, except when another one leads: then the journal
+//     fails with exit code 78.
+
+import { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal/types.ts'
+import { apply } from '../forum/apply.ts'
+import { type Forum, timeOf } from '../forum/forum.ts'
+import type { ReplicateMode } from '../forum/records/leadership.ts'
+import { Backoff } from './backoff.ts'
+import { beginTerm } from './begin-term.ts'
+import { type LeaseHolder, type LogStream, StreamUnavailable } from './log-stream.ts'
+import { ReplicatedJournal } from './replicated-journal.ts'
+import { type LeaderCheckpoints, Uploads } from './uploads.ts'
+
+export interface LeadParts {
+  stream: LogStream
+  /** The node's own log, all of which is applied; nobody else appends to it meanwhile. */
+  journal: Journal
+  /** Gets the journal of the leader. */
+  forum: Forum
+  checkpoints: LeaderCheckpoints
+  /** The id of this node. */
+  node: string
+  mode: ReplicateMode
+  lagBytesMax: number
+  takeoverMs: number
+  onNotice(event: string, fields: Record<string, unknown>): void
+  /** Whether to give up; asked while the stream cannot be reached. */
+  isStopped(): boolean
+}
+
+export interface Leading {
+  readonly journal: ReplicatedJournal
+  readonly term: number
+  /** Warnings for the operator, one sentence each. */
+  readonly warnings: string[]
+  /** Waits until the stream has the whole log, for a limited time; before the last checkpoint. */
+  drain(): Promise<void>
+  /** Gives the lease back; when the log is closed. The stream stays open. */
+  stop(): Promise<void>
+}
+
+const renewalsPerLease = 3
+const drainMs = 10_000
+
+/**
+ * Begins to lead, behind the last record of the log; null: the stream ends elsewhere, so this node
+ * has to follow first. Waits while the stream cannot be reached. Rejects with a JournalError if the
+ * checkpoint for an existing log cannot be taken, or the log cannot be written.
+ */
+export async function lead(parts: LeadParts): Promise<Leading | null> {
+  const { stream, journal, forum, node, mode, lagBytesMax, onNotice } = parts
+  const uploads = new Uploads(parts)
+  if (journal.position > 0 && (await isEmpty(parts))) await uploads.first()
+  await isWritable(journal)
+  const at = timeOf(forum)
+  const {
+    position,
+    term: { number: lastTerm },
+  } = forum.state
+  const beginning = { node, mode, position, term: lastTerm, at }
+  const begun = await beginTerm(stream, beginning, parts.isStopped)
+  if (begun === null) return null
+  const {
+    record,
+    message: { bytes, sequence },
+  } = begun
+  await isWritable(journal)
+  apply(forum.state, journal.appendEncoded(bytes, 1), record)
+  await journal.sync()
+  const { term } = record
+  const replicated = new ReplicatedJournal({
+    local: journal,
+    stream,
+    mode,
+    term,
+    sequence,
+    lagBytesMax,
+  })
+  forum.journal = replicated
+  parts.checkpoints.useJournal(replicated)
+  uploads.begin()
+  const stopLease = keepLease(parts, replicated, { version: 1, node, term, since: at })
+  onNotice('leading', { term, position: position + 1, mode })
+  return {
+    journal: replicated,
+    term,
+    get warnings() {
+      return uploads.warnings
+    },
+    drain: () => replicated.drain(drainMs),
+    async stop() {
+      await uploads.stop()
+      await stopLease()
+    },
+  }
+}
+
+async function isEmpty({ stream, isStopped }: LeadParts): Promise<boolean> {
+  const backoff = new Backoff()
+  while (!isStopped()) {
+    try {
+      return (await stream.last()) === null
+    } catch (error) {
+      if (!(error instanceof StreamUnavailable)) throw error
+      await backoff.pause()
+    }
+  }
+  return false
+}
+
+/** Waits while the log makes room, as right after its start. */
+async function isWritable(journal: Journal): Promise<void> {
+  const backoff = new Backoff()
+  while (journal.health === 'overloaded') await backoff.pause()
+  if (journal.health === 'ok') return
+  throw journal.failure ?? new JournalError(74, 'the disk has no room for the log', {})
+}
+
+/** Renews the lease until it is stopped, which gives it back. */
+function keepLease(
+  { stream: { lease }, takeoverMs, onNotice }: LeadParts,
+  journal: ReplicatedJournal,
+  holder: LeaseHolder,
+): () => Promise<void> {
+  let renewing: Promise<void> | null = null
+  let hasLease = true
+  const renew = async () => {
+    try {
+      const holds = await lease.hold(holder)
+      if (!holds) journal.publisher.check()
+      if (holds !== hasLease) onNotice(holds ? 'lease_held' : 'lease_lost', { term: holder.term })
+      hasLease = holds
+    } catch (error) {
+      if (!(error instanceof StreamUnavailable)) throw error
+    }
+    renewing = null
+  }
+  const renewUnlessBusy = () => {
+    renewing ??= renew()
+  }
+  renewUnlessBusy()
+  const timer = setInterval(renewUnlessBusy, takeoverMs / renewalsPerLease).unref()
+  return async () => {
+    clearInterval(timer)
+    await renewing
+    await lease.release(holder.node).catch((error) => {
+      if (!(error instanceof StreamUnavailable)) throw error
+    })
+  }
+}

@@ -1,0 +1,171 @@
+// The checkpoints of a leader beside the stream, and the stream behind them.
+//
+//   checkpoint taken ─▶ uploaded ─▶ the stream is trimmed up to it, unless followers need more
+//
+// U1. A node can always start from the uploaded checkpoint and the stream: what the stream lacks at
+//     its beginning, the checkpoint has.
+// U2. A follower that is known, and that was heard of in the last hour, finds what it needs next in
+//     the stream; except when text was erased: then what the checkpoint covers is removed, and a
+//     follower that is behind it begins again from the checkpoint.
+// U3. One at a time; after a failure the next checkpoint is the next attempt.
+
+import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
+import type { Manifest } from '../../wal/checkpoint/manifest.ts'
+import { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal/types.ts'
+import type { State } from '../state/state.ts'
+import { Backoff } from './backoff.ts'
+import { uploadCheckpoint } from './checkpoint-transfer.ts'
+import type { LogStream } from './log-stream.ts'
+import { firstWhere } from './search.ts'
+
+/** The checkpoints of a node, as a leader uses them. */
+export interface LeaderCheckpoints {
+  readonly place: CheckpointDirectory
+  /** The newest one, or null. */
+  readonly latest: Manifest | null
+  /** Takes one of the state as it is. */
+  take(): Promise<void>
+  /** Called when one has been taken. */
+  onTaken: () => void
+  /** From now on checkpoints wait for this journal. */
+  useJournal(journal: Journal): void
+}
+
+interface Uploading {
+  stream: LogStream
+  checkpoints: LeaderCheckpoints
+  forum: { readonly state: State }
+  node: string
+  onNotice(event: string, fields: Record<string, unknown>): void
+  isStopped(): boolean
+}
+
+/** The value of the note `follower.<node>`, which a follower writes regularly. */
+export interface FollowerNote {
+  version: 1
+  /** The last position that it has in its own log. */
+  position: number
+}
+
+export const followerKeys = 'follower.'
+const forgottenAfterMs = 3_600_000
+
+export class Uploads {
+  readonly #options: Uploading
+  /** When each follower was heard of last, and the revision of its note then. */
+  readonly #heard = new Map<string, { revision: number; atMs: number }>()
+  #uploading: Promise<void> | null = null
+  #isStopped = false
+  #position = 0
+  #failure = ''
+
+  constructor(options: Uploading) {
+    this.#options = options
+  }
+
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    return this.#failure === '' ? [] : [`replication: no checkpoint is uploaded: ${this.#failure}`]
+  }
+
+  /** The position of the newest uploaded checkpoint; 0: none was. */
+  get position(): number {
+    return this.#position
+  }
+
+  /** Uploads a checkpoint of the whole log, before there is a stream. Waits until it is there. */
+  async first(): Promise<void> {
+    const { checkpoints, forum, isStopped } = this.#options
+    if (checkpoints.latest?.position !== forum.state.position) await checkpoints.take()
+    if (checkpoints.latest?.position !== forum.state.position) {
+      throw new JournalError(74, 'the checkpoint that a replicated log begins with has failed')
+    }
+    const backoff = new Backoff()
+    while (!isStopped()) {
+      await this.#uploadOne()
+      if (this.#failure === '') return
+      await backoff.pause()
+    }
+  }
+
+  /** Uploads checkpoints from now on, as they are taken. */
+  begin(): void {
+    this.#options.checkpoints.onTaken = () => this.#upload()
+    this.#upload()
+  }
+
+  /** Resolves when no upload is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#options.checkpoints.onTaken = () => {}
+    await this.#uploading
+  }
+
+  #upload(): void {
+    if (this.#isStopped || this.#uploading !== null) return
+    this.#uploading = this.#uploadNewest().finally(() => {
+      this.#uploading = null
+    })
+  }
+
+  async #uploadNewest(): Promise<void> {
+    const { checkpoints } = this.#options
+    while (!this.#isStopped && (checkpoints.latest?.position ?? 0) > this.#position) {
+      await this.#uploadOne()
+      if (this.#failure !== '') return
+    }
+  }
+
+  async #uploadOne(): Promise<void> {
+    const { stream, checkpoints, node, onNotice } = this.#options
+    const manifest = checkpoints.latest!
+    const { position, number } = manifest
+    try {
+      if (await uploadCheckpoint(stream, checkpoints.place, { node, manifest })) {
+        this.#position = position
+        onNotice('checkpoint_uploaded', { number, position })
+        await this.#trim(position)
+      }
+      this.#failure = ''
+    } catch (error) {
+      this.#failure = (error as Error).message
+      onNotice('checkpoint_upload_failed', { number, position, why: this.#failure })
+    }
+  }
+
+  /** Removes what neither the uploaded checkpoint nor a follower needs (U1, U2). */
+  async #trim(uploaded: number): Promise<void> {
+    const { stream, forum, onNotice } = this.#options
+    const needed = Math.min(uploaded, ...(await this.#followers()))
+    const { erasedPosition } = forum.state
+    const erased = erasedPosition <= uploaded ? erasedPosition : 0
+    const position = Math.max(needed, erased)
+    const next = await firstWhere(stream, ({ last }) => last > position)
+    const below = next?.sequence ?? (await stream.last())?.sequence ?? 0
+    if (below <= (await stream.firstSequence())) return
+    await stream.trim(below)
+    onNotice('stream_trimmed', { position, below })
+  }
+
+  /** The positions of the followers that were heard of lately. */
+  async #followers(): Promise<number[]> {
+    const { notes } = this.#options.stream
+    const positions: number[] = []
+    for (const key of await notes.keys(followerKeys)) {
+      const note = await notes.read(key)
+      if (note === null) continue
+      const nowMs = performance.now()
+      const heard = this.#heard.get(key)
+      const isNew = heard === undefined || heard.revision !== note.revision
+      if (isNew) this.#heard.set(key, { revision: note.revision, atMs: nowMs })
+      else if (nowMs - heard.atMs > forgottenAfterMs) {
+        this.#heard.delete(key)
+        await notes.remove(key)
+        continue
+      }
+      positions.push((note.value as FollowerNote).position)
+    }
+    return positions
+  }
+}
