@@ -33,5 +33,6 @@ const seen: Seen = {
   seconds: result.duration,
   latencyMs: { 50: p50, 90: p90, 99: p99, '99.9': p99_9, 100: max },
   errors: result.errors + result.timeouts + result.non2xx,
+  timeouts: result.timeouts,
 }
 process.stdout.write(JSON.stringify(seen))

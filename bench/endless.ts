@@ -2,10 +2,10 @@
 // Compares:   memory, speed and refusals at the beginning and at the end.
 // Fixed:      64 connections that post replies of 300 bytes into 1,000 threads; `--memory-mb
 //             3072`, durability always, server on one core, load on another.
-// Reports:    every ten seconds messages, replies/s, requests refused or failed, resident memory
-//             and text in memory and on disk; at the end whether each reply that was acknowledged
-//             is counted, and whether a sample of the threads can be read whole, each message as
-//             it was sent; before a restart and after it.
+// Reports:    every ten seconds messages, replies/s, requests refused or failed and those answered
+//             late, resident memory and text in memory and on disk; at the end whether each reply
+//             that was acknowledged is counted, and whether a sample of the threads can be read
+//             whole, each message as it was sent; before a restart and after it.
 // Leaves out: reads beside the writes.
 // Smoke:      test/bench/scale.test.ts, with one second.
 //
@@ -54,6 +54,8 @@ interface Step {
   messages: number
   perSecond: number
   failed: number
+  /** Answered, but later than the generator waits before it counts a request. */
+  late: number
   residentMb: number
   textMb: number
   textOnDiskMb: number
@@ -121,16 +123,18 @@ async function post(
       atSeconds: Math.round((performance.now() - begun) / 1e3),
       messages: metrics.get('agent_forum_messages')!,
       perSecond: Math.round(load.requests / load.seconds),
-      failed: load.errors,
+      failed: load.errors - load.timeouts,
+      late: load.timeouts,
       residentMb: Math.round(residentBytes(forum.pid) / mb),
       textMb: Math.round((text('memory') ?? metrics.get('agent_forum_arena_bytes')!) / mb),
       textOnDiskMb: Math.round((text('disk') ?? 0) / mb),
     }
     steps.push(step)
-    const { atSeconds, messages, perSecond, failed, residentMb, textMb, textOnDiskMb } = step
+    const { atSeconds, messages, perSecond, failed, late } = step
+    const { residentMb, textMb, textOnDiskMb } = step
     say(
       `${atSeconds} s: ${messages.toLocaleString('en')} messages, ${perSecond}/s, ` +
-        `${failed} refused or failed; ${residentMb} MB resident, ` +
+        `${failed} refused or failed, ${late} late; ${residentMb} MB resident, ` +
         `text ${textMb} MB in memory, ${textOnDiskMb} MB on disk`,
     )
   }

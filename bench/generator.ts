@@ -17,8 +17,10 @@ export interface Seen {
   seconds: number
   /** By percentile. */
   latencyMs: Record<Percentile, number>
-  /** Answers that were not 2xx or 3xx, and socket errors. */
+  /** Answers that were not 2xx or 3xx, socket errors, and timeouts. */
   errors: number
+  /** Requests that had no answer after the generator's limit: wrk goes on waiting for it. */
+  timeouts: number
 }
 
 export type Send = (load: Load, filling: Filling) => Promise<Seen>
