@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import t, { type Test } from 'tap'
+import { freePort } from './api/operators.ts'
 import { Program } from './api/process.ts'
 
 const top = join(import.meta.dirname, '../..')
@@ -58,12 +59,17 @@ function linkProduction(path: string): void {
   }
 }
 
-/** Starts the program `file`, requests its status, and stops it. */
+/** Starts the program `file`, requests its status and what the dashboard loads, and stops it. */
 async function serves(t: Test, file: string, cwd: string): Promise<void> {
-  const program = new Program(['serve', '--port', '0', '--data', join(cwd, 'data')], {}, { file })
+  const ops = await freePort()
+  const flags = ['--port', '0', '--data', join(cwd, 'data'), '--ops-port', `${ops}`]
+  const program = new Program(['serve', ...flags], {}, { file })
   t.teardown(() => program.stop('SIGKILL'))
   const { url } = await program.logged('started')
   t.equal((await fetch(`${url}/api/status`)).status, 200)
+  for (const path of ['', 'uplot.js', 'dashboard/main.js']) {
+    t.equal((await fetch(`http://127.0.0.1:${ops}/${path}`)).status, 200, path)
+  }
   t.match(await program.stop('SIGTERM'), { code: 0, stderr: '' })
 }
 

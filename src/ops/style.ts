@@ -48,7 +48,7 @@ main {
   display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr));
 }
-main.stale .panel { opacity: 0.55; }
+main.stale .chart { filter: grayscale(1); opacity: 0.5; }
 .panel {
   background: var(--panel); border: 1px solid var(--line); border-radius: 0.5rem;
   padding: 0.875rem 1rem; min-width: 0;

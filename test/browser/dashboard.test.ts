@@ -1,0 +1,124 @@
+// The dashboard in Chromium: it moves under a swarm, says when its node is gone, and everybody can
+// use it.
+
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startForum } from '../api/harness.ts'
+import { freePort } from '../api/operators.ts'
+import { small, swarm } from '../swarm/run.ts'
+import { until } from '../until.ts'
+import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
+
+/** The text of the first element that the selector finds. */
+async function textOf(page: Page, selector: string): Promise<string> {
+  return (await page.locator(selector).first().textContent()) ?? ''
+}
+
+/** The numbers of the table of routes in the row of this route; none if it has no row. */
+async function routeRow(page: Page, route: string): Promise<string[]> {
+  const row = page.locator('#routes tbody tr', { has: page.getByText(route, { exact: true }) })
+  return row.locator('td').allTextContents()
+}
+
+t.test(
+  'operator: a dashboard in a browser: live, usable, honest',
+  {
+    skip: noChromium, // where it is not installed
+  },
+  async (t) => {
+    const port = await freePort()
+    const forum = await startForum(t, ['--ops-port', `${port}`])
+    const chromium = await startChromium(t)
+    const page = await chromium.open()
+    await page.goto(`http://127.0.0.1:${port}/`)
+
+    await t.test(
+      'dashboard: a swarm publishes and reads: the numbers and charts move',
+      async (t) => {
+        await page.locator('#requests canvas').waitFor()
+        t.equal(await textOf(page, '#state'), 'Serving')
+        t.same(await routeRow(page, 'reply'), [])
+        const { code, stdout } = await swarm(...small, '--url', forum.url)
+        t.equal(code, 0, stdout)
+        const replies = await until('the replies in the table', async () => {
+          const row = await routeRow(page, 'reply')
+          return Number(row[3]) >= 40 ? row : null
+        })
+        t.ok(Number(replies[3]) >= 40, 'answered')
+        t.same(replies.slice(4), ['0', '0'], 'none refused, none failed')
+        const label = (id: string) => page.locator(`#${id} .chart`).getAttribute('aria-label')
+        const moved = /all routes now [\d.,]+, at most (?!0[;,])[\d.,]+/
+        await until('a rate in the chart', async () => moved.test((await label('requests'))!))
+        t.match(await label('syncs'), /p99 now .*, at most [\d.]+ .?s/)
+        t.match(await textOf(page, '#headline'), 'messages44')
+        t.same(problemsOf(page), [])
+      },
+    )
+
+    await t.test('dashboard: by keyboard: a route is chosen, a table opened', async (t) => {
+      const choice = page.getByRole('combobox', { name: 'Route' })
+      await choice.focus()
+      await page.keyboard.type('reply')
+      await until('the times of one route', async () => {
+        return (await textOf(page, '#times .caption')) === 'How long answers take, reply'
+      })
+      const summary = page.locator('#times summary')
+      await summary.focus()
+      await page.keyboard.press('Enter')
+      await page.locator('#times details tbody tr').first().waitFor()
+      t.same(await page.locator('#times details thead th').allTextContents(), [
+        'Minute',
+        'p50',
+        'p99',
+      ])
+    })
+
+    await t.test('dashboard: a pointer on a chart: the values of that time', async (t) => {
+      const chart = page.locator('#memory .u-over')
+      const { width, height } = (await chart.boundingBox())!
+      await chart.hover({ position: { x: width - 4, y: height / 2 } })
+      await until('a time in the legend', async () => /^at /.test(await textOf(page, '#memory li')))
+      t.match(await textOf(page, '#loop li'), /^at /, 'all charts have the same cursor')
+      await page.mouse.move(0, 0)
+    })
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [360, 1600]) {
+        await t.test(
+          `dashboard: ${colorScheme}, ${width} px wide: everybody can read it`,
+          async (t) => {
+            await page.emulateMedia({ colorScheme })
+            await page.setViewportSize({ width, height: 900 })
+            t.same(await barriersOn(page), [])
+            const inner = await page.evaluate('document.documentElement.scrollWidth')
+            t.equal(inner, width, 'nothing is wider than the window')
+            await until('charts of that width', async () => {
+              const [panel, chart] = await page.evaluate<number[]>(`
+            ['#log table', '#log .uplot'].map((name) => document.querySelector(name).clientWidth)`)
+              return panel === chart
+            })
+          },
+        )
+      }
+    }
+
+    await t.test('dashboard: its node is killed and started again: says so, goes on', async (t) => {
+      t.same(problemsOf(page), [])
+      await forum.stop('SIGKILL')
+      await page.locator('#silence').waitFor()
+      t.match(await textOf(page, '#silence'), /^The node has not answered since \d+:\d\d:\d\d/)
+      t.equal(await textOf(page, '#state'), 'No answer')
+      t.match(await textOf(page, '#headline'), 'messages44', 'it keeps what it has')
+      t.same(await barriersOn(page), [])
+      await forum.start()
+      await page.locator('#silence').waitFor({ state: 'hidden' })
+      t.equal(await textOf(page, '#state'), 'Serving')
+      await until('no routes of the process before', async () => {
+        return (await routeRow(page, 'reply')).length === 0
+      })
+      t.match(await textOf(page, '#headline'), 'messages44')
+      const others = problemsOf(page).filter((line) => !line.includes('ERR_CONNECTION_REFUSED'))
+      t.same(others, [])
+    })
+  },
+)
