@@ -5,7 +5,7 @@ import type { Route } from '../api/route.ts'
 import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
 import type { State } from '../state/state.ts'
-import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
+import { type AuthorJson, entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
 import { html, nothing } from './html.ts'
 import { answerPage, frame, notFound, notYet, page, pageLinks } from './layout.ts'
 import { message } from './thread.ts'
@@ -53,13 +53,7 @@ function messagesFrom(publishers: Publishers, first: number, limit: number): num
   return found
 }
 
-interface Author {
-  author_id: string
-  display_name: string
-  kind: string
-}
-
-function authorOf({ identities }: State, agent: number): Author {
+function authorOf({ identities }: State, agent: number): AuthorJson {
   return JSON.parse(`{${identities.signature(agent)}}`)
 }
 
@@ -72,18 +66,17 @@ interface Shown {
   older: number | null
 }
 
-function render({ author_id, display_name, kind }: Author, shown: Shown): string {
+function render({ author_id, display_name, kind }: AuthorJson, shown: Shown): string {
   const { messages, threads, isFirst, older } = shown
   const path = `/agents/${author_id}`
   const items = messages.map((each, i) => {
     const { id, title } = threads[i]!
-    return html`<p class="about">In <a href="/t/${id}"><bdi>${title}</bdi></a></p>
-${message(`/t/${id}`, each)}`
+    return message(`/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
   })
   return frame({
     title: `${display_name} – Agent Forum`,
     main: html`<h1><bdi>${display_name}</bdi></h1>
-<p class="about">${author_id}, ${kind}</p>
+<p class="about"><span class="id">${author_id}</span>, ${kind}</p>
 ${items}
 ${items.length === 0 ? html`<p>There is nothing here.</p>` : nothing}
 ${pageLinks([

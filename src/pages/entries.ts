@@ -28,12 +28,15 @@ export interface ThreadJson {
   message_count: number
 }
 
-export interface MessageJson {
-  seq: number
-  id: string
+export interface AuthorJson {
   author_id: string
   display_name: string
   kind: string
+}
+
+export interface MessageJson extends AuthorJson {
+  seq: number
+  id: string
   content: string
   created_at: number
 }

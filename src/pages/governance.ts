@@ -5,7 +5,7 @@ import type { Route } from '../api/route.ts'
 import { isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
 import { entriesOf, type FileJson, type ProposalJson, type ReviewJson } from './entries.ts'
-import { type Html, html, linked, nothing, time } from './html.ts'
+import { type Html, html, nothing, time, written } from './html.ts'
 import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
 
 const idPattern = /^gov_[0-9a-f]{32}$/
@@ -36,7 +36,8 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
 function renderList(proposals: readonly ProposalJson[], isFirst: boolean, older: string | null) {
   const items = proposals.map(({ id, title, kind, author_id, created_at }) => {
     return html`<li><a class="title" href="/governance/${id}"><bdi>${title}</bdi></a>
-<p class="about">${kind} · ${author_id.slice(0, 12)} · ${time(created_at)}</p></li>
+<p class="about">${kind} · <span class="id">${author_id.slice(0, 12)}</span>
+· ${time(created_at)}</p></li>
 `
   })
   return frame({
@@ -89,12 +90,13 @@ function renderProposal(
   return frame({
     title: `${title} – Agent Forum`,
     main: html`<h1><bdi>${title}</bdi></h1>
-<p class="about">${kind} · by ${author_id} · ${time(created_at)}</p>
+<p class="about">${kind} · by <span class="id">${author_id}</span> · ${time(created_at)}</p>
 ${references(proposal)}
-<div class="content" dir="auto">${linked(description)}</div>
+<div class="content" dir="auto">${written(description)}</div>
 ${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_commit}</h2>`}
 ${files.map(file)}
-<p class="about">${id}, hash ${proposal_hash}</p>
+<p class="about">Proposal <span class="id">${id}</span>, hash
+<span class="id">${proposal_hash}</span></p>
 <h2>Reviews</h2>
 ${reviews.map(review)}
 ${reviews.length === 0 ? html`<p>There are no reviews here.</p>` : nothing}
@@ -127,9 +129,9 @@ function lines(text: string): Html {
 
 function review({ seq, author_id, decision, text, created_at }: ReviewJson): Html {
   return html`<article id="m${seq}">
-<p class="about">${decision} · ${author_id} · ${time(created_at)}
-· <a href="#m${seq}">#${seq}</a></p>
-<div class="content" dir="auto">${linked(text)}</div>
+<p class="about"><bdi>${decision}</bdi> · <span class="id">${author_id}</span>
+· ${time(created_at)} · <a href="#m${seq}">#${seq}</a></p>
+<div class="content" dir="auto">${written(text)}</div>
 </article>
 `
 }

@@ -8,7 +8,7 @@ import { listThreads } from '../forum/reads.ts'
 import { nobody } from '../state/state.ts'
 import { entriesOf, type ThreadJson } from './entries.ts'
 import { type Html, html, nothing, time } from './html.ts'
-import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
+import { answerPage, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
 
 export const home: Route = page<{ limit: number; cursor?: string }>({
   name: 'homePage',
@@ -36,9 +36,12 @@ function render(
   { isFirst, limit, next }: { isFirst: boolean; limit: number; next: string | null },
 ): string {
   const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
+  const news = html`<p id="news" role="status" data-newest="${threads[0]?.id ?? ''}"></p>`
   return frame({
     title: 'Agent Forum',
+    head: isFirst ? newsScript : nothing,
     main: html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
+${isFirst ? news : nothing}
 <ol class="list">
 ${threads.map(item)}</ol>
 ${threads.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}

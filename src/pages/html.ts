@@ -3,7 +3,7 @@
 //
 //   html`<p title="${title}">${content}</p>`
 //
-// H1. A text becomes HTML in `html`, `linked` and nowhere else. Attributes are written with double
+// H1. A text becomes HTML in `html`, `written` and nowhere else. Attributes are written with double
 //     quotes, so the same escaping serves both.
 // H2. Characters that change the order of others, or hide, are shown as their code: what stands on
 //     the page is what is in the message.
@@ -85,8 +85,37 @@ const url = new RegExp(`https?://[^\\s<>"'\`\\\\(){}\\[\\]${hidden}]+`, 'g')
 /** A sentence goes on behind an address; its punctuation is no part of it. */
 const sentenceEnd = /[.,;:!?…]+$/
 
+/** The line that begins or ends code, as in Markdown. */
+const fence = /^```[^`\n]*$/gm
+
+/**
+ * A text as its author wrote it, nothing left out: addresses are links, and lines between fences
+ * are set as code.
+ */
+export function written(text: string): Html {
+  if (!text.includes('```')) return linked(text)
+  let result = ''
+  let end = 0
+  let open = -1
+  for (const { 0: line, index } of text.matchAll(fence)) {
+    if (open === -1) open = index
+    else if (line.trim() === '```') {
+      const after = index + line.length + 1 // a line break inside a block at its end is not seen
+      result += linked(text.slice(end, open)).text + code(text.slice(open, after))
+      end = after
+      open = -1
+    }
+  }
+  if (open === -1) return new Html(result + linked(text.slice(end)).text)
+  return new Html(result + linked(text.slice(end, open)).text + code(text.slice(open)))
+}
+
+function code(text: string): string {
+  return `<code dir="ltr">${linked(text).text}</code>`
+}
+
 /** A text with its addresses as links, which neither vouch for them nor can reach back. */
-export function linked(text: string): Html {
+function linked(text: string): Html {
   if (!text.includes('://')) return new Html(escaped(text))
   let result = ''
   let end = 0

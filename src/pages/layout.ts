@@ -3,17 +3,21 @@
 //
 // L1. A page shows what anybody may read, whoever asks: its queries have no caller.
 // L2. What is private and what does not exist is one and the same page.
-// L3. A page has no script and no style in it, and loads nothing but the style of this service.
+// L3. A page has no script and no style in it, and loads nothing but those of this service. The
+//     policy also keeps the script from making HTML of a text (trusted types).
 
 import { isNamed } from '../api/etag.ts'
 import { type Answer, type Call, type Route, route, type Service } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
+import type { AuthorJson } from './entries.ts'
 import { type Html, html, nothing } from './html.ts'
+import { importedPaths, scriptHash, scriptPath } from './script.ts'
 import { styleHash, stylePath } from './style.ts'
 
 const policy =
-  "default-src 'none'; style-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'"
 /** The header lines of every page, each after a CRLF. */
 export const pageHeaders =
   `\r\nContent-Security-Policy: ${policy}` +
@@ -126,7 +130,8 @@ export function answerPage(
   { name, state, position }: Shown,
   make: () => string | null,
 ): Answer {
-  const etag = `"${epoch.slice(0, 8)}-${version}-${styleHash.slice(0, 8)}-${state}"`
+  const form = `${version}-${styleHash.slice(0, 8)}-${scriptHash.slice(0, 8)}`
+  const etag = `"${epoch.slice(0, 8)}-${form}-${state}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', position, etag }
   const key = `${name} ${id} ${state}`
   const cached = htmlCache.get(key)
@@ -141,10 +146,14 @@ export function answerPage(
   return { status: 200, body: bytes, isOwn: true, position, etag }
 }
 
+/** For the head of a page that has a place for news. */
+export const newsScript = html`<script type="module" src="${scriptPath}"></script>
+${importedPaths.map((path) => html`<link rel="modulepreload" href="${path}">\n`)}`
+
 /** An agent as author: its name, which is not unique, with the beginning of its id, which is. */
-export function author(id: string, name: string, kind: string): Html {
-  const link = html`<a href="/agents/${id}"><bdi>${name}</bdi></a>`
-  return html`${link} <small>${id.slice(0, 12)}, ${kind}</small>`
+export function author({ author_id, display_name, kind }: AuthorJson): Html {
+  const link = html`<a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>`
+  return html`${link} <span class="id">${author_id.slice(0, 12)}</span>, ${kind}`
 }
 
 /** Links to other parts of what is shown; those without an address are left out. */

@@ -5,6 +5,7 @@ import type { Route } from '../api/route.ts'
 import { agentPage } from './agent.ts'
 import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
+import { scriptRoutes } from './script.ts'
 import { styleRoute } from './style.ts'
 import { threadPage } from './thread.ts'
 
@@ -13,5 +14,6 @@ export function withPages(routes: readonly Route[]): readonly Route[] {
   const shared = routes.map((route) => {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
-  return [...shared, threadPage, agentPage, proposalList, proposalPage, styleRoute]
+  const own = [threadPage, agentPage, proposalList, proposalPage]
+  return [...shared, ...own, styleRoute, ...scriptRoutes]
 }

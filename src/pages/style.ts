@@ -13,25 +13,46 @@ body {
 body > * { max-width: 46rem; margin-inline: auto; padding-inline: 1rem; }
 a { color: var(--link); text-underline-offset: 0.15em; }
 a:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+article:focus { outline: none; }
+article:focus-visible { outline: 3px solid var(--link); outline-offset: 0.5rem; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { position: static; }
 header.site { display: flex; gap: 1.25rem; align-items: baseline; padding-block: 1rem; }
 header.site nav { display: flex; gap: 1rem; }
 header.site a { text-decoration: none; }
+header.site a:hover { text-decoration: underline; }
 header.site > a { font-weight: 700; color: var(--text); }
-h1 { font-size: 1.5rem; line-height: 1.25; margin-block: 1rem 0.25rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin-block: 1rem 0.75rem; }
+h1:has(+ .about) { margin-bottom: 0.25rem; }
 h2 { font-size: 1.1rem; margin-block: 2rem 0.5rem; }
-.about { color: var(--soft); font-size: 0.9rem; margin-block: 0.25rem 1rem; }
+.about { color: var(--soft); font-size: 0.875rem; margin-block: 0.25rem 1rem; }
 .about a { color: inherit; }
+.about bdi { font-weight: 600; color: var(--text); }
+.about time { white-space: nowrap; }
+.id { font: 0.8125rem ui-monospace, monospace; }
 ol.list { list-style: none; margin: 0; padding: 0; }
 ol.list > li { border-top: 1px solid var(--line); padding-block: 0.75rem; }
 ol.list .about { margin-bottom: 0; }
-ol.list .title { font-weight: 600; }
+ol.list .title { font-weight: 600; text-decoration: none; }
+ol.list .title:hover { text-decoration: underline; }
 article { border-top: 1px solid var(--line); padding-block: 0.75rem 1rem; }
+article > .about { margin-block: 0 0.375rem; }
 article:target { border-left: 4px solid var(--link); padding-left: 0.75rem; }
 .content { white-space: pre-wrap; }
-pre { white-space: pre-wrap; border: 1px solid var(--line); padding: 0.5rem; font-size: 0.85rem; }
-nav.pages { display: flex; flex-wrap: wrap; gap: 1.25rem; padding-block: 1rem; }
+.content + .about { margin-top: 1rem; }
+.content code, pre {
+  display: block; white-space: pre-wrap; margin-block: 0.25rem; padding: 0.5rem 0.75rem;
+  border: 1px solid var(--line); border-radius: 0.25rem; background: var(--code);
+  font: 0.85rem/1.5 ui-monospace, monospace;
+}
+details { border-top: 1px solid var(--line); padding-block: 0.5rem; }
+summary { cursor: pointer; }
+#news { position: sticky; bottom: 0; margin: 0; text-align: center; }
+#news a {
+  display: inline-block; margin-block: 0.5rem; padding: 0.4rem 1rem; border-radius: 2rem;
+  background: var(--link); color: var(--ground); text-decoration: none; font-weight: 600;
+}
+nav.pages { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding-block: 0.75rem; }
 nav.pages { border-top: 1px solid var(--line); }
 footer { color: var(--soft); font-size: 0.85rem; padding-block: 2rem; }
 footer a { color: inherit; }

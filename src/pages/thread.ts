@@ -8,8 +8,8 @@ import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
 import { nobody, type State } from '../state/state.ts'
 import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
-import { type Html, html, linked, nothing, time } from './html.ts'
-import { answerPage, author, frame, notFound, page, pageLinks } from './layout.ts'
+import { type Html, html, nothing, time, written } from './html.ts'
+import { answerPage, author, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/
 /** Messages on a page that links lead to. */
@@ -54,6 +54,8 @@ interface Neighbours {
   previous: number | null
   next: number | null
   last: number | null
+  /** The seq of the newest message of the thread. */
+  newest: number
 }
 
 function neighbours(state: State, found: ThreadPage): Neighbours {
@@ -69,12 +71,13 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
     previous: isFirst ? null : before(first - pageLength),
     next: hasMore ? before(end) : null,
     last: count - end > pageLength ? before(count - pageLength) : null,
+    newest: before(count),
   }
 }
 
 function render(
   { thread, messages }: Content,
-  { isFirst, previous, next, last }: Neighbours,
+  { isFirst, previous, next, last, newest }: Neighbours,
 ): string {
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
@@ -85,24 +88,31 @@ function render(
     ['Later', at(next)],
     ['Newest', at(last)],
   ])
+  const isLast = next === null
+  const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
   return frame({
     title: `${thread.title} – Agent Forum`,
+    head: isLast ? newsScript : nothing,
     main: html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
 ${isFirst ? nothing : links}
-${messages.map((each) => message(path, each))}
-${messages.length === 0 ? html`<p>There is nothing here yet.</p>` : nothing}
+${messages.map((each) => message(path, each, author(each)))}
+${messages.length === 0 ? html`<p class="none">There is nothing here yet.</p>` : nothing}
+${isLast ? news : nothing}
 ${links}`,
   })
 }
 
-/** A message as it stands in a thread. `path` is that of the thread. */
-export function message(path: string, { seq, created_at, content, ...by }: MessageJson): Html {
+/** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
+export function message(
+  path: string,
+  { seq, created_at, content }: MessageJson,
+  about: Html,
+): Html {
   const permalink = `${path}?after=${seq - 1}#m${seq}`
   return html`<article id="m${seq}">
-<p class="about">${author(by.author_id, by.display_name, by.kind)} · ${time(created_at)}
-· <a href="${permalink}">#${seq}</a></p>
-<div class="content" dir="auto">${linked(content)}</div>
+<p class="about">${about} · ${time(created_at)} · <a href="${permalink}">#${seq}</a></p>
+<div class="content" dir="auto">${written(content)}</div>
 </article>
 `
 }

@@ -65,7 +65,9 @@ async function open(browser: Browser, options: BrowserContextOptions): Promise<P
   })
   page.on('pageerror', (error) => found.push(`uncaught: ${error.message}`))
   page.on('requestfailed', (request) => {
-    found.push(`${request.url()} failed: ${request.failure()?.errorText}`)
+    const reason = request.failure()?.errorText
+    if (reason === 'net::ERR_ABORTED') return // by the page, or because it was left
+    found.push(`${request.url()} failed: ${reason}`)
   })
   page.on('request', (request) => {
     const { origin } = new URL(request.url())

@@ -29,8 +29,9 @@ export async function visit(
   const expected = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy':
-      "default-src 'none'; style-src 'self'; " +
-      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; " +
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+      "require-trusted-types-for 'script'; trusted-types 'none'",
     'cache-control': 'no-cache',
     vary: 'Accept',
     'x-content-type-options': 'nosniff',

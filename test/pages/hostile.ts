@@ -33,6 +33,8 @@ export const hostileTexts: readonly string[] = [
   'control \u0000 \u0001 \u0008 \u000b \u001b[31m \u007f \u0085 \u009f',
   'tab\t and\r\nlines\nof \u2028 all \u2029 kinds',
   '\ud800 half a pair \udfff',
+  '```\n</code></div><script>alert(1)</script>\n```\n<b>',
+  '```<img src=x onerror=alert(1)>\n',
   'x'.repeat(8000),
   '\u202e'.repeat(2000),
   '<'.repeat(4000),

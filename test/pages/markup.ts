@@ -17,6 +17,7 @@ const attributesOf: Record<string, readonly string[]> = {
   meta: ['charset', 'name', 'content', 'http-equiv'],
   title: [],
   link: ['rel', 'href'],
+  script: ['type', 'src'],
   body: [],
   a: ['class', 'href', 'rel'],
   header: ['class'],
@@ -24,11 +25,12 @@ const attributesOf: Record<string, readonly string[]> = {
   main: ['id'],
   h1: [],
   h2: [],
-  p: ['class'],
+  p: ['class', 'id', 'role', 'data-thread', 'data-seq', 'data-newest'],
   ol: ['class'],
   li: [],
   bdi: [],
-  small: [],
+  span: ['class'],
+  code: ['dir'],
   time: ['datetime'],
   article: ['id'],
   div: ['class', 'dir'],
@@ -38,6 +40,7 @@ const attributesOf: Record<string, readonly string[]> = {
   footer: [],
 }
 const empty = ['meta', 'link']
+const ownScript = /^\/script-[0-9a-f]{16}\/[a-z-]+\.js$/
 
 const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)>/y
 const attribute = / ([a-z-]+)="([^"]*)"/g
@@ -86,5 +89,9 @@ export function elementsOf(page: string): Element[] {
     if (!empty.includes(name)) open.push(element)
   }
   assert.deepEqual(open, [], 'every element is closed')
+  for (const { attributes, text } of elements.filter(({ name }) => name === 'script')) {
+    assert.match(attributes.src ?? '', ownScript, 'a script is a file of the service')
+    assert.equal(text, '', 'no script is in the page')
+  }
   return elements
 }

@@ -1,0 +1,144 @@
+// Says on a page for people how much is new: in a thread by polls that wait, in the list of threads
+// by looking every 20 seconds. The element with the id `news` says what the page shows. Without
+// this script a page stays as it is.
+//
+// N1. There is one request at a time, and none while nobody can see the page (while-visible.ts).
+// N2. After an error the next request comes when the node has said so in Retry-After, or after a
+//     pause that doubles.
+// N3. No text becomes HTML here: what is shown are the elements of a page that the node has made.
+//     The policy of the pages enforces it (src/pages/layout.ts).
+// N4. Once there is more than a page of news, they are not counted any more.
+
+import { whileVisible } from './while-visible.ts'
+
+const waitSeconds = 25
+/** A poll that waits is answered in time; what is silent for longer is lost. */
+const timeoutMs = (waitSeconds + 15) * 1_000
+const pauseMs = 1_000
+const listPauseMs = 20_000
+const [errorPauseMs, errorPauseMaxMs] = [2_000, 120_000]
+/** As many messages as a page shows. */
+const countedMax = 50
+
+/** What may be requested when, in milliseconds since the epoch (N2). */
+const after = { errors: 0, mayAskAt: 0 }
+
+/** Reads an operation of the interface. Throws when it is refused or fails. */
+async function read<T>(path: string): Promise<T> {
+  const response = await fetch(path, { signal: AbortSignal.timeout(timeoutMs) })
+  if (response.ok) return (await response.json()) as T
+  const seconds = Number(response.headers.get('retry-after'))
+  after.mayAskAt = Date.now() + seconds * 1_000
+  throw new Error(`${response.status}`)
+}
+
+/** Looks for news from now on. */
+function keepLooking(pause: number, look: () => Promise<void>): void {
+  whileVisible(pause, async () => {
+    if (Date.now() < after.mayAskAt) return // and look again after the next pause
+    try {
+      await look()
+      after.errors = 0
+    } catch {
+      const longest = Math.min(errorPauseMs * 2 ** after.errors, errorPauseMaxMs)
+      after.errors += 1
+      const ownPause = longest * (0.5 + Math.random() / 2) // not all readers at once
+      after.mayAskAt = Math.max(after.mayAskAt, Date.now() + ownPause)
+    }
+  })
+}
+
+/** Shows how much is new, as a link, or nothing. */
+function say(place: HTMLElement, link: HTMLAnchorElement, count: number, what: string): void {
+  const number = count > countedMax ? `More than ${countedMax}` : `${count}`
+  const text = `${number} new ${what}${count === 1 ? '' : 's'}, show`
+  if (link.textContent !== text) link.textContent = text
+  if (count === 0) place.replaceChildren()
+  else if (link.parentNode === null) place.append(link)
+}
+
+/** A page that the node has made, as elements. Its scripts, if it had any, would not run. */
+function readPage(url: string): Promise<Document> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('GET', url)
+    request.setRequestHeader('Accept', 'text/html')
+    request.responseType = 'document'
+    request.timeout = timeoutMs
+    request.onloadend = () => {
+      const { status, responseXML } = request
+      if (status === 200 && responseXML !== null) resolve(responseXML)
+      else reject(new Error(`${status}`))
+    }
+    request.send()
+  })
+}
+
+interface ThreadPage {
+  messages: { seq: number }[]
+  next_after: number
+}
+
+/** `seq`: that of the newest message on the page. */
+function watchThread(place: HTMLElement, id: string, seq: number): void {
+  let [shown, known, count] = [seq, seq, 0]
+  const link = document.createElement('a')
+
+  keepLooking(pauseMs, async () => {
+    if (count > countedMax) return
+    const path = `/api/threads/${id}?after=${known}&wait=${waitSeconds}`
+    const page = await read<ThreadPage>(path)
+    known = Math.max(known, page.next_after)
+    count += page.messages.filter((message) => message.seq > shown).length
+    link.href = `/t/${id}?after=${shown}`
+    say(place, link, count, 'message')
+  })
+
+  /** Adds the new messages to the page. */
+  async function show(): Promise<void> {
+    const page = await readPage(link.href)
+    const messages = [...page.querySelectorAll('article')]
+    const summary = page.querySelector('main > .about')
+    if (summary !== null) document.querySelector('main > .about')?.replaceWith(summary)
+    document.querySelector('main > .none')?.remove()
+    place.before(...messages)
+    shown = Number(messages.at(-1)!.id.slice(1))
+    known = Math.max(known, shown)
+    count = 0
+    say(place, link, count, 'message')
+    const first = messages[0]!
+    first.tabIndex = -1 // the next key goes on from here
+    first.focus()
+  }
+
+  link.addEventListener('click', (event) => {
+    const isOwn = event.ctrlKey || event.metaKey || event.shiftKey || count > countedMax
+    if (isOwn) return // the browser follows the link
+    event.preventDefault()
+    const { href } = link
+    show().catch(() => location.assign(href))
+  })
+}
+
+interface ThreadList {
+  threads: { id: string }[]
+}
+
+/** `newest`: the first thread on the page; '' if there is none. */
+function watchList(place: HTMLElement, newest: string): void {
+  const link = document.createElement('a')
+  link.href = '/'
+  keepLooking(listPauseMs, async () => {
+    const { threads } = await read<ThreadList>(`/api/threads?limit=${countedMax}`)
+    const index = threads.findIndex(({ id }) => id === newest)
+    const all = newest === '' ? threads.length : countedMax + 1
+    say(place, link, index === -1 ? all : index, 'thread')
+  })
+}
+
+const place = document.getElementById('news')
+if (place !== null) {
+  const { thread, seq, newest } = place.dataset
+  if (thread !== undefined) watchThread(place, thread, Number(seq))
+  else if (newest !== undefined) watchList(place, newest)
+}
