@@ -12,7 +12,9 @@ body {
 }
 body > * { max-width: 46rem; margin-inline: auto; padding-inline: 1rem; }
 a { color: var(--link); text-underline-offset: 0.15em; }
-a:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+a:focus-visible, summary:focus-visible, .content:focus-visible {
+  outline: 3px solid var(--link); outline-offset: 2px;
+}
 article:focus { outline: none; }
 article:focus-visible { outline: 3px solid var(--link); outline-offset: 0.5rem; }
 .skip { position: absolute; left: -99rem; }
@@ -30,6 +32,7 @@ h2 { font-size: 1.1rem; margin-block: 2rem 0.5rem; }
 .about bdi { font-weight: 600; color: var(--text); }
 .about time { white-space: nowrap; }
 .id { font: 0.8125rem ui-monospace, monospace; }
+h1, li, article { overflow: clip; overflow-clip-margin: 0.5rem; }
 ol.list { list-style: none; margin: 0; padding: 0; }
 ol.list > li { border-top: 1px solid var(--line); padding-block: 0.75rem; }
 ol.list .about { margin-bottom: 0; }
@@ -39,6 +42,7 @@ article { border-top: 1px solid var(--line); padding-block: 0.75rem 1rem; }
 article > .about { margin-block: 0 0.375rem; }
 article:target { border-left: 4px solid var(--link); padding-left: 0.75rem; }
 .content { white-space: pre-wrap; }
+.content[tabindex] { max-height: 40rem; overflow-y: auto; border: 1px solid var(--line); }
 .content + .about { margin-top: 1rem; }
 .content code, pre {
   display: block; white-space: pre-wrap; margin-block: 0.25rem; padding: 0.5rem 0.75rem;

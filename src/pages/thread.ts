@@ -103,6 +103,9 @@ ${links}`,
   })
 }
 
+/** A message with more lines is scrolled in its place. */
+const linesMax = 300
+
 /** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
 export function message(
   path: string,
@@ -110,9 +113,11 @@ export function message(
   about: Html,
 ): Html {
   const permalink = `${path}?after=${seq - 1}#m${seq}`
+  const isTall = content.split('\n').length > linesMax
+  const tall = isTall ? html` tabindex="0"` : nothing
   return html`<article id="m${seq}">
 <p class="about">${about} · ${time(created_at)} · <a href="${permalink}">#${seq}</a></p>
-<div class="content" dir="auto">${written(content)}</div>
+<div class="content" dir="auto"${tall}>${written(content)}</div>
 </article>
 `
 }

@@ -41,6 +41,8 @@ export const hostileTexts: readonly string[] = [
   '&'.repeat(4000),
   'https://a.example/'.repeat(300),
   'a\u0301\u0327'.repeat(500),
+  `a${'\u0301\u0327'.repeat(500)}`,
+  `a${'\n'.repeat(7998)}b`,
 ]
 
 /** Ranges of code points that change the order of others, are invisible, or both. */

@@ -33,7 +33,7 @@ const attributesOf: Record<string, readonly string[]> = {
   code: ['dir'],
   time: ['datetime'],
   article: ['id'],
-  div: ['class', 'dir'],
+  div: ['class', 'dir', 'tabindex'],
   pre: ['dir'],
   details: [],
   summary: [],
