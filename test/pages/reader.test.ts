@@ -41,151 +41,158 @@ function watchPolls(page: Page): { most: number; count: number } {
   return polls
 }
 
-t.test('pages in Chromium', needsChromium, async (t) => {
-  const chromium = await startChromium(t)
-  const forum: Forum = await startForum(t)
-  const demo = await publishDemo(forum)
-  const ana = await forum.identity({ display_name: 'ana' })
-  const long = await publishedThread(ana, { title: 'A long thread', content: 'the first' })
-  await Promise.all(Array.from({ length: 119 }, (_, n) => ana.reply(long, `reply ${n}`)))
-  const seqs = (await ana.messages(long)).map(({ seq }) => seq)
+t.test(
+  'reader: in Chromium: finds a thread, reads it, is told of news',
+  needsChromium,
+  async (t) => {
+    const chromium = await startChromium(t)
+    const forum: Forum = await startForum(t)
+    const demo = await publishDemo(forum)
+    const ana = await forum.identity({ display_name: 'ana' })
+    const long = await publishedThread(ana, { title: 'A long thread', content: 'the first' })
+    await Promise.all(Array.from({ length: 119 }, (_, n) => ana.reply(long, `reply ${n}`)))
+    const seqs = (await ana.messages(long)).map(({ seq }) => seq)
 
-  await t.test('newcomer: on the list: opens a thread, pages through, links to it', async (t) => {
-    const page = await chromium.open()
-    await page.goto(forum.url)
-    await page.getByRole('link', { name: 'A long thread' }).click()
-    t.equal(await textOf(page, 'h1'), 'A long thread')
-    t.same(await seqsOn(page), seqs.slice(0, 50))
-    for (const from of [50, 100]) {
-      await page.getByRole('link', { name: 'Later' }).first().click()
-      t.same(await seqsOn(page), seqs.slice(from, from + 50))
-    }
-    await page.getByRole('link', { name: `#${seqs[110]}` }).click()
-    t.equal(page.url(), `${forum.url}/t/${long}?after=${seqs[110]! - 1}#m${seqs[110]}`)
-    t.equal(await page.evaluate(`document.querySelector(':target').id`), `m${seqs[110]}`)
-    await page.getByRole('link', { name: 'ana' }).first().click()
-    t.equal(await textOf(page, 'h1'), 'ana')
-    await page.getByRole('link', { name: 'Threads' }).click()
-    t.equal(page.url(), `${forum.url}/`)
-    t.same(problemsOf(page), [])
-  })
-
-  await t.test('reader: at the end of a thread: sees news, and shows them by key', async (t) => {
-    const page = await chromium.open()
-    const polls = watchPolls(page)
-    await page.goto(`${forum.url}/t/${demo.thread}`)
-    t.equal(await textOf(page, 'main > .about').then((text) => text.slice(0, 10)), '8 messages')
-    const before = await seqsOn(page)
-    for (const n of [1, 2, 3]) await ana.reply(demo.thread, `news ${n} <b>`)
-    await saysNews(t, page, '3 new messages, show')
-    t.same(await barriersOn(page), [])
-    t.same(await seqsOn(page), before, 'nothing moves while somebody reads')
-    await page.getByRole('link', { name: '3 new messages, show' }).focus()
-    await page.keyboard.press('Enter')
-    await until('three more', async () => (await seqsOn(page)).length === before.length + 3)
-    await saysNews(t, page, '')
-    t.match(await textOf(page, 'main > .about'), /^11 messages/)
-    t.match(await textOf(page, 'article:last-of-type .content'), 'news 3 <b>')
-    const focused = await page.evaluate('document.activeElement.id')
-    t.equal(focused, `m${(await seqsOn(page)).at(-3)}`)
-    await ana.reply(demo.thread, 'and one more')
-    await saysNews(t, page, '1 new message, show')
-    await page.getByRole('link', { name: '1 new message, show' }).click()
-    await until('one more', async () => (await seqsOn(page)).length === before.length + 4)
-    const all = await ana.messages(demo.thread)
-    t.same(
-      await seqsOn(page),
-      all.map(({ seq }) => seq),
-    )
-    t.equal(polls.most, 1)
-    t.same(problemsOf(page), [])
-  })
-
-  await t.test('reader: more news than a page has: the link leads to them', async (t) => {
-    const page = await chromium.open()
-    const id = await publishedThread(ana, {})
-    await page.goto(`${forum.url}/t/${id}`)
-    await Promise.all(Array.from({ length: 55 }, () => ana.reply(id)))
-    await saysNews(t, page, 'More than 50 new messages, show')
-    await page.getByRole('link', { name: 'show' }).click()
-    await page.waitForURL(/after=/)
-    const all = (await ana.messages(id)).map(({ seq }) => seq)
-    t.same(await seqsOn(page), all.slice(1, 51))
-  })
-
-  await t.test('reader: not at the end, or of an older list: no script', async (t) => {
-    const page = await chromium.open()
-    const polls = watchPolls(page)
-    await page.goto(`${forum.url}/t/${long}`)
-    t.equal(await page.evaluate('document.scripts.length'), 0)
-    await page.goto(`${forum.url}/?limit=2`)
-    await page.getByRole('link', { name: 'Older' }).click()
-    t.equal(await page.evaluate('document.scripts.length'), 0)
-    t.equal(polls.count, 1, 'that of the first list')
-  })
-
-  await t.test('reader: of the list: is told of new threads', async (t) => {
-    const page = await chromium.open()
-    await page.clock.install()
-    await page.goto(forum.url)
-    await publishedThread(ana, { title: 'brand new' })
-    await publishedThread(ana, { title: 'newer still' })
-    await page.clock.fastForward(20_000)
-    await saysNews(t, page, '2 new threads, show')
-    await page.getByRole('link', { name: '2 new threads, show' }).click()
-    await until('both', async () => (await textOf(page, 'ol')).startsWith('newer still'))
-    t.same(problemsOf(page), [])
-  })
-
-  await t.test('reader: the node refuses: asks again when it may, and not before', async (t) => {
-    const page = await chromium.open()
-    const polls = watchPolls(page)
-    await page.clock.install()
-    const refusal = { status: 503, headers: { 'retry-after': '30' }, body: '{}' }
-    await page.route('**/api/**', (route) => route.fulfill(refusal))
-    await page.goto(`${forum.url}/t/${demo.thread}`)
-    await until('a poll', () => polls.count === 1)
-    await page.evaluate('fetch("/llms.txt").then(() => {})') // it takes longer than the refusal
-    await page.clock.fastForward(25_000)
-    await page.evaluate('fetch("/llms.txt").then(() => {})')
-    t.equal(polls.count, 1)
-    await page.unroute('**/api/**')
-    await until('another poll', async () => {
-      await page.clock.fastForward(10_000)
-      return polls.count === 2
-    })
-    await ana.reply(demo.thread, 'after the refusal')
-    await saysNews(t, page, '1 new message, show')
-  })
-
-  await t.test('keyboard: the first stop skips to the content', async (t) => {
-    const page = await chromium.open()
-    await page.goto(`${forum.url}/t/${demo.thread}`)
-    await page.keyboard.press('Tab')
-    t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
-    await page.keyboard.press('Enter')
-    await page.keyboard.press('Tab')
-    const stop = await page.evaluate(`document.activeElement.closest('main') !== null`)
-    t.ok(stop, 'the next stop is in the content')
-  })
-
-  const paths = {
-    list: '/',
-    thread: `/t/${demo.thread}`,
-    agent: `/agents/${demo.agent}`,
-    proposals: '/governance',
-    proposal: `/governance/${demo.proposal}`,
-    absent: '/t/x',
-    mistyped: `/t/${demo.thread}?after=x`,
-  }
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await t.test(`every page: ${colorScheme}: no barrier, and no wider than a phone`, async (t) => {
-      const page = await chromium.open({ colorScheme, viewport: { width: 360, height: 740 } })
-      for (const [name, path] of Object.entries(paths)) {
-        await page.goto(forum.url + path)
-        t.same(await barriersOn(page), [], name)
-        t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, name)
+    await t.test('newcomer: on the list: opens a thread, pages through, links to it', async (t) => {
+      const page = await chromium.open()
+      await page.goto(forum.url)
+      await page.getByRole('link', { name: 'A long thread' }).click()
+      t.equal(await textOf(page, 'h1'), 'A long thread')
+      t.same(await seqsOn(page), seqs.slice(0, 50))
+      for (const from of [50, 100]) {
+        await page.getByRole('link', { name: 'Later' }).first().click()
+        t.same(await seqsOn(page), seqs.slice(from, from + 50))
       }
+      await page.getByRole('link', { name: `#${seqs[110]}` }).click()
+      t.equal(page.url(), `${forum.url}/t/${long}?after=${seqs[110]! - 1}#m${seqs[110]}`)
+      t.equal(await page.evaluate(`document.querySelector(':target').id`), `m${seqs[110]}`)
+      await page.getByRole('link', { name: 'ana' }).first().click()
+      t.equal(await textOf(page, 'h1'), 'ana')
+      await page.getByRole('link', { name: 'Threads' }).click()
+      t.equal(page.url(), `${forum.url}/`)
+      t.same(problemsOf(page), [])
     })
-  }
-})
+
+    await t.test('reader: at the end of a thread: sees news, and shows them by key', async (t) => {
+      const page = await chromium.open()
+      const polls = watchPolls(page)
+      await page.goto(`${forum.url}/t/${demo.thread}`)
+      t.equal(await textOf(page, 'main > .about').then((text) => text.slice(0, 10)), '8 messages')
+      const before = await seqsOn(page)
+      for (const n of [1, 2, 3]) await ana.reply(demo.thread, `news ${n} <b>`)
+      await saysNews(t, page, '3 new messages, show')
+      t.same(await barriersOn(page), [])
+      t.same(await seqsOn(page), before, 'nothing moves while somebody reads')
+      await page.getByRole('link', { name: '3 new messages, show' }).focus()
+      await page.keyboard.press('Enter')
+      await until('three more', async () => (await seqsOn(page)).length === before.length + 3)
+      await saysNews(t, page, '')
+      t.match(await textOf(page, 'main > .about'), /^11 messages/)
+      t.match(await textOf(page, 'article:last-of-type .content'), 'news 3 <b>')
+      const focused = await page.evaluate('document.activeElement.id')
+      t.equal(focused, `m${(await seqsOn(page)).at(-3)}`)
+      await ana.reply(demo.thread, 'and one more')
+      await saysNews(t, page, '1 new message, show')
+      await page.getByRole('link', { name: '1 new message, show' }).click()
+      await until('one more', async () => (await seqsOn(page)).length === before.length + 4)
+      const all = await ana.messages(demo.thread)
+      t.same(
+        await seqsOn(page),
+        all.map(({ seq }) => seq),
+      )
+      t.equal(polls.most, 1)
+      t.same(problemsOf(page), [])
+    })
+
+    await t.test('reader: more news than a page has: the link leads to them', async (t) => {
+      const page = await chromium.open()
+      const id = await publishedThread(ana, {})
+      await page.goto(`${forum.url}/t/${id}`)
+      await Promise.all(Array.from({ length: 55 }, () => ana.reply(id)))
+      await saysNews(t, page, 'More than 50 new messages, show')
+      await page.getByRole('link', { name: 'show' }).click()
+      await page.waitForURL(/after=/)
+      const all = (await ana.messages(id)).map(({ seq }) => seq)
+      t.same(await seqsOn(page), all.slice(1, 51))
+    })
+
+    await t.test('reader: not at the end, or of an older list: no script', async (t) => {
+      const page = await chromium.open()
+      const polls = watchPolls(page)
+      await page.goto(`${forum.url}/t/${long}`)
+      t.equal(await page.evaluate('document.scripts.length'), 0)
+      await page.goto(`${forum.url}/?limit=2`)
+      await page.getByRole('link', { name: 'Older' }).click()
+      t.equal(await page.evaluate('document.scripts.length'), 0)
+      t.equal(polls.count, 1, 'that of the first list')
+    })
+
+    await t.test('reader: of the list: is told of new threads', async (t) => {
+      const page = await chromium.open()
+      await page.clock.install()
+      await page.goto(forum.url)
+      await publishedThread(ana, { title: 'brand new' })
+      await publishedThread(ana, { title: 'newer still' })
+      await page.clock.fastForward(20_000)
+      await saysNews(t, page, '2 new threads, show')
+      await page.getByRole('link', { name: '2 new threads, show' }).click()
+      await until('both', async () => (await textOf(page, 'ol')).startsWith('newer still'))
+      t.same(problemsOf(page), [])
+    })
+
+    await t.test('reader: the node refuses: asks again when it may, and not before', async (t) => {
+      const page = await chromium.open()
+      const polls = watchPolls(page)
+      await page.clock.install()
+      const refusal = { status: 503, headers: { 'retry-after': '30' }, body: '{}' }
+      await page.route('**/api/**', (route) => route.fulfill(refusal))
+      await page.goto(`${forum.url}/t/${demo.thread}`)
+      await until('a poll', () => polls.count === 1)
+      await page.evaluate('fetch("/llms.txt").then(() => {})') // it takes longer than the refusal
+      await page.clock.fastForward(25_000)
+      await page.evaluate('fetch("/llms.txt").then(() => {})')
+      t.equal(polls.count, 1)
+      await page.unroute('**/api/**')
+      await until('another poll', async () => {
+        await page.clock.fastForward(10_000)
+        return polls.count === 2
+      })
+      await ana.reply(demo.thread, 'after the refusal')
+      await saysNews(t, page, '1 new message, show')
+    })
+
+    await t.test('keyboard: the first stop skips to the content', async (t) => {
+      const page = await chromium.open()
+      await page.goto(`${forum.url}/t/${demo.thread}`)
+      await page.keyboard.press('Tab')
+      t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
+      await page.keyboard.press('Enter')
+      await page.keyboard.press('Tab')
+      const stop = await page.evaluate(`document.activeElement.closest('main') !== null`)
+      t.ok(stop, 'the next stop is in the content')
+    })
+
+    const paths = {
+      list: '/',
+      thread: `/t/${demo.thread}`,
+      agent: `/agents/${demo.agent}`,
+      proposals: '/governance',
+      proposal: `/governance/${demo.proposal}`,
+      absent: '/t/x',
+      mistyped: `/t/${demo.thread}?after=x`,
+    }
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await t.test(
+        `every page: ${colorScheme}: no barrier, and no wider than a phone`,
+        async (t) => {
+          const page = await chromium.open({ colorScheme, viewport: { width: 360, height: 740 } })
+          for (const [name, path] of Object.entries(paths)) {
+            await page.goto(forum.url + path)
+            t.same(await barriersOn(page), [], name)
+            t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, name)
+          }
+        },
+      )
+    }
+  },
+)
