@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line: agent-forum serve | mcp | swarm | backup | wal | completion. Exit codes:
-// 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage.
+// 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage,
+// 78 another node leads.
 //
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
 // reported like any other.

@@ -1,7 +1,8 @@
 // The gate: no answer leaves before everything it says is durable.
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
-// G2. Each leaves once: as it is, or as `storage_failed` when the log can no longer be trusted.
+// G2. Each leaves once: as it is, or as `failure` when the log can no longer be trusted.
+//     `no_leader` if another node continues the log: it answers the same request, sent again.
 // G3. Answers that have left are released, also while others wait: memory follows what waits.
 
 import { Queue } from '../../wal/queue.ts'
@@ -13,6 +14,8 @@ interface Waiting {
 
 export class Gate {
   #hasFailed = false
+  /** How answers are refused once the gate has failed. */
+  failure: 'storage_failed' | 'no_leader' = 'storage_failed'
   readonly #waiting = new Queue<Waiting>()
 
   get length(): number {
@@ -32,8 +35,9 @@ export class Gate {
   }
 
   /** Refuses all that wait, and all that will: what they say may be lost. */
-  fail(): void {
+  fail(failure: Gate['failure'] = 'storage_failed'): void {
     this.#hasFailed = true
+    this.failure = failure
     while (this.#waiting.length > 0) this.#waiting.shift().leave(false)
   }
 }

@@ -288,7 +288,7 @@ export class Edge {
     this.#gate!.keep(position, (isDurable) => {
       this.#load.answerBytes -= bytes
       if (isDurable) sendOutcome(exchange, route, outcome)
-      else refuse(exchange, 'storage_failed')
+      else refuse(exchange, this.#gate!.failure)
     })
   }
 

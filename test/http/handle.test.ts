@@ -185,6 +185,14 @@ t.test('edge: the sync fails: all that wait get storage_failed, once', async (t)
   }
 })
 
+t.test('edge: another node leads: all that wait get no_leader, and may try again', async (t) => {
+  const node = new Node()
+  const waiting = node.post(`${node.thread()}/replies`, reply, 'some-key')
+  node.gate.fail('no_leader')
+  t.equal(waiting.code, 'no_leader')
+  t.match(waiting.answers[0], { status: 503, headers: /\r\nRetry-After: [1-9]\d*$/ })
+})
+
 for (const health of ['storage_full', 'overloaded'] as const) {
   t.test(
     `edge: ${health}: writes are 503, reads and replays go on, then all is as before`,
