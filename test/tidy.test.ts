@@ -56,9 +56,10 @@ t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
 
 /** Codes with which the edge, the schemas and authentication answer. */
 function codesOfTheEdge(): Set<string> {
-  const answering = sources.filter(
-    ({ path }) => path.startsWith('src/http/') || path === 'src/api/schema.ts',
-  )
+  const others = ['src/api/schema.ts', 'src/forum/identities.ts'] // the latter rejects tokens
+  const answering = sources.filter(({ path }) => {
+    return path.startsWith('src/http/') || others.includes(path)
+  })
   return new Set(answering.flatMap(({ text }) => answeredCodes(text)))
 }
 

@@ -1,6 +1,8 @@
 // An identity: it can act from its creation until it expires.
 //
 //   absent ──created──▶ active ──expired [isDue]──▶ expired
+//                       active ──blocked [hasToken]──▶ blocked ──expired [isDue]──▶ expired
+//                              ◀──────unblocked──────┘
 //
 //   active: acted [mayAct], nominated [mayServe] ──▶ active; nothing changes
 //
@@ -8,7 +10,9 @@
 // I2. A compat identity is the author of one message published by GET: nobody can act as it or name
 //     it as a participant.
 // I3. Only persistent identities are nominated as maintainers.
-// I4. Time is `event.at`, in milliseconds since the epoch. Nothing here reads a clock.
+// I4. A blocked identity neither acts nor is named or nominated, until it is unblocked. A compat
+//     identity cannot be blocked: nobody can act as it anyway.
+// I5. Time is `event.at`, in milliseconds since the epoch. Nothing here reads a clock.
 //
 // `kind` is an index into `identityKinds`; expiresAt 0 means never.
 
@@ -30,6 +34,8 @@ const events = {
   /** Checked by `may` for the candidate of a maintainer proposal. */
   nominated: { at: 'f64' },
   expired: { at: 'f64' },
+  blocked: {},
+  unblocked: {},
 } as const
 
 type Context = ContextOf<typeof layout>
@@ -47,6 +53,7 @@ const machine = setup({
       event.type === 'nominated' && context.kind === persistent && isInTime(context, event.at),
     isDue: ({ context, event }) =>
       event.type === 'expired' && context.kind === guest && !isInTime(context, event.at),
+    hasToken: ({ context }) => context.kind !== compat,
   },
   actions: {
     create: assign(({ event }) => {
@@ -57,7 +64,8 @@ const machine = setup({
   },
 }).createMachine({
   id: 'identity',
-  description: 'An identity can act until it expires; only guests expire.',
+  description:
+    'An identity can act until it expires, and not while it is blocked; only guests expire.',
   context: { kind: 0, createdAt: 0, expiresAt: 0 },
   initial: 'absent',
   states: {
@@ -67,7 +75,11 @@ const machine = setup({
         acted: { guard: 'mayAct' },
         nominated: { guard: 'mayServe' },
         expired: { guard: 'isDue', target: 'expired' },
+        blocked: { guard: 'hasToken', target: 'blocked' },
       },
+    },
+    blocked: {
+      on: { expired: { guard: 'isDue', target: 'expired' }, unblocked: 'active' },
     },
     expired: { type: 'final' },
   },
@@ -76,7 +88,7 @@ const machine = setup({
 export const identity = actor({
   machine,
   // Form 1 had 1 for guests, 2 for persistent and 3 for compat identities (state/saved-form-1.ts).
-  codes: { absent: 0, active: 1, expired: 4 },
+  codes: { absent: 0, active: 1, expired: 4, blocked: 5 },
   layout,
   events,
 })

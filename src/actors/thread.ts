@@ -1,6 +1,8 @@
 // A thread: the number of its messages, and the log positions of the first and the newest one.
 //
 //   absent ──created──▶ open ──replied, erased──▶ open
+//                       open ──locked──▶ locked ──erased──▶ locked
+//                            ◀─unlocked─┘
 //
 // T1. A thread's author and visibility never change.
 // T2. messageCount is 1 at creation, and grows by one with each reply.
@@ -8,6 +10,7 @@
 //     grows.
 // T4. changedPosition is that of the last record that changed what a reader of the thread sees;
 //     newestPosition is that of the newest message, which feeds compare with their cursor.
+// T5. A locked thread takes no replies. Everything else stays as it is.
 //
 // `author` is the number of an identity; `visibility` is an index into `visibilities`.
 
@@ -32,6 +35,8 @@ const events = {
   replied: { position: 'f64' },
   /** A message was erased. */
   erased: { position: 'f64' },
+  locked: { position: 'f64' },
+  unlocked: { position: 'f64' },
 } as const
 
 const machine = setup({
@@ -61,7 +66,8 @@ const machine = setup({
   },
 }).createMachine({
   id: 'thread',
-  description: 'A thread counts its messages; its visibility is fixed at its creation.',
+  description:
+    'A thread counts its messages, and takes none while it is locked; its visibility is fixed.',
   context: {
     author: 0,
     visibility: 0,
@@ -73,14 +79,26 @@ const machine = setup({
   initial: 'absent',
   states: {
     absent: { on: { created: { target: 'open', actions: 'open' } } },
-    open: { on: { replied: { actions: 'count' }, erased: { actions: 'change' } } },
+    open: {
+      on: {
+        replied: { actions: 'count' },
+        erased: { actions: 'change' },
+        locked: { target: 'locked', actions: 'change' },
+      },
+    },
+    locked: {
+      on: {
+        erased: { actions: 'change' },
+        unlocked: { target: 'open', actions: 'change' },
+      },
+    },
   },
 })
 
 export const thread = actor({
   machine,
   // Form 1 had 1 for public and 2 for private threads (state/saved-form-1.ts).
-  codes: { absent: 0, open: 1 },
+  codes: { absent: 0, open: 1, locked: 3 },
   layout,
   events,
 })

@@ -124,6 +124,7 @@ export const getPublish = route<unknown, PublishQuery>({
     'invalid_id',
     'not_found',
     'ticket_already_used',
+    'thread_locked',
     'rate_limited',
     'storage_full',
     'storage_failed',

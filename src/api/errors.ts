@@ -103,6 +103,14 @@ export const errors = {
     status: 403,
     message: 'Only the nominated candidate of a maintainer proposal can accept.',
   },
+  identity_blocked: {
+    status: 403,
+    message: 'An operator of this service has blocked the identity of this token.',
+  },
+  thread_locked: {
+    status: 403,
+    message: 'An operator of this service has locked the thread: it takes no replies.',
+  },
   not_found: { status: 404, message: 'There is nothing here that you have access to.' },
   webhook_not_registered: { status: 404, message: 'There is no webhook; register one first.' },
   method_not_allowed: { status: 405, message: 'The Allow header lists the methods of this path.' },

@@ -15,7 +15,7 @@ export function errorsOf(declared: Route): ErrorCode[] {
   const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
-  if (auth !== 'none') codes.push('invalid_token', 'authentication_required')
+  if (auth !== 'none') codes.push('invalid_token', 'authentication_required', 'identity_blocked')
   if (id !== undefined) codes.push('invalid_id')
   if (query?.additionalProperties === false) codes.push('invalid_query')
   else if (query !== undefined) codes.push('invalid_number')

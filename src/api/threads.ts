@@ -32,15 +32,24 @@ const content: is.Schema = {
 }
 const visibility: is.Schema = { type: 'string', enum: ['public', 'private'] }
 
-const thread = is.object('Thread', {
-  id: is.threadId,
-  author_id: is.identityId,
-  title: text,
-  visibility,
-  created_at: is.time,
-  display_name: text,
-  message_count: is.count,
-})
+const thread = is.object(
+  'Thread',
+  {
+    id: is.threadId,
+    author_id: is.identityId,
+    title: text,
+    visibility,
+    created_at: is.time,
+    display_name: text,
+    message_count: is.count,
+    locked: {
+      type: 'boolean',
+      const: true,
+      description: 'Only while the thread is locked by an operator: it takes no replies.',
+    },
+  },
+  ['locked'],
+)
 
 const message = is.object(
   'Message',
@@ -217,7 +226,7 @@ export const postReply = route<{ content: string }>({
   idempotent: true,
   body: { title: 'NewReply', type: 'object', required: ['content'], properties: { content } },
   answers: { 201: publication, 200: publication },
-  errors: ['not_found', ...writeErrors],
+  errors: ['not_found', 'thread_locked', ...writeErrors],
   needsClient: countsAddresses('messages'),
   run(service, { caller, id, body, key, client }) {
     const published = reply(service.forum, {

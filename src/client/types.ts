@@ -11,11 +11,11 @@ export type RefusalCode =
   | 'invalid_edits' | 'invalid_path' | 'duplicate_path' | 'invalid_supersedes' | 'invalid_candidate'
   | 'invalid_decision' | 'idempotency_required' | 'authentication_required' | 'invalid_token'
   | 'cross_origin' | 'cross_site' | 'prefetch' | 'invalid_ticket' | 'ticket_client_changed'
-  | 'candidate_only' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
-  | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
-  | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited' | 'bootstrap_pending'
-  | 'storage_full' | 'storage_failed' | 'overloaded' | 'no_leader' | 'unreadable' | 'starting'
-  | 'shutting_down'
+  | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found' | 'webhook_not_registered'
+  | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch'
+  | 'expired_ticket' | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited'
+  | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded' | 'no_leader'
+  | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -47,7 +47,7 @@ export type ThreadList = {
 }
 export type Thread = {
   id: string; author_id: string; title: string; visibility: 'public' | 'private';
-  created_at: number; display_name: string; message_count: number
+  created_at: number; display_name: string; message_count: number; locked?: true
 }
 export type Publication = {
   thread_id: string; message_id: string; author_id: string; created_at: number; read_url: string;

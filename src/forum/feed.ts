@@ -16,7 +16,7 @@
 import { partition } from '../state/partition.ts'
 import type { State } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
-import { mayStillAct, rejectExpiredToken } from './identities.ts'
+import { mayStillAct, rejectToken } from './identities.ts'
 import { firstAfter } from './reads.ts'
 
 /** So many threads and messages are looked at in one slice: 0.1 to 0.6 ms. */
@@ -60,7 +60,7 @@ export function readFeed(
       search.begin()
     }
     if (!search.step()) return null
-    return mayStillAct(forum, read.caller) ? search.feed() : rejectExpiredToken(forum, read.caller)
+    return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)
   })
 }
 

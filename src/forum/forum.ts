@@ -102,6 +102,7 @@ export interface Admission {
 /** The codes of all rejections; api/errors.ts has the HTTP status and the sentence of each. */
 export type RejectionCode =
   | 'invalid_token'
+  | 'identity_blocked'
   | 'invalid_field'
   | 'invalid_id'
   | 'invalid_members'
@@ -111,6 +112,7 @@ export type RejectionCode =
   | 'invalid_supersedes'
   | 'invalid_candidate'
   | 'candidate_only'
+  | 'thread_locked'
   | 'invalid_ticket'
   | 'ticket_client_changed'
   | 'expired_ticket'

@@ -76,10 +76,18 @@ export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
-/** Rejects the token of an identity that has expired. */
-export function rejectExpiredToken(forum: Forum, identity: number): Rejection {
-  const { expiresAt } = forum.state.identities.actors.columns
-  return rejectExpired(forum, 'invalid_token', expiresAt.get(identity))
+/** Rejects the token of an identity that may not act: it has expired or, otherwise, is blocked. */
+export function rejectToken(forum: Forum, identity: number): Rejection {
+  const { identities, moderation } = forum.state
+  const expiresAt = identities.actors.columns.expiresAt.get(identity)
+  const hasExpired = expiresAt !== 0 && expiresAt <= timeOf(forum)
+  if (identities.isBlocked(identity) && !hasExpired) {
+    return {
+      rejected: 'identity_blocked',
+      position: moderation.find('blocked', identity)!.position,
+    }
+  }
+  return rejectExpired(forum, 'invalid_token', expiresAt)
 }
 
 /** How many identities `expireGuests` examines per event-loop iteration. */

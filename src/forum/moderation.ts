@@ -1,5 +1,7 @@
-// Moderation: a message is erased. Its place in the thread stays, with its id, author and time; its
-// text is gone for good, also from the disk.
+// Moderation: what operators do, through the socket of node/admin-socket.ts. A thread is locked and
+// takes no replies; an identity is blocked and its token refused; both can be taken back. A message
+// is removed for good: its place in the thread stays, with its id, author and time, and its text is
+// erased, also from the disk.
 //
 //   record ──▶ text in memory overwritten, the message shows a tombstone
 //          ──▶ next checkpoint: page files without the text ──▶ the one after: the older page
@@ -9,42 +11,144 @@
 //     segments that hold the text can go as soon as two checkpoints are behind the record.
 // E2. The key that published the message is answered as before. What it published can no longer be
 //     compared, so it is not.
+// E3. A command that changes nothing, because it was given before, makes no record.
 
+import type { Act } from '../state/moderation.ts'
+import { nobody } from '../state/state.ts'
 import { clearCaches, type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
+import type { ForumRecord } from './records.ts'
 import { admitOwn, commit } from './write.ts'
 
-export interface Erasure {
-  /** `msg_…` */
-  messageId: string
-  /** Why, for the log. */
+export const reasonCharactersMax = 500
+/** So many ids of messages are looked at in one iteration of the event loop: about 1 ms. */
+const idsPerSlice = 1 << 18
+
+export interface Moderating {
+  /** `thr_…`, `msg_…` or `agt_…`. */
+  id: string
+  /** Why, for the log and for the list of acts; may be empty. */
   reason: string
 }
 
-/**
- * The text can no longer be read when `position` is durable, and is on no disk of the node when two
- * checkpoints after that are taken. An older backup still has it.
- */
-export type Erased = Positioned
+export interface Moderated extends Positioned {
+  /** False: it was so already, and nothing was done. */
+  isNew: boolean
+  /** What has effect now; null after an act was taken back. */
+  act: Act | null
+}
 
-/** Erases a message; does nothing if it is erased already. */
-export function eraseMessage(forum: Forum, { messageId, reason }: Erasure): Erased | Rejection {
-  const { state, journal } = forum
-  const { messages } = state
-  const message = messages.find(messageId)
-  if (message === -1) return { rejected: 'not_found' }
-  if (!messages.hold(message)) return { rejected: 'unreadable' }
-  const thread = messages.thread(message)
-  if (messages.isErased(message)) {
-    return { position: state.threads.actors.columns.changedPosition.get(thread) }
+export type ModerationOutcome = Moderated | Rejection
+type Command = (forum: Forum, command: Moderating) => ModerationOutcome | Promise<ModerationOutcome>
+
+/** All commands, by the names that operators use. */
+export const moderationCommands = {
+  'lock-thread': lockThread,
+  'unlock-thread': unlockThread,
+  'remove-message': eraseMessage,
+  'block-identity': blockIdentity,
+  'unblock-identity': unblockIdentity,
+} as const satisfies Record<string, Command>
+
+export type ModerationCommand = keyof typeof moderationCommands
+
+const notFound: Rejection = { rejected: 'not_found' }
+
+export function lockThread(forum: Forum, { id, reason }: Moderating): ModerationOutcome {
+  const thread = findThread(forum, id)
+  if (thread === -1) return notFound
+  const { threads, moderation } = forum.state
+  const act = () => moderation.find('locked', thread) ?? null
+  const position = threads.actors.columns.changedPosition.get(thread)
+  if (threads.isLocked(thread)) return { position, isNew: false, act: act() }
+  return done(forum, act, (at) => ({ type: 'thread.locked', at, thread, reason }))
+}
+
+export function unlockThread(forum: Forum, { id, reason }: Moderating): ModerationOutcome {
+  const thread = findThread(forum, id)
+  if (thread === -1) return notFound
+  const { actors } = forum.state.threads
+  const position = actors.columns.changedPosition.get(thread)
+  if (!actors.may(thread, { type: 'unlocked', position })) {
+    return { position, isNew: false, act: null }
   }
+  return done(forum, noAct, (at) => ({ type: 'thread.unlocked', at, thread, reason }))
+}
 
+export function blockIdentity(forum: Forum, { id, reason }: Moderating): ModerationOutcome {
+  const { identities, moderation, position } = forum.state
+  const identity = identities.findNamed(id)
+  if (identity === -1) return notFound
+  const act = () => moderation.find('blocked', identity) ?? null
+  if (identities.isBlocked(identity)) return { position, isNew: false, act: act() }
+  if (!identities.actors.may(identity, { type: 'blocked' })) {
+    const isCompat = identities.kind(identity) === 'compat'
+    const why = isCompat ? 'was made for one message published by GET' : 'has expired'
+    return { ...notFound, position, detail: `${id} ${why}: it has no token that is accepted.` }
+  }
+  return done(forum, act, (at) => ({ type: 'identity.blocked', at, identity, reason }))
+}
+
+export function unblockIdentity(forum: Forum, { id, reason }: Moderating): ModerationOutcome {
+  const { identities, position } = forum.state
+  const identity = identities.findNamed(id)
+  if (identity === -1) return notFound
+  if (!identities.isBlocked(identity)) return { position, isNew: false, act: null }
+  return done(forum, noAct, (at) => ({ type: 'identity.unblocked', at, identity, reason }))
+}
+
+/**
+ * Erases a message. The text can no longer be read when `position` is durable, and is on no disk of
+ * the node when two checkpoints after the act are taken. An older backup still has it. Rejected as
+ * `overloaded` for the time of a checkpoint, or until the next segment of the log is made.
+ */
+export function eraseMessage(
+  forum: Forum,
+  { id, reason }: Moderating,
+): ModerationOutcome | Promise<ModerationOutcome> {
+  const { messages } = forum.state
+  let from = 0
+  const slice = (): ModerationOutcome | null => {
+    const message = messages.find(id, from, from + idsPerSlice)
+    from += idsPerSlice
+    if (message !== -1) return eraseFound(forum, message, reason)
+    return from < messages.count ? null : notFound
+  }
+  return slice() ?? forum.slicedWork.add(nobody, slice)
+}
+
+function eraseFound(forum: Forum, message: number, reason: string): ModerationOutcome {
+  const { state, journal } = forum
+  const { messages, moderation } = state
+  if (!messages.hold(message)) return { rejected: 'unreadable' }
+  const act = () => moderation.find('removed', message) ?? null
+  if (messages.isErased(message)) {
+    const { changedPosition } = state.threads.actors.columns
+    const position = changedPosition.get(messages.thread(message))
+    return { position, isNew: false, act: act() }
+  }
   const isSeparate = !state.text.isFrozen && journal.separate(messages.seq(message))
   const permit = admitOwn(forum)
   if (isRejection(permit)) return permit
-  // For the time of a checkpoint, or until the next segment of the log is made.
   if (!isSeparate) return { rejected: 'overloaded' }
   const { at } = permit
   const position = commit(forum, permit, { type: 'message.erased', at, message, reason })
   clearCaches(forum)
-  return { position }
+  return { position, isNew: true, act: act() }
+}
+
+const noAct = () => null
+
+function done(
+  forum: Forum,
+  act: () => Act | null,
+  record: (at: number) => ForumRecord,
+): ModerationOutcome {
+  const permit = admitOwn(forum)
+  if (isRejection(permit)) return permit
+  const position = commit(forum, permit, record(permit.at))
+  return { position, isNew: true, act: act() }
+}
+
+function findThread({ state }: Forum, id: string): number {
+  return /^thr_[0-9a-f]{32}$/.test(id) ? state.threads.find(id, 'thr_'.length) : -1
 }

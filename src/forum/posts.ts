@@ -78,13 +78,13 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
   const { caller, content, key } = command
 
   const thread = state.visibleThread(caller, command.threadId)
-  // Private and absent look the same.
-  if (thread === -1 || !state.threads.mayReply(thread)) return { rejected: 'not_found' }
+  if (thread === -1) return { rejected: 'not_found' } // private and absent look the same
 
   const receipt = state.receipts.find(caller, key)
   if (receipt !== -1) {
     return replayOf(forum, receipt, isSameReply(forum, receipt, thread, command))
   }
+  if (!state.threads.mayReply(thread)) return rejectLocked(state, thread)
 
   const permit = admit(forum, 'messages', command)
   if (isRejection(permit)) return permit
@@ -99,6 +99,12 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
     client: permit.client,
   })
   return { position, message: state.messages.count - 1, replayed: false }
+}
+
+/** Rejects a reply to a thread that is locked. */
+export function rejectLocked({ threads }: State, thread: number): Rejection {
+  const position = threads.actors.columns.changedPosition.get(thread)
+  return { rejected: 'thread_locked', position }
 }
 
 function replayOf({ state }: Forum, receipt: number, isSame: boolean): Publication | Rejection {

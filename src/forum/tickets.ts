@@ -9,7 +9,7 @@ import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
 import { rejectExpired } from './expiry.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
-import { isReply, isThread, type Publication } from './posts.ts'
+import { isReply, isThread, type Publication, rejectLocked } from './posts.ts'
 import { clientDay, readTicket, signTicket } from './ticket-string.ts'
 import { admit, commit } from './write.ts'
 
@@ -72,6 +72,7 @@ export function publishByTicket(forum: Forum, command: TicketPublishing): Public
       ? { position, message: published, replayed: true }
       : { rejected: 'ticket_already_used', position }
   }
+  if (thread !== -1 && !state.threads.mayReply(thread)) return rejectLocked(state, thread)
 
   const permit = admit(forum, 'messages', { caller: nobody, address: command.address })
   if (isRejection(permit)) return permit

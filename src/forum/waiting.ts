@@ -15,10 +15,12 @@
 //     that a thread for which ten thousand wait holds up nobody, nor the news of another thread.
 // W5. At most `max` wait, with at most `entriesPerRequest` times as many entries. A caller that
 //     follows very many threads is looked up for each message instead; there are few such.
+// W6. Whoever waits with a token waits for news of its identity, too: it may have been blocked.
+//     That is the topic of its feed.
 
 import { Queue } from '../../wal/queue.ts'
 import { Heap, type HeapEntry } from '../state/heap.ts'
-import type { State } from '../state/state.ts'
+import { nobody, type State } from '../state/state.ts'
 import { feedOf, feedTopic, threadOf, threadTopic } from '../state/topics.ts'
 import { TopicRings } from './topic-rings.ts'
 
@@ -37,6 +39,8 @@ export type Ended = Resumed | Refused | 'gone'
 
 /** A request that waits. Its key is when its time is over, by `Waiting.now`. */
 export interface Waiter extends HeapEntry {
+  /** The identity that waits, or `nobody`. */
+  readonly caller: number
   /** Runs the request again. */
   resume(why: Resumed): void
   /** Its number among those that wait; -1: it does not. Like the next two, `Waiting` writes it. */
@@ -99,6 +103,9 @@ export class Waiting {
     this.#waiters[waiter.number] = waiter
     waiter.entry = this.#rings.add(topic, waiter.number, 0)
     if (threadOf(topic) === -1) this.#addFollowed(waiter, feedOf(topic))
+    else if (waiter.caller !== nobody) {
+      waiter.entry = this.#rings.add(feedTopic(waiter.caller), waiter.number, waiter.entry)
+    }
     this.#byTime.add(waiter)
     this.#plan()
     return null

@@ -3,6 +3,7 @@
 
 import type { Webhook } from '../state/webhook.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import { rejectToken } from './identities.ts'
 import { usedAt } from './receipts.ts'
 import { open, sealNew, seedBytes } from './webhook-secret.ts'
 import { admit, admitOwn, commit } from './write.ts'
@@ -139,6 +140,8 @@ export function finishVerification(
     // Removed meanwhile, by a record that may not be durable yet.
     return { rejected: 'webhook_not_registered', position: forum.state.position }
   }
+  const { owner } = webhook
+  if (forum.state.identities.isBlocked(owner)) return rejectToken(forum, owner)
   const permit = admitOwn(forum)
   if (isRejection(permit)) return permit
   const { at } = permit

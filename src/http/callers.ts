@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../api/errors.ts'
 import type { Route } from '../api/route.ts'
 import type { Forum, Rejection } from '../forum/forum.ts'
-import { identify, mayAct, rejectExpiredToken, tokenDigest } from '../forum/identities.ts'
+import { identify, mayAct, rejectToken, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import type { Exchange } from './exchange.ts'
 import { KnownTokens } from './known-tokens.ts'
@@ -29,6 +29,6 @@ export class Callers {
     }
     if (identity === nobody) return 'invalid_token'
     if (mayAct(forum, identity)) return identity
-    return forum.isFollower ? null : rejectExpiredToken(forum, identity)
+    return forum.isFollower ? null : rejectToken(forum, identity)
   }
 }

@@ -13,7 +13,7 @@ import assert from 'node:assert/strict'
 import { type ErrorPage, unknownPath } from '../api/errors.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/forum.ts'
-import { mayStillAct, rejectExpiredToken } from '../forum/identities.ts'
+import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { prefersHtml } from './accept.ts'
 import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
@@ -230,7 +230,7 @@ export class Edge {
     const { forum } = this.#service!
     const { caller } = call
     if (caller !== nobody && !mayStillAct(forum, caller)) {
-      return this.#finish(exchange, route, call, rejectExpiredToken(forum, caller), held)
+      return this.#finish(exchange, route, call, rejectToken(forum, caller), held)
     }
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
     const outcome = route.run(this.#service!, call)
@@ -260,8 +260,10 @@ export class Edge {
     }
     const wait = isRejection(outcome) ? undefined : outcome.wait
     if (wait !== undefined && held === null) {
+      const { caller } = call
+      const { seconds } = wait
       const run = (again: HeldRequest) => this.#run(exchange, route, call, again)
-      held = new HeldRequest(waiting, exchange, wait.seconds, run)
+      held = new HeldRequest(waiting, exchange, { caller, seconds }, run)
     }
     if (held?.waitFor(wait?.topic)) return
     this.#pass(exchange, route, outcome)

@@ -12,6 +12,7 @@ export class HeldRequest implements Waiter {
   number = -1
   entry = 0
   seen = 0
+  readonly caller: number
   readonly #waiting: Waiting
   readonly #exchange: Exchange
   readonly #run: (held: HeldRequest) => void
@@ -21,12 +22,13 @@ export class HeldRequest implements Waiter {
   constructor(
     waiting: Waiting,
     exchange: Exchange,
-    seconds: number,
+    { caller, seconds }: { caller: number; seconds: number },
     run: (held: HeldRequest) => void,
   ) {
     this.#waiting = waiting
     this.#exchange = exchange
     this.#run = run
+    this.caller = caller
     this.key = waiting.now() + seconds * 1000
     exchange.startedMs = 0 // its duration would say nothing about the node
     exchange.onHangUp(() => waiting.forget(this))

@@ -32,6 +32,7 @@ import {
 } from '../state/saved.ts'
 import { targetOfForm1 } from '../state/saved-form-1.ts'
 import { targetOfForm2 } from '../state/saved-form-2.ts'
+import { targetOfForm3 } from '../state/saved-form-3.ts'
 import type { State } from '../state/state.ts'
 import { type Text, textStoreName } from '../state/text.ts'
 import { Scrub } from './scrub.ts'
@@ -250,5 +251,6 @@ export class CheckpointSchedule {
 function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
   if (form === 1) return targetOfForm1(state, onIndexFilled)
   if (form === 2) return targetOfForm2(state, onIndexFilled)
+  if (form === 3) return targetOfForm3(state, onIndexFilled)
   return whatIsFilled(state, onIndexFilled)
 }

@@ -13,8 +13,8 @@ import type { Service } from '../api/route.ts'
 import { ConfigError } from '../config/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
-import type { Forum, Rejection } from '../forum/forum.ts'
-import type { Erased, Erasure } from '../forum/moderation.ts'
+import type { Forum } from '../forum/forum.ts'
+import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
 import type { Availability } from '../http/handle.ts'
@@ -24,8 +24,8 @@ import { allWritten, type LogOutput, newVitals } from '../ops/vitals.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
-import { erase } from './erase.ts'
 import { type Leading, startLeading } from './leading.ts'
+import { moderate } from './moderate.ts'
 import { newState, openForum, recover } from './recovery.ts'
 
 /** Time for the last answers to reach their callers. */
@@ -36,8 +36,8 @@ export interface Node {
   url: string
   /** Takes a checkpoint now; resolves when it is taken, or has failed. */
   takeCheckpoint(): Promise<void>
-  /** Erases a message for good (forum/moderation.ts); resolves when that is durable. */
-  erase(erasure: Erasure): Promise<Erased | Rejection>
+  /** Runs a command of an operator (forum/moderation.ts); resolves when that is durable. */
+  moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
   /** Drains and stops; resolves when everything is on disk. */
   stop(): Promise<void>
   /** Rejects when the storage fails. */
@@ -115,7 +115,7 @@ export async function startNode(
     url,
     failed,
     takeCheckpoint: () => checkpoints.take(),
-    erase: (erasure) => erase(forum, gate, erasure),
+    moderate: (command, about) => moderate(forum, gate, command, about),
     async stop() {
       availability.refusal = 'shutting_down'
       listener.stop()

@@ -33,12 +33,16 @@ export class HexColumn {
     }
   }
 
-  /** The first row with these digits, or -1. It looks at all rows: 5 ms for a million. */
-  find(hex: string): number {
+  /**
+   * The first row with these digits among those from `from` up to, but not including, `to`, or -1.
+   * It looks at each: 5 ms for a million.
+   */
+  find(hex: string, from: number, to: number): number {
     const [first, ...others] = Array.from({ length: this.#wordsPerRow }, (_, i) => {
       return wordAt(hex, i * digitsPerWord)
     })
-    for (let at = 0; at < this.words.length; at += this.#wordsPerRow) {
+    const end = Math.min(to, this.length) * this.#wordsPerRow
+    for (let at = from * this.#wordsPerRow; at < end; at += this.#wordsPerRow) {
       const { words } = this
       if (words.get(at) !== first) continue
       if (others.every((word, i) => words.get(at + 1 + i) === word)) return at / this.#wordsPerRow

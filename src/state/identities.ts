@@ -72,6 +72,10 @@ export class Identities {
     return this.actors.columns.expiresAt.get(identity) !== 0
   }
 
+  isBlocked(identity: number): boolean {
+    return this.actors.state(identity) === 'blocked'
+  }
+
   kind(identity: number): IdentityKind {
     return identityKinds[this.actors.columns.kind.get(identity)]
   }

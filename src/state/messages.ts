@@ -126,9 +126,12 @@ export class Messages {
     return this.#text.text(this.address(message), end - erasedEnd.length, end) === erasedEnd
   }
 
-  /** The number of the message with this id, `msg_…`, or -1. It looks at all of them. */
-  find(id: string): number {
-    return idPattern.test(id) ? this.#ids.find(id.slice('msg_'.length)) : -1
+  /**
+   * The number of the message with this id, `msg_…`, among those from `from` up to, but not
+   * including, `to`, or -1. It looks at each of them.
+   */
+  find(id: string, from: number, to: number): number {
+    return idPattern.test(id) ? this.#ids.find(id.slice('msg_'.length), from, to) : -1
   }
 
   /** The message's id without the prefix. */

@@ -15,7 +15,8 @@ import type { PagedStore, Stores } from '../../wal/checkpoint/paged-store.ts'
 import { inSlicesOf } from '../../wal/pace.ts'
 import { sumBlocks } from './block-crcs.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
-import { fillIndexes, type OnIndexFilled, restore, rowsOf, storesOf } from './saved.ts'
+import { fillIndexes, type OnIndexFilled, restore, storesOf } from './saved.ts'
+import { rowsOfForm3 } from './saved-form-3.ts'
 import type { State } from './state.ts'
 import { unitsPerPage } from './text.ts'
 
@@ -45,7 +46,7 @@ export function targetOfForm2(state: State, onIndexFilled?: OnIndexFilled) {
   state.text.readsAll = true
   return {
     stores: storesOfForm2(storesOf(state), signatures),
-    rows: rowsOf(state),
+    rows: rowsOfForm3(state),
     async restore(facts: unknown) {
       restore(state, facts as Record<string, unknown>)
       const pause = inSlicesOf(sliceMs)

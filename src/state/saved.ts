@@ -12,7 +12,7 @@ import { inSlicesOf } from '../../wal/pace.ts'
 const sliceMs = 4
 
 /** The version of what `State` saves; a checkpoint of a newer form is not loaded. */
-export const formVersion = 3
+export const formVersion = 4
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>

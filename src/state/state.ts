@@ -7,6 +7,7 @@ import { Feeds } from './feeds.ts'
 import { Identities } from './identities.ts'
 import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
+import { Moderation } from './moderation.ts'
 import { Proposals } from './proposals.ts'
 import { type QuotaLimits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
@@ -66,6 +67,7 @@ export class State {
   readonly receipts: Receipts
   readonly tickets = new Tickets()
   readonly quotas: Quotas
+  readonly moderation = new Moderation()
   /** Guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
   /** Called for each topic (topics.ts) of which the record that is being applied has news. */
@@ -87,8 +89,9 @@ export class State {
   get parts(): Record<string, Saved> {
     const { text, names, identities, threads, messages, feeds, subscriptions } = this
     const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
+    const { moderation } = this
     const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
-    const rest = { proposals, reviews, receipts, tickets, quotas, webhooks }
+    const rest = { proposals, reviews, receipts, tickets, quotas, webhooks, moderation }
     return { arena: text, names, ...tables, ...rest } // what is on disk is never renamed (V2)
   }
 
@@ -103,6 +106,7 @@ export class State {
 
   *fillIndexes(): Iterable<void> {
     for (const webhook of this.webhooks.all()) {
+      if (this.identities.isBlocked(webhook.owner)) continue
       this.webhooks.resumeWaking(webhook, this.feeds.threadsOf(webhook.owner))
       yield
     }

@@ -3,7 +3,8 @@
 // A thread's *entry* is rendered once, up to the only number in it that changes:
 //
 //   {"id":"thr_…","author_id":"agt_…","title":"…","visibility":"public","created_at":…,
-//    "display_name":"…","message_count":                                  then `12}` at each read
+//    "display_name":"…","message_count":                                  then `12}` at each read,
+//                                                                         or `12,"locked":true}`
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { thread, type Visibility, visibilities } from '../actors/thread.ts'
@@ -19,8 +20,11 @@ import type { Text } from './text.ts'
 const publicCode = visibilities.indexOf('public')
 /** The event for `may`, which does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
-/** The most bytes that follow an entry: the count, a brace and a comma. */
-const tailBytesMax = 20
+const { locked: lockedCode } = thread.codes
+const openEnd = '}'
+const lockedEnd = ',"locked":true}'
+/** The most bytes that follow an entry: the count, the end and a comma. */
+const tailBytesMax = 20 + lockedEnd.length
 
 export class Threads {
   readonly #text: Text
@@ -110,6 +114,10 @@ export class Threads {
     return this.actors.may(thread, replied)
   }
 
+  isLocked(thread: number): boolean {
+    return this.actors.states.get(thread) === lockedCode
+  }
+
   isParticipant(thread: number, identity: number): boolean {
     return this.#participants.includes(thread, identity)
   }
@@ -155,7 +163,8 @@ export class Threads {
   write(page: Page, thread: number, isFirst: boolean): void {
     if (!isFirst) page.text(',')
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
-    page.text(`${this.actors.columns.messageCount.get(thread)}}`)
+    const end = this.isLocked(thread) ? lockedEnd : openEnd
+    page.text(`${this.actors.columns.messageCount.get(thread)}${end}`)
   }
 }
 

@@ -1,7 +1,9 @@
-// Maps each thread to the identities that a message wakes: followers with an active webhook.
+// Maps each thread to the identities that a message wakes: followers with an active webhook who are
+// not blocked.
 //
 // K1. A message costs one look-up and work for each identity it wakes; other threads are not here.
-// K2. An identity is under a thread exactly while it follows the thread and its webhook is active.
+// K2. An identity is under a thread exactly while it follows the thread, its webhook is active, and
+//     it is not blocked.
 
 const nobody: ReadonlySet<number> = new Set()
 

@@ -57,7 +57,7 @@ export class Webhooks {
   }
 
   /**
-   * Restores everything but the wake index: `resumeWaking` adds each webhook to that. Changes
+   * Restores everything but the wake index: `resumeWaking` adds webhooks to that. Changes
    * before a checkpoint are durable, so `changedAt` starts empty.
    */
   restore(facts: unknown): void {
@@ -72,7 +72,16 @@ export class Webhooks {
     for (const { delivery, webhook } of filled.deliveries) this.#deliveries.add(delivery, webhook)
   }
 
-  /** Completes `restore` for a webhook; `followed` are the threads that its owner follows. */
+  /** While its owner is blocked, messages do not wake it; `followed` as in `resumeWaking`. */
+  pauseWaking(owner: number, followed: Iterable<number>): void {
+    if (this.of(owner) === undefined) return
+    for (const thread of followed) this.#wakes.delete(thread, owner)
+  }
+
+  /**
+   * Ends a pause, or completes `restore` for a webhook whose owner is not blocked; `followed` are
+   * the threads that its owner follows.
+   */
   resumeWaking(webhook: Webhook, followed: Iterable<number>): void {
     if (!this.isActive(webhook)) return
     for (const thread of followed) this.#wakes.add(thread, webhook.owner)

@@ -11,9 +11,9 @@ import { receiptOperations } from '../../src/state/receipts.ts'
 
 t.test('K1: codes of states: as they are on disk', async (t) => {
   t.strictSame(Object.fromEntries(actorKinds.map(({ id, codes }) => [id, codes])), {
-    identity: { absent: 0, active: 1, expired: 4 },
+    identity: { absent: 0, active: 1, expired: 4, blocked: 5 },
     feed: { absent: 0, open: 1, closed: 2 },
-    thread: { absent: 0, open: 1 },
+    thread: { absent: 0, open: 1, locked: 3 },
     subscription: { none: 0, subscribed: 1 },
     ticket: { absent: 0, issued: 1, used: 2, expired: 3 },
     webhook: { none: 0, pending: 1, active: 2, replaced: 3, removed: 4, lapsed: 5 },
@@ -51,6 +51,10 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     30: 'proposal.saved',
     31: 'proposal.reviewed',
     40: 'message.erased',
+    41: 'thread.locked',
+    42: 'thread.unlocked',
+    43: 'identity.blocked',
+    44: 'identity.unblocked',
     50: 'leader.began',
   })
 })

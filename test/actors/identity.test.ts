@@ -51,3 +51,34 @@ t.test('I3: identity: each kind: nominated: only a persistent one is accepted', 
     t.same(taken, [true, kind === 'persistent'], kind)
   }
 })
+
+t.test('I4: identity: blocked: neither acts nor is nominated; unblocked: as before', async (t) => {
+  const { taken, state } = runEvents(identity, [
+    created('persistent', 0),
+    { type: 'unblocked' },
+    { type: 'blocked' },
+    { type: 'blocked' },
+    actedAt(1001),
+    { type: 'nominated', at: 1001 },
+    { type: 'unblocked' },
+    actedAt(1001),
+  ])
+  t.same(taken, [true, false, true, false, false, false, true, true])
+  t.equal(state, 'active')
+})
+
+t.test('I1: identity: a blocked guest: expires in its time, and is not unblocked', async (t) => {
+  const { taken, state } = runEvents(identity, [
+    created('guest', 2000),
+    { type: 'blocked' },
+    expiredAt(1999),
+    expiredAt(2000),
+    { type: 'unblocked' },
+  ])
+  t.same(taken, [true, true, false, true, false])
+  t.equal(state, 'expired')
+})
+
+t.test('I4: identity: compat: blocked: not accepted', async (t) => {
+  t.same(runEvents(identity, [created('compat', 0), { type: 'blocked' }]).taken, [true, false])
+})

@@ -58,3 +58,27 @@ t.test('T2: thread: absent: replied: nothing happens', async (t) => {
   t.equal(state, 'absent')
   t.equal(context.messageCount, 0)
 })
+
+t.test('T5: thread: locked, then unlocked: takes no reply meanwhile, and erasures', async (t) => {
+  const { taken, state, context } = runEvents(thread, [
+    { ...created, visibility: 'public' },
+    { type: 'unlocked', position: 8 },
+    { type: 'locked', position: 9 },
+    { type: 'locked', position: 10 },
+    { type: 'replied', position: 11 },
+    { type: 'erased', position: 12 },
+    { type: 'unlocked', position: 13 },
+    { type: 'replied', position: 14 },
+  ])
+  t.same(taken, [true, false, true, false, false, true, true, true])
+  t.equal(state, 'open')
+  t.match(context, { messageCount: 2, newestPosition: 14, changedPosition: 14 })
+})
+
+t.test('T4: thread: locked, unlocked: each time it has changed, with no new message', async (t) => {
+  for (const types of [['locked'], ['locked', 'unlocked']] as const) {
+    const events = types.map((type, i) => ({ type, position: 20 + i }))
+    const { context } = runEvents(thread, [{ ...created, visibility: 'public' }, ...events])
+    t.match(context, { newestPosition: 7, changedPosition: 19 + types.length, messageCount: 1 })
+  }
+})

@@ -25,7 +25,8 @@ const statuses: Record<number, string> = {
     unknown_field invalid_commit invalid_files invalid_edits invalid_path duplicate_path
     invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
   401: 'authentication_required invalid_token',
-  403: 'cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only',
+  403: `cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only
+    identity_blocked thread_locked`,
   404: 'not_found webhook_not_registered',
   405: 'method_not_allowed',
   409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch',
@@ -149,7 +150,10 @@ const answers: Record<string, string> = {
   Unsubscribed: 'thread_id subscribed',
 }
 /** Fields beyond the contract, which only some answers have. */
-const optional: Record<string, string[]> = { Message: ['removed'] }
+const optional: Record<string, string[]> = {
+  Message: ['removed'],
+  Thread: ['locked'],
+}
 for (const [name, fields] of Object.entries(answers)) {
   t.test(`document: ${name}: the documented fields, all of them required`, async (t) => {
     const { properties, required } = openApi.components.schemas[name] as {

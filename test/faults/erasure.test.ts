@@ -147,7 +147,7 @@ async function readErased(running: Running, base: Base): Promise<number[]> {
 /** Whether the message is erased. False: the disk fails. */
 async function erase({ node }: Running, { ids }: Base, n: number): Promise<boolean> {
   for (let i = 0; i < attemptsMax; i++) {
-    const outcome = await node.erase({ messageId: ids[n], reason: 'a test' })
+    const outcome = await node.moderate('remove-message', { id: ids[n], reason: 'a test' })
     if (!isRejection(outcome)) return true
     if (outcome.rejected !== 'overloaded') return false
     await nextIteration()

@@ -30,6 +30,8 @@ export type Command =
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
   | { does: 'again'; pick: number; change: Change }
   | { does: 'erase'; thread: number; pick: number }
+  | { does: 'lock' | 'unlock'; thread: number }
+  | { does: 'block' | 'unblock'; by: number }
   | { does: 'clock'; ms: number }
   | { does: 'health'; health: Health }
   | { does: 'expire' | 'restart' }
@@ -83,6 +85,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
   { weight: 18, arbitrary: fc.record({ does: does('again'), pick: fc.nat(), change }) },
   { weight: 4, arbitrary: fc.record({ does: does('erase'), thread, pick: fc.nat() }) },
+  { weight: 4, arbitrary: fc.record({ does: does('lock'), thread }) },
+  { weight: 4, arbitrary: fc.record({ does: does('unlock'), thread }) },
+  { weight: 3, arbitrary: fc.record({ does: does('block'), by }) },
+  { weight: 5, arbitrary: fc.record({ does: does('unblock'), by }) },
   { weight: 12, arbitrary: fc.record({ does: does('clock'), ms }) },
   { weight: 6, arbitrary: fc.record({ does: does('health'), health }) },
   { weight: 6, arbitrary: fc.record({ does: does('expire') }) },
@@ -113,6 +119,17 @@ export const everyOutcome: Command[] = [
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'again', pick: 1, change: 'content' },
+  { does: 'lock', thread: 0 },
+  { does: 'lock', thread: 0 },
+  { does: 'reply', by: 0, thread: 0, content: 'Locked' },
+  { does: 'again', pick: 0, change: 'nothing' },
+  { does: 'unlock', thread: 0 },
+  { does: 'unlock', thread: 0 },
+  { does: 'block', by: 0 },
+  { does: 'block', by: 0 },
+  { does: 'reply', by: 0, thread: 0, content: 'Blocked' },
+  { does: 'unblock', by: 0 },
+  { does: 'unblock', by: 0 },
   { does: 'subscribe', by: 1, thread: 0 },
   { does: 'unsubscribe', by: 1, thread: 0 },
   { does: 'health', health: 'storage_full' },

@@ -160,6 +160,8 @@ t.test(
 t.test('the programs: all of them: every answer and refusal occurred', async (t) => {
   const met = [...outcomes].sort()
   t.same(met, [
+    'blocked, once',
+    'blocked, twice',
     'createIdentity 201',
     'createThread 200',
     'createThread 201',
@@ -167,10 +169,13 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'erased, twice',
     'guests expired',
     'idempotency_conflict',
+    'identity_blocked',
     'invalid_cursor',
     'invalid_members',
     'invalid_token',
     'listThreads 200',
+    'locked, once',
+    'locked, twice',
     'not_found',
     'overloaded',
     'pollNotifications 200',
@@ -179,6 +184,11 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'reply 201',
     'storage_full',
     'subscribe 200',
+    'thread_locked',
+    'unblocked, once',
+    'unblocked, twice',
+    'unlocked, once',
+    'unlocked, twice',
     'unsubscribe 200',
   ])
 })

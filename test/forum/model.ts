@@ -13,6 +13,7 @@ export interface ModelAgent {
   expiresAt: number | null
   /** Whether a record says that it expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
+  isBlocked: boolean
   /** The request, what it published, and its answer, by idempotency key. */
   uses: Map<string, { post: Post; message: ModelMessage; answer: Publication }>
   follows: Set<ModelThread>
@@ -20,7 +21,7 @@ export interface ModelAgent {
   followsChanged: number
 }
 
-interface ModelMessage {
+export interface ModelMessage {
   seq: number
   id: string
   author: ModelAgent
@@ -37,8 +38,9 @@ export interface ModelThread {
   at: number
   members: Set<ModelAgent>
   messages: ModelMessage[]
-  /** Position of the last erasure in it. */
-  erased: number
+  isLocked: boolean
+  /** Position of the last act of an operator on it or on one of its messages. */
+  moderated: number
 }
 
 export interface ThreadPost {
@@ -56,6 +58,14 @@ export interface ReplyPost {
 }
 
 export type Post = ThreadPost | ReplyPost
+
+/** An act of an operator that has effect. */
+export interface ModelAct {
+  kind: 'locked' | 'removed' | 'blocked'
+  id: string
+  position: number
+  at: number
+}
 
 /** The answer to a publication, without `follow_up`. */
 export interface Publication {
@@ -86,6 +96,7 @@ export class Model {
   position = 0
   readonly agents: ModelAgent[] = []
   readonly threads: ModelThread[] = []
+  readonly acts: ModelAct[] = []
   #lastTime = 0
 
   /** `created_at` of a record that is made now: the later of the clock and the last record. */
@@ -93,9 +104,14 @@ export class Model {
     return Math.max(this.clock, this.#lastTime)
   }
 
+  hasExpired(agent: ModelAgent): boolean {
+    if (agent.expiresAt === null) return false
+    return agent.isRecordedExpired || this.time >= agent.expiresAt
+  }
+
+  /** Whether its token is accepted, and others may name it. */
   isActive(agent: ModelAgent): boolean {
-    if (agent.expiresAt === null) return true
-    return !agent.isRecordedExpired && this.time < agent.expiresAt
+    return !agent.isBlocked && !this.hasExpired(agent)
   }
 
   /** Counts a record, and returns its position. */
@@ -108,7 +124,8 @@ export class Model {
   addAgent(agent: Pick<ModelAgent, 'id' | 'token' | 'kind' | 'name'>): ModelAgent {
     const expiresAt = agent.kind === 'guest' ? this.time + guestLifetimeMs : null
     const own = { uses: new Map(), follows: new Set<ModelThread>(), followsChanged: this.record() }
-    const added = { ...agent, expiresAt, isRecordedExpired: false, ...own }
+    const states = { isRecordedExpired: false, isBlocked: false }
+    const added = { ...agent, expiresAt, ...states, ...own }
     this.agents.push(added)
     return added
   }
@@ -131,7 +148,10 @@ export class Model {
       const isSame = JSON.stringify({ ...use.post, content }) === JSON.stringify(post)
       return isSame ? { replayed: use.answer } : { rejected: 'idempotency_conflict' }
     }
-    if (post.does === 'thread') {
+    if (post.does === 'reply') {
+      const { isLocked } = this.threads.find(({ id }) => id === post.threadId)!
+      if (isLocked) return { rejected: 'thread_locked' }
+    } else {
       for (const id of post.participantIds) {
         const named = this.agents.find((agent) => agent.id === id)
         if (named === undefined || !this.isActive(named)) return { rejected: 'invalid_members' }
@@ -172,7 +192,8 @@ export class Model {
     const { title, visibility } = post
     const named = this.agents.filter((agent) => post.participantIds.includes(agent.id))
     const members = new Set([author, ...named])
-    const thread = { id, author, title, visibility, at, members, messages: [], erased: 0 }
+    const own = { messages: [], isLocked: false, moderated: 0 }
+    const thread = { id, author, title, visibility, at, members, ...own }
     this.threads.push(thread)
     return thread
   }
@@ -187,10 +208,35 @@ export class Model {
     if (agent.follows.delete(thread)) agent.followsChanged = position
   }
 
-  /** An operator erased the message. */
+  // What operators do. `acts` is what they can list.
+
   erase(thread: ModelThread, message: ModelMessage): void {
     message.isErased = true
-    thread.erased = this.record()
+    thread.moderated = this.record()
+    this.#act('removed', message.id)
+  }
+
+  setLocked(thread: ModelThread, isLocked: boolean): void {
+    thread.isLocked = isLocked
+    thread.moderated = this.record()
+    if (isLocked) this.#act('locked', thread.id)
+    else this.forgetAct('locked', thread.id)
+  }
+
+  setBlocked(agent: ModelAgent, isBlocked: boolean): void {
+    agent.isBlocked = isBlocked
+    this.record()
+    if (isBlocked) this.#act('blocked', agent.id)
+    else this.forgetAct('blocked', agent.id)
+  }
+
+  #act(kind: ModelAct['kind'], id: string): void {
+    this.acts.push({ kind, id, position: this.position, at: this.#lastTime })
+  }
+
+  forgetAct(kind: ModelAct['kind'], id: string): void {
+    const index = this.acts.findIndex((act) => act.kind === kind && act.id === id)
+    if (index !== -1) this.acts.splice(index, 1)
   }
 
   // What callers can read.

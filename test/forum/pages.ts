@@ -23,8 +23,9 @@ interface Thread {
   visibility: string
   at: number
   messages: readonly Message[]
-  /** Position of the last erasure of a message in it. */
-  erased?: number
+  isLocked?: boolean
+  /** Position of the last act of an operator on it or on one of its messages. */
+  moderated?: number
 }
 
 export interface ModelPage {
@@ -32,7 +33,8 @@ export interface ModelPage {
   newest: number
 }
 
-export function threadJson({ id, author, title, visibility, at, messages }: Thread): object {
+export function threadJson(thread: Thread): object {
+  const { id, author, title, visibility, at, messages, isLocked } = thread
   return {
     id,
     author_id: author.id,
@@ -41,6 +43,7 @@ export function threadJson({ id, author, title, visibility, at, messages }: Thre
     created_at: at,
     display_name: author.name,
     message_count: messages.length,
+    ...(isLocked && { locked: true }),
   }
 }
 
@@ -67,8 +70,8 @@ export function threadPage(thread: Thread, after: number, limit: number): ModelP
 }
 
 /** Position of the last record that changed what a page of the thread shows. */
-export function lastChange({ messages, erased = 0 }: Thread): number {
-  return Math.max(messages.at(-1)!.seq, erased)
+export function lastChange({ messages, moderated = 0 }: Thread): number {
+  return Math.max(messages.at(-1)!.seq, moderated)
 }
 
 interface Reader extends Author {

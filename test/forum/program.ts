@@ -7,12 +7,17 @@ import type { Answer, Route } from '../../src/api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
-import { expireGuests, identify, mayAct, tokenDigest } from '../../src/forum/identities.ts'
-import { eraseMessage } from '../../src/forum/moderation.ts'
+import {
+  expireGuests,
+  identify,
+  mayAct,
+  rejectToken,
+  tokenDigest,
+} from '../../src/forum/identities.ts'
 import { absentId, type Change, type Command, malformedId } from './commands.ts'
 import { newWorld, outcomeOf, replayed, restart, type World } from './doubles.ts'
 import { Model, type ModelAgent, type Post, type ThreadPost } from './model.ts'
-import { lastChange } from './pages.ts'
+import * as operators from './moderation-steps.ts'
 
 interface Published {
   caller: ModelAgent
@@ -59,7 +64,12 @@ export class Run {
       case 'unsubscribe':
         return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
       case 'erase':
-        return this.#erase(this.#threadId(command.thread), command.pick)
+      case 'lock':
+      case 'unlock':
+      case 'block':
+      case 'unblock':
+        this.outcomes.add(this.#moderate(command))
+        return
       case 'clock':
         world.clock.now += command.ms
         model.clock = world.clock.now
@@ -72,6 +82,7 @@ export class Run {
         return
       case 'restart':
         restart(world.forum, replayed(world.rows))
+        operators.checkActs({ forum: world.forum, model })
     }
   }
 
@@ -81,7 +92,11 @@ export class Run {
     const isActive = mayAct(this.world.forum, identity)
     assert.equal(isActive, this.model.isActive(agent), 'a token works until it expires')
     if (isActive) return identity
-    this.outcomes.add('invalid_token')
+    const isBlocked = agent.isBlocked && !this.model.hasExpired(agent)
+    // The refusal of an expired token may make a record.
+    const code = isBlocked ? rejectToken(this.world.forum, identity).rejected : 'invalid_token'
+    if (isBlocked) assert.equal(code, 'identity_blocked')
+    this.outcomes.add(code)
     return null
   }
 
@@ -146,24 +161,20 @@ export class Run {
     this.#publish(who, key, changed(post, change, this.#threadId(pick)))
   }
 
-  #erase(threadId: string, pick: number): void {
-    const { model, world } = this
-    const thread = model.threads.find(({ id }) => id === threadId)
-    const message = thread?.messages[pick % thread.messages.length]
-    const messageId = message?.id ?? `msg_${'0'.repeat(32)}`
-    const outcome = eraseMessage(world.forum, { messageId, reason: 'a test' })
-    const isNew = message?.isErased === false
-    this.outcomes.add(
-      isRejection(outcome) ? outcome.rejected : `erased, ${isNew ? 'once' : 'twice'}`,
-    )
-    if (message === undefined) return assert.deepEqual(outcome, { rejected: 'not_found' })
-    const { isFrozen } = world.forum.state.text
-    if (isNew && (model.health !== 'ok' || isFrozen)) {
-      const rejected = model.health === 'ok' ? 'overloaded' : model.health
-      return assert.deepEqual(outcome, { rejected })
+  /** Returns the name of the outcome. */
+  #moderate(
+    command: Extract<Command, { does: 'erase' | 'lock' | 'unlock' | 'block' | 'unblock' }>,
+  ) {
+    const both = { forum: this.world.forum, model: this.model }
+    const { does } = command
+    if ('by' in command) {
+      return operators.setBlocked(both, this.#agent(command.by), does === 'block')
     }
-    if (isNew) model.erase(thread!, message)
-    assert.deepEqual(outcome, { position: lastChange(thread!) })
+    const threadId = this.#threadId(command.thread)
+    const thread = this.model.threads.find(({ id }) => id === threadId)
+    return does === 'erase'
+      ? operators.erase(both, thread, command.pick)
+      : operators.setLocked(both, thread, does === 'lock')
   }
 
   #follow(does: 'subscribe' | 'unsubscribe', agent: ModelAgent, threadId: string): void {
@@ -191,16 +202,19 @@ export class Run {
   /** Does what the timer does: guests that are due are recorded as expired. */
   #expire(): void {
     const { model, world } = this
-    const due = model.agents.filter(
-      (agent) => agent.expiresAt !== null && !agent.isRecordedExpired && !model.isActive(agent),
-    )
+    const due = model.agents.filter((agent) => !agent.isRecordedExpired && model.hasExpired(agent))
     expireGuests(world.forum)
     const recorded = world.rows.position - model.position
     assert.ok(recorded <= 1, 'K1: one record for all')
     if (model.health !== 'ok') return assert.equal(recorded, 0)
     if (due.length > 0) assert.equal(recorded, 1, 'K1: it is recorded')
     if (recorded === 1) model.record()
-    for (const agent of due) agent.isRecordedExpired = true
+    for (const agent of due) {
+      agent.isRecordedExpired = true
+      agent.isBlocked = false
+      model.forgetAct('blocked', agent.id)
+    }
+    operators.checkActs({ forum: world.forum, model })
     if (due.length > 0) this.outcomes.add('guests expired')
   }
 

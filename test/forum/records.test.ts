@@ -111,6 +111,10 @@ const generators: Generators = {
     client,
   }),
   'message.erased': fc.record({ at, message: number, reason: text }),
+  'thread.locked': fc.record({ at, thread: number, reason: text }),
+  'thread.unlocked': fc.record({ at, thread: number, reason: text }),
+  'identity.blocked': fc.record({ at, identity: number, reason: text }),
+  'identity.unblocked': fc.record({ at, identity: number, reason: text }),
   'leader.began': fc.record({
     at,
     term: number,

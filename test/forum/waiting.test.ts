@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Ended, type Waiter, Waiting } from '../../src/forum/waiting.ts'
+import { nobody } from '../../src/state/state.ts'
 import { feedTopic, threadTopic } from '../../src/state/topics.ts'
 import { Scene } from './scene.ts'
 
@@ -13,12 +14,14 @@ class Request implements Waiter {
   number = -1
   entry = 0
   seen = 0
+  readonly caller: number
   readonly told: Ended[] = []
   readonly name: string
 
-  constructor(name = '', until = 1000) {
+  constructor(name = '', until = 1000, caller = nobody) {
     this.name = name
     this.key = until
+    this.caller = caller
   }
 
   resume(why: Ended): void {
@@ -41,8 +44,8 @@ class World extends Scene {
   }
 
   /** A request that waits for this topic. */
-  hold(topic: number, name = '', until = 1000): Request {
-    const request = new Request(name, until)
+  hold(topic: number, name = '', until = 1000, caller = nobody): Request {
+    const request = new Request(name, until, caller)
     const refusal = this.waiting.hold(request, topic)
     if (refusal !== null) request.told.push(refusal)
     return request

@@ -1,6 +1,7 @@
 // Polls that wait, at the edge: what each is answered and when, however its wait ends.
 
 import t from 'tap'
+import { blockIdentity } from '../../src/forum/moderation.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
 import { Node } from './edge-node.ts'
 import type { FakeExchange } from './fake-exchange.ts'
@@ -100,6 +101,22 @@ t.test('waiting: it has expired meanwhile: news is refused', async (t) => {
   node.sync()
   t.equal(poll.code, 'invalid_token')
   t.equal(counts.news + counts.time, 1)
+})
+
+t.test('waiting: it is blocked: refused when that is durable, its feed and a thread', async (t) => {
+  const { node, path, after, counts } = scene()
+  const polls = [node.get(feed, `after=${after}&wait=50`), node.get(path, `after=${after}&wait=50`)]
+  const { token } = node
+  node.token = ''
+  const others = [node.get(path, `after=${after}&wait=50`)]
+  node.token = token
+  blockIdentity(node.forum, { id: node.forum.state.identities.id(0), reason: 'a test' })
+  for (const { answers } of polls) t.equal(answers.length, 0, 'it is not durable')
+  node.sync()
+  for (const poll of polls) t.equal(poll.code, 'identity_blocked')
+  for (const { answers } of others) t.equal(answers.length, 0, 'it waits on')
+  t.match(counts, { news: 2, time: 0 })
+  t.equal(node.forum.waiting.length, 1)
 })
 
 t.test('waiting: it hangs up: forgotten, and nothing is sent', async (t) => {

@@ -182,7 +182,7 @@ t.test('L3: a message is erased: a page that was read before is not shown again'
   pair.follower.forum.pageCache.clear = () => {
     cleared += 1
   }
-  eraseMessage(pair.leader.forum, { messageId: message, reason: 'test' })
+  eraseMessage(pair.leader.forum, { id: message, reason: 'test' })
   pair.settle()
   t.equal(cleared, 1, 'no cache has its text')
   t.notMatch(pair.follower.get(path).answers[0]!.text, /"content":"c"/)

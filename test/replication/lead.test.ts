@@ -8,7 +8,7 @@ import pino from 'pino'
 import t, { type Test } from 'tap'
 import { apply } from '../../src/forum/apply.ts'
 import type { Forum } from '../../src/forum/forum.ts'
-import { type Erasure, eraseMessage } from '../../src/forum/moderation.ts'
+import { eraseMessage } from '../../src/forum/moderation.ts'
 import { decode } from '../../src/forum/records.ts'
 import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
 import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
@@ -206,7 +206,7 @@ t.test('uploads: trimmed behind the checkpoint, but for what a follower needs', 
   const messageId = `msg_${(1000).toString(16).padStart(32, '0')}`
   // The log may have to begin a segment first.
   await until('the erasure', () => {
-    return !('rejected' in eraseMessage(node.forum, { messageId, reason: 'a test' } as Erasure))
+    return !('rejected' in eraseMessage(node.forum, { id: messageId, reason: 'a test' }))
   })
   await node.checkpoints.take()
   await until('the trim', () => node.notices.includes('stream_trimmed'))

@@ -76,10 +76,10 @@ export class Callers {
     this.ask({ ...request, address: who.address, token }, this.as(who.agent, forecast))
   }
 
-  /** The forecast for this agent: its token may have expired. */
+  /** The forecast for this agent: its token may be refused. */
   as(agent: Agent | null, forecast: Forecast): Forecast {
     const isActive = agent === null || this.machine.model.isActive(agent, this.at())
-    return isActive ? forecast : this.forecasts().ended('invalid_token', agent.expiresAt)
+    return isActive ? forecast : this.forecasts().token(agent)
   }
 
   ask(

@@ -8,11 +8,13 @@ import { clientDay, readTicket, signTicket } from '../../src/forum/ticket-string
 import { deriveKey } from '../../src/node/secret.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
+import { lastChange } from '../forum/pages.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
 import type { Model } from './model.ts'
-import { type Agent, isSameRequest, type QuotaEvent, secret } from './model-types.ts'
+import { type Agent, type QuotaEvent, secret } from './model-types.ts'
 import * as pages from './pages.ts'
 import { addressKey, limitReached } from './quota-model.ts'
+import { answerToUsed } from './used-keys.ts'
 import { secretOf } from './webhook-model.ts'
 
 const ticketKey = deriveKey(secret, 'ticket')
@@ -58,7 +60,7 @@ export class Forecasts {
     post: { title: string; content: string; visibility: 'public' | 'private'; named: string[] },
   ): Forecast {
     const { title, content, visibility, named } = post
-    const used = this.#used(agent, key, ['thread', title, content, visibility, named])
+    const used = answerToUsed(agent, key, ['thread', title, content, visibility, named])
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
     for (const other of participants) {
@@ -76,8 +78,9 @@ export class Forecasts {
   reply({ agent, address }: Who, key: string, threadId: string, content: string): Forecast {
     const thread = this.model.visible(agent, threadId)
     if (thread === undefined) return refused('not_found')
-    const used = this.#used(agent, key, ['reply', threadId, content])
+    const used = answerToUsed(agent, key, ['reply', threadId, content])
     if (used !== null) return used
+    if (thread.isLocked) return refused('thread_locked', lastChange(thread))
     const limited = this.#limited('messages', agent.number, address)
     if (limited !== null) return limited
     const fields = { by: agent.number, thread: thread.number, content, key }
@@ -142,6 +145,7 @@ export class Forecasts {
       if (!isSame) return refused('ticket_already_used', seq)
       return { status: 200, body: pages.publicationBody(ticket.message, true), newest: seq }
     }
+    if (thread?.isLocked) return refused('thread_locked', lastChange(thread))
     const limited = this.#limited('messages', -1, address)
     if (limited !== null) return limited
     return thread === undefined
@@ -193,7 +197,7 @@ export class Forecasts {
   proposal({ agent, address }: Who, key: string, request: Record<string, unknown>): Forecast {
     const { kind, title, description, supersedes = null, ...more } = request
     const sent = { title, description, supersedes, kind, ...more }
-    const used = this.#used(agent, key, ['proposal', sent])
+    const used = answerToUsed(agent, key, ['proposal', sent])
     if (used !== null) return used
     if (supersedes !== null) {
       const earlier = this.model.proposals.find(({ id }) => id === supersedes)
@@ -202,7 +206,9 @@ export class Forecasts {
     }
     if (kind === 'maintainer') {
       const candidate = this.model.agentBy(request.candidate_id as string)
-      if (candidate?.kind !== 'persistent') return refused('invalid_candidate')
+      if (candidate?.kind !== 'persistent' || candidate.isBlocked) {
+        return refused('invalid_candidate')
+      }
     }
     const limited = this.#limited('governance', agent.number, address)
     if (limited !== null) return limited
@@ -219,7 +225,7 @@ export class Forecasts {
     review: { proposalId: string; hash: string; decision: string; text: string },
   ): Forecast {
     const { proposalId, hash, decision, text } = review
-    const used = this.#used(agent, key, ['review', proposalId, hash, decision, text])
+    const used = answerToUsed(agent, key, ['review', proposalId, hash, decision, text])
     if (used !== null) return used
     const proposal = this.model.proposals.find(({ id }) => id === proposalId)
     if (proposal === undefined) return refused('not_found')
@@ -240,30 +246,19 @@ export class Forecasts {
     return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
   }
 
+  /** The refusal of the token of an agent that is not active. */
+  token(agent: Agent): Forecast {
+    const hasExpired = this.model.hasExpired(agent, this.at)
+    if (agent.isBlocked && !hasExpired) return refused('identity_blocked', agent.blocked)
+    return this.ended('invalid_token', agent.expiresAt)
+  }
+
   /** Expiry is refused once a record has that time, so that no restart can undo it. */
   ended(code: 'expired_ticket' | 'invalid_token', expiresAt: number): Forecast {
     const { now, guestsExpired: before } = this.model
     if (now >= expiresAt) return refused(code, this.model.cameAt(expiresAt))
     const refusal = refused(code)
     return { ...this.#writing('guests.expired', { before }, () => refusal), otherwise: refusal }
-  }
-
-  /** The answer to a key that was used before, or null. */
-  #used(agent: Agent, key: string, request: unknown[]): Expected | null {
-    const use = agent.uses.get(key)
-    if (use === undefined) return null
-    const { made, position: newest } = use
-    if (!isSameRequest(use, request) || !('is' in made)) {
-      return refused('idempotency_conflict', newest)
-    }
-    switch (made.is) {
-      case 'message':
-        return { status: 200, body: pages.publicationBody(made, true), newest }
-      case 'proposal':
-        return { status: 200, body: pages.savedProposalBody(made, true), newest }
-      case 'review':
-        return { status: 200, body: pages.savedReviewBody(made, true), newest }
-    }
   }
 
   #limited(action: QuotaEvent['action'], by: number, address: string): Expected | null {

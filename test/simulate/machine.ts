@@ -18,10 +18,9 @@ import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/journal/writer.ts'
-import { lastChange } from '../forum/pages.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { Model } from './model.ts'
-import { type Fact, type Message, secret } from './model-types.ts'
+import { type Fact, type Operation, secret } from './model-types.ts'
 import { settled, VirtualTime } from './virtual-time.ts'
 
 const begins = Date.UTC(2026, 8, 20)
@@ -204,25 +203,25 @@ export class Machine {
     await this.#node?.takeCheckpoint()
   }
 
-  /** Erases a message, as an operator does: one that is erased already stays so. */
-  erase(message: Message): void {
-    this.trace(() => `erase ${message.id}`)
-    const { isErased } = message
+  /** Gives the node a command of an operator; what has effect already stays so. */
+  operate({ command, id, makes, hasEffect, changed }: Operation): void {
+    this.trace(() => `${command} ${id}`)
+    const had = hasEffect()
     this.fresh = []
-    const node = this.#node!
-    const erasing = node.erase({ messageId: message.id, reason: 'simulated' })
+    const operating = this.#node!.moderate(command, { id, reason: 'simulated' })
     const [made] = this.fresh
-    assert.ok(made === undefined || (!isErased && made.record.type === 'message.erased'))
-    assert.equal(message.isErased, isErased || made !== undefined)
-    const changed = lastChange(message.thread)
-    void erasing.then((outcome) => {
+    assert.ok(made === undefined || (!had && made.record.type === makes))
+    assert.equal(hasEffect(), had || made !== undefined)
+    const position = changed()
+    void operating.then((outcome) => {
       if (isRejection(outcome)) {
-        this.count(`erase ${outcome.rejected}`)
+        this.count(`${command} ${outcome.rejected}`)
         if (outcome.rejected === 'storage_failed' && made !== undefined) this.isFailing = true
         return
       }
-      this.count(made === undefined ? 'erase again' : 'erase')
-      assert.equal(outcome.position, changed)
+      this.count(made === undefined ? `${command} again` : command)
+      assert.equal(outcome.isNew, made !== undefined)
+      assert.equal(outcome.position, position)
       this.promise(outcome.position)
     })
   }

@@ -1,6 +1,7 @@
 // What the model remembers (model.ts).
 
-import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import type { ModerationCommand } from '../../src/forum/moderation.ts'
+import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
 import { hourMs } from '../forum/doubles.ts'
 
 /** The node's secret, in its environment. */
@@ -22,6 +23,9 @@ export interface Agent {
   expiresAt: number
   /** Whether a record says that it expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
+  isBlocked: boolean
+  /** Position of the record that blocked it last. */
+  blocked: number
   /** What each idempotency key was used for. */
   uses: Map<string, Use>
   follows: Set<Thread>
@@ -69,8 +73,9 @@ export interface Thread {
   at: number
   members: Set<Agent>
   messages: Message[]
-  /** Position of the last erasure in it. */
-  erased: number
+  isLocked: boolean
+  /** Position of the last act of an operator on it or on one of its messages. */
+  moderated: number
 }
 
 export interface Ticket {
@@ -97,6 +102,17 @@ export interface Review {
   by: Agent
   text: RecordOf<'proposal.reviewed'>['text']
   proposal: Proposal
+}
+
+/** A command, and what the model says of it. */
+export interface Operation {
+  command: ModerationCommand
+  id: string
+  /** The record that it makes, unless it has effect already. */
+  makes: RecordType
+  hasEffect: () => boolean
+  /** The position that the outcome shows. */
+  changed: () => number
 }
 
 /** An event that a rate limit counts; `client` as in records. */

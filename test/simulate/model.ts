@@ -19,6 +19,7 @@ import type {
   Thread,
   Ticket,
 } from './model-types.ts'
+import { moderate } from './moderation-model.ts'
 import { WebhookModel } from './webhook-model.ts'
 
 type Posted = RecordOf<'thread.posted'> | RecordOf<'reply.posted'>
@@ -63,8 +64,13 @@ export class Model {
     return this.agents.find((agent) => agent.id === id)
   }
 
+  hasExpired(agent: Agent, at: number): boolean {
+    return agent.isRecordedExpired || (agent.expiresAt !== 0 && at >= agent.expiresAt)
+  }
+
+  /** Whether its token is accepted, and others may name it. */
   isActive(agent: Agent, at: number): boolean {
-    return !agent.isRecordedExpired && (agent.expiresAt === 0 || at < agent.expiresAt)
+    return !agent.isBlocked && !this.hasExpired(agent, at)
   }
 
   maySee(viewer: Agent | null, thread: Thread): boolean {
@@ -99,7 +105,11 @@ export class Model {
       case 'ticket.used_for_reply':
         return this.#useTicket(position, record)
       case 'message.erased':
-        return this.#erase(position, record)
+      case 'thread.locked':
+      case 'thread.unlocked':
+      case 'identity.blocked':
+      case 'identity.unblocked':
+        return moderate(this, position, record)
       case 'leader.began':
         return // says nothing about what callers see
       case 'proposal.saved':
@@ -131,6 +141,8 @@ export class Model {
       tokenDigest,
       expiresAt,
       isRecordedExpired: false,
+      isBlocked: false,
+      blocked: 0,
       uses: new Map(),
       follows: new Set(),
       followsChanged: position,
@@ -147,6 +159,7 @@ export class Model {
       if (agent.kind !== 'guest' || agent.isRecordedExpired) continue
       assert.ok(agent.expiresAt <= at, 'no guest expires before its time')
       agent.isRecordedExpired = true
+      agent.isBlocked = false
       this.webhooks.drop(agent, this.position)
     }
   }
@@ -166,6 +179,7 @@ export class Model {
       author.uses.set(key, { request, position, made: message })
     } else {
       const thread = this.threads[record.thread]
+      assert.ok(!thread.isLocked, 'a locked thread takes no replies')
       this.#follow(author, thread, position)
       const message = this.#say(position, thread, author, record)
       const request = JSON.stringify(['reply', thread.id, content])
@@ -186,7 +200,7 @@ export class Model {
   ): Thread {
     const members = new Set(visibility === 'private' ? [author, ...named] : [author])
     const number = this.threads.length
-    const own = { number, id: `thr_${id}`, messages: [], erased: 0 }
+    const own = { number, id: `thr_${id}`, messages: [], isLocked: false, moderated: 0 }
     const thread = { ...own, author, title, visibility, at, members }
     this.threads.push(thread)
     return thread
@@ -213,13 +227,6 @@ export class Model {
     this.messages.set(message.id, message)
     this.webhooks.wake(message)
     return message
-  }
-
-  #erase(position: number, { message: number }: RecordOf<'message.erased'>): void {
-    const message = [...this.messages.values()][number]
-    assert.ok(!message.isErased, 'a message is erased once')
-    message.isErased = true
-    message.thread.erased = position
   }
 
   #useTicket(position: number, record: Used): void {

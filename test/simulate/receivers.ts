@@ -86,13 +86,12 @@ export class Receivers {
     const { model, config, forumTime: at } = this.#machine
     const isActive = model.isActive(agent, at)
     const forecasts = new Forecasts(model, at, config.limits)
-    const forecast = isActive
-      ? forecasts.verify(agent)
-      : forecasts.ended('invalid_token', agent.expiresAt)
+    const forecast = isActive ? forecasts.verify(agent) : forecasts.token(agent)
     // The node first checks whether the webhook is durable, which the model does not know.
     const { status: limited } = errors.rate_limited
     const isOpen = forecast === null || ('status' in forecast && forecast.status === limited)
     const refusals = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
+    refusals.push('identity_blocked') // meanwhile
     const judge = (status: number, body: string) => {
       if (forecast === null) return this.#judge(status, body, refusals)
       assert.notEqual(status, 200, 'it is rate limited')

@@ -28,7 +28,7 @@ t.test(`a whole node: ${seeds} seeds of bad days: no answer is taken back`, asyn
 t.test('a whole node: the same seed twice: the same life, line by line', async (t) => {
   const traced = async () => {
     const lines: string[] = []
-    await simulate(7, (line) => lines.push(line()))
+    await simulate(8, (line) => lines.push(line()))
     return lines
   }
   const first = await traced()
@@ -60,6 +60,15 @@ const mustHappen = [
   'get /api/compat/publish 200',
   'get /api/compat/publish expired_ticket',
   'get /api/notifications invalid_token',
+  'get /api/notifications identity_blocked',
+  'post /api/threads/thr_…/replies thread_locked',
+  'remove-message',
+  'remove-message overloaded',
+  'lock-thread',
+  'unlock-thread',
+  'block-identity',
+  'unblock-identity',
+  'poll: ended by a block',
   'post /api/notifications/webhook/verify 200',
   'poll: waits',
   'poll: has news',

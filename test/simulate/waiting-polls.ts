@@ -3,7 +3,7 @@
 // W1. An answer with items is a page of the model as it was at some moment since the request.
 // W2. An answer without items comes when the time of the poll is over, or when the node stops.
 // W3. No wakeup is lost: whenever all records are durable and nothing is left to do, no poll waits
-//     for which there are items, and none whose time is over.
+//     for which there are items, none whose time is over, and none whose caller is blocked.
 // W4. A poll whose client has hung up is not answered.
 
 import assert from 'node:assert/strict'
@@ -17,6 +17,7 @@ import * as pages from './pages.ts'
 const waitSecondsMax = 50
 
 interface WaitingPoll {
+  agentId: string
   /** The page that the model shows at this moment. */
   page: (model: Model) => pages.Page
   until: number
@@ -55,11 +56,17 @@ export class WaitingPolls {
         ? pages.feed(model.agentBy(agent.id)!, after, 5)
         : pages.threadPage(model.visible(model.agentBy(agent.id)!, threadId)!, after, 5)
     const until = time.elapsedMs + seconds * 1000
-    const poll: WaitingPoll = { page, until, since: model.position, exchange: null }
+    const about = { agentId: agent.id, page, until }
+    const poll: WaitingPoll = { ...about, since: model.position, exchange: null }
     this.#waiting.add(poll)
-    const judge = (status: number, body: string) => this.#judge(poll, agent.id, status, body)
+    const judge = (status: number, body: string) => this.#judge(poll, status, body)
     poll.exchange = ask(this.#machine, { ...request, token }, { judge })
     if (this.#waiting.has(poll)) this.#machine.count('poll: waits')
+  }
+
+  /** The ids of those who wait. */
+  get callers(): string[] {
+    return Array.from(this.#waiting, ({ agentId }) => agentId)
   }
 
   /** The client of one of the polls hangs up. */
@@ -82,7 +89,9 @@ export class WaitingPolls {
     const { time, disk, journal, model, isUp } = this.#machine
     if (!isUp || journal === null || journal.failure !== null) return
     if (time.isBusy || disk.pending > 0 || journal.durable < model.position) return
-    for (const { page, until, since } of this.#waiting) {
+    for (const { agentId, page, until, since } of this.#waiting) {
+      const { isBlocked } = model.agentBy(agentId)!
+      assert.ok(!isBlocked, `W3: a poll since ${since} waits for a blocked caller`)
       const { body } = page(model)
       assert.ok(isEmpty(body), `W3: a poll since ${since} was not woken for ${body}`)
       assert.ok(time.elapsedMs < until, `W3: a poll since ${since} waits too long`)
@@ -90,7 +99,7 @@ export class WaitingPolls {
     }
   }
 
-  #judge(poll: WaitingPoll, agentId: string, status: number, body: string): number {
+  #judge(poll: WaitingPoll, status: number, body: string): number {
     const { model, time, isStopping, facts } = this.#machine
     assert.ok(this.#waiting.delete(poll), 'W4')
     if (status === 503) {
@@ -101,9 +110,15 @@ export class WaitingPolls {
       this.#machine.isFailing = true
       return 0
     }
-    const agent = model.agentBy(agentId)!
+    const agent = model.agentBy(poll.agentId)!
+    if (status === 403) {
+      assert.equal(JSON.parse(body).error, 'identity_blocked')
+      assert.ok(agent.blocked > poll.since, 'it was blocked meanwhile')
+      this.#machine.count('poll: ended by a block')
+      return agent.blocked
+    }
     if (status === 401) {
-      assert.ok(!model.isActive(agent, this.#callers.at()), 'its token has expired')
+      assert.ok(model.hasExpired(agent, this.#callers.at()), 'its token has expired')
       return model.cameAt(agent.expiresAt)
     }
     assert.equal(status, 200)

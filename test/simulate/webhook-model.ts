@@ -77,12 +77,15 @@ export class WebhookModel {
     this.changed.set(owner, position)
   }
 
-  /** A message wakes every follower of its thread who has an active webhook, except its author. */
+  /**
+   * A message wakes every follower of its thread who has an active webhook and is not blocked,
+   * except its author.
+   */
   wake({ seq, thread, author, at }: Message): void {
     for (const webhook of this.all) {
       const { owner } = webhook
       if (webhook.isGone || webhook.verifiedAt === 0 || owner === author) continue
-      if (!owner.follows.has(thread)) continue
+      if (!owner.follows.has(thread) || owner.isBlocked) continue
       this.changed.set(owner, seq)
       const waiting = webhook.deliveries.find(({ state }) => state === 'pending')
       if (waiting !== undefined) waiting.through = seq

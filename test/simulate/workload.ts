@@ -6,6 +6,7 @@ import type { Request } from './asking.ts'
 import { agentsMax, Callers } from './callers.ts'
 import { shown, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
+import { Operators } from './operators.ts'
 import * as pages from './pages.ts'
 import { Receivers } from './receivers.ts'
 import { WaitingPolls } from './waiting-polls.ts'
@@ -18,6 +19,7 @@ type Again = (who: Who) => void
 export class Workload extends Callers {
   readonly receivers: Receivers
   readonly polls: WaitingPolls
+  readonly operators: Operators
   readonly #tickets: { ticket: string; address: string; post: object }[] = []
   readonly #again: { by: string; run: Again }[] = []
 
@@ -25,6 +27,7 @@ export class Workload extends Callers {
     super(machine)
     this.receivers = new Receivers(machine)
     this.polls = new WaitingPolls(this)
+    this.operators = new Operators(machine, this.polls)
   }
 
   /** One agent sends a random request. */
@@ -43,7 +46,7 @@ export class Workload extends Callers {
       [3, () => this.#publish()],
       [8, () => this.#webhook()],
       [2, () => this.#governance()],
-      [3, () => this.#erase()],
+      [6, () => this.operators.act()],
     ]
     let drawn = this.below(actions.reduce((sum, [weight]) => sum + weight, 0))
     for (const [weight, action] of actions) {
@@ -193,11 +196,6 @@ export class Workload extends Callers {
       const forecast = this.forecasts().registerWebhook(who, key, url)
       this.askAs(who, { method: 'post', path, key, body: { url } }, forecast)
     }, who)
-  }
-
-  #erase(): void {
-    const messages = [...this.machine.model.messages.values()]
-    if (messages.length > 0) this.machine.erase(messages[this.below(messages.length)])
   }
 
   #governance(): void {

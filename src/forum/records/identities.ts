@@ -52,6 +52,7 @@ export const identityRecords = {
         removeWebhookOf(state, identity, position)
         state.identities.actors.tell(identity, expired)
         state.feeds.actors.tell(identity, { type: 'closed', position })
+        state.moderation.delete('blocked', identity)
       }
       state.guestsExpired = before
     },

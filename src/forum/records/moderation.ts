@@ -1,13 +1,41 @@
-// Records of moderation: the erasure of a message.
+// Records of moderation: what operators do with threads, messages and identities.
 
+import type { ActKind } from '../../state/moderation.ts'
+import type { State } from '../../state/state.ts'
+import { feedTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 
-export interface MessageErased extends Timed {
+interface Reasoned extends Timed {
+  /** Why, in the words of the operator; '': none was given. */
+  reason: string
+}
+
+export interface MessageErased extends Reasoned {
   type: 'message.erased'
   /** The number of the message. */
   message: number
-  /** Why, in the words of the operator. */
-  reason: string
+}
+
+/** The thread takes no replies until it is unlocked. */
+export interface ThreadLocked extends Reasoned {
+  type: 'thread.locked'
+  thread: number
+}
+
+export interface ThreadUnlocked extends Reasoned {
+  type: 'thread.unlocked'
+  thread: number
+}
+
+/** The identity's token is refused, and its webhook is not called, until it is unblocked. */
+export interface IdentityBlocked extends Reasoned {
+  type: 'identity.blocked'
+  identity: number
+}
+
+export interface IdentityUnblocked extends Reasoned {
+  type: 'identity.unblocked'
+  identity: number
 }
 
 export const moderationRecords = {
@@ -15,12 +43,71 @@ export const moderationRecords = {
     code: 40,
     version: 1,
     fields: ['message', 'reason'],
-    apply(state, position, { message }) {
+    apply(state, position, record) {
+      const { message } = record
       const thread = state.messages.thread(message)
       state.threads.actors.tell(thread, { type: 'erased', position })
       const author = state.messages.author(message)
       state.messages.erase(message, state.identities.signature(author))
       state.erasedPosition = position
+      addAct(state, position, 'removed', message, record)
     },
   }),
+
+  'thread.locked': kind<ThreadLocked>({
+    code: 41,
+    version: 1,
+    fields: ['thread', 'reason'],
+    apply(state, position, record) {
+      state.threads.actors.tell(record.thread, { type: 'locked', position })
+      addAct(state, position, 'locked', record.thread, record)
+    },
+  }),
+
+  'thread.unlocked': kind<ThreadUnlocked>({
+    code: 42,
+    version: 1,
+    fields: ['thread', 'reason'],
+    apply(state, position, { thread }) {
+      state.threads.actors.tell(thread, { type: 'unlocked', position })
+      state.moderation.delete('locked', thread)
+    },
+  }),
+
+  'identity.blocked': kind<IdentityBlocked>({
+    code: 43,
+    version: 1,
+    fields: ['identity', 'reason'],
+    apply(state, position, record) {
+      const { identity } = record
+      state.identities.actors.tell(identity, { type: 'blocked' })
+      state.webhooks.pauseWaking(identity, state.feeds.threadsOf(identity))
+      addAct(state, position, 'blocked', identity, record)
+      state.onNews(feedTopic(identity)) // its polls that wait are refused
+    },
+  }),
+
+  'identity.unblocked': kind<IdentityUnblocked>({
+    code: 44,
+    version: 1,
+    fields: ['identity', 'reason'],
+    apply(state, _, { identity }) {
+      state.identities.actors.tell(identity, { type: 'unblocked' })
+      const webhook = state.webhooks.of(identity)
+      if (webhook !== undefined) {
+        state.webhooks.resumeWaking(webhook, state.feeds.threadsOf(identity))
+      }
+      state.moderation.delete('blocked', identity)
+    },
+  }),
+}
+
+function addAct(
+  { moderation }: State,
+  position: number,
+  kind: ActKind,
+  subject: number,
+  { at, reason }: Reasoned,
+): void {
+  moderation.add({ kind, subject, position, at, reason })
 }

@@ -1,0 +1,85 @@
+// What operators have done and not taken back: locked threads, removed messages and blocked
+// identities, each with the time and the reason of the record that did it.
+//
+// A1. An act is here exactly while it has effect. Whether a thread is locked or an identity blocked
+//     is said by its actor; whether a message is removed, by its entry.
+// A2. Acts are in the order of their positions, in which `page` gives them out.
+//
+// They are plain objects, because people make them one by one.
+
+import { RowSnapshot } from './row-snapshot.ts'
+
+export type ActKind = 'locked' | 'removed' | 'blocked'
+
+/** Stored on disk as indexes: append new kinds at the end. */
+export const actKinds = ['locked', 'removed', 'blocked'] as const satisfies readonly ActKind[]
+
+export interface Act {
+  readonly kind: ActKind
+  /** The number of the thread, message or identity. */
+  readonly subject: number
+  /** The position and the time of its record. */
+  readonly position: number
+  readonly at: number
+  readonly reason: string
+}
+
+type ActRow = [kind: number, subject: number, position: number, at: number, reason: string]
+
+export class Moderation {
+  readonly #acts = new Map<string, Act>()
+  /** The rows that a checkpoint saves; see saved.ts. */
+  readonly rows = { acts: new RowSnapshot<Act>(() => this.#acts.values(), rowOf) }
+
+  get count(): number {
+    return this.#acts.size
+  }
+
+  restore(): void {
+    const rows = this.rows.acts.takeFilled() as ActRow[]
+    for (const row of rows.sort(([, , a], [, , b]) => a - b)) {
+      const [kind, subject, position, at, reason] = row
+      this.#set({ kind: actKinds[kind]!, subject, position, at, reason })
+    }
+  }
+
+  /** Adds an act, which is not among them. */
+  add(act: Act): void {
+    this.rows.acts.add(act)
+    this.#set(act)
+  }
+
+  /** Takes an act back, if it is among them. */
+  delete(kind: ActKind, subject: number): void {
+    const act = this.find(kind, subject)
+    if (act === undefined) return
+    this.rows.acts.touch(act)
+    this.#acts.delete(nameOf(kind, subject))
+  }
+
+  find(kind: ActKind, subject: number): Act | undefined {
+    return this.#acts.get(nameOf(kind, subject))
+  }
+
+  /** At most `limit` acts with a greater position than `after`, oldest first. */
+  page(after: number, limit: number): Act[] {
+    const found: Act[] = []
+    for (const act of this.#acts.values()) {
+      if (found.length === limit) break
+      if (act.position > after) found.push(act)
+    }
+    return found
+  }
+
+  #set(act: Act): void {
+    this.#acts.set(nameOf(act.kind, act.subject), act)
+  }
+}
+
+function nameOf(kind: ActKind, subject: number): string {
+  return `${kind} ${subject}`
+}
+
+function rowOf({ kind, subject, position, at, reason }: Act): ActRow {
+  return [actKinds.indexOf(kind), subject, position, at, reason]
+}

@@ -1,0 +1,46 @@
+// What the model makes of the acts of operators.
+
+import assert from 'node:assert/strict'
+import type { ForumRecord } from '../../src/forum/records.ts'
+import type { Agent, Message, Thread } from './model-types.ts'
+
+interface Subjects {
+  readonly agents: readonly Agent[]
+  readonly threads: readonly Thread[]
+  readonly messages: ReadonlyMap<string, Message>
+}
+
+type Act = Extract<
+  ForumRecord,
+  { type: 'message.erased' | `thread.${'' | 'un'}locked` | `identity.${'' | 'un'}blocked` }
+>
+
+/** Applies the record of an act, which must change something. */
+export function moderate(of: Subjects, position: number, record: Act): void {
+  switch (record.type) {
+    case 'message.erased': {
+      const message = [...of.messages.values()][record.message]
+      assert.ok(!message.isErased, 'a message is erased once')
+      message.isErased = true
+      message.thread.moderated = position
+      return
+    }
+    case 'thread.locked':
+    case 'thread.unlocked': {
+      const thread = of.threads[record.thread]
+      const isLocked = record.type === 'thread.locked'
+      assert.equal(thread.isLocked, !isLocked, 'a thread is not locked twice')
+      thread.isLocked = isLocked
+      thread.moderated = position
+      return
+    }
+    case 'identity.blocked':
+    case 'identity.unblocked': {
+      const agent = of.agents[record.identity]
+      const isBlocked = record.type === 'identity.blocked'
+      assert.equal(agent.isBlocked, !isBlocked, 'an identity is not blocked twice')
+      agent.isBlocked = isBlocked
+      if (isBlocked) agent.blocked = position
+    }
+  }
+}
