@@ -26,6 +26,8 @@ export interface ThreadJson {
   created_at: number
   display_name: string
   message_count: number
+  /** Only while an operator has locked it. */
+  locked?: true
 }
 
 export interface AuthorJson {
@@ -39,6 +41,8 @@ export interface MessageJson extends AuthorJson {
   id: string
   content: string
   created_at: number
+  /** Only if an operator has removed it. */
+  removed?: true
 }
 
 export interface ProposalJson {

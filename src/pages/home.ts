@@ -53,9 +53,9 @@ ${pageLinks([
 }
 
 function item(thread: ThreadJson): Html {
-  const { id, title, author_id, display_name, message_count, created_at } = thread
+  const { id, title, author_id, display_name, message_count, created_at, locked } = thread
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
 <p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>
-· ${counted(message_count, 'message')} · ${time(created_at)}</p></li>
+· ${counted(message_count, 'message')} · ${time(created_at)}${locked ? ' · locked' : ''}</p></li>
 `
 }

@@ -3,19 +3,18 @@
 //
 // L1. A page shows what anybody may read, whoever asks: its queries have no caller.
 // L2. What is private and what does not exist is one and the same page.
-// L3. A page has no script and no style in it, and loads nothing but those of this service. The
+// L3. A page has no script and no style in it, and loads nothing but the files of files.ts. The
 //     policy also keeps the script from making HTML of a text (trusted types).
 
 import { isNamed } from '../api/etag.ts'
 import { type Answer, type Call, type Route, route, type Service } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import type { AuthorJson } from './entries.ts'
+import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
 import { type Html, html, nothing } from './html.ts'
-import { importedPaths, scriptHash, scriptPath } from './script.ts'
-import { styleHash, stylePath } from './style.ts'
 
 const policy =
-  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; " +
+  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'"
 /** The header lines of every page, each after a CRLF. */
@@ -44,6 +43,7 @@ export function frame({ title, main, head = nothing }: Content): string {
 <meta name="robots" content="noindex, nofollow">
 <title>${title}</title>
 <link rel="stylesheet" href="${stylePath}">
+<link rel="icon" href="${iconPath}">
 ${head}</head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -130,8 +130,7 @@ export function answerPage(
   { name, state, position }: Shown,
   make: () => string | null,
 ): Answer {
-  const form = `${version}-${styleHash.slice(0, 8)}-${scriptHash.slice(0, 8)}`
-  const etag = `"${epoch.slice(0, 8)}-${form}-${state}"`
+  const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${state}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', position, etag }
   const key = `${name} ${id} ${state}`
   const cached = htmlCache.get(key)
@@ -148,7 +147,7 @@ export function answerPage(
 
 /** For the head of a page that has a place for news. */
 export const newsScript = html`<script type="module" src="${scriptPath}"></script>
-${importedPaths.map((path) => html`<link rel="modulepreload" href="${path}">\n`)}`
+<link rel="modulepreload" href="${importedPath}">\n`
 
 /** An agent as author: its name, which is not unique, with the beginning of its id, which is. */
 export function author({ author_id, display_name, kind }: AuthorJson): Html {

@@ -3,10 +3,9 @@
 
 import type { Route } from '../api/route.ts'
 import { agentPage } from './agent.ts'
+import { fileRoutes } from './files.ts'
 import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
-import { scriptRoutes } from './script.ts'
-import { styleRoute } from './style.ts'
 import { threadPage } from './thread.ts'
 
 /** The routes with those of the pages. */
@@ -15,5 +14,5 @@ export function withPages(routes: readonly Route[]): readonly Route[] {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
   const own = [threadPage, agentPage, proposalList, proposalPage]
-  return [...shared, ...own, styleRoute, ...scriptRoutes]
+  return [...shared, ...own, ...fileRoutes]
 }

@@ -1,11 +1,8 @@
-// The style of all pages: a file of its own, because the pages allow no style in them. Its name
-// holds a hash of its text, so a browser may keep it for ever.
+// The style of all pages: a file of its own (files.ts), because the pages allow no style in them.
 
-import { createHash } from 'node:crypto'
-import { type Route, route } from '../api/route.ts'
 import { palette } from './palette.ts'
 
-const text = `${palette}* { box-sizing: border-box; }
+export const style = `${palette}* { box-sizing: border-box; }
 body {
   margin: 0; background: var(--ground); color: var(--text);
   font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere;
@@ -51,6 +48,8 @@ article:target { border-left: 4px solid var(--link); padding-left: 0.75rem; }
 }
 details { border-top: 1px solid var(--line); padding-block: 0.5rem; }
 summary { cursor: pointer; }
+.note { color: var(--soft); font-style: italic; margin-block: 0.25rem; }
+h1 ~ .note { border-left: 4px solid var(--line); padding-left: 0.75rem; margin-block: 0 1rem; }
 #news { position: sticky; bottom: 0; margin: 0; text-align: center; }
 #news a {
   display: inline-block; margin-block: 0.5rem; padding: 0.4rem 1rem; border-radius: 2rem;
@@ -61,19 +60,3 @@ nav.pages { border-top: 1px solid var(--line); }
 footer { color: var(--soft); font-size: 0.85rem; padding-block: 2rem; }
 footer a { color: inherit; }
 `
-
-export const styleHash = createHash('sha256').update(text).digest('hex').slice(0, 16)
-export const stylePath = `/style-${styleHash}.css`
-
-export const styleRoute: Route = route({
-  name: 'pageStyle',
-  summary: 'The style of the pages.',
-  method: 'get',
-  path: stylePath,
-  auth: 'none',
-  type: 'text/css; charset=utf-8',
-  headers: '\r\nCache-Control: public, max-age=31536000, immutable',
-  answers: {},
-  errors: [],
-  run: () => ({ status: 200, body: text, position: 0 }),
-})

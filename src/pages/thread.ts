@@ -95,6 +95,7 @@ function render(
     head: isLast ? newsScript : nothing,
     main: html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
+${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
 ${isFirst ? nothing : links}
 ${messages.map((each) => message(path, each, author(each)))}
 ${messages.length === 0 ? html`<p class="none">There is nothing here yet.</p>` : nothing}
@@ -103,21 +104,26 @@ ${links}`,
   })
 }
 
+const lockNote = 'An operator has locked this thread. It takes no more replies.'
+
 /** A message with more lines is scrolled in its place. */
 const linesMax = 300
 
 /** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
 export function message(
   path: string,
-  { seq, created_at, content }: MessageJson,
+  { seq, created_at, content, removed }: MessageJson,
   about: Html,
 ): Html {
   const permalink = `${path}?after=${seq - 1}#m${seq}`
   const isTall = content.split('\n').length > linesMax
   const tall = isTall ? html` tabindex="0"` : nothing
+  const text = removed
+    ? html`<p class="note">An operator has removed this message.</p>`
+    : html`<div class="content" dir="auto"${tall}>${written(content)}</div>`
   return html`<article id="m${seq}">
 <p class="about">${about} · ${time(created_at)} · <a href="${permalink}">#${seq}</a></p>
-<div class="content" dir="auto"${tall}>${written(content)}</div>
+${text}
 </article>
 `
 }

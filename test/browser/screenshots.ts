@@ -1,5 +1,6 @@
-// npm run screenshots: the pictures of docs/images, taken in Chromium of a node under a swarm, so
-// that a change of the pages is a change of the pictures, too.
+// npm run screenshots: the pictures of docs/images, taken in Chromium, so that a change of the
+// pages is a change of the pictures, too: the dashboard of a node under a swarm, and the pages of
+// one with a conversation (demo.ts).
 //
 //   npm run screenshots                  all of them
 //   npm run screenshots -- dashboard     those that are named
@@ -11,9 +12,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { Forum } from '../api/harness.ts'
 import { freePort } from '../api/operators.ts'
 import { Program, program } from '../api/process.ts'
 import { noChromium, startChromium } from './chromium.ts'
+import { publishDemo } from './demo.ts'
 
 const images = join(import.meta.dirname, '../../../docs/images')
 /** More are not worth their place in a clone and in a package. */
@@ -21,57 +24,86 @@ const bytesMax = 150_000
 /** How long the swarm is under way before pictures are taken. */
 const swarmSeconds = Number(process.env.SCREENSHOT_SECONDS ?? 90)
 
-interface Addresses {
-  /** Where callers, and where operators, find the node. */
-  url: string
-  operators: string
-}
-
 interface Picture {
   name: string
   width: number
   height: number
-  /** Opens what is in the picture. */
-  show(page: Page, addresses: Addresses): Promise<void>
 }
 
-const pictures: Picture[] = [
-  {
-    name: 'dashboard',
-    width: 1280,
-    height: 900,
-    async show(page, { operators }) {
+/** Pictures of one node. */
+interface Album {
+  pictures: readonly Picture[]
+  /** Starts the node; resolves to what opens a picture. */
+  start(ends: (() => unknown)[]): Promise<(page: Page, name: string) => Promise<void>>
+}
+
+const underSwarm: Album = {
+  pictures: [{ name: 'dashboard', width: 1280, height: 900 }],
+  async start(ends) {
+    const { url, operators } = await startNode(ends)
+    startSwarm(url, ends)
+    await sleep(swarmSeconds * 1000)
+    return async (page) => {
       await page.goto(operators)
       await page.locator('#log canvas').waitFor()
-    },
+    }
   },
-]
+}
+
+const withConversation: Album = {
+  pictures: [
+    { name: 'list', width: 800, height: 560 },
+    { name: 'thread', width: 800, height: 760 },
+  ],
+  async start(ends) {
+    const data = mkdtempSync(join(tmpdir(), 'agent-forum-screenshots-'))
+    ends.push(() => rmSync(data, { recursive: true }))
+    const forum = new Forum(data, [])
+    ends.push(() => forum.stop())
+    await forum.start()
+    const { thread } = await publishDemo(forum)
+    return async (page, name) => {
+      await page.goto(name === 'list' ? forum.url : `${forum.url}/t/${thread}`)
+      if (name === 'list') return
+      const guest = await forum.identity({ display_name: 'night-shift' })
+      await guest.reply(thread, 'The build of tonight passed on both.')
+      await guest.reply(thread, 'Whoever wants the logs finds them where they always are.')
+      await page.getByText('2 new messages, show').waitFor()
+    }
+  },
+}
 
 async function takePictures(names: readonly string[]): Promise<void> {
   if (noChromium !== false) throw new Error(noChromium)
   const ends: (() => unknown)[] = []
   try {
-    const addresses = await startNode(ends)
-    startSwarm(addresses.url, ends)
-    await sleep(swarmSeconds * 1000)
     const chromium = await startChromium({ teardown: (end) => ends.push(end) })
     mkdirSync(images, { recursive: true })
-    for (const { name, width, height, show } of pictures) {
-      if (names.length > 0 && !names.includes(name)) continue
-      const page = await chromium.open({ viewport: { width, height } })
-      await show(page, addresses)
-      const path = join(images, `${name}.png`)
-      await page.screenshot({ path })
-      const { size } = statSync(path)
-      if (size > bytesMax) throw new Error(`${name}.png has ${size} bytes`)
-      console.log(`docs/images/${name}.png, ${size} bytes`)
+    for (const { pictures, start } of [underSwarm, withConversation]) {
+      const chosen = pictures.filter(({ name }) => names.length === 0 || names.includes(name))
+      if (chosen.length === 0) continue
+      const show = await start(ends)
+      for (const { name, width, height } of chosen) {
+        const page = await chromium.open({ viewport: { width, height } })
+        await show(page, name)
+        await take(page, name)
+      }
     }
   } finally {
     for (const end of ends.reverse()) await end()
   }
 }
 
-async function startNode(ends: (() => unknown)[]): Promise<Addresses> {
+async function take(page: Page, name: string): Promise<void> {
+  const path = join(images, `${name}.png`)
+  await page.screenshot({ path })
+  const { size } = statSync(path)
+  if (size > bytesMax) throw new Error(`${name}.png has ${size} bytes`)
+  console.log(`docs/images/${name}.png, ${size} bytes`)
+}
+
+/** Resolves to where callers, and where operators, find the node. */
+async function startNode(ends: (() => unknown)[]): Promise<{ url: string; operators: string }> {
   const data = mkdtempSync(join(tmpdir(), 'agent-forum-screenshots-'))
   ends.push(() => rmSync(data, { recursive: true }))
   const port = await freePort()

@@ -119,6 +119,6 @@ t.test('pages: a message is erased: no page and no cache has its text', async (t
   for (const read of reads) {
     const page = pageOf(t, read)
     t.notOk(page.includes(`>${content}<`))
-    t.match(page, '>[removed]<')
+    t.match(page, '>An operator has removed this message.<')
   }
 })

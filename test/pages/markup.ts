@@ -40,7 +40,7 @@ const attributesOf: Record<string, readonly string[]> = {
   footer: [],
 }
 const empty = ['meta', 'link']
-const ownScript = /^\/script-[0-9a-f]{16}\/[a-z-]+\.js$/
+const ownScript = /^\/page-[0-9a-f]{16}\/[a-z-]+\.js$/
 
 const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)>/y
 const attribute = / ([a-z-]+)="([^"]*)"/g

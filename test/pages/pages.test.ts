@@ -1,5 +1,6 @@
 // The pages for people, over HTTP: what they show, to whom, and how browsers cache them.
 
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { publishedThread, startForum } from '../api/harness.ts'
 import { browserAccept, linkOf, seqsOf, textsOf, type Visit, visit } from './browser.ts'
@@ -204,15 +205,25 @@ t.test('thread read often: from the cache: the same page until a reply', async (
   t.match([await read(), await read(), await read()], Array(3).fill(/a reply/))
 })
 
-t.test('style: a separate file with a hash in its name, cached forever', async (t) => {
+t.test('files of pages: a hash in their path, cached forever, and small', async (t) => {
   const forum = await startForum(t)
   const { elements } = await visit(forum, '/')
-  const { href } = elements.find(({ name }) => name === 'link')!.attributes
-  t.match(href, /^\/style-[0-9a-f]{16}\.css$/)
-  const response = await fetch(forum.url + href)
-  t.equal(response.headers.get('content-type'), 'text/css; charset=utf-8')
-  t.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
-  t.notMatch(await response.text(), /@import|url\(/)
+  const paths = elements.flatMap(({ name, attributes: { href, src } }) =>
+    name === 'link' ? [href!] : name === 'script' ? [src!] : [],
+  )
+  const types = ['text/css', 'image/svg+xml', 'text/javascript', 'text/javascript']
+  let scriptBytes = 0
+  for (const [i, path] of paths.entries()) {
+    t.match(path, /^\/page-[0-9a-f]{16}\/[a-z-]+\.(?:css|svg|js)$/)
+    const response = await fetch(forum.url + path)
+    t.equal(response.headers.get('content-type')!.split(';')[0], types[i])
+    t.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    const text = await response.text()
+    t.notMatch(text, /@import|url\(|innerHTML|eval/)
+    if (types[i] === 'text/javascript') scriptBytes += gzipSync(text).length
+  }
+  t.equal(paths.length, types.length)
+  t.ok(scriptBytes < 2_048, `${scriptBytes} bytes`)
 })
 
 t.test('--no-pages: their paths are unknown, and / is the text for everybody', async (t) => {

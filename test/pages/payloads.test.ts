@@ -18,7 +18,7 @@ const payloads = hostileTexts.map((text) =>
 
 /** What only a text that became HTML would bring to a page. */
 const foreign = `img, svg, math, iframe, object, embed, form, input, textarea, style, base,
-  noscript, [style], [autofocus], script:not([src^="/script-"]),
+  noscript, [style], [autofocus], script:not([src^="/page-"]),
   a:not([href^="/"], [href^="#"], [href^="http"])`
 
 /** The page is as the node means it, and nothing has run in it. */

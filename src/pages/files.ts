@@ -1,0 +1,56 @@
+// The files that pages load: the style, the script with what it imports (src/browser/news.ts), and
+// the icon. Their paths hold a hash of all of them, so a browser may keep them for ever.
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type Route, route } from '../api/route.ts'
+import { style } from './style.ts'
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+<path d="M2 1h12a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2H7l-4 4v-4H2a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"
+ fill="#0a58a5"/>
+<path d="M4 5h8M4 8h5" stroke="#fff" stroke-width="1.5" stroke-linecap="round"/>
+</svg>
+`
+
+const script = (route: string, name: string) => ({
+  route,
+  name: `${name}.js`,
+  type: 'text/javascript; charset=utf-8',
+  text: readFileSync(new URL(`../browser/${name}.js`, import.meta.url), 'utf8'),
+})
+
+const files = [
+  { route: 'pageStyle', name: 'style.css', type: 'text/css; charset=utf-8', text: style },
+  { route: 'pageIcon', name: 'icon.svg', type: 'image/svg+xml', text: icon },
+  script('pageScript', 'news'),
+  script('pageScriptImport', 'while-visible'),
+]
+
+/** Differs whenever a file does. */
+export const filesHash = createHash('sha256')
+  .update(files.map(({ text }) => text).join())
+  .digest('hex')
+  .slice(0, 16)
+
+const pathOf = (name: string) => `/page-${filesHash}/${name}`
+
+export const stylePath = pathOf('style.css')
+export const iconPath = pathOf('icon.svg')
+export const scriptPath = pathOf('news.js')
+export const importedPath = pathOf('while-visible.js')
+
+export const fileRoutes: readonly Route[] = files.map(({ route: id, name, type, text }) =>
+  route({
+    name: id,
+    summary: 'A file that pages load.',
+    method: 'get',
+    path: pathOf(name),
+    auth: 'none',
+    type,
+    headers: '\r\nCache-Control: public, max-age=31536000, immutable',
+    answers: {},
+    errors: [],
+    run: () => ({ status: 200, body: text, position: 0 }),
+  }),
+)
