@@ -8,6 +8,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { Objm } from '@nats-io/obj'
 import {
+  AuthorizationError,
   type ConnectionOptions,
   connect,
   credsAuthenticator,
@@ -15,7 +16,7 @@ import {
 } from '@nats-io/transport-node'
 import { StreamUnavailable } from '../log-stream.ts'
 import { NatsCalls } from './calls.ts'
-import { available } from './errors.ts'
+import { available, isTooFew } from './errors.ts'
 import { JetStreamLease } from './lease.ts'
 import { JetStreamLog } from './log.ts'
 import { JetStreamNotes } from './notes.ts'
@@ -36,6 +37,13 @@ export interface EngineOptions {
   node: string
   /** After how long without a renewal the lease has lapsed. */
   takeoverMs: number
+  /** Whether to give up; asked while no server can be reached. */
+  isStopped?: () => boolean
+}
+
+/** What the servers refuse, and will refuse again: an error of the settings. */
+export class EngineRefused extends Error {
+  override readonly name = 'EngineRefused'
 }
 
 /** What happened to the connection, for the operator's log. */
@@ -44,27 +52,53 @@ export type OnEngineNotice = (event: string, fields: Record<string, unknown>) =>
 const pingEveryMs = 1_000
 const pingsOutMax = 2
 const reconnectAfterMs = 250
+const connectMs = 5_000
+const connectAgainMs = 1_000
 const requestMs = 5_000
 const prepareAgainMs = 500
 /** How long the servers may take to elect leaders when they have just been started. */
 const prepareMsMax = 30_000
 
 /**
- * Connects, and makes what is missing. Waits as long as no server can be reached. Rejects with an
- * error of the server, such as for wrong credentials or too few servers for the copies.
+ * Connects, and makes what is missing. Waits as long as no server can be reached, and reports why.
+ * Rejects with `EngineRefused` for wrong credentials or too few servers.
  */
 export async function connectEngine(
   options: EngineOptions,
   onNotice: OnEngineNotice,
 ): Promise<JetStreamLog> {
-  const connection = await connect(connectionOptions(options))
+  const connection = await reach(options, onNotice)
   void report(connection, onNotice)
   try {
     return await prepare(connection, options)
   } catch (error) {
     await connection.close()
-    throw error
+    const { message } = error as Error
+    throw isTooFew(error)
+      ? new EngineRefused(`${message}; fewer servers need a lower --replicate-replicas`)
+      : error
   }
+}
+
+async function reach(options: EngineOptions, onNotice: OnEngineNotice): Promise<NatsConnection> {
+  const reported = new Set<string>()
+  for (;;) {
+    try {
+      return await connect(connectionOptions(options))
+    } catch (error) {
+      if (error instanceof AuthorizationError) throw new EngineRefused(reasonOf(error))
+      const why = reasonOf(error)
+      if (options.isStopped?.() === true) throw new StreamUnavailable(why, { cause: error })
+      if (!reported.has(why)) onNotice('engine_unreachable', { why, servers: options.servers })
+      reported.add(why)
+      await new Promise((resolve) => setTimeout(resolve, connectAgainMs))
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
 
 function connectionOptions(options: EngineOptions): ConnectionOptions {
@@ -73,12 +107,13 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
   return {
     servers: [...servers],
     name: `agent-forum ${node}`,
-    waitOnFirstConnect: true,
+    timeout: connectMs,
     maxReconnectAttempts: -1,
     reconnectTimeWait: reconnectAfterMs,
     pingInterval: pingEveryMs,
     maxPingOut: pingsOutMax,
     ignoreClusterUpdates: true,
+    noAsyncTraces: true, // each request would make two errors with a stack
     ...(credentials === null
       ? {}
       : { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),

@@ -11,7 +11,9 @@ export const streamNotFound = 10059
 export const noMessageFound = 10037
 const fullCodes = new Set([10002, 10023, 10047, 10077])
 // No leader, or the servers restart: the same request succeeds later.
-const passingCodes = new Set([10005, 10008, 10009, 10025, 10061, 10074])
+const passingCodes = new Set([10005, 10008, 10009])
+// Too few servers: for the time being, as while they start, or for good.
+const tooFewCodes = new Set([10005, 10074])
 
 /** The code of the server's answer; 0 if the error is no answer. */
 export function apiCode(error: unknown): number {
@@ -21,6 +23,11 @@ export function apiCode(error: unknown): number {
 /** Whether the newest message is another one than the one expected. */
 export function isOutOfPlace(error: unknown): boolean {
   return apiCode(error) === wrongLastSequence || apiCode(error) === wrongLastMessageId
+}
+
+/** Whether there are fewer servers than copies to keep. */
+export function isTooFew(error: unknown): boolean {
+  return tooFewCodes.has(apiCode(error)) || tooFewCodes.has(apiCode((error as Error).cause))
 }
 
 /** Whether there is no room: on the servers, of the account, or within the stream's limits. */

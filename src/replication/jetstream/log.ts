@@ -57,6 +57,7 @@ export class JetStreamLog implements LogStream {
   readonly calls: Calls
   readonly connection: NatsConnection
   readonly name: string
+  readonly messageBytesMax: number
   readonly #client: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #idPrefix = randomBytes(6).toString('hex')
@@ -66,6 +67,8 @@ export class JetStreamLog implements LogStream {
   constructor({ connection, client, manager, name, lease, notes, objects, calls }: Parts) {
     this.connection = connection
     this.name = name
+    // Known from the first connection on; the servers of one cluster have the same.
+    this.messageBytesMax = connection.info!.max_payload - headerBytesMax
     this.#client = client
     this.#manager = manager
     this.lease = lease
@@ -90,10 +93,6 @@ export class JetStreamLog implements LogStream {
         duplicate_window: idsKeptMs * 1e6,
       })
     }
-  }
-
-  get messageBytesMax(): number {
-    return this.connection.info!.max_payload - headerBytesMax
   }
 
   async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {

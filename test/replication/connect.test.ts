@@ -1,0 +1,65 @@
+// The connection to the servers: what they may require, and what a node says if it cannot have it.
+
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { nkeys } from '@nats-io/transport-node'
+import t from 'tap'
+import { connectEngine, type EngineOptions } from '../../src/replication/jetstream/connect.ts'
+import { makeCertificates } from '../delivery/receiver.ts'
+import { nats, startCluster } from './nats-cluster.ts'
+
+const blank = { stream: 'test', node: 'a', replicas: 1, takeoverMs: 1_000 }
+
+/** Whether the stream is empty; otherwise why there is no connection. */
+async function outcome(options: Omit<EngineOptions, 'isStopped'>): Promise<string> {
+  const reasons: string[] = []
+  const isStopped = () => reasons.length > 0
+  try {
+    const log = await connectEngine({ ...options, isStopped }, (_event, { why }) => {
+      reasons.push(String(why))
+    })
+    const last = await log.last()
+    await log.close()
+    return last === null ? 'empty' : 'not empty'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+t.test(
+  'connect: TLS both ways and credentials: served with them, else refused',
+  nats,
+  async (t) => {
+    const certificates = makeCertificates()
+    t.teardown(() => certificates.remove())
+    const { ca, cert, key, caFile } = certificates
+    const dir = dirname(caFile)
+    const user = nkeys.createUser()
+    const seed = Buffer.from(user.getSeed()).toString()
+    const credentials = [
+      '-----BEGIN NATS USER JWT-----\ne30.e30.e30\n------END NATS USER JWT------\n',
+      `-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`,
+    ].join('\n')
+    writeFileSync(join(dir, 'user'), user.getPublicKey())
+    const cluster = await startCluster(t, {
+      size: 1,
+      configuration: `
+      tls { cert_file: "${dir}/cert", key_file: "${dir}/key", ca_file: "${caFile}", verify: true }
+      authorization { users: [{ nkey: ${user.getPublicKey()} }] }`,
+    })
+    const servers = [cluster.url.replace('nats:', 'tls:')]
+    const tls = { ca, cert, key }
+    t.equal(await outcome({ ...blank, servers, credentials, tls }), 'empty')
+    t.match(await outcome({ ...blank, servers, credentials: null, tls }), /authorization/i)
+    t.match(
+      await outcome({ ...blank, servers, credentials, tls: { ca, cert: null, key: null } }),
+      /certificate|tls|timeout/i,
+    )
+  },
+)
+
+t.test('connect: more copies than servers: refused, and the flag is named', nats, async (t) => {
+  const cluster = await startCluster(t, { size: 1 })
+  const options = { ...blank, servers: [cluster.url], replicas: 3, credentials: null, tls: null }
+  t.match(await outcome(options), /--replicate-replicas/)
+})
