@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { until } from '../until.ts'
 import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
+import { decode, smallPng } from './small-png.ts'
 
 const whileVisible = readFileSync(
   new URL('../../src/browser/while-visible.js', import.meta.url),
@@ -85,6 +86,20 @@ t.test(
       await until('two problems', () => problemsOf(page).length >= 2)
       const found = problemsOf(page).toSorted()
       t.match(found, [/^error: .* 404 /, /^uncaught: thrown/])
+    })
+
+    await t.test('pictures: of a page: made small: the same pixels', async (t) => {
+      const { url, close } = await serve('<main><h1>A page</h1><p>Text.</p><hr></main>')
+      t.teardown(close)
+      const page = await chromium.open({ viewport: { width: 300, height: 200 } })
+      await page.goto(url)
+      const png = await page.screenshot()
+      const small = smallPng(png)
+      t.ok(small.length < png.length, `${small.length} of ${png.length} bytes`)
+      const [before, after] = [decode(png), decode(small)]
+      t.strictSame([after.width, after.height], [300, 200])
+      t.ok(new Set(before.pixels).size > 10, 'letters have soft edges')
+      t.ok(Buffer.from(before.pixels.buffer).equals(Buffer.from(after.pixels.buffer)))
     })
 
     await t.test('whileVisible: hidden, then shown: runs only while shown', async (t) => {

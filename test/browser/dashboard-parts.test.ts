@@ -26,6 +26,7 @@ t.test('units: numbers of all sizes: as people read them', async (t) => {
     [rate, 99.94, '99.9'],
     [rate, 12345.6, '12,346'],
     [percent, 0.256, '26 %'],
+    [latency, 0, '0 s'],
     [latency, 0.0000123, '12.3 µs'],
     [latency, 0.00123, '1.23 ms'],
     [latency, 0.9994, '999 ms'],

@@ -7,7 +7,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,6 +17,7 @@ import { freePort } from '../api/operators.ts'
 import { Program, program } from '../api/process.ts'
 import { noChromium, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
+import { smallPng } from './small-png.ts'
 
 const images = join(import.meta.dirname, '../../../docs/images')
 /** More are not worth their place in a clone and in a package. */
@@ -96,10 +97,10 @@ async function takePictures(names: readonly string[]): Promise<void> {
 
 async function take(page: Page, name: string): Promise<void> {
   const path = join(images, `${name}.png`)
-  await page.screenshot({ path })
-  const { size } = statSync(path)
-  if (size > bytesMax) throw new Error(`${name}.png has ${size} bytes`)
-  console.log(`docs/images/${name}.png, ${size} bytes`)
+  const png = smallPng(await page.screenshot())
+  if (png.length > bytesMax) throw new Error(`${name}.png has ${png.length} bytes`)
+  writeFileSync(path, png)
+  console.log(`docs/images/${name}.png, ${png.length} bytes`)
 }
 
 /** Resolves to where callers, and where operators, find the node. */

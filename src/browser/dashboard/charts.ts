@@ -10,7 +10,7 @@ import type { History } from './history.ts'
 import { byMinute } from './minutes.ts'
 import type { Chart, Line } from './panels.ts'
 import { samplesMax } from './status.ts'
-import { bytes } from './units.ts'
+import { bytes, clock, clockWithSeconds } from './units.ts'
 
 /** uplot.js, which the page loads before. */
 declare const uPlot: typeof Plot
@@ -22,8 +22,6 @@ const near = 4
 const shownMin = 60
 /** Room for the widest label of the value axis. */
 const axisWidth = 62
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-const clockWithSeconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const powersOfTwo = Array.from({ length: 48 }, (_, power) => 2 ** power)
 
 /** The history with the time of the node's start, in seconds since 1970 by this browser's clock. */
@@ -177,7 +175,7 @@ export class ChartView {
     return {
       width: this.#canvas.clientWidth || 320,
       height,
-      padding: [8, 4, 0, 0],
+      padding: [8, 20, 0, 0],
       legend: { show: false },
       cursor: {
         sync: { key: 'dashboard' },

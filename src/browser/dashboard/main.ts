@@ -12,14 +12,13 @@ import { History } from './history.ts'
 import { type Panel, panelsOf } from './panels.ts'
 import type { Status } from './status.ts'
 import { headline, routeRows, stateName } from './tables.ts'
-import { duration } from './units.ts'
+import { clockWithSeconds, duration } from './units.ts'
 
 const pauseMs = 1_000
 const patienceMs = 5_000
 /** The start of a process is known to about this many seconds, as answers take time. */
 const clockSlackSeconds = 2
 
-const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const timeline: Timeline = { history: new History(), startedAt: 0 }
 const charts = new Map<string, ChartView>()
 /** The route whose times are drawn; '': all of them. */
@@ -106,7 +105,7 @@ function showSilence(since: Date, { name, message }: Error): void {
   showState('silent', 'No answer')
   const silence = byId('silence')
   const why = message.startsWith('it answers') || name === 'SyntaxError' ? ` (${message})` : ''
-  const text = `The node has not answered since ${time.format(since)}${why}.`
+  const text = `The node has not answered since ${clockWithSeconds.format(since)}${why}.`
   if (silence.hidden || silence.textContent !== text) silence.textContent = text
   silence.hidden = false
   byId('readiness').hidden = true

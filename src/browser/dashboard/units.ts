@@ -4,6 +4,11 @@
 /** What is shown where a number is unknown. */
 export const unknown = '–'
 
+/** Times of day, from 0 to 24 hours. */
+const hours = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+export const clock = new Intl.DateTimeFormat('en', hours)
+export const clockWithSeconds = new Intl.DateTimeFormat('en', { ...hours, second: '2-digit' })
+
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const few = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 
@@ -22,6 +27,7 @@ export const percent: Unit = (value) => shown(value, (value) => `${whole.format(
 /** A short time in seconds: in µs, ms or s. */
 export const latency: Unit = (value) =>
   shown(value, (value) => {
+    if (value === 0) return '0 s'
     if (value < 0.001) return `${few.format(value * 1e6)} µs`
     return value < 1 ? `${few.format(value * 1e3)} ms` : `${few.format(value)} s`
   })
