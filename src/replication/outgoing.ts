@@ -21,6 +21,8 @@ type Outcome = Published | 'unknown' | null
 export class OutgoingQueue {
   readonly #bytesMax: number
   readonly #waiting = new Queue<Outgoing>()
+  /** Those that were sent already and have to be sent again, before all others. */
+  #again: Outgoing[] = []
   /** The last of those that wait, if more may be added to it. */
   #open: Outgoing | null = null
 
@@ -30,7 +32,7 @@ export class OutgoingQueue {
   }
 
   get length(): number {
-    return this.#waiting.length
+    return this.#again.length + this.#waiting.length
   }
 
   /** Adds records as they stand in a frame. They are copied. */
@@ -49,8 +51,15 @@ export class OutgoingQueue {
     this.#waiting.push(this.#open)
   }
 
+  /** Has these be the next ones, in their order. */
+  putBack(outgoing: readonly Outgoing[]): void {
+    this.#again.unshift(...outgoing)
+  }
+
   /** Takes the next one. There must be one. */
   shift(): Outgoing {
+    const again = this.#again.shift()
+    if (again !== undefined) return again
     const outgoing = this.#waiting.shift()
     if (outgoing === this.#open) this.#open = null
     return outgoing

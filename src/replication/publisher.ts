@@ -211,11 +211,7 @@ export class Publisher {
       if (this.#state !== 'looking') return
     }
     this.#state = 'sending'
-    const again = this.#inFlight.splice(0)
-    for (const each of again) {
-      this.#inFlight.push(each)
-      this.#publish(each, this.#inFlight.length - 1)
-    }
+    this.#waiting.putBack(this.#inFlight.splice(0))
     this.#send()
   }
 
