@@ -34,13 +34,15 @@ export function dashboardPage(status: Status): string {
 <p class="about">Version ${node.version}, ${node.http}, Node ${node.node_version}, durability
 ${node.durability}, up for <span id="uptime">${duration(node.uptime_seconds)}</span></p>
 </header>
+<main>
 <p class="notice" id="silence" role="alert" hidden></p>
 <p class="notice" id="readiness"${ready.state === 'serving' ? hidden : nothing}>${ready.text}</p>
 <dl id="headline">
 ${headline(status).map(headlineItem)}</dl>
-<main>
+<div class="panels">
 ${panelsOf(status).map(panelSection)}
 ${routesSection(status)}
+</div>
 </main>
 <footer><p>Charts show the last ten minutes; times are of the last ten seconds. The same for
 programs: <a href="/status.json">/status.json</a>, <a href="/metrics">/metrics</a>,

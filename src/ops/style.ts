@@ -44,7 +44,7 @@ p { margin: 0; }
   border-inline-start: 4px solid var(--bad); padding: 0.5rem 1rem; margin-bottom: 1rem;
   background: var(--panel);
 }
-main {
+.panels {
   display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr));
 }

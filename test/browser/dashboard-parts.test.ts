@@ -8,6 +8,7 @@ import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
 import { headline, routeHeads, routeRows } from '../../src/browser/dashboard/tables.ts'
 import * as units from '../../src/browser/dashboard/units.ts'
 import { LoopDelay } from '../../src/ops/loop-delay.ts'
+import { dashboardPage } from '../../src/ops/page.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import { statusOf } from '../../src/ops/status.ts'
 import { vitalsOf } from '../ops/vitals.ts'
@@ -117,6 +118,22 @@ t.test('panels: a node that starts: everything is known to be unknown', async (t
   t.notOk(panelsOf(status).some(({ id }) => id === 'replication'))
   t.same(routeRows(status), [])
   t.equal(headline(status).length, 8)
+})
+
+t.test('page: a node that starts: says how far it is; one that serves: says no more', async (t) => {
+  const starting = dashboardPage(newStatus(() => {}))
+  t.match(starting, 'data-state="starting">Starting</p>')
+  t.match(starting, '<p class="notice" id="readiness">starting: 0% of the checkpoint read')
+  const serving = newStatus((vitals) => {
+    vitals.availability.refusal = null
+  })
+  t.match(dashboardPage(serving), '<p class="notice" id="readiness" hidden>ok</p>')
+  const degraded = newStatus((vitals) => {
+    vitals.availability.refusal = null
+    vitals.warnings = () => ['disk: <slow>']
+  })
+  t.match(dashboardPage(degraded), 'id="readiness">degraded: disk: &lt;slow&gt;</p>')
+  t.match(degraded.ready, { state: 'degraded', warnings: ['disk: <slow>'] })
 })
 
 t.test('panels: limits nearly reached, refusals, failures: what is bad', async (t) => {
