@@ -158,6 +158,13 @@ export function timeOf({ state, stamps }: Forum): number {
  * Where a page after this cursor begins. A cursor beyond the end of the log dates from before a
  * restore that lost its position: its reader has seen nothing that was written after the restore.
  */
-export function pageStart({ state, epochBegin = null }: Forum, after: number): number {
-  return epochBegin !== null && after > state.position ? epochBegin : after
+export function pageStart(forum: Forum, after: number): number {
+  const { state, epochBegin = null } = forum
+  const begin = hasNewerEpoch(forum) ? state.epoch!.begin : epochBegin
+  return begin !== null && after > state.position ? begin : after
+}
+
+/** Whether an epoch began with a term, after the one that the node was restored with. */
+export function hasNewerEpoch({ state, epochBegin = null }: Forum): boolean {
+  return state.epoch !== null && state.epoch.begin >= (epochBegin ?? 0)
 }

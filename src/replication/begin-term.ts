@@ -25,6 +25,8 @@ export interface Beginning {
   /** The position and the term of the last record of its log. */
   position: number
   term: number
+  /** The id of the epoch that begins with the term; '': none does. */
+  epoch: string
   /** The time of the record, in milliseconds since the epoch. */
   at: number
 }
@@ -41,11 +43,11 @@ export interface Begun {
  */
 export async function beginTerm(
   stream: LogStream,
-  { node, mode, position, term: lastTerm, at }: Beginning,
+  { node, mode, position, term: lastTerm, epoch, at }: Beginning,
   isStopped: () => boolean = () => false,
 ): Promise<Begun | null> {
   const backoff = new Backoff()
-  const record: LeaderBegan = { type: 'leader.began', at, term: lastTerm + 1, node, mode }
+  const record: LeaderBegan = { type: 'leader.began', at, term: lastTerm + 1, node, mode, epoch }
   const bytes = packed(encode(record))
   const place = { first: position + 1, last: position + 1 }
   const sent: Unplaced = { ...place, term: record.term, bytes }

@@ -3,7 +3,8 @@
 //
 //   note `history` = { version, store, epoch, epochBegin, secret }
 //
-// H1. The first leader writes it before the first message; it changes only when a new epoch begins.
+// H1. The first leader writes it before the first message, and it never changes. An epoch that
+//     begins later is in the log (forum/records/leadership.ts).
 // H2. A node whose log is another store's, or whose secret is another one, takes no part.
 
 import { createHash } from 'node:crypto'
@@ -72,18 +73,5 @@ export async function agreeOnHistory(
     }
     const written = { version, ...mine }
     if ((await stream.notes.write(noteKey, written, 0)) !== null) return written
-  }
-}
-
-/** Begins an epoch behind `position`: positions after it may have meant other records before. */
-export async function beginEpoch(
-  stream: LogStream,
-  { epoch, position }: { epoch: string; position: number },
-): Promise<void> {
-  for (;;) {
-    const note = await stream.notes.read(noteKey)
-    if (note === null) return
-    const next = { ...(note.value as History), epoch, epochBegin: position }
-    if ((await stream.notes.write(noteKey, next, note.revision)) !== null) return
   }
 }

@@ -6,14 +6,18 @@
 //
 // L1. The lease is renewed three times in the time after which it lapses. Who loses it looks at the
 //     stream, which decides (log-stream.ts, S4).
-// L2. A failure of this part never ends the node, except when another one leads: then the journal
+// L2. A term after one of another node in the mode `async` begins a new epoch: what that node
+//     showed last may be lost, and its positions are given again.
+// L3. A failure of this part never ends the node, except when another one leads: then the journal
 //     fails with exit code 78.
 
+import { randomBytes } from 'node:crypto'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { apply } from '../forum/apply.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
+import type { State } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { beginTerm } from './begin-term.ts'
 import { type LeaseHolder, type LogStream, StreamUnavailable } from './log-stream.ts'
@@ -50,6 +54,7 @@ export interface Leading {
 
 const renewalsPerLease = 3
 const drainMs = 10_000
+const epochBytes = 16
 
 /**
  * Begins to lead, behind the last record of the log; null: the stream ends elsewhere, so this node
@@ -66,7 +71,8 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     position,
     term: { number: lastTerm },
   } = forum.state
-  const beginning = { node, mode, position, term: lastTerm, at }
+  const epoch = mayLackRecords(forum.state, node) ? randomBytes(epochBytes).toString('hex') : ''
+  const beginning = { node, mode, position, term: lastTerm, epoch, at }
   const begun = await beginTerm(stream, beginning, parts.isStopped)
   if (begun === null) return null
   const {
@@ -102,6 +108,11 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
       await stopLease()
     },
   }
+}
+
+/** Whether the leader before may have shown records that nobody else has. */
+function mayLackRecords({ term }: State, node: string): boolean {
+  return term.mode === 'async' && term.node !== node
 }
 
 async function isEmpty({ stream, isStopped }: LeadParts): Promise<boolean> {

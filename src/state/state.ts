@@ -41,12 +41,18 @@ export interface Term {
   mode: string
 }
 
+/** An epoch that began with a term: positions behind `begin` meant other records before. */
+export interface TermEpoch {
+  id: string
+  begin: number
+}
+
 const noTerm: Term = { number: 0, began: 0, node: '', mode: '' }
 
 /** Stands for no identity: the anonymous caller. */
 export const nobody = -1
 
-type Facts = [number, number, number, number?, Term?]
+type Facts = [number, number, number, number?, Term?, (TermEpoch | null)?]
 
 export class State {
   position = 0
@@ -75,6 +81,8 @@ export class State {
   /** The position of the last erasure of a message; 0: there was none. */
   erasedPosition = 0
   term = noTerm
+  /** The last epoch that began with a term, or null. */
+  epoch: TermEpoch | null = null
 
   constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
     this.text = new Text(textBytesMax)
@@ -96,12 +104,14 @@ export class State {
   }
 
   facts(): unknown[] {
-    return [this.position, this.now, this.guestsExpired, this.erasedPosition, this.term]
+    const { position, now, guestsExpired, erasedPosition, term, epoch } = this
+    return [position, now, guestsExpired, erasedPosition, term, epoch]
   }
 
   restore(facts: unknown): void {
-    const [position, now, guestsExpired, erasedPosition = 0, term = noTerm] = facts as Facts
-    Object.assign(this, { position, now, guestsExpired, erasedPosition, term })
+    const [position, now, guestsExpired, ...more] = facts as Facts
+    const [erasedPosition = 0, term = noTerm, epoch = null] = more
+    Object.assign(this, { position, now, guestsExpired, erasedPosition, term, epoch })
   }
 
   *fillIndexes(): Iterable<void> {

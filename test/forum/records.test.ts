@@ -120,6 +120,7 @@ const generators: Generators = {
     term: number,
     node: hex,
     mode: fc.constantFrom('acked' as const, 'async' as const),
+    epoch: fc.oneof(fc.constant(''), hex),
   }),
   'proposal.reviewed': fc.record({
     at,

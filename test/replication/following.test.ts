@@ -38,7 +38,14 @@ class Leader {
     this.term = term
     const { forum } = this.side
     const at = Math.max(forum.state.now, this.side.world.clock.now)
-    const record = { type: 'leader.began', at, term, node: 'leader', mode: 'acked' } as const
+    const record = {
+      type: 'leader.began',
+      at,
+      term,
+      node: 'leader',
+      mode: 'acked',
+      epoch: '',
+    } as const
     apply(forum.state, this.log.append(encode(record)), record)
     await this.publish()
     const { edge } = this.side
@@ -174,7 +181,7 @@ t.test('following: an answer of a leader that was replaced: not sent', async (t)
   // Another one leads on from what the stream has: its records take the position.
   const next = new KeptLog()
   const at = side.forum.state.now
-  next.append(encode({ type: 'leader.began', at, term: 2, node: 'next', mode: 'async' }))
+  next.append(encode({ type: 'leader.began', at, term: 2, node: 'next', mode: 'async', epoch: '' }))
   const message = { first: position + 1, last: position + 1, term: 2, bytes: next.records[0]! }
   await stream.publish(message, stream.messages.length)
   await until('the answer', () => write.answers.length > 0)

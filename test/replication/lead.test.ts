@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { apply } from '../../src/forum/apply.ts'
-import type { Forum } from '../../src/forum/forum.ts'
+import { type Forum, pageStart } from '../../src/forum/forum.ts'
 import { eraseMessage } from '../../src/forum/moderation.ts'
+import type { ReplicateMode } from '../../src/forum/records/leadership.ts'
 import { decode } from '../../src/forum/records.ts'
 import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
 import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
@@ -67,14 +68,14 @@ class TestNode {
     return this
   }
 
-  async lead(stream: MemoryStream): Promise<boolean> {
+  async lead(stream: MemoryStream, mode: ReplicateMode = 'acked'): Promise<boolean> {
     this.leading = await lead({
       stream,
       journal: this.journal,
       forum: this.forum,
       checkpoints: this.checkpoints,
       node: loadNodeId({ disk: realDisk, dir: this.dir }),
-      mode: 'acked',
+      mode,
       lagBytesMax: 1 << 20,
       takeoverMs: 60_000,
       onNotice: (event) => this.notices.push(event),
@@ -266,4 +267,30 @@ t.test('node id: made once; a copy of the data without it gets another one', asy
   t.equal(loadNodeId(place), id)
   t.not(loadNodeId({ disk: realDisk, dir: newDirectory(t) }), id)
   t.same(readdirSync(place.dir), ['node'])
+})
+
+t.test('lead: after another node in the mode async: a new epoch, and else none', async (t) => {
+  const stream = new MemoryStream()
+  const dir = newDirectory(t)
+  const node = await new TestNode(dir).open()
+  await node.lead(stream, 'async')
+  await node.write('one')
+  await node.close()
+  const again = await new TestNode(dir).open()
+  await again.lead(stream, 'async')
+  t.equal(again.forum.state.epoch, null, 'the same node has all that it showed')
+  await again.close()
+  rmSync(join(dir, 'node'))
+  const other = await new TestNode(dir).open()
+  await other.lead(stream)
+  const { epoch } = other.forum.state
+  t.match(epoch, { id: /^[0-9a-f]{32}$/, begin: 4 })
+  t.equal(pageStart(other.forum, 99), 4, 'a cursor that is beyond the end begins there')
+  await other.checkpoints.take()
+  await other.close()
+  const last = await new TestNode(dir).open()
+  t.same(last.forum.state.epoch, epoch)
+  await last.lead(stream)
+  t.same(last.forum.state.epoch, epoch)
+  await last.close()
 })

@@ -72,7 +72,7 @@ class Trial {
 
   async lead(): Promise<void> {
     const stream = new SimulatedStream(this.engine, { messageBytesMax: 600 })
-    const beginning = { node: 'a', mode: 'acked' as const, position: 0, term: 0, at: 1 }
+    const beginning = { node: 'a', mode: 'acked' as const, position: 0, term: 0, epoch: '', at: 1 }
     const {
       record: { term },
       message,
@@ -127,7 +127,7 @@ async function live(seed: number, t: Test): Promise<Trial> {
       const other = new SimulatedStream(engine)
       for (let isBegun = false; !isBegun; ) {
         const position = engine.message(engine.lastSequence)!.last
-        const beginning = { node: 'b', mode: 'acked' as const, position, term: 1, at: 1 }
+        const beginning = { node: 'b', mode: 'acked' as const, position, term: 1, epoch: '', at: 1 }
         isBegun = (await trial.finish(beginTerm(other, beginning))) !== null
       }
       for (let n = 0; trial.ended.length === 0 && n < 50_000; n++) {

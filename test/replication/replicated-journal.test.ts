@@ -20,7 +20,7 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
   const engine = new SimulatedEngine(seededRandom(1))
   const stream = new SimulatedStream(engine)
   const work = setInterval(() => engine.completeOne(), 1)
-  const beginning = { node: 'a', mode, position: 0, term: 0, at: 1 }
+  const beginning = { node: 'a', mode, position: 0, term: 0, epoch: '', at: 1 }
   const {
     record: { term },
     message,
@@ -75,7 +75,14 @@ t.test('async: synced here, not yet there: durable, and sync waits', async (t) =
 t.test('acked: another node leads: nothing becomes durable, the code is 78', async (t) => {
   const { local, engine, journal, durable, failures } = await leading(t, 'acked')
   const other = new SimulatedStream(engine)
-  const begun = await beginTerm(other, { node: 'b', mode: 'acked', position: 1, term: 1, at: 2 })
+  const begun = await beginTerm(other, {
+    node: 'b',
+    mode: 'acked',
+    position: 1,
+    term: 1,
+    epoch: '',
+    at: 2,
+  })
   t.equal(begun?.record.term, 2)
   journal.append(['one'])
   const syncing = journal.sync()

@@ -12,15 +12,18 @@ export interface LeaderBegan extends Timed {
   /** The id of the node that leads. */
   node: string
   mode: ReplicateMode
+  /** The id of the epoch that begins behind the record before this one; '': none does. */
+  epoch: string
 }
 
 export const leadershipRecords = {
   'leader.began': kind<LeaderBegan>({
     code: 50,
     version: 1,
-    fields: ['term', 'node', 'mode'],
-    apply(state, position, { term, node, mode }) {
+    fields: ['term', 'node', 'mode', 'epoch'],
+    apply(state, position, { term, node, mode, epoch }) {
       state.term = { number: term, began: position, node, mode }
+      if (epoch !== '') state.epoch = { id: epoch, begin: position - 1 }
     },
   }),
 }
