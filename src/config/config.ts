@@ -7,7 +7,7 @@ import type { CorsOrigins } from '../http/cors.ts'
 import type { QuotaLimits } from '../state/quotas.ts'
 import { ConfigError, type Flag, type Flags } from './arguments.ts'
 import { corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
-import { limitFlags, type NodeLimits, nodeLimitsOf } from './limit-flags.ts'
+import { limitFlags, type NodeLimits, nodeLimitsOf, readersOf } from './limit-flags.ts'
 import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
 import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
 import {
@@ -43,8 +43,10 @@ export interface Config {
   pollAfterSeconds: number
   /** Rate limits per action. */
   limits: QuotaLimits
-  /** Limits on what the node holds for callers. */
+  /** Limits on what each of the node's processes holds for callers. */
   nodeLimits: NodeLimits
+  /** How many processes beside this one answer reads. */
+  readers: number
   /** Whether messages can be published by GET. */
   compat: boolean
   /** Whether there are pages for people. */
@@ -69,6 +71,8 @@ export interface Config {
   /** Hours between two scrubs of the page files; 0: none. */
   scrubHours: number
   logLevel: string
+  /** The settings as they were written: processes of this node get them from it. */
+  texts: Readonly<Record<SettingName, string>>
 }
 
 /** It has no flag, because every user of a machine can see command lines. */
@@ -210,7 +214,7 @@ export function parseConfig(args: readonly string[], environment: NodeJS.Process
 
 /** The configuration that the settings make. Throws a ConfigError like `parseConfig`. */
 export function checkSettings(
-  sources: SettingSources<SettingName>,
+  sources: Pick<SettingSources<SettingName>, 'find'>,
   environment: NodeJS.ProcessEnv,
 ): Config {
   const setting = (name: SettingName) => sources.find(name)
@@ -218,6 +222,8 @@ export function checkSettings(
   const quota = (flag: QuotaFlagName) =>
     setting(flag).text === '' ? null : number(flag, 0, quotaMax)
   const durability = durabilityOf(setting('durability'))
+  const readers = readersOf(setting('readers'))
+  const names = Object.keys(settingFlags) as SettingName[]
   return {
     host: textOf(setting('host')),
     port: number('port', 0, 65_535),
@@ -233,7 +239,8 @@ export function checkSettings(
       number('ticket-limit', 0, quotaMax),
       quota,
     ),
-    nodeLimits: nodeLimitsOf(number),
+    nodeLimits: nodeLimitsOf(number, readers + 1),
+    readers,
     compat: !switchOf(setting('no-compat')),
     pages: !switchOf(setting('no-pages')),
     secret: readSecret(environment),
@@ -251,6 +258,7 @@ export function checkSettings(
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
     replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
+    texts: Object.fromEntries(names.map((name) => [name, setting(name).text])) as Config['texts'],
   }
 }
 

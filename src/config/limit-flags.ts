@@ -4,6 +4,7 @@ import os from 'node:os'
 import type { LoadLimits } from '../http/load.ts'
 import { openFilesMax } from '../http/open-files.ts'
 import { type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
+import { numberOf, type Setting } from './settings.ts'
 
 export interface NodeLimits {
   load: LoadLimits
@@ -21,6 +22,13 @@ const connections = connectionsPreset(openFilesMax())
 const textPresetMb = Math.max(32, Math.floor(freeMb() / 2))
 
 export const limitFlags = {
+  readers: {
+    value: 'N',
+    preset: '0',
+    help:
+      'processes beside this one that answer reads on the same port; auto: two fewer than there ' +
+      'are processors; memory limits are for all processes together',
+  },
   'connections-max': {
     value: 'N',
     preset: `${connections.preset}`,
@@ -71,12 +79,21 @@ export const limitFlags = {
   },
 } as const
 
-export type LimitFlagName = keyof typeof limitFlags
+export type LimitFlagName = Exclude<keyof typeof limitFlags, 'readers'>
 
 /** Reads a flag as a whole number in a range. Throws a ConfigError. */
 type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
-export function nodeLimitsOf(read: ReadNumber): NodeLimits {
+const readersMax = 256
+
+/** How many readers there are. */
+export function readersOf(setting: Setting): number {
+  if (setting.text === 'auto') return Math.max(0, os.availableParallelism() - 2)
+  return numberOf(setting, 0, readersMax)
+}
+
+/** The limits of each of so many processes: they share the memory. */
+export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
   const connectionsMax = read('connections-max', 1, connections.max)
   const memoryMb = read('memory-mb', 64, 100_000_000)
   const textMb = read('text-memory-mb', 1, 100_000_000)
@@ -97,8 +114,9 @@ export function nodeLimitsOf(read: ReadNumber): NodeLimits {
       parkedMax: read('cold-reads-max', 1, 1_000_000),
       bytesMax: read('cold-read-mb', coldPageBytesMax / mib, 1_000_000) * mib,
     },
-    memoryBytesMax: memoryMb * mib,
-    textBytesMax: (textMb === textPresetMb ? Math.min(textMb, memoryMb / 2) : textMb) * mib,
+    memoryBytesMax: (memoryMb * mib) / processes,
+    textBytesMax:
+      ((textMb === textPresetMb ? Math.min(textMb, memoryMb / 2) : textMb) * mib) / processes,
   }
 }
 

@@ -4,6 +4,16 @@ import type { ErrorPage } from '../api/errors.ts'
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
 
+/** The error code of every answer while the node does not serve requests; null while it does. */
+export interface Availability {
+  refusal: 'starting' | 'shutting_down' | null
+}
+
+/** The same as the edge reads it; `overloaded`: a reader that lags (node/reader.ts). */
+export interface Refusing {
+  readonly refusal: Availability['refusal'] | 'overloaded'
+}
+
 export interface EdgeOptions {
   /** Which forwarding header is trusted; null: none. */
   trustProxy?: TrustProxy | null

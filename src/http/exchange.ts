@@ -96,6 +96,11 @@ export interface ListenOptions {
   load: Load
   /** Whether a proxy is in front, which may find the end of a request elsewhere (framing.ts). */
   behindProxy: boolean
+  /**
+   * Several processes listen on the port, and the system deals connections out to them: this one
+   * is the first, which finds out whether the port is free, or joins others.
+   */
+  sharing?: 'first' | 'joins' | undefined
 }
 
 /** Listens on host and port (0: any free one). Rejects with a sentence (port-error.ts). */
@@ -110,4 +115,9 @@ export interface Listener {
   port: number
   /** Stops accepting connections. Those that are open stay until they end. */
   stop(): void
+  /**
+   * Where the port is shared: has this process get connections, or no more. Returns whether it does
+   * as asked: another process may have taken the port meanwhile.
+   */
+  setOpen?(isOpen: boolean): boolean
 }

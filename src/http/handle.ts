@@ -21,7 +21,7 @@ import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
 import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
-import type { EdgeOptions } from './edge-options.ts'
+import type { EdgeOptions, Refusing } from './edge-options.ts'
 import type { Exchange } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
@@ -53,11 +53,6 @@ const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a perc
 
 type AnyCall = Call<unknown, unknown>
 
-/** The error code of every answer while the node does not serve requests; null while it does. */
-export interface Availability {
-  refusal: 'starting' | 'shutting_down' | null
-}
-
 export class Edge {
   readonly meter = new Meter()
   /**
@@ -66,7 +61,7 @@ export class Edge {
    */
   forward: ((exchange: Exchange, route: Route) => void) | null = null
   readonly #router = new Router<Prepared>()
-  readonly #availability: Availability
+  readonly #availability: Refusing
   readonly #trustProxy: TrustProxy | null
   readonly #forwarding: ForwardingWatch | null
   readonly #cors: Cors | null
@@ -81,7 +76,7 @@ export class Edge {
 
   constructor(
     routes: readonly Route[],
-    availability: Availability,
+    availability: Refusing,
     options: EdgeOptions = {},
     load = new Load(),
   ) {

@@ -16,7 +16,7 @@ import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
-import { portError } from './port-error.ts'
+import { portError, tryPort } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
 /** Smaller answers are not counted: the kernel accepts them. */
@@ -172,12 +172,13 @@ function refuseHead(response: ServerResponse, status: keyof typeof refusedHeads)
 }
 
 /** Serves with Node's own server: `Listen` of exchange.ts. */
-export function listenNode(
+export async function listenNode(
   host: string,
-  port: number,
+  wanted: number,
   handler: Handler,
-  { load, behindProxy }: ListenOptions,
+  { load, behindProxy, sharing }: ListenOptions,
 ): Promise<Listener> {
+  const port = sharing === 'first' ? await tryPort(host, wanted) : wanted
   const { connectionsMax, bodySeconds, idleSeconds } = load.limits
   const server = createServer({
     maxHeaderSize: headBytesMax,
@@ -217,15 +218,27 @@ export function listenNode(
   server.on('request', onRequest)
   // Expectations other than 100-continue are ignored; Node would answer 417 by itself.
   server.on('checkExpectation', onRequest)
+  const options = { host, exclusive: true, reusePort: sharing !== undefined }
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(portError(host, port, error)))
-    server.listen({ host, port, exclusive: true }, () => {
+    server.listen({ ...options, port }, () => {
       const { port } = server.address() as AddressInfo
       const stop = () => {
         slow.stop()
         server.close()
       }
-      resolve({ port, stop })
+      const setOpen = (isOpen: boolean) => {
+        if (isOpen && !server.listening) server.listen({ ...options, port })
+        else if (!isOpen && server.listening) server.close()
+        return true
+      }
+      resolve({ port, stop, setOpen })
     })
   })
+}
+
+/** Whether this version of Node can share a port; others would ignore the option. */
+export function canShare(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number)
+  return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12)
 }

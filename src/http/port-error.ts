@@ -1,6 +1,6 @@
 // Explains to the operator why the node cannot listen on an address and port.
 
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 
 /** Explains an error of `listen` of one of Node's own servers. */
 export function portError(host: string, port: number, error: NodeJS.ErrnoException): Error {
@@ -26,13 +26,25 @@ export function portError(host: string, port: number, error: NodeJS.ErrnoExcepti
  * The same for a server that reports only that it failed: one of Node's own servers tries in its
  * place. If that succeeds, another process has just released the port.
  */
-export function findPortError(host: string, port: number): Promise<Error> {
-  return new Promise((resolve) => {
+export async function findPortError(host: string, port: number): Promise<Error> {
+  const wasInUse = Object.assign(new Error(), { code: 'EADDRINUSE' })
+  return tryPort(host, port).then(
+    () => portError(host, port, wasInUse),
+    (error) => error,
+  )
+}
+
+/**
+ * The port, for port 0 a free one. Rejects with a sentence if a process listens on it, also one that
+ * would share it.
+ */
+export function tryPort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
     const probe = createServer()
-    probe.once('error', (error) => resolve(portError(host, port, error)))
+    probe.once('error', (error) => reject(portError(host, port, error)))
     probe.listen({ host, port, exclusive: true }, () => {
-      const wasInUse = Object.assign(new Error(), { code: 'EADDRINUSE' })
-      probe.close(() => resolve(portError(host, port, wasInUse)))
+      const { port: found } = probe.address() as AddressInfo
+      probe.close(() => resolve(found))
     })
   })
 }

@@ -25,26 +25,10 @@ import { isAmbiguous } from './framing.ts'
 import { type Body, IncomingBody, tooLarge } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
-import { findPortError } from './port-error.ts'
+import { findPortError, tryPort } from './port-error.ts'
 import { SlowBodies } from './slow-bodies.ts'
-import type {
-  Binding,
-  HttpRequest,
-  HttpResponse,
-  TemplatedApp,
-  us_listen_socket,
-} from './uws-binding.ts'
-
-// The type declarations lack the option without which two processes may share a port unnoticed.
-interface PortOptions {
-  LIBUS_LISTEN_EXCLUSIVE_PORT: number
-}
-type ListenExclusively = (
-  host: string,
-  port: number,
-  options: number,
-  done: (socket: us_listen_socket | false) => void,
-) => void
+import type { Binding, HttpRequest, HttpResponse, TemplatedApp } from './uws-binding.ts'
+import { openPort } from './uws-port.ts'
 
 /** The heads of most answers, by status; bytes, since a string would be traversed twice. */
 const usualHeads = Object.fromEntries(
@@ -228,7 +212,8 @@ interface UwsEdge {
 
 /** Serves with uWebSockets.js: `Listen` of exchange.ts on this binding. */
 export function listenUws({ uws }: Binding): Listen {
-  return (host, port, handler, { load, behindProxy }) => {
+  return async (host, wanted, handler, { load, behindProxy, sharing }) => {
+    const port = sharing === 'first' ? await tryPort(host, wanted) : wanted
     const slow = new SlowBodies<UwsExchange>(load.limits.bodySeconds * 1000)
     const edge = { load, slow, draw: randomChoice() }
     const app = uws.App()
@@ -242,13 +227,13 @@ export function listenUws({ uws }: Binding): Listen {
     app.get('/*', serve('get')).post('/*', serve('post')).del('/*', serve('delete'))
     app.any('/*', serve(null))
     limitConnections(app, load)
-    const socket = openPort(uws, app, host, port)
-    if (socket === false) return findPortError(host, port).then((error) => Promise.reject(error))
+    const open = openPort({ uws, app, host, isShared: sharing !== undefined }, port)
+    if (open === null) throw await findPortError(host, port)
     const stop = () => {
       slow.stop()
-      uws.us_listen_socket_close(socket)
+      open.setOpen(false)
     }
-    return Promise.resolve({ port: uws.us_socket_local_port(socket), stop })
+    return { ...open, stop }
   }
 }
 
@@ -263,23 +248,6 @@ function limitConnections(app: TemplatedApp, load: Load): void {
     response.close()
   }
   app.filter(onChange)
-}
-
-/** Binds the port, or returns false. */
-function openPort(
-  uws: Binding['uws'],
-  app: TemplatedApp,
-  host: string,
-  port: number,
-): us_listen_socket | false {
-  const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as PortOptions
-  let bound: us_listen_socket | false = false
-  // `listen` calls back before it returns.
-  const listening = (socket: us_listen_socket | false) => {
-    bound = socket
-  }
-  ;(app.listen as unknown as ListenExclusively).call(app, host, port, exclusive, listening)
-  return bound
 }
 
 /** A xorshift generator: nearly free, and independent of the pattern of requests. */

@@ -53,10 +53,10 @@ type CheckpointConfig = Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'> & {
 
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
+  /** Called when one has been taken. */
+  onTaken: (number: number, position: number) => void = () => {}
   /** Reads their page files regularly, and repairs them. */
   readonly scrub: Scrub
-  /** Called when one has been taken. */
-  onTaken: () => void = () => {}
   readonly place: { disk: Disk; dir: string }
   /** Warnings about them, until the next one is taken. */
   #warnings: string[] = []
@@ -243,7 +243,7 @@ export class CheckpointSchedule {
     stats.beginSeconds = beginMs / 1000
     const seconds = Number(stats.seconds.toFixed(3))
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
-    this.onTaken()
+    this.onTaken(number, position)
   }
 }
 

@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import { routesOf } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { isWildcard } from '../http/cross-site.ts'
-import type { EdgeOptions } from '../http/edge-options.ts'
-import { type Availability, Edge } from '../http/handle.ts'
+import type { EdgeOptions, Refusing } from '../http/edge-options.ts'
+import { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { withPages } from '../pages/pages.ts'
@@ -17,7 +17,7 @@ import { inboxUrl } from './wakeups.ts'
  */
 export function newEdge(
   config: Config,
-  availability: Availability,
+  availability: Refusing,
   load: Load,
   log: Logger,
   { atTickEnd }: Pick<EdgeOptions, 'atTickEnd'>,

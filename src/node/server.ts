@@ -15,21 +15,20 @@ import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
+import type { Availability } from '../http/edge-options.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
-import type { Availability } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals } from '../ops/vitals.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
+import { endReads, lingerMs } from './end-reads.ts'
 import { type Leading, startLeading } from './leading.ts'
 import { moderate } from './moderate.ts'
+import type { Readers, ReadersParts } from './readers.ts'
 import { newState, openForum, recover } from './recovery.ts'
-
-/** Time for the last answers to reach their callers. */
-const lingerMs = 50
 
 export interface Node {
   /** The URL at which it answers. */
@@ -81,7 +80,8 @@ export async function startNode(
   const recovering = recover(config, vitals, checkpoints, log, environment)
   await Promise.race([recovering, nextIteration()])
   const ops = await orClose(recovering, '--ops-port', () => serveOperators(config, vitals))
-  const listening = { load, behindProxy: config.trustProxy !== null }
+  const sharing = config.readers > 0 ? ('first' as const) : undefined
+  const listening = { load, behindProxy: config.trustProxy !== null, sharing }
   const listener = await orClose(recovering, '--host or --port', () =>
     http.listen(host, port, (exchange) => edge.handle(exchange), listening),
   )
@@ -107,10 +107,14 @@ export async function startNode(
     epoch,
     uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
   }
-  const failed = watch(journal, gate, forum, leading)
+  const { failed, show } = watch(journal, gate, forum, leading)
   edge.open(service, gate)
   availability.refusal = null
   checkpoints.begin(journal, forum.state)
+  const { disk } = environment
+  const shared = { config, log, journal, disk, edge, listener, service, show }
+  const readers = await startReaders(shared, checkpoints)
+  vitals.readers = readers
   return {
     url,
     failed,
@@ -118,8 +122,10 @@ export async function startNode(
     moderate: (command, about) => moderate(forum, gate, command, about),
     async stop() {
       availability.refusal = 'shutting_down'
+      const readersEnded = readers?.stop()
       listener.stop()
       await endReads(forum)
+      await readersEnded
       await leading.stop()
       await nextIteration() // lets the outcomes of challenges be answered
       await checkpoints.stop()
@@ -128,6 +134,19 @@ export async function startNode(
       ops?.stop()
     },
   }
+}
+
+/** Starts the readers, which this process then has to tell everything; null: there are none. */
+async function startReaders(
+  parts: ReadersParts,
+  checkpoints: CheckpointSchedule,
+): Promise<Readers | null> {
+  if (parts.config.readers === 0) return null
+  const { Readers } = await import('./readers.ts')
+  const readers = new Readers(parts)
+  parts.journal.onDurable = (durable) => readers.announce(durable)
+  checkpoints.onTaken = (number, position) => readers.checkpointTaken(number, position)
+  return readers
 }
 
 /** Listens; on failure unlocks the data directory, and throws which flag to change. */
@@ -145,20 +164,17 @@ async function orClose<L extends Listener | null>(
   }
 }
 
-/** Answers the polls that wait, and ends the reads that take several iterations. */
-async function endReads({ waiting, slicedWork, coldReads }: Forum): Promise<void> {
-  await waiting.stop()
-  slicedWork.stop()
-  coldReads.stop()
-}
-
-/** Releases answers and wakeups as the log becomes durable; rejects when the storage fails. */
-function watch(journal: Journal, gate: Gate, { waiting }: Forum, leading: Leading): Promise<never> {
-  journal.onDurable = (durable) => {
+/**
+ * Shows what becomes durable: releases answers, polls that wait, and wakeups. `failed` rejects when
+ * the storage fails.
+ */
+function watch(journal: Journal, gate: Gate, { waiting }: Forum, leading: Leading) {
+  const show = (durable: number) => {
     gate.open(durable)
     waiting.onDurable(durable)
     leading.onDurable(durable)
   }
+  journal.onDurable = show
   const failed = new Promise<never>((_, reject) => {
     journal.onFailed = (error) => {
       gate.fail()
@@ -168,5 +184,5 @@ function watch(journal: Journal, gate: Gate, { waiting }: Forum, leading: Leadin
     if (journal.failure !== null) reject(journal.failure)
   })
   failed.catch(() => {}) // the caller of startNode handles it
-  return failed
+  return { failed, show }
 }

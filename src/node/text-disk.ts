@@ -2,12 +2,13 @@
 // the mending of what is damaged.
 
 import type { Logger } from 'pino'
+import type { BadPage } from '../../wal/checkpoint/bad-pages.ts'
+import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import type { Config } from '../config/config.ts'
 import type { BlockRead, ReadResult, TextDisk } from '../forum/block-loads.ts'
 import type { TextDiskStats } from '../ops/vitals.ts'
 import type { State } from '../state/state.ts'
-import type { CheckpointSchedule } from './checkpoints.ts'
 import { TextMending } from './text-mending.ts'
 import { type BlockReader, DiskReader, WorkerReader } from './text-reader.ts'
 
@@ -57,13 +58,19 @@ export class NodeTextDisk implements TextDisk, TextDiskStats {
   }
 }
 
+/** Where the text lies on disk, and who repairs it there: as of a CheckpointSchedule. */
+interface TextPlaces {
+  readonly newest: Manifest
+  readonly scrub: { report(page: BadPage): Promise<boolean> }
+}
+
 export interface TextDiskOptions {
   config: Pick<Config, 'data'>
   log: Logger
   /** A disk in place of the real one, which is read in a worker thread. */
   environment: { disk?: Disk | undefined }
   state: State
-  checkpoints: CheckpointSchedule
+  checkpoints: TextPlaces
 }
 
 /** Reads the text of this state from its page files. */

@@ -1,9 +1,10 @@
 // What operators can see of a node: node/server.ts fills it in as the node starts, ops/ shows it.
 
 import type { Journal } from '../../wal/journal/journal.ts'
-import type { Availability } from '../http/handle.ts'
+import type { Availability } from '../http/edge-options.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'
+import type { ReaderReport } from '../replication/readers/report.ts'
 import type { State } from '../state/state.ts'
 
 /** Statistics of checkpoints by this process; `position` may be of the one it started from. */
@@ -70,6 +71,19 @@ export interface ReplicationStats {
   lagSeconds(): number
 }
 
+/** The processes that answer reads beside this one (node/readers.ts). */
+export interface ReadersStats {
+  /** How many there are to be, and how many serve. */
+  readonly counts: { readonly configured: number; readonly serving: number }
+  /** The newest reports of those that run, and the last ones of those that have ended. */
+  readonly reports: readonly ReaderReport[]
+  readonly ended: readonly ReaderReport[]
+  readonly restarts: number
+  /** How long answers to writes waited for readers that did not take what was sent to them. */
+  readonly heldSeconds: number
+  readonly warnings: readonly string[]
+}
+
 /** What is known before the log is replayed. */
 interface EarlyVitals {
   version: string
@@ -119,6 +133,8 @@ export interface Vitals extends EarlyVitals {
   clockBehindMs(): number
   clockWarnings(): string[]
   checkpoints: CheckpointStats
+  /** The processes that answer reads beside this one; null: there are none. */
+  readers: ReadersStats | null
   scrub: ScrubStats
   /** Null: the node is not replicated. */
   replication: ReplicationStats | null
@@ -182,6 +198,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     clockBehindMs: () => 0,
     clockWarnings: () => [],
     checkpoints: noCheckpoints,
+    readers: null,
     scrub: noScrub,
     replication: null,
   }

@@ -17,6 +17,10 @@ const coldModule = new URL('everything-cold.js', import.meta.url).href
 const coldOptions = isCold ? ['--import', coldModule] : []
 const coldEnvironment = isCold ? { AGENT_FORUM_TEXT_MEMORY_MB: '1' } : {}
 
+/** With TEST_READERS=N nodes have so many readers, which answer most of the requests. */
+export const readers = Number(process.env.TEST_READERS ?? '0')
+const readersEnvironment = readers > 0 ? { AGENT_FORUM_READERS: `${readers}` } : {}
+
 /** Longer than any start or stop takes, unless the process hangs. */
 const patienceMs = 60_000
 
@@ -63,7 +67,8 @@ export class Program {
     // Some tests run once over each HTTP server (test/run.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const isNode = file === program && args[0] === 'serve'
-    const env = { PATH, AGENT_FORUM_HTTP, ...(isNode ? coldEnvironment : {}), ...environment }
+    const ofNode = isNode ? { ...coldEnvironment, ...readersEnvironment } : {}
+    const env = { PATH, AGENT_FORUM_HTTP, ...ofNode, ...environment }
     const options = isNode ? coldOptions : []
     const [command, ...rest] = [...under, process.execPath, ...options, file, ...args]
     this.child = spawn(command!, rest, {
@@ -103,12 +108,15 @@ export class Program {
       .map((line) => JSON.parse(line))
   }
 
-  /** Waits for the log line with this message. Rejects when the process ends. */
-  async logged(message: string): Promise<LogLine> {
+  /** Waits for a log line with this message. Rejects when the process ends. */
+  async logged(
+    message: string,
+    isMeant: (line: LogLine) => boolean = () => true,
+  ): Promise<LogLine> {
     const deadline = setTimeout(() => this.child.kill('SIGKILL'), patienceMs)
     try {
       for (;;) {
-        const line = this.log.find(({ msg }) => msg === message)
+        const line = this.log.find((line) => line.msg === message && isMeant(line))
         if (line !== undefined) return line
         if (this.hasEnded) throw new Error(`no "${message}" in:\n${this.stdout}${this.stderr}`)
         await new Promise<void>((resolve) => {

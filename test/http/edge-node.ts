@@ -2,8 +2,9 @@
 
 import { routes } from '../../src/api/routes.ts'
 import { type Forum, type ForumParts, makeForum } from '../../src/forum/forum.ts'
+import type { Availability } from '../../src/http/edge-options.ts'
 import { Gate } from '../../src/http/gate.ts'
-import { type Availability, Edge } from '../../src/http/handle.ts'
+import { Edge } from '../../src/http/handle.ts'
 import { errorPage } from '../../src/pages/error-page.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import type { Health } from '../../wal/journal/journal.ts'

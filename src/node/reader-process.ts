@@ -1,0 +1,27 @@
+// The program of a reader (reader.ts). Its leader starts it with a socket as descriptor 3, and ends
+// it through that: signals, which a terminal sends to all processes, are left to the leader.
+
+import { Socket } from 'node:net'
+import { openLog } from '../ops/log.ts'
+import { LeaderPort } from '../replication/readers/leader-port.ts'
+import { Reader, type ReaderSetup } from './reader.ts'
+
+const leaderDescriptor = 3
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+
+let reader: Reader | null = null
+const end = (ended: Promise<void> | undefined) => void (ended ?? Promise.resolve()).then(exit)
+const exit = () => process.exit(0)
+const leader = new LeaderPort(new Socket({ fd: leaderDescriptor }), {
+  onSetup(received) {
+    const setup = received as ReaderSetup
+    const { log } = openLog(setup.texts['log-level'])
+    reader = new Reader(setup, leader, log.child({ reader: setup.reader }))
+    void reader.start()
+  },
+  onNews: () => reader!.onNews(),
+  onCheckpoint: (number, position) => reader!.onCheckpoint(number, position),
+  onStop: () => end(reader?.stop()),
+  onLost: () => end(reader?.onLost()),
+})

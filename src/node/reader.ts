@@ -1,0 +1,293 @@
+// A reader: a process beside the leader, which keeps the same state, follows its log in memory, and
+// answers reads on the same port. It writes nothing to the data directory.
+//
+//   setup ──▶ newest checkpoint ──▶ records behind it ──▶ caught up: listens ──▶ stop, or lost
+//                                                              ▲    │
+//                                                              └────┴ lags: does not listen
+//
+// R1. What only the leader decides is passed on to it: writes, tokens that have expired, tickets.
+// R2. It answers nothing while it has no news of the leader (leader-port.ts, D3), gets no
+//     connections while it lags, and ends with the leader.
+// R3. Text that is not in memory is read from the leader's page files: from those of a newer
+//     checkpoint when the state is at its position, with whatever was erased up to there.
+// R4. A reader that cannot go on ends: another one starts, from the newest checkpoint.
+//
+// Neighbours: readers.ts starts readers; reader-process.ts is the program.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { readManifest } from '../../wal/checkpoint/checkpoint-files.ts'
+import type { Manifest } from '../../wal/checkpoint/manifest.ts'
+import { readPageNow } from '../../wal/checkpoint/page-source.ts'
+import { realDisk } from '../../wal/disk.ts'
+import { isOfSystem } from '../../wal/errors.ts'
+import { inSlicesOf } from '../../wal/pace.ts'
+import type { Service } from '../api/route.ts'
+import { type Config, checkSettings } from '../config/config.ts'
+import { clearCaches, type Forum, makeForum } from '../forum/forum.ts'
+import { systemStamps } from '../forum/stamp.ts'
+import type { Refusing } from '../http/edge-options.ts'
+import type { Listener } from '../http/exchange.ts'
+import { Gate } from '../http/gate.ts'
+import type { Edge } from '../http/handle.ts'
+import { Load } from '../http/load.ts'
+import { residentMemory } from '../http/open-files.ts'
+import { FollowedLog, Follower } from '../replication/follower.ts'
+import { Forwarder } from '../replication/forwarding.ts'
+import type { LeaderPort } from '../replication/readers/leader-port.ts'
+import type { State } from '../state/state.ts'
+import { textStoreName } from '../state/text.ts'
+import { NodeAdmission } from './admission.ts'
+import { CheckpointSchedule } from './checkpoints.ts'
+import { chooseHttp } from './choose-http.ts'
+import { newEdge } from './edge.ts'
+import { endReads, lingerMs } from './end-reads.ts'
+import { newState } from './recovery.ts'
+import { openTextDisk } from './text-disk.ts'
+import { warmUp } from './text-warm-up.ts'
+
+/** What a leader tells a reader at its start. */
+export interface ReaderSetup {
+  /** Its number, from 1. */
+  reader: number
+  version: string
+  storeId: string
+  epoch: string
+  epochBegin: number | null
+  publicUrl: string
+  port: number
+  texts: Config['texts']
+  nodeLimits: Config['nodeLimits']
+}
+
+const reportEveryMs = 500
+/** A reader that is this much behind gets no connections until it is twice as close. */
+const lagMs = 1000
+const forwardedEndMs = 5000
+const forwardedCheckMs = 10
+const warmUpSliceMs = 1
+/** Keys of the leader, which a reader does not need. */
+const noKey = Buffer.alloc(32)
+
+export class Reader {
+  readonly #setup: ReaderSetup
+  readonly #config: Config
+  readonly #leader: LeaderPort
+  readonly #log: Logger
+  readonly #load: Load
+  readonly #gate = new Gate()
+  readonly #edge: Edge
+  #refusal: Refusing['refusal'] = 'starting'
+  #forum: Forum | null = null
+  #follower: Follower | null = null
+  #forwarder: Forwarder | null = null
+  #listener: Listener | null = null
+  #isListening = false
+  /** The checkpoint in whose files the text is found, and one that is to be taken over. */
+  #manifest: Manifest | null = null
+  #newer: { number: number; position: number } | null = null
+
+  constructor(setup: ReaderSetup, leader: LeaderPort, log: Logger) {
+    this.#setup = setup
+    this.#leader = leader
+    this.#log = log
+    const { texts, nodeLimits } = setup
+    const settings = checkSettings({ find: (name) => settingOf(name, texts[name]) }, {})
+    this.#config = { ...settings, nodeLimits, publicUrl: setup.publicUrl }
+    this.#load = new Load(nodeLimits.load)
+    const reader = this
+    const availability: Refusing = {
+      get refusal() {
+        return reader.#refusal ?? (leader.isFresh ? null : 'overloaded')
+      },
+    }
+    this.#edge = newEdge(this.#config, availability, this.#load, log, {})
+    setInterval(() => this.#report(), reportEveryMs).unref()
+  }
+
+  /** Loads the newest checkpoint, and asks the leader for what is behind it. */
+  async start(): Promise<void> {
+    const { storeId } = this.#setup
+    const checkpoints = new CheckpointSchedule(this.#config, this.#log)
+    let state = newState(this.#config)
+    const fresh = () => {
+      state = newState(this.#config)
+      return state
+    }
+    await checkpoints.load(storeId, fresh, () => {})
+    if (state.position > 0) this.#manifest = checkpoints.newest
+    state.text.readPage = (place) => readPageNow(this.#place, place) ?? this.#end('a page is gone')
+    this.#open(state)
+    this.#log.info({ position: state.position }, 'reader_loaded')
+    this.#leader.start(state.position)
+    await warmUp(state.text, {
+      ...this.#place,
+      pause: inSlicesOf(warmUpSliceMs),
+      isStopped: () => this.#refusal === 'shutting_down',
+      onDamaged: () => {}, // the leader scrubs
+    })
+  }
+
+  /** Something has become durable, or the leader shows that it is there. */
+  onNews(): void {
+    if (this.#refusal === 'starting') void this.#listen()
+    const { newestMs } = this.#leader.staleness
+    if (newestMs > lagMs) this.#setListening(false)
+    else if (newestMs < lagMs / 2) this.#setListening(true)
+    this.#adopt()
+  }
+
+  onCheckpoint(number: number, position: number): void {
+    this.#newer = { number, position }
+    this.#adopt()
+  }
+
+  /** Finishes what has begun; resolves when all is answered. */
+  async stop(): Promise<void> {
+    this.#refusal = 'shutting_down'
+    this.#listener?.stop()
+    if (this.#forum !== null) await endReads(this.#forum)
+    for (let ms = 0; ms < forwardedEndMs && this.#isForwarding; ms += forwardedCheckMs) {
+      await sleep(forwardedCheckMs)
+    }
+    await sleep(lingerMs)
+  }
+
+  /** The leader is gone: what waits to become durable will not. */
+  async onLost(): Promise<void> {
+    this.#gate.fail()
+    await this.stop()
+  }
+
+  get #isForwarding(): boolean {
+    return (this.#forwarder?.inFlight ?? 0) > 0
+  }
+
+  get #place() {
+    return { disk: realDisk, dir: this.#config.data }
+  }
+
+  #open(state: State): void {
+    const [config, load, gate, leader] = [this.#config, this.#load, this.#gate, this.#leader]
+    const { epoch, epochBegin, publicUrl, version } = this.#setup
+    const { trustProxy, nodeLimits } = config
+    const newest = () => this.#manifest!
+    const checkpoints = {
+      get newest() {
+        return newest()
+      },
+      scrub: { report: async () => false }, // the leader's scrub finds it, too
+    }
+    const forum = makeForum({
+      state,
+      journal: new FollowedLog(),
+      stamps: systemStamps(),
+      ...{ webhookKey: noKey, ticketKey: noKey, addressKey: noKey, epochBegin },
+      waitingPollsMax: nodeLimits.waitingPollsMax,
+      textDisk: openTextDisk({ config, log: this.#log, environment: {}, state, checkpoints }),
+      coldReadsLimits: nodeLimits.coldReads,
+    })
+    this.#forum = forum
+    const follower = new Follower(forum, gate)
+    this.#follower = follower
+    leader.follower = follower
+    const forwarder = new Forwarder({ link: leader, gate, journal: follower, load, trustProxy })
+    this.#forwarder = forwarder
+    this.#edge.forward = (exchange, route) => forwarder.forward(exchange, route)
+    const free = () => clearCaches(forum)
+    const { memoryBytesMax } = nodeLimits
+    new NodeAdmission({ load, gate, journal: follower, memoryBytesMax, free }).start()
+    const service: Service = {
+      ...{ forum, publicUrl, version, epoch, compat: config.compat },
+      pollAfterSeconds: config.pollAfterSeconds,
+      webhooks: { refuseUrl: () => null, challenge: () => null }, // the leader's
+      durability: config.durabilityName,
+      uptimeSeconds: () => Math.floor(performance.now() / 1000),
+    }
+    this.#edge.open(service, gate)
+  }
+
+  /** It has caught up: it joins the others on the port. */
+  async #listen(): Promise<void> {
+    this.#refusal = null
+    const { host, trustProxy } = this.#config
+    const http = chooseHttp(this.#config, this.#log)
+    const handle = this.#edge.handle.bind(this.#edge)
+    this.#listener = await http.listen(host, this.#setup.port, handle, {
+      load: this.#load,
+      behindProxy: trustProxy !== null,
+      sharing: 'joins',
+    })
+    this.#isListening = true
+    this.#report()
+  }
+
+  #setListening(isListening: boolean): void {
+    if (this.#isListening === isListening || this.#listener === null) return
+    if (this.#refusal !== null || !this.#listener.setOpen!(isListening)) return
+    this.#isListening = isListening
+    const { newestMs } = this.#leader.staleness
+    this.#log.warn({ behindMs: Math.round(newestMs) }, isListening ? 'caught_up' : 'lags')
+    this.#report()
+  }
+
+  /** Has the text found where a newer checkpoint has it (R3). */
+  #adopt(): void {
+    const { state } = this.#forum ?? {}
+    const newer = this.#newer
+    if (newer === null || state === undefined || state.position < newer.position) return
+    this.#newer = null
+    // What was erased since is only in memory; the next checkpoint has it.
+    if (state.erasedPosition > newer.position) return
+    try {
+      const read = readManifest(this.#place, newer.number)
+      if (read.kind !== 'good') return
+      this.#manifest = read.manifest
+      state.text.thaw(read.manifest.tables.get(textStoreName)!)
+      state.text.erased.clear()
+    } catch (error) {
+      if (!isOfSystem(error)) throw error // there is a newer one already
+    }
+  }
+
+  #report(): void {
+    const [load, forum, follower] = [this.#load, this.#forum, this.#follower]
+    const { user, system } = process.cpuUsage()
+    const { newestMs, counts, seconds } = this.#leader.staleness
+    this.#leader.report({
+      isServing: this.#isListening && this.#refusal === null,
+      position: follower?.position ?? 0,
+      stalenessMs: newestMs,
+      staleness: { counts, seconds },
+      forwarded: this.#forwarder?.sent ?? 0,
+      forwarding: this.#forwarder?.inFlight ?? 0,
+      cpuSeconds: (user + system) / 1e6,
+      residentBytes: residentMemory(),
+      connections: load.connections(),
+      bodyBytes: load.bodyBytes,
+      answerBytes: load.answerBytes,
+      refused: load.refused,
+      waiting: forum?.waiting.length ?? 0,
+      waitingEnded: forum?.waiting.ended ?? {},
+      routes: this.#edge.meter.routes.map(({ answers, buckets, seconds }) => {
+        return { answers: [...answers], buckets: [...buckets], seconds }
+      }),
+    })
+  }
+
+  /** Ends the process at once (R4). */
+  #end(why: string): never {
+    this.#log.warn({ why }, 'reader_cannot_go_on')
+    process.exit(1)
+  }
+}
+
+/** The leader has checked the settings; files that they name are its own affair. */
+function settingOf(name: string, text: string): { name: string; text: string; from: string } {
+  const isLeadersOnly = ['config', 'webhook-ca', 'ops-port'].includes(name)
+  return { name: `--${name}`, text: isLeadersOnly ? presetOf(name) : text, from: 'the leader' }
+}
+
+function presetOf(name: string): string {
+  return name === 'ops-port' ? '0' : ''
+}

@@ -1,0 +1,164 @@
+// The leader's readers: starts their processes, starts those again that end, and hands the port
+// over to them.
+//
+// Y1. While a reader serves, this process accepts no connections: its time is for writes, and for
+//     what follows from them. Without any, it serves alone.
+// Y2. A reader that ends is started again, at first at once, then less often while it keeps failing.
+// Y3. Readers end with this process: their only connection to it closes.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { type Disk, realDisk } from '../../wal/disk.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
+import type { Service } from '../api/route.ts'
+import type { Config } from '../config/config.ts'
+import { variablePrefix } from '../config/setting-sources.ts'
+import type { Listener } from '../http/exchange.ts'
+import type { Edge } from '../http/handle.ts'
+import { ReaderHub } from '../replication/readers/hub.ts'
+import { kinds, packedMessage } from '../replication/readers/messages.ts'
+import type { ReaderReport } from '../replication/readers/report.ts'
+import type { ReaderSetup } from './reader.ts'
+
+const restartMsMin = 100
+const restartMsMax = 10_000
+const endMs = 8000
+const endCheckMs = 10
+
+export interface ReadersParts {
+  config: Config
+  log: Logger
+  journal: Journal
+  disk: Disk | undefined
+  edge: Pick<Edge, 'handle'>
+  listener: Listener
+  service: Service
+  /** Everything up to this position may be shown. */
+  show(durable: number): void
+}
+
+export class Readers {
+  /** How often a reader was started again. */
+  restarts = 0
+  /** The last reports of those that have ended: their counters still count. */
+  readonly ended: ReaderReport[] = []
+  readonly #parts: ReadersParts
+  readonly #hub: ReaderHub
+  readonly #children = new Map<number, ChildProcess>()
+  #serving = 0
+  #isStopping = false
+
+  constructor(parts: ReadersParts) {
+    this.#parts = parts
+    const { journal, config, edge, disk = realDisk } = parts
+    const handler = edge.handle.bind(edge)
+    this.#hub = new ReaderHub({
+      ...{ journal, handler, log: { disk, dir: config.data, storeId: journal.storeId } },
+      show: (durable) => parts.show(durable),
+      onChange: () => this.#onChange(),
+    })
+    for (let reader = 1; reader <= config.readers; reader++) this.#start(reader, restartMsMin)
+  }
+
+  /** How many there are to be, and how many serve. */
+  get counts(): { configured: number; serving: number } {
+    return { configured: this.#parts.config.readers, serving: this.#serving }
+  }
+
+  /** Their newest reports. */
+  get reports(): ReaderReport[] {
+    return [...this.#hub.readers].flatMap(({ report }) => report ?? [])
+  }
+
+  get heldSeconds(): number {
+    return this.#hub.heldSeconds
+  }
+
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    const { configured, serving } = this.counts
+    return serving === configured ? [] : [`readers: ${serving} of ${configured} serve`]
+  }
+
+  /** The log is durable up to this position; `show` is called when readers have it. */
+  announce(durable: number): void {
+    this.#hub.announce(durable)
+  }
+
+  checkpointTaken(number: number, position: number): void {
+    this.#hub.checkpointTaken(number, position)
+  }
+
+  /** Has them finish what they do; resolves when their processes have ended. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#hub.stop()
+    for (let ms = 0; ms < endMs && this.#children.size > 0; ms += endCheckMs) {
+      await sleep(endCheckMs)
+    }
+    this.#hub.close()
+  }
+
+  #start(reader: number, delayMs: number): void {
+    const { log } = this.#parts
+    const child = spawnReader()
+    const begun = performance.now()
+    this.#children.set(reader, child)
+    let why = ''
+    const port = this.#hub.add(child.stdio[3] as Socket, (reason) => {
+      why = reason
+      if (port.report !== null) this.ended.push(port.report)
+      child.kill('SIGKILL')
+    })
+    port.send(packedMessage(kinds.setup, this.#setupOf(reader)))
+    child.once('error', (error) => port.giveUp(error.message))
+    child.once('close', (code, signal) => {
+      port.giveUp('its process has ended')
+      this.#children.delete(reader)
+      if (this.#isStopping) return
+      const served = performance.now() - begun
+      const nextMs = served > restartMsMax ? restartMsMin : delayMs
+      log.warn({ reader, pid: child.pid, code, signal, why }, 'reader_ended')
+      this.restarts += 1
+      const again = () => {
+        if (!this.#isStopping) this.#start(reader, Math.min(nextMs * 2, restartMsMax))
+      }
+      setTimeout(again, nextMs).unref()
+    })
+    log.info({ reader, pid: child.pid }, 'reader_started')
+  }
+
+  #setupOf(reader: number): ReaderSetup {
+    const { config, journal, listener, service } = this.#parts
+    const { texts, nodeLimits } = config
+    const { version, epoch, publicUrl, forum } = service
+    return {
+      ...{ reader, version, texts, nodeLimits, epoch, publicUrl },
+      epochBegin: forum.epochBegin ?? null,
+      storeId: journal.storeId,
+      port: listener.port,
+    }
+  }
+
+  #onChange(): void {
+    const { listener, log, config } = this.#parts
+    const { serving } = this.#hub
+    if (!this.#isStopping) listener.setOpen!(serving === 0)
+    if (serving === this.#serving) return
+    this.#serving = serving
+    if (!this.#isStopping) log.info({ serving, readers: config.readers }, 'readers_serving')
+  }
+}
+
+/** Starts the program of a reader, with a socket to it as descriptor 3. */
+function spawnReader(): ChildProcess {
+  const program = fileURLToPath(new URL('./reader-process.js', import.meta.url))
+  const env = Object.entries(process.env).filter(([name]) => !name.startsWith(variablePrefix))
+  return spawn(process.execPath, [...process.execArgv, program], {
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    env: Object.fromEntries(env),
+  })
+}

@@ -1,0 +1,167 @@
+// The leader's side of all its readers: it passes frames on as they are written, and durable
+// positions before anything that they cover is shown.
+//
+//   journal ──frame──▶ kept ──durable──▶ frames and position to every reader
+//                                  ──▶ when all who serve have them: answers leave, here and there
+//
+// H1. An answer to a write leaves when every reader that serves has been sent what it shows: a
+//     caller that has it, and asks another process, finds it there. A reader processes what was sent
+//     to it before requests that arrive later (leader-port.ts, D2).
+// H2. A reader that does not take what it is sent is waited for no longer than `outMs`: from then on
+//     it answers nothing (D3), until it has caught up. One that is silent is given up.
+//
+// Neighbours: reader-port.ts is one reader, node/readers.ts starts and ends their processes.
+
+import type { Journal } from '../../../wal/journal/journal.ts'
+import { frameMessage, kinds, message, numbersMessage, outMs, sharedNow } from './messages.ts'
+import { ReaderPort, type ReaderPortParts } from './reader-port.ts'
+
+const beatMs = 250
+const silentMs = 10_000
+/** Loading a checkpoint can take a processor from the event loop for a while. */
+const silentWhileStartingMs = 60_000
+
+export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
+  journal: Pick<Journal, 'written' | 'durable' | 'onFrame'>
+  /** Everything up to this position may be shown. */
+  show(durable: number): void
+  /** A reader has come to serve, or serves no more, or has reported. */
+  onChange(): void
+}
+
+export class ReaderHub {
+  /** How long durable positions waited for a reader that did not take them. */
+  heldSeconds = 0
+  readonly #parts: HubParts
+  readonly #readers = new Set<ReaderPort>()
+  /** The position that waits to be shown, and since when; null: none does. */
+  #held: { durable: number; sinceMs: number } | null = null
+  readonly #withAnswers = new Set<ReaderPort>()
+  #isFlushPlanned = false
+  readonly #timer: NodeJS.Timeout
+
+  constructor(parts: HubParts) {
+    this.#parts = parts
+    this.#timer = setInterval(() => this.#beat(), beatMs).unref()
+  }
+
+  get readers(): Iterable<ReaderPort> {
+    return this.#readers
+  }
+
+  /** How many serve. */
+  get serving(): number {
+    let count = 0
+    for (const { isServing } of this.#readers) if (isServing) count += 1
+    return count
+  }
+
+  /** Takes the connection of a reader; `onGone` is called once, with why it has ended. */
+  add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
+    const { log, handler, journal, onChange } = this.#parts
+    const reader = new ReaderPort({
+      ...{ socket, log, handler, journal, now: sharedNow },
+      onLive: () => this.#onLive(reader),
+      onDrain: () => this.#showHeld(),
+      onAnswer: () => this.#onAnswer(reader),
+      onReport: onChange,
+      onGone: (_, why) => {
+        this.#remove(reader)
+        onGone(why)
+      },
+    })
+    this.#readers.add(reader)
+    return reader
+  }
+
+  /** The log is durable up to this position: it is shown when the readers have it (H1). */
+  announce(durable: number): void {
+    if (this.#readers.size > 0) this.#sendAll(this.#durableMessage(durable))
+    this.#held = { durable, sinceMs: this.#held?.sinceMs ?? sharedNow() }
+    this.#showHeld()
+  }
+
+  /** A checkpoint has been taken: readers find their text in its files from now on. */
+  checkpointTaken(number: number, position: number): void {
+    const bytes = numbersMessage(kinds.checkpoint, number, position)
+    for (const reader of this.#readers) reader.send(bytes)
+  }
+
+  /** Has all readers finish what they do, and end. */
+  stop(): void {
+    for (const reader of this.#readers) reader.send(message(kinds.stop))
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    clearInterval(this.#timer)
+    for (const reader of this.#readers) reader.giveUp('the node has stopped')
+  }
+
+  #onLive(reader: ReaderPort): void {
+    this.#parts.journal.onFrame ??= (first, count, records) => {
+      const bytes = frameMessage(first, count, records)
+      for (const each of this.#readers) if (each.isLive) each.addFrame(bytes)
+    }
+    reader.send(this.#durableMessage(this.#parts.journal.durable))
+  }
+
+  #remove(reader: ReaderPort): void {
+    this.#readers.delete(reader)
+    this.#withAnswers.delete(reader)
+    if (![...this.#readers].some(({ isLive }) => isLive)) this.#parts.journal.onFrame = null
+    this.#parts.onChange()
+    this.#showHeld()
+  }
+
+  #durableMessage(durable: number): Buffer {
+    return numbersMessage(kinds.durable, durable, sharedNow())
+  }
+
+  #sendAll(bytes: Buffer): void {
+    for (const reader of this.#readers) if (reader.isLive) reader.send(bytes)
+  }
+
+  #showHeld(): void {
+    if (this.#held === null) return
+    const { durable, sinceMs } = this.#held
+    const waitedMs = sharedNow() - sinceMs
+    for (const reader of this.#readers) {
+      const isBehind = reader.isServing && reader.waitingBytes > 0
+      if (isBehind && waitedMs < outMs) return // until it has drained, or the next beat
+    }
+    this.heldSeconds += waitedMs / 1000
+    this.#held = null
+    this.#parts.show(durable)
+    this.#flush()
+  }
+
+  #onAnswer(reader: ReaderPort): void {
+    this.#withAnswers.add(reader)
+    if (this.#isFlushPlanned) return
+    this.#isFlushPlanned = true
+    // When what runs now has ended: the answers of one tick leave together.
+    process.nextTick(() => {
+      this.#isFlushPlanned = false
+      this.#flush()
+    })
+  }
+
+  /** Sends the answers, unless the readers lack what these show. */
+  #flush(): void {
+    if (this.#held !== null) return
+    for (const reader of this.#withAnswers) reader.sendAnswers()
+    this.#withAnswers.clear()
+  }
+
+  #beat(): void {
+    const now = sharedNow()
+    this.#sendAll(this.#durableMessage(this.#held?.durable ?? this.#parts.journal.durable))
+    for (const reader of this.#readers) {
+      const max = reader.isLive ? silentMs : silentWhileStartingMs
+      if (now - reader.heardMs > max) reader.giveUp('it is silent')
+    }
+    this.#showHeld()
+    this.#parts.onChange()
+  }
+}

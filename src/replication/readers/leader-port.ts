@@ -1,0 +1,155 @@
+// The leader, as a reader sees it: its records, what of them is durable, and the way for writes.
+//
+// D1. Records are applied as they come, and shown when the leader says that they are durable.
+// D2. Requests are processed at the end of an event-loop iteration (http/tick.ts), in which all that
+//     the leader had sent before they arrived is read: the system's buffer is smaller than what one
+//     iteration reads.
+// D3. After `outMs` without news of the leader, `isFresh` is false: nothing may be answered from
+//     the state. Both ends go by one clock of the machine, which is never set.
+// D4. When the connection ends, nothing becomes durable any more, and requests that were passed on
+//     have an unknown outcome.
+
+import type { Socket } from 'node:net'
+import type { Follower } from '../follower.ts'
+import {
+  decodeAnswer,
+  encodeRequest,
+  type ForwardedAnswer,
+  type ForwardedRequest,
+  type LeaderLink,
+} from '../forwarding.ts'
+import {
+  frameOf,
+  type Kind,
+  kinds,
+  message,
+  numberAt,
+  numbersMessage,
+  outMs,
+  packedMessage,
+  Splitter,
+  sharedNow,
+  unpacked,
+} from './messages.ts'
+import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
+
+export interface LeaderPortEvents {
+  /** What the leader sends first. */
+  onSetup(setup: unknown): void
+  /** Some position has become durable, or the leader shows that it is there. */
+  onNews(): void
+  onCheckpoint(number: number, position: number): void
+  /** The reader is to finish what it does, and to end. */
+  onStop(): void
+  /** The connection has ended; once. */
+  onLost(): void
+}
+
+export class LeaderPort implements LeaderLink {
+  /** Receives the records, once there is a state that they can be applied to. */
+  follower: Follower | null = null
+  /** How old durable positions were when they came. */
+  readonly staleness = {
+    newestMs: 0,
+    seconds: 0,
+    counts: new Array<number>(stalenessBoundsSeconds.length + 1).fill(0),
+  }
+  readonly #socket: Socket
+  readonly #events: LeaderPortEvents
+  readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
+  readonly #pending = new Map<number, (answer: ForwardedAnswer | null) => void>()
+  #lastId = 0
+  #waiting: Buffer[] = []
+  /** When the leader sent the newest message that was read. */
+  #newestMs = 0
+  #isLost = false
+
+  constructor(socket: Socket, events: LeaderPortEvents) {
+    this.#socket = socket
+    this.#events = events
+    socket.on('data', (chunk: Buffer) => this.#splitter.add(chunk))
+    socket.on('error', () => this.#lose())
+    socket.on('close', () => this.#lose())
+    socket.on('end', () => this.#lose())
+  }
+
+  /** Whether what the state shows is no older than `outMs` (D3). */
+  get isFresh(): boolean {
+    return sharedNow() - this.#newestMs < outMs
+  }
+
+  /** Asks for all records behind this position. */
+  start(position: number): void {
+    this.#socket.write(numbersMessage(kinds.start, position))
+  }
+
+  report(report: ReaderReport): void {
+    if (!this.#isLost) this.#socket.write(packedMessage(kinds.report, report))
+  }
+
+  request(request: ForwardedRequest, done: (answer: ForwardedAnswer | null) => void): void {
+    if (this.#isLost) return done(null)
+    this.#lastId += 1
+    this.#pending.set(this.#lastId, done)
+    this.#waiting.push(message(kinds.request, encodeRequest(this.#lastId, request)))
+    if (this.#waiting.length === 1) setImmediate(() => this.#send())
+  }
+
+  #send(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    if (!this.#isLost) this.#socket.write(Buffer.concat(waiting))
+  }
+
+  #take(kind: Kind, payload: Buffer): void {
+    switch (kind) {
+      case kinds.frame:
+        return this.#receive(payload)
+      case kinds.durable:
+        return this.#advance(numberAt(payload, 0), numberAt(payload, 1))
+      case kinds.answer:
+        return this.#answer(payload)
+      case kinds.checkpoint:
+        return this.#events.onCheckpoint(numberAt(payload, 0), numberAt(payload, 1))
+      case kinds.setup:
+        return this.#events.onSetup(unpacked(payload))
+      case kinds.stop:
+        return this.#events.onStop()
+      default:
+        throw new Error(`a leader does not send messages of kind ${kind}`)
+    }
+  }
+
+  #receive(payload: Buffer): void {
+    const { first, count, records } = frameOf(payload)
+    if (this.follower!.receive(first, count, records)) return
+    throw new Error(`records before ${first} are missing`)
+  }
+
+  #advance(durable: number, sentMs: number): void {
+    const ageMs = sharedNow() - sentMs
+    const { staleness } = this
+    this.#newestMs = sentMs
+    staleness.newestMs = ageMs
+    const bucket = stalenessBoundsSeconds.findIndex((bound) => ageMs / 1000 <= bound)
+    staleness.counts[bucket === -1 ? stalenessBoundsSeconds.length : bucket]! += 1
+    staleness.seconds += ageMs / 1000
+    this.follower!.advance(durable)
+    this.#events.onNews()
+  }
+
+  #answer(payload: Buffer): void {
+    const { id, answer } = decodeAnswer(payload)
+    const done = this.#pending.get(id)
+    this.#pending.delete(id)
+    done?.(answer)
+  }
+
+  #lose(): void {
+    if (this.#isLost) return
+    this.#isLost = true
+    for (const done of this.#pending.values()) done(null)
+    this.#pending.clear()
+    this.#events.onLost()
+  }
+}

@@ -1,0 +1,37 @@
+// What a reader tells its leader about itself: whether it serves, and all that /metrics adds up.
+
+/** The counters of a route (http/meter.ts). */
+export interface RouteReport {
+  answers: number[]
+  buckets: number[]
+  seconds: number
+}
+
+export interface ReaderReport {
+  /** Whether it answers callers: it has caught up, and listens. */
+  isServing: boolean
+  /** The position of the last record applied. */
+  position: number
+  /** How old the newest durable position was when it came, in milliseconds. */
+  stalenessMs: number
+  /** The same for all since the start: counts by bucket, and the sum in seconds. */
+  staleness: { counts: number[]; seconds: number }
+  /** Requests that were passed on to the leader, and those of them that wait. */
+  forwarded: number
+  forwarding: number
+  cpuSeconds: number
+  residentBytes: number
+  connections: number
+  bodyBytes: number
+  answerBytes: number
+  refused: Record<string, number>
+  waiting: number
+  waitingEnded: Record<string, number>
+  /** By the places of the routes in the edge's meter, which are the same in all processes. */
+  routes: RouteReport[]
+}
+
+/** Upper bounds of the buckets of staleness, in seconds; one more holds what is older. */
+export const stalenessBoundsSeconds = [
+  0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
+] as const
