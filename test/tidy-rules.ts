@@ -80,6 +80,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/replication/', /performance\.now|randomBytes/],
   ['src/node/server.ts', /performance\.now/],
   ['src/node/recovery.ts', /performance\.now/],
+  ['src/node/reader', /performance\.now/],
   ['src/node/admission.ts', /performance\.now/],
   ['src/node/checkpoints.ts', /performance\.now/],
   ['src/node/scrub.ts', /performance\.now/],

@@ -6,6 +6,7 @@ import {
   findSettings,
   serveSwitches,
   settingFlags,
+  settingTexts,
   unknownVariables,
 } from '../config/config.ts'
 import { printConfig } from '../config/print-config.ts'
@@ -59,7 +60,8 @@ export async function runServe(args: string[], version: string): Promise<number>
     // A second signal (npm forwards what the terminal has sent already) does not shorten the stop.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
   })
-  const node = await startNode(config, version, log, { logOutput: output })
+  const environment = { logOutput: output, settings: settingTexts(settings) }
+  const node = await startNode(config, version, log, environment)
   log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
   const signal = await Promise.race([stopped, node.failed])
   log.info({ signal }, 'stopping')

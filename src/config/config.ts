@@ -71,8 +71,6 @@ export interface Config {
   /** Hours between two scrubs of the page files; 0: none. */
   scrubHours: number
   logLevel: string
-  /** The settings as they were written: processes of this node get them from it. */
-  texts: Readonly<Record<SettingName, string>>
 }
 
 /** It has no flag, because every user of a machine can see command lines. */
@@ -223,7 +221,6 @@ export function checkSettings(
     setting(flag).text === '' ? null : number(flag, 0, quotaMax)
   const durability = durabilityOf(setting('durability'))
   const readers = readersOf(setting('readers'))
-  const names = Object.keys(settingFlags) as SettingName[]
   return {
     host: textOf(setting('host')),
     port: number('port', 0, 65_535),
@@ -258,8 +255,16 @@ export function checkSettings(
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
     replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
-    texts: Object.fromEntries(names.map((name) => [name, setting(name).text])) as Config['texts'],
   }
+}
+
+/** All settings as they were written, which make the same configuration in another process. */
+export type SettingTexts = Readonly<Record<SettingName, string>>
+
+export function settingTexts(sources: Pick<SettingSources<SettingName>, 'find'>): SettingTexts {
+  const names = Object.keys(settingFlags) as SettingName[]
+  const texts = names.map((name) => [name, sources.find(name).text])
+  return Object.fromEntries(texts) as SettingTexts
 }
 
 /** Environment variables with our prefix that are not settings, each with a suggestion. */

@@ -35,8 +35,8 @@ export async function findPortError(host: string, port: number): Promise<Error> 
 }
 
 /**
- * The port, for port 0 a free one. Rejects with a sentence if a process listens on it, also one that
- * would share it.
+ * The port, for port 0 a free one. Rejects with a sentence if a process listens on it, also one
+ * that would share it.
  */
 export function tryPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {

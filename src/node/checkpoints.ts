@@ -53,8 +53,9 @@ type CheckpointConfig = Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'> & {
 
 export class CheckpointSchedule {
   readonly stats: CheckpointStats = { ...noCheckpoints }
-  /** Called when one has been taken. */
-  onTaken: (number: number, position: number) => void = () => {}
+  /** Called when one has been taken: for whoever uploads it, and with where it is for readers. */
+  onTaken: () => void = () => {}
+  tellReaders: (number: number, position: number) => void = () => {}
   /** Reads their page files regularly, and repairs them. */
   readonly scrub: Scrub
   readonly place: { disk: Disk; dir: string }
@@ -243,7 +244,8 @@ export class CheckpointSchedule {
     stats.beginSeconds = beginMs / 1000
     const seconds = Number(stats.seconds.toFixed(3))
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
-    this.onTaken(number, position)
+    this.onTaken()
+    this.tellReaders(number, position)
   }
 }
 

@@ -23,7 +23,7 @@ import { realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
 import { inSlicesOf } from '../../wal/pace.ts'
 import type { Service } from '../api/route.ts'
-import { type Config, checkSettings } from '../config/config.ts'
+import { type Config, checkSettings, type SettingTexts } from '../config/config.ts'
 import { clearCaches, type Forum, makeForum } from '../forum/forum.ts'
 import { systemStamps } from '../forum/stamp.ts'
 import type { Refusing } from '../http/edge-options.ts'
@@ -56,13 +56,13 @@ export interface ReaderSetup {
   epochBegin: number | null
   publicUrl: string
   port: number
-  texts: Config['texts']
+  texts: SettingTexts
   nodeLimits: Config['nodeLimits']
 }
 
 const reportEveryMs = 500
 /** A reader that is this much behind gets no connections until it is twice as close. */
-const lagMs = 1000
+const lagMs = 2000
 const forwardedEndMs = 5000
 const forwardedCheckMs = 10
 const warmUpSliceMs = 1
@@ -93,7 +93,7 @@ export class Reader {
     this.#log = log
     const { texts, nodeLimits } = setup
     const settings = checkSettings({ find: (name) => settingOf(name, texts[name]) }, {})
-    this.#config = { ...settings, nodeLimits, publicUrl: setup.publicUrl }
+    this.#config = { ...settings, nodeLimits }
     this.#load = new Load(nodeLimits.load)
     const reader = this
     const availability: Refusing = {
@@ -253,14 +253,13 @@ export class Reader {
   #report(): void {
     const [load, forum, follower] = [this.#load, this.#forum, this.#follower]
     const { user, system } = process.cpuUsage()
-    const { newestMs, counts, seconds } = this.#leader.staleness
+    const { counts, seconds } = this.#leader.staleness
     this.#leader.report({
+      reader: this.#setup.reader,
       isServing: this.#isListening && this.#refusal === null,
       position: follower?.position ?? 0,
-      stalenessMs: newestMs,
       staleness: { counts, seconds },
       forwarded: this.#forwarder?.sent ?? 0,
-      forwarding: this.#forwarder?.inFlight ?? 0,
       cpuSeconds: (user + system) / 1e6,
       residentBytes: residentMemory(),
       connections: load.connections(),

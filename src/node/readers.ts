@@ -1,9 +1,9 @@
 // The leader's readers: starts their processes, starts those again that end, and hands the port
 // over to them.
 //
-// Y1. While a reader serves, this process accepts no connections: its time is for writes, and for
-//     what follows from them. Without any, it serves alone.
-// Y2. A reader that ends is started again, at first at once, then less often while it keeps failing.
+// Y1. While a reader serves, this process accepts no connections: its time is for writes.
+//     Without any, it serves alone.
+// Y2. A reader that ends is started again, at first at once, less often while it keeps failing.
 // Y3. Readers end with this process: their only connection to it closes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -14,14 +14,17 @@ import type { Logger } from 'pino'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { Service } from '../api/route.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, SettingTexts } from '../config/config.ts'
 import { variablePrefix } from '../config/setting-sources.ts'
 import type { Listener } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
+import type { ReadersStats } from '../ops/reader-metrics.ts'
 import { ReaderHub } from '../replication/readers/hub.ts'
 import { kinds, packedMessage } from '../replication/readers/messages.ts'
 import type { ReaderReport } from '../replication/readers/report.ts'
 import type { ReaderSetup } from './reader.ts'
+import { ReaderCounts } from './reader-counts.ts'
 
 const restartMsMin = 100
 const restartMsMax = 10_000
@@ -30,21 +33,23 @@ const endCheckMs = 10
 
 export interface ReadersParts {
   config: Config
+  /** From which the configuration was made. */
+  texts: SettingTexts
   log: Logger
   journal: Journal
   disk: Disk | undefined
-  edge: Pick<Edge, 'handle'>
+  edge: Pick<Edge, 'handle' | 'meter'>
+  load: Load
   listener: Listener
   service: Service
   /** Everything up to this position may be shown. */
   show(durable: number): void
 }
 
-export class Readers {
+export class Readers implements ReadersStats {
   /** How often a reader was started again. */
   restarts = 0
-  /** The last reports of those that have ended: their counters still count. */
-  readonly ended: ReaderReport[] = []
+  readonly #counts: ReaderCounts
   readonly #parts: ReadersParts
   readonly #hub: ReaderHub
   readonly #children = new Map<number, ChildProcess>()
@@ -53,11 +58,16 @@ export class Readers {
 
   constructor(parts: ReadersParts) {
     this.#parts = parts
-    const { journal, config, edge, disk = realDisk } = parts
+    const { journal, config, edge, load, disk = realDisk } = parts
     const handler = edge.handle.bind(edge)
+    const { waiting } = parts.service.forum
+    this.#counts = new ReaderCounts({ meter: edge.meter, load, waitingEnded: waiting.ended })
+    const ownConnections = load.connections
+    load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
     this.#hub = new ReaderHub({
       ...{ journal, handler, log: { disk, dir: config.data, storeId: journal.storeId } },
       show: (durable) => parts.show(durable),
+      onReport: ({ report }, before) => this.#counts.add(before, report!),
       onChange: () => this.#onChange(),
     })
     for (let reader = 1; reader <= config.readers; reader++) this.#start(reader, restartMsMin)
@@ -68,9 +78,25 @@ export class Readers {
     return { configured: this.#parts.config.readers, serving: this.#serving }
   }
 
-  /** Their newest reports. */
-  get reports(): ReaderReport[] {
+  get running(): ReaderReport[] {
     return [...this.#hub.readers].flatMap(({ report }) => report ?? [])
+  }
+
+  get cpuSeconds(): number {
+    return this.#counts.cpuSeconds
+  }
+
+  get forwarded(): number {
+    return this.#counts.forwarded
+  }
+
+  get staleness(): ReadersStats['staleness'] {
+    return this.#counts.staleness
+  }
+
+  /** How many polls wait for news, in all processes. */
+  get waiting(): number {
+    return this.#parts.service.forum.waiting.length + this.#sum(({ waiting }) => waiting)
   }
 
   get heldSeconds(): number {
@@ -110,7 +136,6 @@ export class Readers {
     let why = ''
     const port = this.#hub.add(child.stdio[3] as Socket, (reason) => {
       why = reason
-      if (port.report !== null) this.ended.push(port.report)
       child.kill('SIGKILL')
     })
     port.send(packedMessage(kinds.setup, this.#setupOf(reader)))
@@ -131,9 +156,13 @@ export class Readers {
     log.info({ reader, pid: child.pid }, 'reader_started')
   }
 
+  #sum(read: (report: ReaderReport) => number): number {
+    return this.running.reduce((sum, report) => sum + read(report), 0)
+  }
+
   #setupOf(reader: number): ReaderSetup {
-    const { config, journal, listener, service } = this.#parts
-    const { texts, nodeLimits } = config
+    const { config, texts, journal, listener, service } = this.#parts
+    const { nodeLimits } = config
     const { version, epoch, publicUrl, forum } = service
     return {
       ...{ reader, version, texts, nodeLimits, epoch, publicUrl },

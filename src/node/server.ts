@@ -11,7 +11,7 @@ import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
 import type { Service } from '../api/route.ts'
 import { ConfigError } from '../config/arguments.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, SettingTexts } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
@@ -20,7 +20,7 @@ import type { Listen, Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
 import { Load } from '../http/load.ts'
 import { serveOperators } from '../ops/serve.ts'
-import { allWritten, type LogOutput, newVitals } from '../ops/vitals.ts'
+import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
@@ -53,6 +53,8 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   atTickEnd?: (end: () => void) => void
   /** Posts to webhooks in place of the network. */
   send?: Send
+  /** The settings as they were written, for readers; without them there can be none. */
+  settings?: SettingTexts
   /** The output of the log, whose state metrics and readiness show. */
   logOutput?: LogOutput
 }
@@ -111,10 +113,9 @@ export async function startNode(
   edge.open(service, gate)
   availability.refusal = null
   checkpoints.begin(journal, forum.state)
-  const { disk } = environment
-  const shared = { config, log, journal, disk, edge, listener, service, show }
-  const readers = await startReaders(shared, checkpoints)
-  vitals.readers = readers
+  const { disk, settings: texts } = environment
+  const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
+  const readers = await startReaders(shared, checkpoints, vitals)
   return {
     url,
     failed,
@@ -138,14 +139,23 @@ export async function startNode(
 
 /** Starts the readers, which this process then has to tell everything; null: there are none. */
 async function startReaders(
-  parts: ReadersParts,
+  { texts, ...parts }: Omit<ReadersParts, 'texts'> & { texts: SettingTexts | undefined },
   checkpoints: CheckpointSchedule,
+  vitals: Vitals,
 ): Promise<Readers | null> {
-  if (parts.config.readers === 0) return null
+  if (parts.config.readers === 0 || texts === undefined) return null
   const { Readers } = await import('./readers.ts')
-  const readers = new Readers(parts)
+  const readers = new Readers({ ...parts, texts })
   parts.journal.onDurable = (durable) => readers.announce(durable)
-  checkpoints.onTaken = (number, position) => readers.checkpointTaken(number, position)
+  checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
+  const { max, ended } = vitals.waiting
+  const waiting = {
+    ...{ max, ended },
+    get length() {
+      return readers.waiting
+    },
+  }
+  Object.assign(vitals, { readers, waiting })
   return readers
 }
 

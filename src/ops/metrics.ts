@@ -8,6 +8,7 @@ import type { State } from '../state/state.ts'
 import { coldText } from './cold-text-metrics.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
+import { readersMetrics } from './reader-metrics.ts'
 import { recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
 
 /** Starts to measure the event loop's delay; returns a function that renders all metrics. */
@@ -43,6 +44,7 @@ export function metrics(vitals: Vitals): () => string {
       waiting(vitals),
       coldText(vitals),
       load(vitals),
+      readersMetrics(vitals.readers, vitals.journal?.position ?? 0),
       checkpoints(vitals),
       scrub(vitals),
       counter(

@@ -22,6 +22,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(health === 'ok')} storage: ${health}`,
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
     pageFiles(vitals),
+    ...readersOf(vitals),
     ...warningsOf(vitals).map((warning) => `${mark(false)} ${warning}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
@@ -32,6 +33,12 @@ function pageFiles({ scrub: { ageSeconds, found } }: Vitals): string {
   if (Number.isNaN(age)) return `${mark(true)} page files: not scrubbed yet`
   const what = found === 0 ? 'all good' : `${counted(found, 'damaged page')} found, see the log`
   return `${mark(found === 0)} page files: scrubbed ${Math.floor(age)} s ago, ${what}`
+}
+
+function readersOf({ readers }: Vitals): string[] {
+  if (readers === null) return []
+  const { configured, serving } = readers.counts
+  return [`${mark(serving === configured)} readers: ${serving} of ${configured} serve`]
 }
 
 function mark(isGood: boolean): string {
@@ -46,8 +53,10 @@ function serving(vitals: Vitals): string {
 }
 
 /** What is wrong and does not keep the node from answering, one sentence each. */
-export function warningsOf({ journal, warnings, logOutput, clockWarnings }: Vitals): string[] {
-  return [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings, ...clockWarnings()]
+export function warningsOf(vitals: Vitals): string[] {
+  const { journal, warnings, logOutput, clockWarnings, readers } = vitals
+  const ofLog = [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings]
+  return [...ofLog, ...clockWarnings(), ...(readers?.warnings ?? [])]
 }
 
 function starting({ start: { step, done, of } }: Vitals): string {

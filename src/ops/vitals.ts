@@ -4,8 +4,8 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'
-import type { ReaderReport } from '../replication/readers/report.ts'
 import type { State } from '../state/state.ts'
+import type { ReadersStats } from './reader-metrics.ts'
 
 /** Statistics of checkpoints by this process; `position` may be of the one it started from. */
 export interface CheckpointStats {
@@ -69,19 +69,6 @@ export interface ReplicationStats {
   /** How far this follower is behind its leader, or the followers of this leader; NaN: unknown. */
   lagPositions(): number
   lagSeconds(): number
-}
-
-/** The processes that answer reads beside this one (node/readers.ts). */
-export interface ReadersStats {
-  /** How many there are to be, and how many serve. */
-  readonly counts: { readonly configured: number; readonly serving: number }
-  /** The newest reports of those that run, and the last ones of those that have ended. */
-  readonly reports: readonly ReaderReport[]
-  readonly ended: readonly ReaderReport[]
-  readonly restarts: number
-  /** How long answers to writes waited for readers that did not take what was sent to them. */
-  readonly heldSeconds: number
-  readonly warnings: readonly string[]
 }
 
 /** What is known before the log is replayed. */

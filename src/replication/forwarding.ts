@@ -22,6 +22,7 @@ import type { Gate } from '../http/gate.ts'
 import { bodyBytesMax } from '../http/handle.ts'
 import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
+import { RouteMeter } from '../http/meter.ts'
 
 /** The headers that routes for writes and their checks read. */
 const headerNames = [
@@ -193,8 +194,10 @@ export function answerForwarded(
   handler(new ForwardedExchange(request, durable, reply))
 }
 
+/** Nobody looks at it. */
+const uncounted = new RouteMeter('forwarded')
+
 class ForwardedExchange implements Exchange {
-  meter: Exchange['meter'] = null
   startedMs = 0
   moreHeaders = ''
   errorPage: Exchange['errorPage'] = null
@@ -213,6 +216,13 @@ class ForwardedExchange implements Exchange {
     this.#durable = durable
     this.#reply = reply
   }
+
+  /** The follower counts the request, as it is the one that has the caller. */
+  get meter(): RouteMeter {
+    return uncounted
+  }
+
+  set meter(_: RouteMeter | null) {}
 
   get method(): string {
     return this.#request.method

@@ -229,7 +229,6 @@ export class Text implements PagedStore {
     return this.pages.bytesOf(page).subarray(0, to - from)
   }
 
-  /** Also takes over a checkpoint of the same log that another process has taken. */
   thaw(saved: PageTable | null): void {
     this.isFrozen = false
     if (saved === null) return

@@ -35,7 +35,9 @@ const statuses: Record<number, string> = {
   414: 'url_too_long',
   415: 'json_required',
   429: 'rate_limited',
-  503: 'bootstrap_pending storage_full storage_failed overloaded unreadable starting shutting_down',
+  503:
+    'bootstrap_pending storage_full storage_failed overloaded no_leader unreadable starting ' +
+    'shutting_down',
 }
 
 t.test('errors: every code: has its documented status and a sentence', async (t) => {

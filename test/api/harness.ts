@@ -10,14 +10,7 @@ import type { Test } from 'tap'
 import { Agent, request } from 'undici'
 import type { Message, Notification, Thread } from '../../src/client/types.ts'
 import { Document, type OpenApi } from './document.ts'
-import {
-  dataDirectory,
-  type LogLine,
-  Program,
-  type ProgramOptions,
-  type Run,
-  readers,
-} from './process.ts'
+import { dataDirectory, type LogLine, Program, type ProgramOptions, type Run } from './process.ts'
 
 export type { Message, Notification, Thread }
 
@@ -60,8 +53,6 @@ export interface Answer {
 }
 
 export type Headers = Record<string, string>
-
-const haveAllReaders = ({ serving }: LogLine) => serving === readers
 
 let keys = 0
 
@@ -211,7 +202,9 @@ export class Forum {
     const args = ['serve', '--port', '0', '--data', this.data, ...this.flags]
     this.#program = new Program(args, this.environment, this.options)
     this.url = (await this.#program.logged('started')).url!
-    if (readers > 0) await this.#program.logged('readers_serving', haveAllReaders)
+    const { readers } = this.#program
+    const serveAll = ({ serving }: LogLine) => serving === readers
+    if (readers > 0) await this.#program.logged('readers_serving', serveAll)
     const { text } = await this.anonymous.get('/openapi.json')
     this.document = new Document(JSON.parse(text) as OpenApi)
   }

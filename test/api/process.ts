@@ -18,8 +18,7 @@ const coldOptions = isCold ? ['--import', coldModule] : []
 const coldEnvironment = isCold ? { AGENT_FORUM_TEXT_MEMORY_MB: '1' } : {}
 
 /** With TEST_READERS=N nodes have so many readers, which answer most of the requests. */
-export const readers = Number(process.env.TEST_READERS ?? '0')
-const readersEnvironment = readers > 0 ? { AGENT_FORUM_READERS: `${readers}` } : {}
+const readersOfTests = Number(process.env.TEST_READERS ?? '0')
 
 /** Longer than any start or stop takes, unless the process hangs. */
 const patienceMs = 60_000
@@ -56,6 +55,8 @@ export class Program {
   stdout = ''
   stderr = ''
   readonly child: ChildProcess
+  /** How many readers it has been told to have, by TEST_READERS. */
+  readonly readers: number
   readonly #ended: Promise<Run>
   #changed: () => void = () => {}
 
@@ -67,8 +68,12 @@ export class Program {
     // Some tests run once over each HTTP server (test/run.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const isNode = file === program && args[0] === 'serve'
-    const ofNode = isNode ? { ...coldEnvironment, ...readersEnvironment } : {}
+    const ofNode = isNode ? coldEnvironment : {}
     const env = { PATH, AGENT_FORUM_HTTP, ...ofNode, ...environment }
+    // Node's own HTTP server cannot share its port in every version of Node.
+    const isShared = env.AGENT_FORUM_HTTP !== 'node' && !args.includes('node')
+    this.readers = isNode && isShared ? readersOfTests : 0
+    if (this.readers > 0) Object.assign(env, { AGENT_FORUM_READERS: `${this.readers}` })
     const options = isNode ? coldOptions : []
     const [command, ...rest] = [...under, process.execPath, ...options, file, ...args]
     this.child = spawn(command!, rest, {

@@ -5,10 +5,10 @@
 //                                  ──▶ when all who serve have them: answers leave, here and there
 //
 // H1. An answer to a write leaves when every reader that serves has been sent what it shows: a
-//     caller that has it, and asks another process, finds it there. A reader processes what was sent
-//     to it before requests that arrive later (leader-port.ts, D2).
-// H2. A reader that does not take what it is sent is waited for no longer than `outMs`: from then on
-//     it answers nothing (D3), until it has caught up. One that is silent is given up.
+//     caller that has it, and asks another process, finds it there. A reader processes what was
+//     sent to it before requests that arrive later (leader-port.ts, D2).
+// H2. A reader that does not take what it is sent is waited for no longer than `outMs`: from then
+//     on it answers nothing (D3), until it has caught up. One that is silent is given up.
 //
 // Neighbours: reader-port.ts is one reader, node/readers.ts starts and ends their processes.
 
@@ -25,7 +25,8 @@ export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
   journal: Pick<Journal, 'written' | 'durable' | 'onFrame'>
   /** Everything up to this position may be shown. */
   show(durable: number): void
-  /** A reader has come to serve, or serves no more, or has reported. */
+  onReport: ReaderPortParts['onReport']
+  /** A reader has come to serve, or serves no more, or may have. */
   onChange(): void
 }
 
@@ -58,13 +59,16 @@ export class ReaderHub {
 
   /** Takes the connection of a reader; `onGone` is called once, with why it has ended. */
   add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
-    const { log, handler, journal, onChange } = this.#parts
+    const { log, handler, journal, onReport, onChange } = this.#parts
     const reader = new ReaderPort({
       ...{ socket, log, handler, journal, now: sharedNow },
       onLive: () => this.#onLive(reader),
       onDrain: () => this.#showHeld(),
       onAnswer: () => this.#onAnswer(reader),
-      onReport: onChange,
+      onReport: (_, before) => {
+        onReport(reader, before)
+        onChange()
+      },
       onGone: (_, why) => {
         this.#remove(reader)
         onGone(why)

@@ -1,9 +1,9 @@
 // The leader, as a reader sees it: its records, what of them is durable, and the way for writes.
 //
 // D1. Records are applied as they come, and shown when the leader says that they are durable.
-// D2. Requests are processed at the end of an event-loop iteration (http/tick.ts), in which all that
-//     the leader had sent before they arrived is read: the system's buffer is smaller than what one
-//     iteration reads.
+// D2. Requests are processed at the end of an event-loop iteration (http/tick.ts), in which all
+//     that the leader had sent before they arrived is read: the system's buffer is smaller than
+//     what one iteration reads.
 // D3. After `outMs` without news of the leader, `isFresh` is false: nothing may be answered from
 //     the state. Both ends go by one clock of the machine, which is never set.
 // D4. When the connection ends, nothing becomes durable any more, and requests that were passed on

@@ -45,7 +45,8 @@ export interface ReaderPortParts {
   onDrain(): void
   /** There are answers to send: `flush` is to be called soon. */
   onAnswer(reader: ReaderPort): void
-  onReport(reader: ReaderPort): void
+  /** It has reported; `before` is its last report. */
+  onReport(reader: ReaderPort, before: ReaderReport | null): void
   /** Its connection has ended; once. */
   onGone(reader: ReaderPort, why: string): void
 }
@@ -137,8 +138,9 @@ export class ReaderPort {
     if (kind === kinds.request) return this.#answer(payload)
     if (kind === kinds.start) return this.#start(numberAt(payload, 0))
     if (kind !== kinds.report) throw new Error(`a reader does not send messages of kind ${kind}`)
+    const before = this.report
     this.report = unpacked(payload) as ReaderReport
-    this.#parts.onReport(this)
+    this.#parts.onReport(this, before)
   }
 
   #answer(payload: Buffer): void {

@@ -8,17 +8,16 @@ export interface RouteReport {
 }
 
 export interface ReaderReport {
+  /** Its number. */
+  reader: number
   /** Whether it answers callers: it has caught up, and listens. */
   isServing: boolean
   /** The position of the last record applied. */
   position: number
-  /** How old the newest durable position was when it came, in milliseconds. */
-  stalenessMs: number
-  /** The same for all since the start: counts by bucket, and the sum in seconds. */
+  /** How old durable positions were when they came: counts by bucket, and the sum in seconds. */
   staleness: { counts: number[]; seconds: number }
-  /** Requests that were passed on to the leader, and those of them that wait. */
+  /** Requests that were passed on to the leader. */
   forwarded: number
-  forwarding: number
   cpuSeconds: number
   residentBytes: number
   connections: number

@@ -1,0 +1,191 @@
+// Goal:   what happens to a node with readers: a reader is killed, or stopped and continued; the
+//         leader is killed; another process has the port. A caller reads its own writes on every
+//         connection, all processes answer the same, and none outlives the leader.
+// Method: real processes, ended by their ids. Every request that matters is sent on connections of
+//         its own, so that the system deals them out to all processes.
+// Leaves out: which process answers, because callers cannot know; a stopped reader that never
+//         continues, because it is given up after ten seconds (test/replication/hub.test.ts).
+
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { request } from 'undici'
+import { Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
+import { ask, freePort, samples } from '../api/operators.ts'
+import { dataDirectory, run } from '../api/process.ts'
+import { until } from '../until.ts'
+
+t.setTimeout(240_000)
+
+interface Scene {
+  forum: Forum
+  ops: number
+  ana: Client
+  thread: string
+}
+
+/** A node with two readers that serve, and a thread. */
+async function scene(t: Test, ...flags: string[]): Promise<Scene> {
+  const ops = await freePort()
+  const forum = await startForum(t, ['--readers', '2', '--ops-port', `${ops}`, ...flags])
+  await serving(forum, ops, 2)
+  const ana = await forum.identity()
+  return { forum, ops, ana, thread: await publishedThread(ana) }
+}
+
+function serving(_: Forum, ops: number, count: number): Promise<unknown> {
+  return until(`${count} readers to serve`, async () => {
+    return (await metricsOf(ops)).get('agent_forum_readers{state="serving"}') === count
+  })
+}
+
+async function metricsOf(ops: number): Promise<Map<string, number>> {
+  return samples((await ask(ops, '/metrics')).text)
+}
+
+/** The ids of the readers' processes, oldest first. */
+function pids({ log }: Forum): number[] {
+  const started = log.matchAll(/"reader":\d+,"pid":(\d+),"msg":"reader_started"/g)
+  return Array.from(started, ([, pid]) => Number(pid))
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Reads the same on so many connections of their own. */
+function readApart({ forum, thread }: Scene, count = 12): Promise<string[]> {
+  const url = `${forum.url}/api/threads/${thread}?limit=100`
+  const read = async () => (await request(url, { reset: true })).body.text()
+  return Promise.all(Array.from({ length: count }, read))
+}
+
+async function replied({ ana, thread }: Scene, content: string): Promise<void> {
+  const { status, text } = await ana.reply(thread, content)
+  if (status !== 201) throw new Error(text)
+}
+
+/** Posts a reply with one key on a connection of its own; resolves to the status. */
+async function replyOnce({ forum, ana, thread }: Scene, content: string): Promise<[number]> {
+  const { statusCode, body } = await request(`${forum.url}/api/threads/${thread}/replies`, {
+    method: 'POST',
+    reset: true,
+    headers: {
+      authorization: `Bearer ${ana.token}`,
+      'content-type': 'application/json',
+      'idempotency-key': `key-of-${content}`,
+    },
+    body: JSON.stringify({ content }),
+  })
+  await body.dump()
+  return [statusCode]
+}
+
+t.test('readers: a caller reads its own writes on every connection', async (t) => {
+  const here = await scene(t)
+  for (let n = 0; n < 40; n++) {
+    await replied(here, `reply ${n}`)
+    for (const text of await readApart(here, 4)) t.match(text, `reply ${n}`)
+  }
+  const [first, ...others] = await readApart(here)
+  for (const other of others) t.equal(other, first, 'all processes answer the same')
+  const answers = async (route: string) => {
+    const metrics = await metricsOf(here.ops)
+    return metrics.get(`agent_forum_http_requests_total{route="${route}",status="2xx"}`) ?? 0
+  }
+  await until(
+    'reads of all processes to be added up',
+    async () => (await answers('readThread')) >= 160,
+  )
+  await until('writes to be added up', async () => (await answers('reply')) >= 40)
+  t.equal(await answers('reply'), 40, 'a write counts once')
+  t.match((await ask(here.ops, '/readyz?verbose')).text, '[+] readers: 2 of 2 serve')
+})
+
+t.test('readers: one is killed again and again: nothing acknowledged is lost', async (t) => {
+  const here = await scene(t)
+  for (let n = 0; n < 3; n++) {
+    await replied(here, `before ${n}`)
+    process.kill(pids(here.forum).at(n === 0 ? 0 : -1)!, 'SIGKILL')
+    const client = new Client(here.forum, here.ana.token)
+    await until('a write to be acknowledged', async () => {
+      const headers = { 'idempotency-key': `after-the-kill-${n}` }
+      const answer = await client.reply(here.thread, `after ${n}`, headers).catch(() => null)
+      return answer !== null && [200, 201].includes(answer.status)
+    })
+    await serving(here.forum, here.ops, 2)
+  }
+  for (const text of await readApart(here)) {
+    for (let n = 0; n < 3; n++) {
+      t.equal(text.split(`"after ${n}"`).length, 2, 'it is there once')
+      t.match(text, `"before ${n}"`)
+    }
+  }
+  t.equal((await metricsOf(here.ops)).get('agent_forum_reader_restarts_total'), 3)
+})
+
+t.test('readers: one is stopped, and continues: writes go on, nothing old is shown', async (t) => {
+  const here = await scene(t)
+  await replied(here, 'before')
+  const [pid] = pids(here.forum)
+  process.kill(pid!, 'SIGSTOP')
+  // The system deals some of these connections out to the one that is stopped.
+  const attempts = Array.from({ length: 8 }, () => replyOnce(here, 'meanwhile'))
+  const [status] = await Promise.race([Promise.any(attempts), sleep(8000, ['nobody answers'])])
+  process.kill(pid!, 'SIGCONT')
+  t.ok(status === 201 || status === 200, `${status}`)
+  for (const text of await readApart(here)) t.match(text, /"meanwhile"|"overloaded"/)
+  await Promise.all(attempts)
+  await serving(here.forum, here.ops, 2)
+  for (const text of await readApart(here)) t.equal(text.split('"meanwhile"').length, 2)
+})
+
+t.test('readers: the leader is killed: all end, and the next start has everything', async (t) => {
+  const here = await scene(t)
+  await replied(here, 'kept')
+  const before = pids(here.forum)
+  await here.forum.stop('SIGKILL')
+  await until('the readers to end', () => !before.some(isAlive))
+  await here.forum.start()
+  await serving(here.forum, here.ops, 2)
+  for (const text of await readApart(here)) t.match(text, 'kept')
+})
+
+t.test('readers: polls wait at all of them: answered with the news, and at a stop', async (t) => {
+  const here = await scene(t)
+  const after = (await here.ana.read(here.thread)).body.next_after
+  const poll = async (from: number) => {
+    const url = `${here.forum.url}/api/threads/${here.thread}?after=${from}&wait=30`
+    return (await request(url, { reset: true })).body.json() as Promise<{ messages: unknown[] }>
+  }
+  const polls = Array.from({ length: 12 }, () => poll(after))
+  await until('all polls to wait', async () => {
+    return (await metricsOf(here.ops)).get('agent_forum_waiting') === 12
+  })
+  await replied(here, 'news')
+  for (const { messages } of await Promise.all(polls)) t.equal(messages.length, 1)
+  const last = Array.from({ length: 6 }, () => poll(after + 1000))
+  await until('all polls to wait', async () => {
+    return (await metricsOf(here.ops)).get('agent_forum_waiting') === 6
+  })
+  const ended = await here.forum.stop()
+  t.equal(ended!.code, 0)
+  for (const { messages } of await Promise.all(last)) t.equal(messages.length, 0)
+  t.notOk(pids(here.forum).some(isAlive))
+})
+
+t.test('readers: a port in use: exit code 64, though readers would share it', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await until('the other server', () => other.listening)
+  const { port } = other.address() as { port: number }
+  const args = ['--port', `${port}`, '--data', dataDirectory(t), '--readers', '2']
+  const { code, stderr } = await run(['serve', ...args])
+  t.equal(code, 64)
+  t.match(stderr, /in use by another process; choose another --host or --port/)
+})
