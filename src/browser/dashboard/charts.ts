@@ -10,7 +10,7 @@ import type { History } from './history.ts'
 import { byMinute } from './minutes.ts'
 import type { Chart, Line } from './panels.ts'
 import { samplesMax } from './status.ts'
-import { bytes, clock, clockWithSeconds } from './units.ts'
+import { bytes, clock, clockWithSeconds, count } from './units.ts'
 
 /** uplot.js, which the page loads before. */
 declare const uPlot: typeof Plot
@@ -22,7 +22,11 @@ const near = 4
 const shownMin = 60
 /** Room for the widest label of the value axis. */
 const axisWidth = 62
-const powersOfTwo = Array.from({ length: 48 }, (_, power) => 2 ** power)
+/** Between the labels of the value axis: things are whole, and bytes are counted by twos. */
+const steps = new Map([
+  [count, Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()],
+  [bytes, Array.from({ length: 48 }, (_, power) => 2 ** power)],
+])
 
 /** The history with the time of the node's start, in seconds since 1970 by this browser's clock. */
 export interface Timeline {
@@ -193,7 +197,7 @@ export class ChartView {
           ...axis,
           grid,
           size: axisWidth,
-          ...(unit === bytes ? { incrs: powersOfTwo } : {}),
+          ...(steps.has(unit) ? { incrs: steps.get(unit)! } : {}),
           values: (_, at) => at.map(unit),
         },
       ],
