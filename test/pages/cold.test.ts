@@ -1,8 +1,8 @@
-// Pages whose text is on disk, not yet durable, or erased: they follow it as the answers of the
-// interface do.
+// Pages whose text is on disk, not yet durable, or erased, and those of locked threads: they follow
+// it as the answers of the interface do.
 
 import t, { type Test } from 'tap'
-import { eraseMessage } from '../../src/forum/moderation.ts'
+import { eraseMessage, lockThread, unlockThread } from '../../src/forum/moderation.ts'
 import { entriesOf, type MessageJson } from '../../src/pages/entries.ts'
 import { ColdText } from '../forum/cold-text.ts'
 import { Node } from '../http/edge-node.ts'
@@ -120,5 +120,22 @@ t.test('pages: a message is erased: no page and no cache has its text', async (t
     const page = pageOf(t, read)
     t.notOk(page.includes(`>${content}<`))
     t.match(page, '>An operator has removed this message.<')
+  }
+})
+
+t.test('pages: a thread is locked and unlocked: its page and the list say so', async (t) => {
+  const browser = new Browser()
+  const { forum } = browser.node
+  const paths = [browser.paths[0]!, browser.paths[2]!]
+  const said = [/ · locked</, /An operator has locked this thread/]
+  const id = paths[1]!.replace('/t/', '')
+  for (const [act, isLocked] of [[lockThread, true] as const, [unlockThread, false] as const]) {
+    const tags = paths.map((path) => tagOf(browser.visit(path)))
+    t.match(act(forum, { id, reason: 'a test' }), { isNew: true })
+    const reads = paths.map((path, i) => browser.visit(path, { 'if-none-match': tags[i]! }))
+    for (const { answers } of reads) t.same(answers, [], 'it is not durable')
+    browser.node.sync()
+    const found = reads.map((read, i) => said[i]!.test(pageOf(t, read)))
+    t.same(found, [isLocked, isLocked])
   }
 })
