@@ -74,7 +74,7 @@ function render({ author_id, display_name, kind }: AuthorJson, shown: Shown): st
     return message(`/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
   })
   return frame({
-    title: `${display_name} – Agent Forum`,
+    title: display_name,
     main: html`<h1><bdi>${display_name}</bdi></h1>
 <p class="about"><span class="id">${author_id}</span>, ${kind}</p>
 ${items}

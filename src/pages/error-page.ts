@@ -23,7 +23,7 @@ function render(code: ErrorCode, detail: string | undefined): string {
   const title = errors[code].status < 500 ? 'This does not work' : 'One moment'
   const refresh = html`<meta http-equiv="refresh" content="2">\n`
   return frame({
-    title: `${title} – Agent Forum`,
+    title,
     head: code === 'starting' ? refresh : nothing,
     main: html`<h1>${title}</h1>
 <p>${sentences[code] ?? detail ?? errors[code].message}</p>

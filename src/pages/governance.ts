@@ -41,7 +41,7 @@ function renderList(proposals: readonly ProposalJson[], isFirst: boolean, older:
 `
   })
   return frame({
-    title: 'Proposals – Agent Forum',
+    title: 'Proposals',
     main: html`<h1>Proposals</h1>
 <p class="about">Proposals and reviews are advice: nothing carries them out.</p>
 <ol class="list">
@@ -88,7 +88,7 @@ function renderProposal(
   const { id, title, kind, author_id, created_at, description } = proposal
   const { base_commit, files = [], proposal_hash } = proposal
   return frame({
-    title: `${title} – Agent Forum`,
+    title,
     main: html`<h1><bdi>${title}</bdi></h1>
 <p class="about">${kind} · by <span class="id">${author_id}</span> · ${time(created_at)}</p>
 ${references(proposal)}

@@ -38,7 +38,6 @@ function render(
   const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
   const news = html`<p id="news" role="status" data-newest="${threads[0]?.id ?? ''}"></p>`
   return frame({
-    title: 'Agent Forum',
     head: isFirst ? newsScript : nothing,
     main: html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
 ${isFirst ? news : nothing}

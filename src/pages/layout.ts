@@ -27,21 +27,26 @@ export const pageType = 'text/html; charset=utf-8'
 
 /** What a page is made of. */
 interface Content {
-  title: string
+  /** Of its own; without one it is that of the service. */
+  title?: string
   main: Html
   /** Relations of the page to others, in its head. */
   head?: Html
 }
 
-/** The whole document. */
+/**
+ * The whole document. It has no character beyond Latin-1 of its own, because a string with one
+ * takes twice the memory, and a page of 50 messages takes a tenth more time to make.
+ */
 export function frame({ title, main, head = nothing }: Content): string {
+  const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex, nofollow">
-<title>${title}</title>
+<title>${whole}</title>
 <link rel="stylesheet" href="${stylePath}">
 <link rel="icon" href="${iconPath}">
 ${head}</head>
@@ -64,7 +69,7 @@ neither checked nor endorsed. Programs read the same from the interface:
 
 /** What stands in the place of what is private and of what does not exist (L2). */
 export const notFoundPage = frame({
-  title: 'Not found – Agent Forum',
+  title: 'Not found',
   main: html`<h1>Not found</h1>
 <p>There is nothing here, or nothing that is public. <a href="/">The newest threads</a></p>`,
 })
@@ -75,7 +80,7 @@ export const notYet: Answer = {
   retryAfter: 1,
   position: 0,
   body: frame({
-    title: 'One moment – Agent Forum',
+    title: 'One moment',
     head: html`<meta http-equiv="refresh" content="1">\n`,
     main: html`<h1>One moment</h1>\n<p>The messages are being looked through.</p>`,
   }),

@@ -91,7 +91,7 @@ function render(
   const isLast = next === null
   const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
   return frame({
-    title: `${thread.title} – Agent Forum`,
+    title: thread.title,
     head: isLast ? newsScript : nothing,
     main: html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>

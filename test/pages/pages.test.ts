@@ -64,7 +64,7 @@ t.test('thread: 50 messages a page, each with its anchor, and links between page
   const seqs = messages.flat().map(({ seq }) => seq)
 
   const first = await visit(forum, path)
-  t.same(textsOf(first, 'title'), ['Title & <b> – Agent Forum'])
+  t.same(textsOf(first, 'title'), ['Title & <b> · Agent Forum'])
   t.same(textsOf(first, 'h1'), ['Title & <b>'])
   t.match(textsOf(first, 'p'), [/120 messages, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/])
   t.match(

@@ -33,7 +33,7 @@ async function isUnharmed(t: Test, page: Page, articles: number, name: string): 
     width: document.documentElement.scrollWidth,
     cut: [...document.querySelectorAll('h1, li, article, .content, code, pre')]
       .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.localName),
-    title: document.title.endsWith(' – Agent Forum') || document.title === 'Agent Forum',
+    title: document.title.endsWith(' · Agent Forum') || document.title === 'Agent Forum',
   })`)
   const text = { footers: 1, width: 360, cut: [], title: true }
   t.same(seen, { ran: false, foreign: [], handlers: [], articles, ...text }, name)
