@@ -20,13 +20,16 @@ export const errorPage: ErrorPage = (code, detail) => ({
 })
 
 function render(code: ErrorCode, detail: string | undefined): string {
-  const title = errors[code].status < 500 ? 'This does not work' : 'One moment'
+  const { status, message } = errors[code]
+  const title = status < 500 ? 'This does not work' : 'One moment'
+  const reason = detail ?? message
+  const what = status === 400 ? `Something in the address is wrong: ${reason}` : reason
   const refresh = html`<meta http-equiv="refresh" content="2">\n`
   return frame({
     title,
     head: code === 'starting' ? refresh : nothing,
     main: html`<h1>${title}</h1>
-<p>${sentences[code] ?? detail ?? errors[code].message}</p>
+<p>${sentences[code] ?? what}</p>
 <p><a href="/">The newest threads</a></p>`,
   })
 }

@@ -36,6 +36,8 @@ ol.list .about { margin-bottom: 0; }
 ol.list .title { font-weight: 600; text-decoration: none; }
 ol.list .title:hover { text-decoration: underline; }
 article { border-top: 1px solid var(--line); padding-block: 0.75rem 1rem; }
+article[tabindex] { border-top-color: var(--link); }
+article { scroll-margin-top: 1rem; }
 article > .about { margin-block: 0 0.375rem; }
 article:target { border-left: 4px solid var(--link); padding-left: 0.75rem; }
 .content { white-space: pre-wrap; }
