@@ -1,9 +1,9 @@
 // Checkpoints as objects beside the stream: a leader uploads them, a node without a log downloads
 // the newest one. The note `checkpoint` names its files; a file is cut into pieces.
 //
-//   note      checkpoint = { version, node, number, store, position, form,
+//   note      checkpoint = { version, node, number, store, position, form, pieceBytes,
 //                            files: [{ name, bytes, crc }, …] }
-//   objects   <node>/<name>.<crc>/0, /1, …        0000000007.pages, .parity, .checkpoint
+//   objects   <node>.<name>.<crc>.0, .1, …        0000000007.pages, .parity, .checkpoint
 //
 // X1. Page files never change once a manifest names them, so each is uploaded once. An object's
 //     name has the crc of the file: no file is taken for another one of the same name.
@@ -27,7 +27,8 @@ import type { LogStream } from './log-stream.ts'
 
 const version = 1
 const noteKey = 'checkpoint'
-const pieceBytes = 4 << 20
+/** Long enough that a file has few pieces, and short enough that none takes long. */
+const pieceBytesMax = 512 * 1024
 const attemptsMax = 5
 
 interface TransferredFile {
@@ -46,6 +47,8 @@ export interface CheckpointNote {
   store: string
   position: number
   form: number
+  /** The length of a file's pieces, but for the last one. */
+  pieceBytes: number
   files: TransferredFile[]
 }
 
@@ -67,19 +70,21 @@ export async function uploadCheckpoint(
 ): Promise<boolean> {
   const note = await stream.notes.read(noteKey)
   if (note !== null) checkedNote(note.value)
-  const there = new Map((await stream.objects.list()).map(({ name, bytes }) => [name, bytes]))
+  const there = new Set(await stream.objects.list())
+  const pieceBytes = Math.min(pieceBytesMax, stream.messageBytesMax)
   const names = [...manifest.files.keys()].flatMap((file) => [pagesName(file), parityName(file)])
   const files: TransferredFile[] = []
   for (const name of [...names, manifestName(manifest.number)]) {
-    const file = await uploadFile(stream, place, { node, name, there })
+    const file = await uploadFile(stream, place, { node, name, there, pieceBytes })
     if (file !== null) files.push(file)
   }
   const { number, storeId: store, position, form } = manifest
-  const value: CheckpointNote = { version, node, number, store, position, form, files }
+  const about = { version, node, number, store, position, form, pieceBytes }
+  const value: CheckpointNote = { ...about, files }
   const written = await stream.notes.write(noteKey, value, note?.revision ?? 0)
   if (written === null) return false
-  const named = new Set(files.flatMap((file) => objectsOf(node, file)))
-  for (const name of there.keys()) if (!named.has(name)) await stream.objects.remove(name)
+  const named = new Set(files.flatMap((file) => objectsOf(value, file)))
+  for (const name of there) if (!named.has(name)) await stream.objects.remove(name)
   return true
 }
 
@@ -108,20 +113,31 @@ function checkedNote(value: unknown): CheckpointNote {
   throw new Error(`the note of the checkpoint has version ${note.version}; start the newer program`)
 }
 
-function objectsOf(node: string, { name, bytes, crc }: TransferredFile): string[] {
+function objectsOf(
+  { node, pieceBytes }: CheckpointNote,
+  { name, bytes, crc }: TransferredFile,
+): string[] {
   const count = Math.max(1, Math.ceil(bytes / pieceBytes))
   return Array.from({ length: count }, (_, index) => objectName(node, name, crc, index))
 }
 
 function objectName(node: string, name: string, crc: number, index: number): string {
-  return `${node}/${name}.${crc.toString(16).padStart(8, '0')}/${index}`
+  return `${node}.${name}.${crc.toString(16).padStart(8, '0')}.${index}`
+}
+
+interface Uploading {
+  node: string
+  name: string
+  /** The names of the objects that are there. */
+  there: ReadonlySet<string>
+  pieceBytes: number
 }
 
 /** Uploads what is not there yet; null: there is no such file, as of a parity that is optional. */
 async function uploadFile(
   { objects }: LogStream,
   { disk, dir }: CheckpointDirectory,
-  { node, name, there }: { node: string; name: string; there: ReadonlyMap<string, number> },
+  { node, name, there, pieceBytes }: Uploading,
 ): Promise<TransferredFile | null> {
   let file: number
   try {
@@ -132,11 +148,11 @@ async function uploadFile(
   }
   try {
     const bytes = disk.size(file)
-    const buffer = Buffer.alloc(Math.min(bytes, pieceBytes))
     const pieces = async function* () {
       for (let at = 0; at < bytes || at === 0; at += pieceBytes) {
-        const length = await readFullyLater(disk, file, buffer.subarray(0, bytes - at), at)
-        yield buffer.subarray(0, length)
+        // A new buffer for each: the client may send one that seems lost once more.
+        const piece = Buffer.alloc(Math.min(pieceBytes, bytes - at))
+        yield piece.subarray(0, await readFullyLater(disk, file, piece, at))
       }
     }
     let crc = 0
@@ -144,7 +160,7 @@ async function uploadFile(
     let index = 0
     for await (const piece of pieces()) {
       const object = objectName(node, name, crc, index)
-      if (there.get(object) !== piece.length) await objects.put(object, piece)
+      if (!there.has(object)) await objects.put(object, piece)
       index += 1
     }
     return { name, bytes, crc }
@@ -180,11 +196,11 @@ async function download(
   { objects }: LogStream,
   disk: CheckpointDirectory['disk'],
   target: number,
-  { node }: CheckpointNote,
+  note: CheckpointNote,
   file: TransferredFile,
 ): Promise<void> {
   let [at, crc] = [0, 0]
-  for (const name of objectsOf(node, file)) {
+  for (const name of objectsOf(note, file)) {
     const piece = await objects.get(name)
     if (piece === null) throw new Missing(name)
     await writeAllLater(disk, target, piece, at)

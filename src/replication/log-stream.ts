@@ -112,14 +112,18 @@ export interface Note {
   revision: number
 }
 
-/** Pieces of files beside the stream, each written once, and held in memory: a few MiB. */
+/**
+ * Pieces of files beside the stream, of at most `messageBytesMax` each. A name consists of letters,
+ * digits, and dots between them.
+ */
 export interface Objects {
   /** Writes an object; one that is there already is replaced. */
   put(name: string, bytes: Uint8Array): Promise<void>
-  /** An object, or null if there is none. Never one that is damaged, or not whole. */
+  /** An object, or null if there is none. */
   get(name: string): Promise<Uint8Array | null>
   remove(name: string): Promise<void>
-  list(): Promise<{ name: string; bytes: number }[]>
+  /** The names of all objects. */
+  list(): Promise<string[]>
 }
 
 /** Requests from node to node, which pass through the engine and are kept nowhere. */

@@ -197,8 +197,8 @@ export class MemoryObjects implements Objects {
     this.objects.delete(name)
   }
 
-  async list(): Promise<{ name: string; bytes: number }[]> {
-    return [...this.objects].map(([name, { length: bytes }]) => ({ name, bytes }))
+  async list(): Promise<string[]> {
+    return [...this.objects.keys()]
   }
 }
 

@@ -248,10 +248,7 @@ export class SimulatedStream implements LogStream, Connection {
           return object === undefined ? null : Uint8Array.from(object)
         }),
       remove: (name: string) => this.#call((engine) => void engine.objects.delete(name)),
-      list: () =>
-        this.#call((engine) =>
-          [...engine.objects].map(([name, { length }]) => ({ name, bytes: length })),
-        ),
+      list: () => this.#call((engine) => [...engine.objects.keys()]),
     }
   }
 }

@@ -1,12 +1,10 @@
-// The connection to the NATS servers, and the stream, the bucket of notes and the bucket of objects
-// on it. Everything is made when it is missing.
+// The connection to the NATS servers, and on them the stream, the bucket of notes and the files.
 //
 // A server that stops answering is left within `pingEveryMs` * `pingsOutMax`, for the next one of
 // the list; the client connects again for as long as the process lives.
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
-import { Objm } from '@nats-io/obj'
 import {
   AuthorizationError,
   type ConnectionOptions,
@@ -150,14 +148,13 @@ async function openAll(connection: NatsConnection, options: EngineOptions): Prom
   const bucket = await available(() =>
     new Kvm(client).create(`${stream}-notes`, { history: 1, replicas }),
   )
-  const store = await available(() =>
-    new Objm(client).create(`${stream}-checkpoints`, { replicas }),
-  )
+  const files = { client, manager, name: `${stream}-checkpoints` }
+  await available(() => JetStreamObjects.make(files, replicas))
   const notes = new JetStreamNotes(bucket)
   const parts = {
     notes,
     lease: new JetStreamLease(notes, takeoverMs),
-    objects: new JetStreamObjects(store),
+    objects: new JetStreamObjects(files),
     calls: new NatsCalls(connection, stream),
   }
   return new JetStreamLog({ connection, client, manager, name: stream, ...parts })
