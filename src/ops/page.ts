@@ -5,7 +5,8 @@
 //     the charts draw.
 // D2. Nothing in it is inline, so its policy (serve.ts) allows files of this port only.
 
-import { type Fact, type Panel, panelsOf } from '../browser/dashboard/panels.ts'
+import type { Fact, Panel } from '../browser/dashboard/panel.ts'
+import { panelsOf } from '../browser/dashboard/panels.ts'
 import type { Status } from '../browser/dashboard/status.ts'
 import { headline, routeHeads, routeRows, stateName } from '../browser/dashboard/tables.ts'
 import { duration } from '../browser/dashboard/units.ts'

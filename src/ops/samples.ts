@@ -13,7 +13,7 @@ import { latencyBoundsSeconds, type RouteMeter } from '../http/meter.ts'
 import { residentMemory } from '../http/open-files.ts'
 import type { LoopDelay } from './loop-delay.ts'
 import { QuantileWindow } from './quantiles.ts'
-import { recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
+import { readersBehind, recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
 
 /** Reads a value; `seconds` have passed since it was read last. */
 type Read = (seconds: number) => number
@@ -135,7 +135,22 @@ function columnsOf(vitals: Vitals, loopDelay: LoopDelay): Column[] {
     new Column('loop_p50', () => loopDelay.quantile(0.5)),
     new Column('loop_max', () => loopDelay.quantile(1)),
     new Column('cpu', rateOf(cpuSeconds)),
+    ...readerColumns(vitals),
     new Column('lag', () => vitals.replication?.lagPositions() ?? Number.NaN),
+  ]
+}
+
+function readerColumns(vitals: Vitals): Column[] {
+  return [
+    new Column('readers_behind', () => readersBehind(vitals)),
+    new Column(
+      'readers_forwarded',
+      rateOf(() => vitals.readers?.forwarded ?? 0),
+    ),
+    new Column(
+      'readers_cpu',
+      rateOf(() => vitals.readers?.cpuSeconds ?? 0),
+    ),
   ]
 }
 

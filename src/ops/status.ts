@@ -1,12 +1,19 @@
 // Writes /status.json, whose shape is browser/dashboard/status.ts.
 
 import { getHeapStatistics } from 'node:v8'
-import type { Held, LogStatus, Ready, RouteAnswers, Status } from '../browser/dashboard/status.ts'
+import type {
+  Held,
+  LogStatus,
+  ReadersStatus,
+  Ready,
+  RouteAnswers,
+  Status,
+} from '../browser/dashboard/status.ts'
 import type { Meter } from '../http/meter.ts'
 import { residentMemory } from '../http/open-files.ts'
 import { readiness, warningsOf } from './readiness.ts'
 import type { Samples } from './samples.ts'
-import { recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
+import { readersBehind, recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
 
 /** The status of now, with the samples after number `after`; `nowMs` as performance.now(). */
 export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs: number): Status {
@@ -30,6 +37,7 @@ export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs:
     refusals: refusalsOf(vitals),
     checkpoints: checkpointsOf(vitals),
     content: { identities: identities.count, threads: threads.count, messages: messages.count },
+    readers: readersOf(vitals),
     replication: replication && {
       role: replication.role,
       lag_positions: known(replication.lagPositions()),
@@ -103,6 +111,20 @@ function checkpointsOf(vitals: Vitals): Status['checkpoints'] {
     duration_seconds: taken === 0 ? null : Number(seconds.toFixed(3)),
     bytes: taken === 0 ? null : bytes,
     records_behind: recordsBehind(vitals),
+  }
+}
+
+function readersOf(vitals: Vitals): ReadersStatus | null {
+  const { readers } = vitals
+  if (readers === null) return null
+  const { counts, restarts, forwarded, running, cpuSeconds } = readers
+  return {
+    ...counts,
+    restarts,
+    forwarded,
+    behind_records: known(readersBehind(vitals)),
+    resident_bytes: running.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+    cpu_seconds: Number(cpuSeconds.toFixed(2)),
   }
 }
 

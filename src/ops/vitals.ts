@@ -132,6 +132,13 @@ export function refusalsOf({ load, slicedWork, coldReads }: Vitals): Record<stri
   return { ...load.refused, sliced_reads: slicedWork.refused, cold_reads: coldReads.refused }
 }
 
+/** How many records the slowest reader had not applied when it reported last; NaN: none has. */
+export function readersBehind({ readers, journal }: Vitals): number {
+  if (readers === null || readers.running.length === 0) return Number.NaN
+  const slowest = Math.min(...readers.running.map(({ position }) => position))
+  return Math.max(0, (journal?.position ?? 0) - slowest)
+}
+
 /** How many records a start would replay. */
 export function recordsBehind({ journal, checkpoints: { position } }: Vitals): number {
   return (journal?.position ?? position) - position

@@ -11,6 +11,7 @@ import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { dashboardPage } from '../../src/ops/page.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import { statusOf } from '../../src/ops/status.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
 import { vitalsOf } from '../ops/vitals.ts'
 
 function series(first: number, columns: Series['columns'], length: number): Series {
@@ -162,4 +163,39 @@ t.test('panels: a follower: its role, and how far it is behind', async (t) => {
     'Positions behind': '1,200',
     'Behind for': units.unknown,
   })
+})
+
+t.test('panels: readers: how many serve, and the slowest', async (t) => {
+  const readers = {
+    counts: { configured: 3, serving: 2 },
+    running: [
+      { reader: 1, position: 7, residentBytes: 2 ** 20 },
+      { reader: 2, position: 4, residentBytes: 2 ** 20 },
+    ],
+    cpuSeconds: 0,
+    restarts: 1,
+    forwarded: 0,
+    staleness: { bounds: [], counts: [0], seconds: 0 },
+    heldSeconds: 0,
+    warnings: ['readers: 2 of 3 serve'],
+  }
+  const status = newStatus((vitals) => {
+    vitals.readers = readers
+    vitals.journal = { durable: 9, position: 9, health: 'ok', warnings: [] as string[] } as Journal
+    Object.assign(vitals.journal, {
+      stats: () => ({ syncs: { buckets: [] }, segment: 1, bytes: 1 }),
+    })
+    readers.forwarded = 30
+    readers.cpuSeconds = 1.5
+  })
+  t.same(factsOf(status, 'readers'), {
+    Serve: ['2 of 3'],
+    'Records that the slowest is behind': '5',
+    'Requests a second passed on': '30',
+    'Memory, together': '2 MiB',
+    'Processor, together': '150 %',
+    'Started again': '1',
+  })
+  t.match(status.readers, { forwarded: 30, cpu_seconds: 1.5, behind_records: 5 })
+  t.match(status.ready, { warnings: ['readers: 2 of 3 serve'] })
 })

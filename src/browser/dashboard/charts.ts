@@ -8,7 +8,7 @@ import type Plot from 'uplot'
 import { element } from './elements.ts'
 import type { History } from './history.ts'
 import { byMinute } from './minutes.ts'
-import type { Chart, Line } from './panels.ts'
+import type { Chart, Line } from './panel.ts'
 import { samplesMax } from './status.ts'
 import { bytes, clock, clockWithSeconds, count } from './units.ts'
 

@@ -1,7 +1,7 @@
 // The samples of a chart by minute, for a table: of times the longest, of other values the mean.
 
 import type { History } from './history.ts'
-import type { Line } from './panels.ts'
+import type { Line } from './panel.ts'
 import { emptyOf } from './status.ts'
 
 export interface Minute {

@@ -1,40 +1,12 @@
 // What the dashboard shows of a status: panels, each with facts and the lines that its chart draws.
 // The node writes the same facts into its page, for browsers without scripts.
 //
-// P1. A panel is added here and nowhere else: the page, its tables and its charts follow.
+// P1. A panel is added to the list here: the page, its tables and its charts follow.
 
+import { held, type Line, type Panel } from './panel.ts'
+import { readers, replication } from './processes.ts'
 import type { Held, Status } from './status.ts'
-import { bytes, count, duration, latency, percent, rate, type Unit, unknown } from './units.ts'
-
-export interface Fact {
-  name: string
-  value: string
-  /** Whether people should look at it. */
-  isBad?: boolean
-}
-
-export interface Line {
-  label: string
-  /** The column of the samples, or a value that stays: a limit, which is drawn dashed. */
-  column: string | number
-}
-
-export interface Chart {
-  /** What it shows; a name for it. */
-  title: string
-  unit: Unit
-  lines: Line[]
-}
-
-export interface Panel {
-  id: string
-  title: string
-  /** What there is now. */
-  facts: Fact[]
-  chart: Chart
-  /** A sentence below them. */
-  note?: string
-}
+import { bytes, count, duration, latency, percent, rate, unknown } from './units.ts'
 
 const linesMax = 5
 
@@ -50,6 +22,7 @@ export function panelsOf(status: Status, route = ''): Panel[] {
     eventLoop(status),
     refusals(status),
     checkpoints(status),
+    ...readers(status),
     ...replication(status),
   ]
 }
@@ -241,33 +214,6 @@ function checkpoints({ checkpoints }: Status): Panel {
     },
     note: 'Dotted vertical lines in all charts mark when one was taken.',
   }
-}
-
-function replication({ replication }: Status): Panel[] {
-  if (replication === null) return []
-  const { role, lag_positions, lag_seconds } = replication
-  return [
-    {
-      id: 'replication',
-      title: 'Replication',
-      facts: [
-        { name: 'Role', value: role },
-        { name: 'Positions behind', value: count(lag_positions) },
-        { name: 'Behind for', value: latency(lag_seconds) },
-      ],
-      chart: {
-        title: 'Positions that the follower is behind',
-        unit: count,
-        lines: [{ label: 'positions', column: 'lag' }],
-      },
-    },
-  ]
-}
-
-/** How much of a limit is used up: bad from nine tenths on. */
-function held({ now, max }: Held, unit: Unit): { value: string; isBad: boolean } {
-  if (max === null || now === null) return { value: unit(now), isBad: false }
-  return { value: `${unit(now)} of ${unit(max)}`, isBad: now >= 0.9 * max }
 }
 
 function limit(label: string, { max }: Held): Line[] {

@@ -53,6 +53,8 @@ export interface Status {
     records_behind: number
   }
   content: { identities: number; threads: number; messages: number }
+  /** Null on a node without readers. */
+  readers: ReadersStatus | null
   /** Null on a node that is not replicated. */
   replication: Replication | null
   /** The newest sample: its values by column; columns without a value are left out. */
@@ -84,6 +86,20 @@ export interface LogStatus {
   bytes: number
 }
 
+/** The processes that answer reads beside this one; what they answer is counted with the rest. */
+export interface ReadersStatus {
+  configured: number
+  serving: number
+  /** How often one was started again. */
+  restarts: number
+  /** Requests that they have passed on to this process. */
+  forwarded: number
+  /** Records that the slowest had not applied when it reported last; null: none has reported. */
+  behind_records: number | null
+  resident_bytes: number
+  cpu_seconds: number
+}
+
 export interface Replication {
   role: 'leader' | 'follower'
   /** By how many positions, and how long, this node or its follower is behind; null: unknown. */
@@ -108,6 +124,8 @@ export interface Held {
  *   resident  heap  text       bytes                   cpu           of one core, 1 is all of it
  *   loop_p50  loop_max         seconds the event loop was late      behind        the checkpoint
  *   lag                        positions that the follower is behind its leader
+ *   readers_behind             records that the slowest reader is behind
+ *   readers_forwarded          requests/s that readers passed on   readers_cpu   of one core
  *
  * Quantiles (p50, p99) are of the ten seconds before the sample.
  */

@@ -1,7 +1,7 @@
 // What the page shows beside its panels: the node's state, the numbers at the top, and the table of
 // routes.
 
-import type { Fact } from './panels.ts'
+import type { Fact } from './panel.ts'
 import type { Ready, Status } from './status.ts'
 import { bytes, count, latency, rate } from './units.ts'
 
