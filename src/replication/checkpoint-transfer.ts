@@ -23,7 +23,7 @@ import {
 } from '../../wal/checkpoint/manifest.ts'
 import { readFullyLater, writeAllLater } from '../../wal/disk.ts'
 import { codeOf } from '../../wal/errors.ts'
-import type { LogStream } from './log-stream.ts'
+import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
 const noteKey = 'checkpoint'
@@ -58,6 +58,14 @@ export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointN
   return note === null ? null : checkedNote(note.value)
 }
 
+export interface UploadOptions {
+  /** The id of this node. */
+  node: string
+  manifest: Manifest
+  /** Whether to give up, which is a rejection; asked before each piece. */
+  isStopped(): boolean
+}
+
 /**
  * Uploads a checkpoint of the directory, and makes it the one beside the stream. Returns false if
  * another node has done so meanwhile. Rejects with `StreamUnavailable`, and with what the disk
@@ -66,7 +74,7 @@ export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointN
 export async function uploadCheckpoint(
   stream: LogStream,
   place: CheckpointDirectory,
-  { node, manifest }: { node: string; manifest: Manifest },
+  { node, manifest, isStopped }: UploadOptions,
 ): Promise<boolean> {
   const note = await stream.notes.read(noteKey)
   if (note !== null) checkedNote(note.value)
@@ -75,7 +83,7 @@ export async function uploadCheckpoint(
   const names = [...manifest.files.keys()].flatMap((file) => [pagesName(file), parityName(file)])
   const files: TransferredFile[] = []
   for (const name of [...names, manifestName(manifest.number)]) {
-    const file = await uploadFile(stream, place, { node, name, there, pieceBytes })
+    const file = await uploadFile(stream, place, { node, name, there, pieceBytes, isStopped })
     if (file !== null) files.push(file)
   }
   const { number, storeId: store, position, form } = manifest
@@ -131,13 +139,14 @@ interface Uploading {
   /** The names of the objects that are there. */
   there: ReadonlySet<string>
   pieceBytes: number
+  isStopped(): boolean
 }
 
 /** Uploads what is not there yet; null: there is no such file, as of a parity that is optional. */
 async function uploadFile(
   { objects }: LogStream,
   { disk, dir }: CheckpointDirectory,
-  { node, name, there, pieceBytes }: Uploading,
+  { node, name, there, pieceBytes, isStopped }: Uploading,
 ): Promise<TransferredFile | null> {
   let file: number
   try {
@@ -159,6 +168,7 @@ async function uploadFile(
     for await (const piece of pieces()) crc = crc32(piece, crc)
     let index = 0
     for await (const piece of pieces()) {
+      if (isStopped()) throw new StreamUnavailable('the upload was stopped')
       const object = objectName(node, name, crc, index)
       if (!there.has(object)) await objects.put(object, piece)
       index += 1

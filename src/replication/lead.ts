@@ -46,7 +46,10 @@ export interface Leading {
   readonly term: number
   /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
-  /** Waits until the stream has the whole log, for a limited time; before the last checkpoint. */
+  /**
+   * Uploads no more, and waits until the stream has the whole log, for a limited time; before the
+   * last checkpoint, which the next start uploads.
+   */
   drain(): Promise<void>
   /** Gives the lease back; when the log is closed. The stream stays open. */
   stop(): Promise<void>
@@ -102,9 +105,11 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     get warnings() {
       return uploads.warnings
     },
-    drain: () => replicated.drain(drainMs),
-    async stop() {
+    async drain() {
       await uploads.stop()
+      await replicated.drain(drainMs)
+    },
+    async stop() {
       await stopLease()
     },
   }

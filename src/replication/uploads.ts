@@ -7,7 +7,7 @@
 // U2. A follower that is known, and that was heard of in the last hour, finds what it needs next in
 //     the stream; except when text was erased: then what the checkpoint covers is removed, and a
 //     follower that is behind it begins again from the checkpoint.
-// U3. One at a time; after a failure the next checkpoint is the next attempt.
+// U3. One at a time. After a failure it is tried again a minute later, or with the next checkpoint.
 
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
@@ -50,6 +50,7 @@ export interface FollowerNote {
 
 export const followerKeys = 'follower.'
 const forgottenAfterMs = 3_600_000
+const againAfterMs = 60_000
 
 export class Uploads {
   readonly #options: Uploading
@@ -59,6 +60,7 @@ export class Uploads {
   #isStopped = false
   #position = 0
   #failure = ''
+  #again: NodeJS.Timeout | undefined
 
   constructor(options: Uploading) {
     this.#options = options
@@ -95,17 +97,21 @@ export class Uploads {
     this.#upload()
   }
 
-  /** Resolves when no upload is under way any more. */
+  /** Begins no upload any more, and gives one up that is under way; resolves when it has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    clearTimeout(this.#again)
     this.#options.checkpoints.onTaken = () => {}
     await this.#uploading
   }
 
   #upload(): void {
     if (this.#isStopped || this.#uploading !== null) return
+    clearTimeout(this.#again)
     this.#uploading = this.#uploadNewest().finally(() => {
       this.#uploading = null
+      if (this.#failure === '' || this.#isStopped) return
+      this.#again = setTimeout(() => this.#upload(), againAfterMs).unref()
     })
   }
 
@@ -122,13 +128,15 @@ export class Uploads {
     const manifest = checkpoints.latest!
     const { position, number } = manifest
     try {
-      if (await uploadCheckpoint(stream, checkpoints.place, { node, manifest })) {
+      const isStopped = () => this.#isStopped
+      if (await uploadCheckpoint(stream, checkpoints.place, { node, manifest, isStopped })) {
         this.#position = position
         onNotice('checkpoint_uploaded', { number, position })
         await this.#trim(position)
       }
       this.#failure = ''
     } catch (error) {
+      if (this.#isStopped) return
       this.#failure = (error as Error).message
       onNotice('checkpoint_upload_failed', { number, position, why: this.#failure })
     }

@@ -54,6 +54,12 @@ t.test(
   },
 )
 
+t.test('connect: messages may not be long enough: refused, and it says so', nats, async (t) => {
+  const cluster = await startCluster(t, { size: 1, messageBytesMax: 300_000 })
+  const options = { ...blank, servers: [cluster.url], credentials: null, tls: null }
+  t.match(await outcome(options), /max_payload is 300000/)
+})
+
 t.test('connect: more copies than servers: refused, and the flag is named', nats, async (t) => {
   const cluster = await startCluster(t, { size: 1 })
   const options = { ...blank, servers: [cluster.url], replicas: 3, credentials: null, tls: null }

@@ -12,6 +12,7 @@ import {
   credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node'
+import { bodyBytesMax } from '../../http/handle.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import { NatsCalls } from './calls.ts'
 import { available, isTooFew } from './errors.ts'
@@ -53,6 +54,7 @@ const reconnectAfterMs = 250
 const connectMs = 5_000
 const connectAgainMs = 1_000
 const requestMs = 5_000
+const payloadBytesMin = bodyBytesMax + 128 * 1024
 const prepareAgainMs = 500
 /** How long the servers may take to elect leaders when they have just been started. */
 const prepareMsMax = 30_000
@@ -68,6 +70,7 @@ export async function connectEngine(
   const connection = await reach(options, onNotice)
   void report(connection, onNotice)
   try {
+    checkPayload(connection)
     return await prepare(connection, options)
   } catch (error) {
     await connection.close()
@@ -92,6 +95,15 @@ async function reach(options: EngineOptions, onNotice: OnEngineNotice): Promise<
       await new Promise((resolve) => setTimeout(resolve, connectAgainMs))
     }
   }
+}
+
+/** A record must fit into a message: the largest one has the largest body that is read. */
+function checkPayload({ info }: NatsConnection): void {
+  const { max_payload: bytes } = info!
+  if (bytes >= payloadBytesMin) return
+  throw new EngineRefused(
+    `the servers' max_payload is ${bytes}; it has to be at least ${payloadBytesMin}`,
+  )
 }
 
 function reasonOf(error: unknown): string {
