@@ -2,9 +2,10 @@
 // by looking every 20 seconds. The element with the id `news` says what the page shows. Without
 // this script a page stays as it is.
 //
-// N1. There is one request at a time, and none while nobody can see the page (while-visible.ts).
-// N2. After an error the next request comes when the node has said so in Retry-After, or after a
-//     pause that doubles.
+// N1. There is one poll at a time, and none while nobody can see the page (while-visible.ts): the
+//     one that is under way then is given up, as it takes one of the few connections of a browser.
+// N2. After an error the next poll comes when the node has said so in Retry-After, or after a pause
+//     that doubles. So it does when a poll ends early, because too many wait already.
 // N3. No text becomes HTML here: what is shown are the elements of a page that the node has made.
 //     The policy of the pages enforces it (src/pages/layout.ts).
 // N4. Once there is more than a page of news, they are not counted any more.
@@ -12,6 +13,8 @@
 import { whileVisible } from './while-visible.ts'
 
 const waitSeconds = 25
+/** A poll without news that ends sooner has not waited. */
+const waitedMs = (waitSeconds / 2) * 1_000
 /** A poll that waits is answered in time; what is silent for longer is lost. */
 const timeoutMs = (waitSeconds + 15) * 1_000
 const pauseMs = 1_000
@@ -23,23 +26,35 @@ const countedMax = 50
 /** What may be requested when, in milliseconds since the epoch (N2). */
 const after = { errors: 0, mayAskAt: 0 }
 
-/** Reads an operation of the interface. Throws when it is refused or fails. */
+let underWay = new AbortController()
+
+/** Reads an operation of the interface. Throws when it is refused, fails or is given up. */
 async function read<T>(path: string): Promise<T> {
-  const response = await fetch(path, { signal: AbortSignal.timeout(timeoutMs) })
-  if (response.ok) return (await response.json()) as T
-  const seconds = Number(response.headers.get('retry-after'))
-  after.mayAskAt = Date.now() + seconds * 1_000
-  throw new Error(`${response.status}`)
+  underWay = new AbortController()
+  const lost = setTimeout(() => underWay.abort(), timeoutMs)
+  try {
+    const response = await fetch(path, { signal: underWay.signal })
+    if (response.ok) return (await response.json()) as T
+    const seconds = Number(response.headers.get('retry-after')) || 0
+    after.mayAskAt = Date.now() + seconds * 1_000
+    throw new Error(`${response.status}`)
+  } finally {
+    clearTimeout(lost)
+  }
 }
 
 /** Looks for news from now on. */
 function keepLooking(pause: number, look: () => Promise<void>): void {
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) underWay.abort()
+  })
   whileVisible(pause, async () => {
     if (Date.now() < after.mayAskAt) return // and look again after the next pause
     try {
       await look()
       after.errors = 0
     } catch {
+      if (document.hidden) return
       const longest = Math.min(errorPauseMs * 2 ** after.errors, errorPauseMaxMs)
       after.errors += 1
       const ownPause = longest * (0.5 + Math.random() / 2) // not all readers at once
@@ -87,7 +102,9 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
   keepLooking(pauseMs, async () => {
     if (count > countedMax) return
     const path = `/api/threads/${id}?after=${known}&wait=${waitSeconds}`
+    const begun = performance.now()
     const page = await read<ThreadPage>(path)
+    if (page.messages.length === 0 && performance.now() - begun < waitedMs) throw new Error('full')
     known = Math.max(known, page.next_after)
     count += page.messages.filter((message) => message.seq > shown).length
     link.href = `/t/${id}?after=${shown}`

@@ -22,6 +22,12 @@ async function saysNews(t: Test, page: Page, text: string): Promise<void> {
   t.equal(await page.evaluate(`document.querySelector('#news').getAttribute('role')`), 'status')
 }
 
+/** The tab comes to the front, or leaves it. */
+const setHidden = (page: Page, isHidden: boolean) =>
+  page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`)
+
 /** The most polls of the page that were under way at the same time, and how many there were. */
 function watchPolls(page: Page): { most: number; count: number } {
   const polls = { most: 0, count: 0 }
@@ -159,6 +165,39 @@ t.test(
       })
       await ana.reply(demo.thread, 'after the refusal')
       await saysNews(t, page, '1 new message, show')
+    })
+
+    await t.test(
+      'reader: nobody sees the page: the poll is given up, until it is seen',
+      async (t) => {
+        const page = await chromium.open()
+        const polls = watchPolls(page)
+        await page.goto(`${forum.url}/t/${demo.thread}`)
+        await until('a poll', () => polls.count === 1)
+        const givenUp = page.waitForEvent('requestfailed')
+        await setHidden(page, true)
+        t.match((await givenUp).url(), '/api/')
+        await ana.reply(demo.thread, 'unseen')
+        await page.evaluate('new Promise((done) => setTimeout(done, 50))')
+        t.equal(polls.count, 1)
+        await setHidden(page, false)
+        await saysNews(t, page, '1 new message, show')
+        t.same(problemsOf(page), [])
+      },
+    )
+
+    await t.test('reader: polls end without having waited: they become rare', async (t) => {
+      const page = await chromium.open()
+      const polls = watchPolls(page)
+      await page.clock.install()
+      const empty = { json: { messages: [], next_after: 1 } }
+      await page.route('**/api/**', (route) => route.fulfill(empty))
+      await page.goto(`${forum.url}/t/${demo.thread}`)
+      for (let second = 0; second < 60; second++) {
+        await page.clock.fastForward(1_000)
+        await page.evaluate('fetch("/llms.txt").then(() => {})') // the poll has its answer by then
+      }
+      t.ok(polls.count >= 2 && polls.count <= 10, `${polls.count} in a minute`)
     })
 
     await t.test('keyboard: the first stop skips to the content', async (t) => {
