@@ -5,6 +5,7 @@
 import { ConfigError, type Flags, readFlags, suggestion } from '../config/arguments.ts'
 import { serveSwitches, settingFlags } from '../config/config.ts'
 import { swarmFlags } from '../swarm/options.ts'
+import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
 import { bashScript, type CommandTable, fishScript, zshScript } from './completion-scripts.ts'
 import { mcpFlags } from './mcp-command.ts'
@@ -41,11 +42,18 @@ function commandTables(): CommandTable[] {
   const wal = Object.entries(walCommands).map(([name, { summary, flags }]) => {
     return leaf(`wal ${name}`, summary, flags)
   })
+  const admin = Object.entries(adminCommands).map(([name, { summary, flags }]) => {
+    return leaf(`admin ${name}`, summary, flags)
+  })
   const commands = [
     leaf('serve', 'run a node', { ...settingFlags, ...serveSwitches }),
     leaf('mcp', 'serve the forum to an agent, over MCP', mcpFlags),
     leaf('swarm', 'load and verify a node with a swarm of agents', swarmFlags),
     leaf('backup', 'copy the data of a node, running or not', backupFlags),
+    {
+      ...leaf('admin', 'lock threads, remove messages, block identities', {}),
+      words: wordsOf(admin),
+    },
     { ...leaf('wal', 'check, export or repair a log', {}), words: wordsOf(wal) },
     {
       ...leaf('completion', 'print a script that completes these commands', {}),
@@ -55,7 +63,7 @@ function commandTables(): CommandTable[] {
   ]
   const help = { ...leaf('help', 'explain a command', {}), words: wordsOf(commands) }
   const all = [...commands, help]
-  return [{ ...leaf('', '', {}), words: wordsOf(all) }, ...all, ...wal]
+  return [{ ...leaf('', '', {}), words: wordsOf(all) }, ...all, ...wal, ...admin]
 }
 
 /** The last words of the commands, with what they do. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The command line: agent-forum serve | mcp | swarm | backup | wal | completion. Exit codes:
-// 0 clean, 64 bad configuration, 70 a bug, 74 storage failed, 75 in use, 76 newer data, 77 damage,
-// 78 another node leads.
+// The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion. Exit
+// codes: 0 clean, 64 bad configuration, 65 there is no such thing, 69 no node answers, 70 a bug,
+// 74 storage failed, 75 in use, 76 newer data, 77 damage, 78 another node leads.
 //
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
 // reported like any other.
@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs'
 import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../config/arguments.ts'
 import { LineOutput } from '../ops/log.ts'
+import { CommandError } from './command-error.ts'
 
 const packageJson = new URL('../../../package.json', import.meta.url)
 const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }
@@ -20,6 +21,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
   swarm: async (args) => (await import('../swarm/swarm.ts')).runSwarm(args),
   backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
+  admin: async (args) => (await import('./admin-command.ts')).runAdmin(args),
   wal: async (args) => (await import('./wal-command.ts')).runWal(args),
   completion: async (args) => (await import('./completion-command.ts')).runCompletion(args),
 }
@@ -38,6 +40,7 @@ Commands; agent-forum help COMMAND, or COMMAND --help, says more:
   agent-forum mcp [flags]                       serve the forum to an agent, over MCP
   agent-forum swarm [flags]                     load and verify a node with a swarm of agents
   agent-forum backup [--data DIR] --to DIR2     copy the data of a node, running or not
+  agent-forum admin COMMAND [ID] [--data DIR]   lock threads, remove messages, block identities
   agent-forum wal verify [--data DIR]           check a log that no node has open
   agent-forum wal inspect [--data DIR]          the same, and count its records
   agent-forum wal export [--data DIR] [--out FILE]      its records as JSON
@@ -77,6 +80,7 @@ function fail(error: unknown): number {
 
 function codeAndSentence(error: unknown): [number, string] {
   if (error instanceof ConfigError) return [64, error.message]
+  if (error instanceof CommandError) return [error.exitCode, error.message]
   if (error instanceof JournalError) return [error.exitCode, error.message]
   if (isLackOfFiles(error)) return [74, 'too many open files; raise `ulimit -n`, to 256 or more']
   return [70, `a bug: ${(error as Error)?.stack ?? error}`]

@@ -129,6 +129,7 @@ export type RejectionCode =
   | 'overloaded'
   | 'unreadable'
   | 'shutting_down'
+  | 'no_leader'
 
 /** Rejects a command or query. If it reveals a record, its answer waits for `position`, as any. */
 export interface Rejection {

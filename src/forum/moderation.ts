@@ -19,7 +19,6 @@ import { clearCaches, type Forum, isRejection, type Positioned, type Rejection }
 import type { ForumRecord } from './records.ts'
 import { admitOwn, commit } from './write.ts'
 
-export const reasonCharactersMax = 500
 /** So many ids of messages are looked at in one iteration of the event loop: about 1 ms. */
 const idsPerSlice = 1 << 18
 

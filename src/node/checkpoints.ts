@@ -35,6 +35,7 @@ import { targetOfForm2 } from '../state/saved-form-2.ts'
 import { targetOfForm3 } from '../state/saved-form-3.ts'
 import type { State } from '../state/state.ts'
 import { type Text, textStoreName } from '../state/text.ts'
+import type { Erasure } from './admin-protocol.ts'
 import { Scrub } from './scrub.ts'
 import type { OnStartProgress } from './start-progress.ts'
 import { warmUp } from './text-warm-up.ts'
@@ -135,6 +136,7 @@ export class CheckpointSchedule {
   begin(journal: Journal, state: State): void {
     this.#journal = journal
     this.#state = state
+    this.#reportDamage(state.text)
     this.#checkpoints.finishStart()
     this.scrub.begin(this.#checkpoints.rebuilt)
     this.#warmingUp = this.#warmUp(state.text)
@@ -184,6 +186,16 @@ export class CheckpointSchedule {
     return renewed
   }
 
+  /** Has pages repaired that are found damaged when something in them is to be erased. */
+  #reportDamage(text: Text): void {
+    const { readPage } = text
+    text.readPage = (place, page) => {
+      const content = readPage(place, page)
+      if (content === null) void this.scrub.report({ store: textStoreName, page, ...place })
+      return content
+    }
+  }
+
   async #warmUp(text: Text): Promise<void> {
     const begun = performance.now()
     const before = text.bytesInMemory
@@ -199,10 +211,23 @@ export class CheckpointSchedule {
     this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
   }
 
+  /** What is known of the text that was erased by the record at this position. */
+  erasure(position: number): Erasure {
+    const { kept, hasLeftovers } = this.#checkpoints
+    const behind = kept.filter((each) => each.position >= position)
+    const checkpoints_left = keptCount - behind.length
+    return {
+      checkpoints_left,
+      is_gone: checkpoints_left === 0 && !hasLeftovers,
+      takes_checkpoints: this.#everyBytes > 0,
+      warnings: this.#warnings,
+    }
+  }
+
   /** Whether erased text is still on the disk: in the older of the checkpoints, or in the log. */
   get #isErasing(): boolean {
-    const older = this.#checkpoints.kept[keptCount - 1]?.position ?? 0
-    return this.#state!.erasedPosition > older
+    const { erasedPosition } = this.#state!
+    return erasedPosition > 0 && !this.erasure(erasedPosition).is_gone
   }
 
   #bytesSince(): number {
@@ -223,6 +248,10 @@ export class CheckpointSchedule {
       const taken = await taking
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begun, beginMs)
+      if (this.#checkpoints.hasLeftovers) {
+        this.#warnings = ['the last checkpoint could not remove files that are no longer needed']
+        this.#notBeforeMs = performance.now() + retryAfterMs
+      }
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1

@@ -16,6 +16,8 @@ export function moderate(
   command: ModerationCommand,
   about: Moderating,
 ): Promise<ModerationOutcome> {
+  // A follower repeats what the leader records; it records nothing itself.
+  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
   const outcome = moderationCommands[command](forum, about)
   return outcome instanceof Promise
     ? outcome.then((later) => durable(forum, gate, later))

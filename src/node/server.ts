@@ -21,6 +21,7 @@ import { Gate } from '../http/gate.ts'
 import { Load } from '../http/load.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
+import { type Administered, serveAdmin } from './admin-socket.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
@@ -116,15 +117,17 @@ export async function startNode(
   const { disk, settings: texts } = environment
   const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
   const readers = await startReaders(shared, checkpoints, vitals)
+  const admin = startAdmin(forum, gate, options)
   return {
     url,
     failed,
     takeCheckpoint: () => checkpoints.take(),
-    moderate: (command, about) => moderate(forum, gate, command, about),
+    moderate: admin.moderate,
     async stop() {
       availability.refusal = 'shutting_down'
       const readersEnded = readers?.stop()
       listener.stop()
+      admin.stop()
       await endReads(forum)
       await readersEnded
       await leading.stop()
@@ -135,6 +138,28 @@ export async function startNode(
       ops?.stop()
     },
   }
+}
+
+interface AdminOptions {
+  config: Config
+  log: Logger
+  environment: Environment
+  checkpoints: CheckpointSchedule
+}
+
+/** What operators may do, also through the socket; a simulated disk has none. */
+function startAdmin(
+  forum: Forum,
+  gate: Gate,
+  { config, log, environment, checkpoints }: AdminOptions,
+): Pick<Node, 'moderate'> & { stop(): void } {
+  const administered: Administered = {
+    state: forum.state,
+    moderate: (command, about) => moderate(forum, gate, command, about),
+    erasure: (position) => checkpoints.erasure(position),
+  }
+  const stop = environment.disk ? () => {} : serveAdmin(config.data, administered, log)
+  return { moderate: administered.moderate, stop }
 }
 
 /** Starts the readers, which this process then has to tell everything; null: there are none. */

@@ -14,7 +14,7 @@ import { blockBytes } from './text-blocks.ts'
 export function holdEntry(text: Text, address: number, bytes: number): boolean {
   return pagesOf(address, bytes).every((page) => {
     if (text.holds(page)) return true
-    const content = text.readPage(text.placeOfPage(page))
+    const content = text.readPage(text.placeOfPage(page), page)
     if (content === null) return false
     text.pages.give(page)
     text.pages.bytesOf(page).set(content)

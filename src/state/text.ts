@@ -49,7 +49,7 @@ export class Text implements PagedStore {
   /** Pages with an erased entry, of which page files may have older copies (erasing.ts, G2). */
   readonly erased = new Set<number>()
   /** Reads a cold page at once, for an erasure; null: it is damaged. */
-  readPage: (place: PagePlace) => Uint8Array | null = () => null
+  readPage: (place: PagePlace, page: number) => Uint8Array | null = () => null
   isFrozen = false // by a checkpoint, which needs the pages as they were when it began
   /** Whether `fill` gives all pages a slot, though they are more than fit in `bytesMax`. */
   readsAll: boolean

@@ -30,6 +30,7 @@ const commands = [
   'mcp',
   'swarm',
   'backup',
+  'admin',
   'wal verify',
   'wal inspect',
   'wal export',
@@ -39,10 +40,11 @@ const commands = [
 
 t.test('help: of the program: every command; of a command: all its flags', async (t) => {
   const { stdout } = await run(['--help'])
-  for (const name of commands) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[b]`))
+  for (const name of commands) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[bC]`))
   const flagsOf: Record<string, string[]> = {
     mcp: ['--url', '--identity', '--name', '--http', '-h, --help'],
     backup: ['--data', '--to', '-h, --help'],
+    admin: ['--data', '--reason', '--no-wait', '--json', '-h, --help'],
     wal: ['--data', '--out', '--copy-to', '-h, --help'],
     swarm: ['--corpus', '--synthetic', '--url', '--connections', '--verify', '-h, --help'],
   }
@@ -61,7 +63,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
 })
 
 t.test('help: of the program and of each command: examples come before flags', async (t) => {
-  const names = ['', 'serve', 'swarm', 'backup', 'wal', 'completion']
+  const names = ['', 'serve', 'swarm', 'backup', 'admin', 'wal', 'completion']
   const texts = await Promise.all(names.map((name) => run(['help', name].filter(Boolean))))
   for (const [i, { stdout }] of texts.entries()) {
     const example = stdout.search(/^ {2}(?:agent-forum|source)/m)

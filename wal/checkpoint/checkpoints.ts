@@ -92,6 +92,8 @@ export class Checkpoints {
   readonly bad: BadManifest[] = []
   /** Pages that `load` rebuilt in memory; their files are unchanged. */
   rebuilt: readonly BadPage[] = []
+  /** Whether files that no kept checkpoint needs could not be removed. */
+  hasLeftovers = false
   readonly #options: CheckpointsOptions
   readonly #place: CheckpointDirectory
   /** Newest first. */
@@ -155,12 +157,8 @@ export class Checkpoints {
       removeUnfinished(this.#place)
       for (const { name, why } of this.bad) {
         disk.rename(path.join(dir, name), path.join(dir, `${name}.void`))
-        this.#options.onNotice({
-          event: 'checkpoint_put_aside',
-          level: 'warn',
-          checkpoint: name,
-          why,
-        })
+        const about = { checkpoint: name, why }
+        this.#options.onNotice({ event: 'checkpoint_put_aside', level: 'warn', ...about })
       }
       for (const { file, offset } of this.rebuilt) {
         const place = { file: pagesName(file), offset }
@@ -290,7 +288,9 @@ export class Checkpoints {
       await removeUnneeded(this.#place, numbers, pages)
       const older = this.#kept[keptCount - 1]
       if (older !== undefined) await journal.dropBefore(older.position)
+      this.hasLeftovers = false
     } catch (error) {
+      this.hasLeftovers = true
       const why = messageOf(error)
       this.#options.onNotice({ event: 'checkpoint_leftovers', level: 'warn', why })
     }

@@ -9,8 +9,9 @@ import { type Disk, readFully, syncDirectory, writeAll } from '../disk.ts'
 import { isUnreadable, JournalError } from '../errors.ts'
 
 const pieceBytes = 1024 * 1024
-// The lock's owner does not use the copy, and a start of the copy creates a new reserve.
-const leftOut = /^(?:lock.*|reserve)$/
+// The lock's owner does not use the copy, a start of the copy creates a new reserve, and sockets
+// have no content.
+const leftOut = /^(?:lock.*|reserve|.*\.sock)$/
 
 /** Copies the directory. Throws JournalError 74 when the copy differs, and what the disk throws. */
 export function copyWhole(

@@ -1,0 +1,143 @@
+// Sends the commands of `agent-forum admin` to the node of a data directory, through its socket.
+
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { codeOf, messageOf } from '../../wal/errors.ts'
+import type { ModerationCommand } from '../forum/moderation.ts'
+import {
+  type ActJson,
+  type ActsPage,
+  type Done,
+  type Erasure,
+  type Refusal,
+  socketPath,
+  subjectOf,
+  withSocketPath,
+} from '../node/admin-protocol.ts'
+import { CommandError } from './command-error.ts'
+
+const timeoutMs = 60_000
+const retryEveryMs = 500
+const patienceMs = 600_000
+
+interface Command {
+  command: ModerationCommand
+  id: string
+  reason: string
+}
+
+/**
+ * Has the node run a command. While it cannot because of a checkpoint, or of damage that it is
+ * repairing, tries again; `onWait` is called the first time, with the reason. Throws CommandError.
+ */
+export async function moderateNode(
+  dir: string,
+  { command, id, reason }: Command,
+  onWait: (why: string) => void,
+): Promise<Done> {
+  for (let waitedMs = 0; ; waitedMs += retryEveryMs) {
+    const answer = await send<Done>(dir, 'POST', `/${command}`, { id, reason })
+    if (!('error' in answer)) return answer
+    const why = retried[answer.error]
+    if (why === undefined || waitedMs >= patienceMs) throw refusalOf(answer, command, id)
+    if (waitedMs === 0) onWait(why)
+    await sleep(retryEveryMs)
+  }
+}
+
+/** All acts that have effect, oldest first. */
+export async function actsOfNode(dir: string): Promise<ActJson[]> {
+  const acts: ActJson[] = []
+  for (let after: number | null = 0; after !== null; ) {
+    const page: ActsPage = await read<ActsPage>(dir, `/acts?after=${after}`)
+    acts.push(...page.acts)
+    after = page.next_after
+  }
+  return acts
+}
+
+/** What has become of the text that the record at this position erased. */
+export function erasureOfNode(dir: string, position: number): Promise<Erasure> {
+  return read<Erasure>(dir, `/erasure?position=${position}`)
+}
+
+/** Refusals that end by themselves. */
+const retried: Record<string, string> = {
+  overloaded: 'the node is busy, as while it takes a checkpoint; trying again',
+  unreadable: 'the page with the text is damaged, and the node repairs it; trying again',
+}
+
+/** What other refusals mean for an operator. */
+const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
+  overloaded: [74, 'the node has been busy for ten minutes'],
+  unreadable: [74, 'the page with the text is damaged; /readyz?verbose of the node says more'],
+  storage_full: [74, 'the disk of the node is full'],
+  storage_failed: [74, 'the storage of the node has failed'],
+  shutting_down: [69, 'the node is stopping'],
+  no_leader: [69, 'the node follows another one; give the command to the one that leads'],
+}
+
+function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: string) {
+  const known = sentences[error]
+  if (known !== undefined) return new CommandError(...known)
+  if (error === 'not_found') {
+    const { noun } = subjectOf(command, id)
+    return new CommandError(65, message ?? `there is no ${noun} ${id}`)
+  }
+  return new CommandError(65, message ?? error)
+}
+
+async function read<T extends object>(dir: string, path: string): Promise<T> {
+  const answer = await send<T>(dir, 'GET', path)
+  if ('error' in answer) throw new CommandError(65, answer.message ?? answer.error)
+  return answer
+}
+
+async function send<T extends object>(
+  dir: string,
+  method: string,
+  path: string,
+  body: object | null = null,
+): Promise<T | Refusal> {
+  try {
+    const text = await withSocketPath(dir, (socket) => exchange(socket, method, path, body))
+    return JSON.parse(text) as T | Refusal
+  } catch (error) {
+    throw new CommandError(69, `no node answers on ${socketPath(dir)}: ${reasonOf(error)}`)
+  }
+}
+
+function exchange(
+  socket: string,
+  method: string,
+  path: string,
+  body: object | null,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { socketPath: socket, method, path, agent: false, timeout: timeoutMs }
+    const sent = request(options, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (piece) => {
+        text += piece
+      })
+      response.once('error', reject)
+      response.once('end', () => resolve(text))
+    })
+    sent.once('error', reject)
+    sent.once('timeout', () => {
+      sent.destroy(new Error(`it was silent for ${timeoutMs / 1000} seconds`))
+    })
+    sent.end(body === null ? undefined : JSON.stringify(body))
+  })
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no socket; is --data its directory, and does it serve?',
+  ECONNREFUSED: 'the socket is left from a node that has ended',
+  EACCES: 'only the user that runs the node may open it',
+}
+
+function reasonOf(error: unknown): string {
+  return reasons[codeOf(error)] ?? messageOf(error)
+}

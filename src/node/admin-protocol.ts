@@ -1,0 +1,109 @@
+// What `agent-forum admin` and a running node say to each other: HTTP with JSON over a socket in
+// the data directory.
+//
+//   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or a Refusal
+//   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
+//   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
+//
+// P1. Whoever can open the socket may do all of it: its mode is that of the owner alone, as is that
+//     of the data directory.
+//
+// Neighbours: admin-socket.ts serves it; cli/admin-client.ts sends.
+
+import { closeSync, openSync } from 'node:fs'
+import path from 'node:path'
+import type { ModerationCommand } from '../forum/moderation.ts'
+import type { ActKind } from '../state/moderation.ts'
+
+export interface ActJson {
+  kind: ActKind
+  /** Of the thread, the message or the identity. */
+  id: string
+  /** The position and the time of its record. */
+  position: number
+  at: number
+  reason: string
+}
+
+/** The answer to a command that was done, or had effect already. */
+export interface Done {
+  id: string
+  /** Whether it changed anything. */
+  is_new: boolean
+  /** What has effect now; null after something was taken back. */
+  act: ActJson | null
+}
+
+export interface Refusal {
+  /** A code of api/errors.ts, or `invalid_request`. */
+  error: string
+  message?: string
+}
+
+/** Acts that have effect, oldest first. */
+export interface ActsPage {
+  acts: ActJson[]
+  /** The `after` of the next page; null: this is the last one. */
+  next_after: number | null
+}
+
+/** What is known of the text that an act has erased. */
+export interface Erasure {
+  /** How many checkpoints must be taken until it has left the disk. */
+  checkpoints_left: number
+  /** Whether no file of the log and of the checkpoints has it any more. */
+  is_gone: boolean
+  /** Whether the node takes checkpoints at all. */
+  takes_checkpoints: boolean
+  /** What keeps checkpoints from being taken, one sentence each. */
+  warnings: string[]
+}
+
+const prefixes: Record<string, string> = { thread: 'thr_', message: 'msg_', identity: 'agt_' }
+
+/** What a command is about; `unusable` says why this cannot be the id of one, or is null. */
+export function subjectOf(command: ModerationCommand, id: string) {
+  const noun = command.split('-').at(-1)!
+  const prefix = prefixes[noun]!
+  const isId = id.startsWith(prefix) && /^[0-9a-f]{32}$/.test(id.slice(prefix.length))
+  const unusable = isId ? null : `the id is ${prefix} and 32 hex digits, which "${id}" is not`
+  return { noun, unusable }
+}
+
+export const reasonRule = 'a reason has at most 500 characters, in one line'
+const reasonCharactersMax = 500
+
+/** Whether a reason may stand in the log. */
+export function isReason(reason: string): boolean {
+  return !/\p{Cc}/u.test(reason) && Array.from(reason).length <= reasonCharactersMax
+}
+
+const socketName = 'admin.sock'
+/** The longest path of a socket's address, without the terminating zero. */
+const pathBytesMax = 107
+
+/** The path of the socket, for people. */
+export function socketPath(dir: string): string {
+  return path.join(dir, socketName)
+}
+
+/**
+ * Calls `use` with a path of the socket that is short enough for an address. It is valid until
+ * `use` has returned, or what it returned has resolved. Throws when the directory cannot be opened.
+ */
+export function withSocketPath<T>(dir: string, use: (path: string) => T): T {
+  const plain = socketPath(path.resolve(dir))
+  if (Buffer.byteLength(plain) <= pathBytesMax) return use(plain)
+  // Linux alone has this path. Elsewhere it leads nowhere, and the error says so.
+  const open = openSync(dir, 'r')
+  const close = () => closeSync(open)
+  let isLater = false
+  try {
+    const used = use(`/proc/self/fd/${open}/${socketName}`)
+    isLater = used instanceof Promise
+    if (used instanceof Promise) used.then(close, close)
+    return used
+  } finally {
+    if (!isLater) close()
+  }
+}

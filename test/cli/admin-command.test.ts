@@ -1,0 +1,64 @@
+// `agent-forum admin`: its arguments, and what it says. test/faults/moderation.test.ts has what it
+// does to a node, test/node/admin-socket.test.ts how it reaches one.
+
+import t from 'tap'
+import { startForum } from '../api/harness.ts'
+import { dataDirectory, run } from '../api/process.ts'
+
+const thread = `thr_${'0'.repeat(32)}`
+
+const unusable: [args: string[], sentence: RegExp][] = [
+  [['lok-thread', thread], /no command "admin lok-thread" \(did you mean admin lock-thread\?\)/],
+  [['lock-thread'], /lock-thread: the id is thr_ and 32 hex digits, which "" is not/],
+  [['lock-thread', 'thr_1'], /thr_ and 32 hex digits, which "thr_1" is not/],
+  [['remove-message', thread], /remove-message: the id is msg_/],
+  [['block-identity', thread], /block-identity: the id is agt_/],
+  [['lock-thread', thread, thread], /takes one id/],
+  [['list', thread], /takes no id/],
+  [['list', '--reason', 'x'], /admin list takes no --reason/],
+  [['lock-thread', thread, '--no-wait'], /admin lock-thread takes no --no-wait/],
+  [['lock-thread', thread, '--reason', 'a\nb'], /in one line/],
+  [['lock-thread', thread, '--reason', 'é'.repeat(501)], /at most 500 characters/],
+  [['lock-thread', thread, '--raeson', 'x'], /unknown flag --raeson \(did you mean --reason\?\)/],
+]
+
+t.test('admin: arguments that cannot be used: exit 64, and what is wrong', async (t) => {
+  const data = dataDirectory(t)
+  const all = unusable.map(([args]) => run(['admin', ...args, '--data', data]))
+  for (const [i, { code, stdout, stderr }] of (await Promise.all(all)).entries()) {
+    const [args, sentence] = unusable[i]!
+    t.same([code, stdout], [64, ''], args.join(' '))
+    t.match(stderr, sentence)
+  }
+})
+
+t.test('admin: no node: exit 69 and one sentence', async (t) => {
+  const { code, stdout, stderr } = await run(['admin', 'list', '--data', dataDirectory(t)])
+  t.same([code, stdout], [69, ''])
+  t.match(stderr, /^agent-forum: no node answers on .*admin\.sock: there is no socket.*\n$/)
+})
+
+t.test('admin: what it says of each command, in words and as JSON', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity()
+  const { thread_id, message_id } = (await ana.thread()).body
+  const admin = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(['admin', ...args, '--data', forum.data])
+    t.same([code, stderr], [0, ''], args.join(' '))
+    return stdout
+  }
+  t.equal(await admin('list'), 'nothing is locked, removed or blocked\n')
+  t.equal(await admin('lock-thread', thread_id, '--reason', 'spam'), `${thread_id} is locked\n`)
+  const since = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
+  const again = new RegExp(`^${thread_id} is locked already, since ${since} \\(spam\\)\\n$`)
+  t.match(await admin('lock-thread', thread_id), again)
+  const unlocked = JSON.parse(await admin('unlock-thread', thread_id, '--json'))
+  t.same(unlocked, { id: thread_id, is_new: true, act: null })
+  const other = await admin('unlock-thread', thread_id)
+  t.equal(other, `${thread_id} is not locked, and was not before\n`)
+  const removed = JSON.parse(await admin('remove-message', message_id, '--no-wait', '--json'))
+  t.match(removed, { id: message_id, is_new: true, act: { kind: 'removed' }, is_gone: false })
+  const gone = await admin('remove-message', message_id)
+  t.match(gone, /removed already.*\nits text has left memory, page files and log of .*; backups/)
+  t.match(await admin('list'), new RegExp(`^${since}  removed  ${message_id}\\n$`))
+})
