@@ -38,6 +38,11 @@ const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart
 const cold = ['idempotency', 'lists', 'proposals', 'threads']
 const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
+// And over nodes with readers: a sample, and in the deep run the test of kills and all but those
+// that look at one process. Not where the port cannot be shared (http/node.ts).
+const ofReaders = ['feed', 'threads']
+const neverOfReaders = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
+
 interface Job {
   name: string
   file: string
@@ -63,9 +68,13 @@ function allJobs(): Job[] {
     })
   const overNode = { AGENT_FORUM_HTTP: 'node' }
   const onDisk = { TEST_TEXT: 'cold' }
+  const withReaders = { TEST_READERS: '2' }
+  const shared = again(ofReaders, neverOfReaders)
+  if (isDeep) shared.push('faults/kill.test.js')
   return [
     ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
+    ...shared.map((name) => jobOf(name, withReaders, ' with readers')),
     ...files.map((name) => jobOf(name)),
   ]
 }

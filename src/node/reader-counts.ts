@@ -16,6 +16,7 @@ export interface CountedHere {
 export class ReaderCounts {
   cpuSeconds = 0
   forwarded = 0
+  textReads = 0
   readonly staleness = {
     bounds: stalenessBoundsSeconds,
     counts: new Array<number>(stalenessBoundsSeconds.length + 1).fill(0),
@@ -32,6 +33,7 @@ export class ReaderCounts {
     const { meter, load, waitingEnded } = this.#here
     this.cpuSeconds += now.cpuSeconds - (before?.cpuSeconds ?? 0)
     this.forwarded += now.forwarded - (before?.forwarded ?? 0)
+    this.textReads += now.textReads - (before?.textReads ?? 0)
     this.staleness.seconds += now.staleness.seconds - (before?.staleness.seconds ?? 0)
     addEach(this.staleness.counts, before?.staleness.counts, now.staleness.counts)
     addNamed(load.refused, before?.refused, now.refused)

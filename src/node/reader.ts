@@ -260,6 +260,7 @@ export class Reader {
       position: follower?.position ?? 0,
       staleness: { counts, seconds },
       forwarded: this.#forwarder?.sent ?? 0,
+      textReads: forum?.coldReads.blocksRead ?? 0,
       cpuSeconds: (user + system) / 1e6,
       residentBytes: residentMemory(),
       connections: load.connections(),

@@ -90,6 +90,10 @@ export class Readers implements ReadersStats {
     return this.#counts.forwarded
   }
 
+  get textReads(): number {
+    return this.#counts.textReads
+  }
+
   get staleness(): ReadersStats['staleness'] {
     return this.#counts.staleness
   }

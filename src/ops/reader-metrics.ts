@@ -14,6 +14,8 @@ export interface ReadersStats {
   readonly restarts: number
   /** Requests that were passed on to this process. */
   readonly forwarded: number
+  /** Blocks of text that they have read from disk. */
+  readonly textReads: number
   /** How old durable positions were when they reached a reader. */
   readonly staleness: {
     readonly bounds: readonly number[]
@@ -35,7 +37,8 @@ export interface RunningReader {
 
 export function readersMetrics(stats: ReadersStats | null, position: number): string {
   if (stats === null) return ''
-  const { counts, running, cpuSeconds, restarts, forwarded, staleness, heldSeconds } = stats
+  const { counts, running, cpuSeconds, restarts, forwarded, textReads, staleness, heldSeconds } =
+    stats
   const each = (read: (reader: RunningReader) => number) =>
     running.map((reader) => ({ labels: { reader: `${reader.reader}` }, value: read(reader) }))
   const prefix = 'agent_forum_reader'
@@ -64,6 +67,11 @@ export function readersMetrics(stats: ReadersStats | null, position: number): st
       `${prefix}_forwarded_total`,
       'Requests that readers have passed on to this process.',
       forwarded,
+    ),
+    counter(
+      `${prefix}_text_reads_total`,
+      'Blocks of 16 KiB that readers read from disk.',
+      textReads,
     ),
     histogram(
       `${prefix}_staleness_seconds`,

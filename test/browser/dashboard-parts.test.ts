@@ -175,6 +175,7 @@ t.test('panels: readers: how many serve, and the slowest', async (t) => {
     cpuSeconds: 0,
     restarts: 1,
     forwarded: 0,
+    textReads: 0,
     staleness: { bounds: [], counts: [0], seconds: 0 },
     heldSeconds: 0,
     warnings: ['readers: 2 of 3 serve'],

@@ -23,6 +23,7 @@ const noReaders = {
   cpuSeconds: 0,
   restarts: 0,
   forwarded: 0,
+  textReads: 0,
   staleness: { bounds: [], counts: [0], seconds: 0 },
   heldSeconds: 0,
   warnings: [],

@@ -23,6 +23,8 @@ const silentWhileStartingMs = 60_000
 
 export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
   journal: Pick<Journal, 'written' | 'durable' | 'onFrame'>
+  /** `sharedNow`, unless a test has a clock of its own. */
+  now?: () => number
   /** Everything up to this position may be shown. */
   show(durable: number): void
   onReport: ReaderPortParts['onReport']
@@ -34,6 +36,7 @@ export class ReaderHub {
   /** How long durable positions waited for a reader that did not take them. */
   heldSeconds = 0
   readonly #parts: HubParts
+  readonly #now: () => number
   readonly #readers = new Set<ReaderPort>()
   /** The position that waits to be shown, and since when; null: none does. */
   #held: { durable: number; sinceMs: number } | null = null
@@ -43,6 +46,7 @@ export class ReaderHub {
 
   constructor(parts: HubParts) {
     this.#parts = parts
+    this.#now = parts.now ?? sharedNow
     this.#timer = setInterval(() => this.#beat(), beatMs).unref()
   }
 
@@ -61,7 +65,7 @@ export class ReaderHub {
   add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
     const { log, handler, journal, onReport, onChange } = this.#parts
     const reader = new ReaderPort({
-      ...{ socket, log, handler, journal, now: sharedNow },
+      ...{ socket, log, handler, journal, now: this.#now },
       onLive: () => this.#onLive(reader),
       onDrain: () => this.#showHeld(),
       onAnswer: () => this.#onAnswer(reader),
@@ -81,7 +85,7 @@ export class ReaderHub {
   /** The log is durable up to this position: it is shown when the readers have it (H1). */
   announce(durable: number): void {
     if (this.#readers.size > 0) this.#sendAll(this.#durableMessage(durable))
-    this.#held = { durable, sinceMs: this.#held?.sinceMs ?? sharedNow() }
+    this.#held = { durable, sinceMs: this.#held?.sinceMs ?? this.#now() }
     this.#showHeld()
   }
 
@@ -119,7 +123,7 @@ export class ReaderHub {
   }
 
   #durableMessage(durable: number): Buffer {
-    return numbersMessage(kinds.durable, durable, sharedNow())
+    return numbersMessage(kinds.durable, durable, this.#now())
   }
 
   #sendAll(bytes: Buffer): void {
@@ -129,7 +133,7 @@ export class ReaderHub {
   #showHeld(): void {
     if (this.#held === null) return
     const { durable, sinceMs } = this.#held
-    const waitedMs = sharedNow() - sinceMs
+    const waitedMs = this.#now() - sinceMs
     for (const reader of this.#readers) {
       const isBehind = reader.isServing && reader.waitingBytes > 0
       if (isBehind && waitedMs < outMs) return // until it has drained, or the next beat
@@ -159,7 +163,7 @@ export class ReaderHub {
   }
 
   #beat(): void {
-    const now = sharedNow()
+    const now = this.#now()
     this.#sendAll(this.#durableMessage(this.#held?.durable ?? this.#parts.journal.durable))
     for (const reader of this.#readers) {
       const max = reader.isLive ? silentMs : silentWhileStartingMs

@@ -18,6 +18,8 @@ export interface ReaderReport {
   staleness: { counts: number[]; seconds: number }
   /** Requests that were passed on to the leader. */
   forwarded: number
+  /** Blocks of text that were read from disk. */
+  textReads: number
   cpuSeconds: number
   residentBytes: number
   connections: number

@@ -1,0 +1,77 @@
+// The reader's side of its leader: what it knows of it, and what becomes of requests.
+
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import t from 'tap'
+import { encodeAnswer, type ForwardedAnswer } from '../../src/replication/forwarding.ts'
+import { LeaderPort } from '../../src/replication/readers/leader-port.ts'
+import {
+  kinds,
+  message,
+  numbersMessage,
+  outMs,
+  Splitter,
+  sharedNow,
+} from '../../src/replication/readers/messages.ts'
+import { Pair } from './follower-pair.ts'
+
+const request = {
+  ...{ method: 'post', path: '/api/threads', query: '', address: '127.0.0.1' },
+  ...{ headers: [], body: null },
+}
+
+function scene() {
+  const socket = Object.assign(new EventEmitter(), { sent: [] as number[], write() {} })
+  const splitter = new Splitter((kind) => socket.sent.push(kind))
+  socket.write = (bytes?: Buffer) => splitter.add(bytes!)
+  const events: string[] = []
+  const note = (event: string) => () => events.push(event)
+  const leader = new LeaderPort(socket as unknown as Socket, {
+    ...{ onSetup: note('setup'), onNews: note('news'), onCheckpoint: note('checkpoint') },
+    ...{ onStop: note('stop'), onLost: note('lost') },
+  })
+  leader.follower = new Pair().following
+  return { socket, events, leader, come: (bytes: Buffer) => socket.emit('data', bytes) }
+}
+
+t.test('D3: no news for as long as the leader waits: not fresh, until there is news', (t) => {
+  const { leader, events, come } = scene()
+  t.notOk(leader.isFresh, 'before any news')
+  come(numbersMessage(kinds.durable, 0, sharedNow()))
+  t.ok(leader.isFresh)
+  come(numbersMessage(kinds.durable, 0, sharedNow() - outMs))
+  t.notOk(leader.isFresh, 'what comes late does not count as new')
+  t.same(events, ['news', 'news'])
+  t.end()
+})
+
+t.test('D4: answers come in any order: each to its request; lost: none has one', async (t) => {
+  const { leader, socket, events, come } = scene()
+  const answers: (string | null)[] = ['-', '-', '-']
+  const answer = (body: string): ForwardedAnswer => {
+    return { status: 201, type: 'text/plain', headers: '', body, position: 0 }
+  }
+  for (const i of [0, 1, 2]) {
+    leader.request(request, (found) => {
+      answers[i] = found === null ? null : `${found.body}`
+    })
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(socket.sent, [kinds.request, kinds.request, kinds.request])
+  come(message(kinds.answer, encodeAnswer(2, answer('second'))))
+  come(message(kinds.answer, encodeAnswer(1, answer('first'))))
+  t.same(answers, ['first', 'second', '-'])
+  socket.emit('close')
+  t.same(answers, ['first', 'second', null])
+  leader.request(request, (found) => t.equal(found, null))
+  t.same(events, ['lost'])
+})
+
+t.test('records with a gap: the reader cannot go on', (t) => {
+  const { come } = scene()
+  const head = Buffer.alloc(12)
+  head.writeDoubleLE(7)
+  head.writeUInt32LE(1, 8)
+  t.throws(() => come(message(kinds.frame, head, Buffer.from([1, 0, 0, 0, 1]))), /before 7 are/)
+  t.end()
+})
