@@ -5,7 +5,7 @@
 
 /**
  * Calls `run` now and again `pauseMs` after each run has ended, as long as the page is visible.
- * `run` must not reject.
+ * When `run` rejects, the browser reports that, and it is called again all the same.
  */
 export function whileVisible(pauseMs: number, run: () => Promise<void>): void {
   let isRunning = false
@@ -14,9 +14,12 @@ export function whileVisible(pauseMs: number, run: () => Promise<void>): void {
     clearTimeout(timer)
     if (isRunning || document.hidden) return
     isRunning = true
-    await run()
-    isRunning = false
-    timer = setTimeout(next, pauseMs)
+    try {
+      await run()
+    } finally {
+      isRunning = false
+      timer = setTimeout(next, pauseMs)
+    }
   }
   document.addEventListener('visibilitychange', next)
   void next()

@@ -102,6 +102,20 @@ t.test(
       t.ok(Buffer.from(before.pixels.buffer).equals(Buffer.from(after.pixels.buffer)))
     })
 
+    await t.test('whileVisible: a run fails: reported, and the next one begins', async (t) => {
+      const served = await serve('<main><h1>A page</h1></main>')
+      t.teardown(served.close)
+      const page = await chromium.open()
+      await page.goto(served.url)
+      await page.evaluate(`import('/while-visible.js').then(({ whileVisible }) => {
+        whileVisible(50, () => fetch('/run').then(() => { throw new Error('of this run') }))
+      })`)
+      await until('two runs', () => served.runs >= 2)
+      await until('its error', () => problemsOf(page).includes('uncaught: of this run'))
+      await page.close()
+      t.ok(served.runs >= 2)
+    })
+
     await t.test('whileVisible: hidden, then shown: runs only while shown', async (t) => {
       const served = await serve('<main><h1>A page</h1></main>')
       t.teardown(served.close)

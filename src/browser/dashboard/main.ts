@@ -42,15 +42,17 @@ whileVisible(pauseMs, renew)
 
 async function renew(): Promise<void> {
   const begun = new Date()
+  let status: Status
   try {
-    const status = await read(timeline.history.last)
-    if (status.node.version !== document.body.dataset.version) return location.reload()
-    accept(processStart === status.node.started_at ? status : await restart())
-    silentSince = null
+    status = await read(timeline.history.last)
+    if (processStart !== status.node.started_at) status = await restart()
   } catch (error) {
     silentSince ??= begun
-    showSilence(silentSince, error as Error)
+    return showSilence(silentSince, error as Error)
   }
+  silentSince = null
+  if (status.node.version !== document.body.dataset.version) return location.reload()
+  accept(status)
 }
 
 async function read(after: number): Promise<Status> {
