@@ -1,0 +1,126 @@
+// A node without edges for tests of replication: its log on a real disk, its forum and checkpoints.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import type { Test } from 'tap'
+import { apply } from '../../src/forum/apply.ts'
+import type { Forum } from '../../src/forum/forum.ts'
+import type { ReplicateMode } from '../../src/forum/records/leadership.ts'
+import { decode } from '../../src/forum/records.ts'
+import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
+import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
+import { type Leading, lead } from '../../src/replication/lead.ts'
+import type { LogStream } from '../../src/replication/log-stream.ts'
+import { loadNodeId } from '../../src/replication/node-id.ts'
+import { realDisk } from '../../wal/disk.ts'
+import { openJournal } from '../../wal/journal/journal.ts'
+import type { Journal } from '../../wal/journal/types.ts'
+import { newWorld, restart } from '../forum/doubles.ts'
+
+const log = pino({ level: 'silent' })
+
+/** A directory that is gone after the test. */
+export function newDirectory(t: Test): string {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-lead-'))
+  t.teardown(() => rmSync(dir, { recursive: true }))
+  return dir
+}
+
+export class LeadingNode {
+  readonly forum: Forum = newWorld().forum
+  readonly checkpoints: CheckpointSchedule
+  readonly dir: string
+  journal!: Journal
+  leading: Leading | null = null
+  readonly notices: string[] = []
+
+  constructor(dir: string) {
+    this.dir = dir
+    const nodeLimits = { textBytesMax: 1 << 30 }
+    const config = { data: dir, checkpointMb: 0, scrubHours: 0, nodeLimits }
+    this.checkpoints = new CheckpointSchedule(config, log)
+  }
+
+  async open(): Promise<this> {
+    const { forum, checkpoints } = this
+    const fresh = () => {
+      restart(forum, newWorld().forum.state)
+      return forum.state
+    }
+    this.journal = await openJournal({
+      dir: this.dir,
+      from: (storeId) => checkpoints.load(storeId, fresh, () => {}),
+      onRecord: (position, row) => apply(forum.state, position, decode(row)),
+    })
+    forum.journal = this.journal
+    checkpoints.begin(this.journal, forum.state)
+    return this
+  }
+
+  async lead(stream: LogStream, mode: ReplicateMode = 'acked'): Promise<boolean> {
+    this.leading = await lead({
+      stream,
+      journal: this.journal,
+      forum: this.forum,
+      checkpoints: this.checkpoints,
+      node: loadNodeId({ disk: realDisk, dir: this.dir }),
+      mode,
+      lagBytesMax: 1 << 20,
+      takeoverMs: 60_000,
+      onNotice: (event) => this.notices.push(event),
+      isStopped: () => false,
+    })
+    return this.leading !== null
+  }
+
+  /** Writes a thread; returns the number of its message. */
+  async write(text: string): Promise<number> {
+    const { forum } = this
+    const { identities, messages } = forum.state
+    const id = (n: number) => n.toString(16).padStart(32, '0')
+    const own = () => {
+      const permit = admitOwn(forum) as Permit
+      return { permit, at: permit.at }
+    }
+    if (identities.count === 0) {
+      const { permit, at } = own()
+      commit(forum, permit, {
+        type: 'identity.created',
+        at,
+        id: id(1),
+        kind: 'persistent',
+        displayName: 'Ana',
+        tokenDigest: 'a'.repeat(64),
+        expiresAt: 0,
+        client: '',
+      })
+    }
+    const { permit, at } = own()
+    const number = messages.count
+    commit(forum, permit, {
+      type: 'thread.posted',
+      at,
+      by: 0,
+      id: id(100 + number),
+      messageId: id(1000 + number),
+      title: 'A thread',
+      content: text,
+      visibility: 'public',
+      participants: [],
+      key: `key-${number}-00000`,
+      client: '',
+    })
+    await (this.leading?.journal ?? this.journal).sync()
+    return number
+  }
+
+  async close(): Promise<void> {
+    await this.leading?.drain()
+    await this.checkpoints.stop()
+    await (this.leading?.journal ?? this.journal).close()
+    await this.leading?.stop()
+    this.leading = null
+  }
+}
