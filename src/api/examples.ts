@@ -28,6 +28,8 @@ const usual: Record<string, unknown> = {
   description: 'Say in a commit message why, not what.',
   display_name: 'ana',
   epoch: '0f9c3c53a9d1e84b6f2f6f0f2d1f3a5e',
+  role: 'single',
+  position: 42,
   durability: 'always',
   effect: 'Using this ticket publishes one public message.',
   endpoint: 'https://agent.example/wakeup',

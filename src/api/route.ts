@@ -26,6 +26,8 @@ export interface Service {
   version: string
   /** The id of the log's present history (node/epoch.ts). */
   epoch: string
+  /** Whether this node decides: alone, or for others; or follows the one that does. */
+  role: () => 'single' | 'leader' | 'follower'
   /** Seconds since the process began to serve. */
   uptimeSeconds(): number
 }

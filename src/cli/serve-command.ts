@@ -1,7 +1,9 @@
 // agent-forum serve: runs a node until a signal asks it to stop.
 
+import type { Logger } from 'pino'
 import { asksForHelp, flagHelp } from '../config/arguments.ts'
 import {
+  type Config,
   checkSettings,
   findSettings,
   serveSwitches,
@@ -10,7 +12,7 @@ import {
   unknownVariables,
 } from '../config/config.ts'
 import { printConfig } from '../config/print-config.ts'
-import { startNode } from '../node/server.ts'
+import { type Environment, type Node, startNode } from '../node/server.ts'
 import { openLog } from '../ops/log.ts'
 
 const serveExamples = `\
@@ -61,11 +63,25 @@ export async function runServe(args: string[], version: string): Promise<number>
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
   })
   const environment = { logOutput: output, settings: settingTexts(settings) }
-  const node = await startNode(config, version, log, environment)
+  const node = await start(config, version, log, environment, stopped)
+  if (node === null) return 0
   log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
   const signal = await Promise.race([stopped, node.failed])
   log.info({ signal }, 'stopping')
   await Promise.race([node.stop(), node.failed])
   log.info('stopped')
   return 0
+}
+
+/** Starts a node; null: it was stopped before it served, while it waited for the stream. */
+async function start(
+  config: Config,
+  version: string,
+  log: Logger,
+  environment: Environment,
+  stopped: Promise<unknown>,
+): Promise<Node | null> {
+  if (config.replication === null) return startNode(config, version, log, environment)
+  const { startReplicatedNode } = await import('../node/replicated-node.ts')
+  return startReplicatedNode(config, version, log, environment, stopped)
 }

@@ -19,8 +19,8 @@ export type RefusalCode =
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
-  content_policy: string; protocol: string; epoch: string; durability: string;
-  uptime_seconds: number
+  content_policy: string; protocol: string; epoch: string; role: string; position: number;
+  durability: string; uptime_seconds: number
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;

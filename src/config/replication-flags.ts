@@ -100,9 +100,13 @@ const takeoverSecondsMax = 600
 const lagMbMax = 65_536
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 
-/** What the settings say of replication; null: the node is alone. Throws a ConfigError. */
+/**
+ * What the settings say of replication; null: the node is alone. `readers` is how many it has
+ * beside it. Throws a ConfigError.
+ */
 export function replicationOf(
   setting: (name: ReplicationFlagName) => Setting,
+  readers: number,
 ): ReplicationConfig | null {
   const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
   const given = lead.text !== '' ? lead : follow
@@ -110,6 +114,7 @@ export function replicationOf(
   if (lead.text !== '' && follow.text !== '') {
     throw new ConfigError(`${lead.name} and ${follow.name} exclude each other`)
   }
+  if (readers > 0) throw new ConfigError(`${given.name} and --readers exclude each other`)
   return {
     servers: serversOf(given),
     leads: given === lead,

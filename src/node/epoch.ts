@@ -40,6 +40,15 @@ export function loadEpoch(dir: string, storeId: string): Epoch {
   }
 }
 
+/** Makes the epoch of `dir`, which the caller has locked, the one of other nodes. */
+export function adoptEpoch(
+  dir: string,
+  { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
+): void {
+  if (epochBegin === null && epoch === store) return
+  writeEpoch(dir, epoch, epochBegin ?? 0)
+}
+
 /** Makes the next start on `dir` begin an epoch behind `position`. */
 export function beginEpochAt(dir: string, position: number): void {
   writeEpoch(dir, null, position)

@@ -199,6 +199,7 @@ export class Reader {
     new NodeAdmission({ load, gate, journal: follower, memoryBytesMax, free }).start()
     const service: Service = {
       ...{ forum, publicUrl, version, epoch, compat: config.compat },
+      role: () => 'single',
       pollAfterSeconds: config.pollAfterSeconds,
       webhooks: { refuseUrl: () => null, challenge: () => null }, // the leader's
       durability: config.durabilityName,

@@ -16,7 +16,8 @@ import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { State } from '../state/state.ts'
 import type { CheckpointSchedule } from './checkpoints.ts'
-import { loadEpoch } from './epoch.ts'
+import { type Epoch, loadEpoch } from './epoch.ts'
+import type { Replication } from './replication.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import { startProgress } from './start-progress.ts'
 import { openTextDisk, type TextDiskOptions } from './text-disk.ts'
@@ -45,7 +46,8 @@ export function newState(config: Config): State {
 
 /**
  * Opens the log and folds it, from the newest checkpoint on, into the state of the vitals. Locks
- * the directory at once. Rejects with a JournalError.
+ * the directory at once. Rejects with a JournalError. With `replication`, the log is a part of the
+ * common history when it resolves.
  */
 export async function recover(
   config: Config,
@@ -53,6 +55,7 @@ export async function recover(
   checkpoints: CheckpointSchedule,
   log: Logger,
   { disk, segmentBytes }: Pick<JournalOptions, 'disk' | 'segmentBytes'>,
+  replication: Replication | null = null,
 ): Promise<Journal> {
   const fresh = () => {
     vitals.state = newState(config)
@@ -67,7 +70,10 @@ export async function recover(
     disk,
     segmentBytes: segmentBytes ?? config.segmentBytes,
     durability: config.durability,
-    from: (storeId) => checkpoints.load(storeId, fresh, onProgress),
+    from: async (storeId) => {
+      const prepared = replication === null ? storeId : await replication.prepare(storeId)
+      return checkpoints.load(prepared, fresh, onProgress)
+    },
     onRecord: (position, row) => apply(vitals.state, position, decode(row)),
     onProgress: (bytes, of) => onProgress('log', bytes, of),
     onNotice: logNotices(log),
@@ -83,6 +89,7 @@ export async function recover(
   }
   log.info(recovered, 'recovered')
   vitals.journal = journal
+  await replication?.agree(journal, state.term)
   return journal
 }
 
@@ -91,7 +98,7 @@ export async function openForum(
   journal: Journal,
   vitals: Vitals,
   options: Omit<TextDiskOptions, 'state'> & { config: Config },
-): Promise<{ forum: Forum; epoch: string }> {
+): Promise<{ forum: Forum; epoch: Epoch }> {
   const { config, log } = options
   try {
     const epoch = loadEpoch(config.data, journal.storeId)
@@ -113,7 +120,7 @@ export async function openForum(
     })
     const { slicedWork, coldReads, waiting } = forum
     Object.assign(vitals, { slicedWork, coldReads, textDisk, waiting })
-    if (hasRightKey(forum)) return { forum, epoch: epoch.id }
+    if (hasRightKey(forum)) return { forum, epoch }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,
     )

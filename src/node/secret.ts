@@ -15,7 +15,7 @@ import { checkedSecret } from '../config/config.ts'
 const keyBytes = 32
 
 /** The purposes for which keys are derived. */
-export type Purpose = 'ticket' | 'webhook' | 'address'
+export type Purpose = 'ticket' | 'webhook' | 'address' | 'replication'
 
 /** The key of 32 bytes for one purpose. */
 export function deriveKey(secret: string, purpose: Purpose): Buffer {

@@ -4,32 +4,32 @@
 // N2. Stopping: no new connections, 503 for new requests; those in flight are finished and synced.
 // N3. Stopping awaits the challenges and wakeups in flight; the others are sent by the next start.
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
+// N5. A node that is alone leads. With a replicated log it leads or follows (replicated.ts).
 
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
-import type { Service } from '../api/route.ts'
 import { ConfigError } from '../config/arguments.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
-import type { Forum } from '../forum/forum.ts'
 import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
-import { Gate } from '../http/gate.ts'
 import { Load } from '../http/load.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
-import { type Administered, serveAdmin } from './admin-socket.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
-import { type Leading, startLeading } from './leading.ts'
-import { moderate } from './moderate.ts'
-import type { Readers, ReadersParts } from './readers.ts'
+import type { Readers } from './readers.ts'
 import { newState, openForum, recover } from './recovery.ts'
+import type { ConnectStream, Replication } from './replication.ts'
+import { Serving } from './serving.ts'
+import { startAdmin } from './start-admin.ts'
+import type { Lives } from './start-again.ts'
+import { startReaders } from './start-readers.ts'
 
 export interface Node {
   /** The URL at which it answers. */
@@ -58,16 +58,23 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   settings?: SettingTexts
   /** The output of the log, whose state metrics and readiness show. */
   logOutput?: LogOutput
+  /** Connects to what carries a replicated log, in place of NATS. */
+  connectStream?: ConnectStream
+  /** The lives of a replicated node that this one is one of (start-again.ts). */
+  lives?: Lives
 }
 
-/** Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError. */
+/**
+ * Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError, and where the
+ * log is replicated with `StartAgain`.
+ */
 export async function startNode(
   config: Config,
   version: string,
   log: Logger,
   environment: Environment = {},
 ): Promise<Node> {
-  const { listen, logOutput = allWritten } = environment
+  const { listen, logOutput = allWritten, send } = environment
   const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
   const availability: Availability = { refusal: 'starting' }
   const { host, port, opsPort, nodeLimits } = config
@@ -79,8 +86,9 @@ export async function startNode(
   const checkpoints = new CheckpointSchedule(config, log, environment)
   const vitals = newVitals({ ...about, ...known, memoryBytesMax, textBytesMax })
   Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
+  const replication = await replicationOf(config, vitals, log, environment)
   // This locks the directory at once, so that a second start reports that and not the port.
-  const recovering = recover(config, vitals, checkpoints, log, environment)
+  const recovering = recover(config, vitals, checkpoints, log, environment, replication)
   await Promise.race([recovering, nextIteration()])
   const ops = await orClose(recovering, '--ops-port', () => serveOperators(config, vitals))
   const sharing = config.readers > 0 ? ('first' as const) : undefined
@@ -90,98 +98,64 @@ export async function startNode(
   )
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const journal = await recovering
+  const stopListening = () => {
+    listener.stop()
+    ops?.stop()
+  }
+  const journal = await orElse(stopListening, recovering)
   const options = { config, log, environment, checkpoints }
   const { forum, epoch } = await openForum(journal, vitals, options)
-  const gate = new Gate()
   const publicUrl = publicUrlOf(config, url, log)
-  const { send } = environment
-  const leading = startLeading({ forum, journal, gate, load, config, publicUrl, send })
+  const role = () => replication?.role ?? 'single'
+  const parts = { forum, config, version, publicUrl, load, send, role, startedAt, epoch: epoch.id }
+  const serving = new Serving(parts)
+  const { gate, failed } = serving
   vitals.gateLength = () => gate.length
-  vitals.warnings = () => [...leading.warnings, ...checkpoints.warnings]
-  const service: Service = {
-    forum,
-    publicUrl,
-    pollAfterSeconds: config.pollAfterSeconds,
-    webhooks: leading.wakeups,
-    compat: config.compat,
-    durability: config.durabilityName,
-    version,
-    epoch,
-    uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
-  }
-  const { failed, show } = watch(journal, gate, forum, leading)
-  edge.open(service, gate)
-  availability.refusal = null
-  checkpoints.begin(journal, forum.state)
-  const { disk, settings: texts } = environment
-  const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
-  const readers = await startReaders(shared, checkpoints, vitals)
+  vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings]
   const admin = startAdmin(forum, gate, options)
-  return {
-    url,
-    failed,
-    takeCheckpoint: () => checkpoints.take(),
-    moderate: admin.moderate,
-    async stop() {
-      availability.refusal = 'shutting_down'
-      const readersEnded = readers?.stop()
-      listener.stop()
-      admin.stop()
-      await endReads(forum)
-      await readersEnded
-      await leading.stop()
-      await nextIteration() // lets the outcomes of challenges be answered
-      await checkpoints.stop()
-      await journal.close()
-      await sleep(lingerMs)
-      ops?.stop()
-    },
+  let readers: Readers | null = null
+  const stop = async () => {
+    availability.refusal = 'shutting_down'
+    const readersEnded = readers?.stop()
+    listener.stop()
+    admin.stop()
+    await endReads(forum)
+    await readersEnded
+    await serving.stopLeading()
+    await nextIteration() // lets the outcomes of challenges be answered
+    await replication?.quiesce()
+    await checkpoints.stop()
+    await journal.close()
+    await replication?.close()
+    await sleep(lingerMs)
+    ops?.stop()
   }
+  edge.open(serving.service, gate)
+  checkpoints.begin(journal, forum.state)
+  if (replication === null) serving.lead(journal)
+  else
+    await orElse(stop, replication.begin({ ...parts, journal, edge, checkpoints, serving, epoch }))
+  availability.refusal = null
+  const { disk, settings: texts } = environment
+  const { service } = serving
+  const show = (durable: number) => serving.show(durable)
+  const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
+  readers = await startReaders(shared, checkpoints, vitals)
+  const takeCheckpoint = () => checkpoints.take()
+  return { url, failed, takeCheckpoint, moderate: admin.moderate, stop }
 }
 
-interface AdminOptions {
-  config: Config
-  log: Logger
-  environment: Environment
-  checkpoints: CheckpointSchedule
-}
-
-/** What operators may do, also through the socket; a simulated disk has none. */
-function startAdmin(
-  forum: Forum,
-  gate: Gate,
-  { config, log, environment, checkpoints }: AdminOptions,
-): Pick<Node, 'moderate'> & { stop(): void } {
-  const administered: Administered = {
-    state: forum.state,
-    moderate: (command, about) => moderate(forum, gate, command, about),
-    erasure: (position) => checkpoints.erasure(position),
-  }
-  const stop = environment.disk ? () => {} : serveAdmin(config.data, administered, log)
-  return { moderate: administered.moderate, stop }
-}
-
-/** Starts the readers, which this process then has to tell everything; null: there are none. */
-async function startReaders(
-  { texts, ...parts }: Omit<ReadersParts, 'texts'> & { texts: SettingTexts | undefined },
-  checkpoints: CheckpointSchedule,
+/** What leads or follows where the log is replicated; a node that is alone loads none of it. */
+async function replicationOf(
+  config: Config,
   vitals: Vitals,
-): Promise<Readers | null> {
-  if (parts.config.readers === 0 || texts === undefined) return null
-  const { Readers } = await import('./readers.ts')
-  const readers = new Readers({ ...parts, texts })
-  parts.journal.onDurable = (durable) => readers.announce(durable)
-  checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
-  const { max, ended } = vitals.waiting
-  const waiting = {
-    ...{ max, ended },
-    get length() {
-      return readers.waiting
-    },
-  }
-  Object.assign(vitals, { readers, waiting })
-  return readers
+  log: Logger,
+  { disk, connectStream: connect, lives }: Environment,
+): Promise<Replication | null> {
+  const { replication } = config
+  if (replication === null) return null
+  const { Replication } = await import('./replication.ts')
+  return new Replication({ config, replication, disk, connect, log, vitals, lives })
 }
 
 /** Listens; on failure unlocks the data directory, and throws which flag to change. */
@@ -199,25 +173,12 @@ async function orClose<L extends Listener | null>(
   }
 }
 
-/**
- * Shows what becomes durable: releases answers, polls that wait, and wakeups. `failed` rejects when
- * the storage fails.
- */
-function watch(journal: Journal, gate: Gate, { waiting }: Forum, leading: Leading) {
-  const show = (durable: number) => {
-    gate.open(durable)
-    waiting.onDurable(durable)
-    leading.onDurable(durable)
+/** The result of the work; if it fails, what has begun before is stopped. */
+async function orElse<T>(stop: () => void | Promise<void>, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    await stop()
+    throw error
   }
-  journal.onDurable = show
-  const failed = new Promise<never>((_, reject) => {
-    journal.onFailed = (error) => {
-      gate.fail()
-      // Requests that arrived before are answered first: this rejection ends the process.
-      setImmediate(() => reject(error))
-    }
-    if (journal.failure !== null) reject(journal.failure)
-  })
-  failed.catch(() => {}) // the caller of startNode handles it
-  return { failed, show }
 }

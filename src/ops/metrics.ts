@@ -9,6 +9,7 @@ import { coldText } from './cold-text-metrics.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { counter, gauge, histogram } from './prometheus.ts'
 import { readersMetrics } from './reader-metrics.ts'
+import { replicationMetrics } from './replication.ts'
 import { recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
 
 /** Starts to measure the event loop's delay; returns a function that renders all metrics. */
@@ -47,6 +48,7 @@ export function metrics(vitals: Vitals): () => string {
       readersMetrics(vitals.readers, vitals.journal?.position ?? 0),
       checkpoints(vitals),
       scrub(vitals),
+      replicationMetrics(vitals),
       counter(
         'agent_forum_log_lines_dropped_total',
         'Log lines that were dropped because standard output did not accept them.',

@@ -1,6 +1,7 @@
 // Whether the node answers requests, and if not, its progress.
 
 import { counted } from '../../wal/counted.ts'
+import { lagging, replicationLine, replicationWarnings } from './replication.ts'
 import type { Vitals } from './vitals.ts'
 
 export interface Readiness {
@@ -11,8 +12,9 @@ export interface Readiness {
 
 export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
   const { refusal } = vitals.availability
-  const isReady = refusal === null
-  const summary = { starting, shutting_down: draining, ok: serving }[refusal ?? 'ok'](vitals)
+  const lag = refusal === null ? lagging(vitals) : null
+  const isReady = refusal === null && lag === null
+  const summary = lag ?? { starting, shutting_down: draining, ok: serving }[refusal ?? 'ok'](vitals)
   if (!isVerbose) return { isReady, text: `${summary}\n` }
   const { journal } = vitals
   const log = journal === null ? starting(vitals) : `at ${journal.position}`
@@ -23,6 +25,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
     pageFiles(vitals),
     ...readersOf(vitals),
+    ...replicationLine(vitals),
     ...warningsOf(vitals).map((warning) => `${mark(false)} ${warning}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
@@ -56,10 +59,12 @@ function serving(vitals: Vitals): string {
 export function warningsOf(vitals: Vitals): string[] {
   const { journal, warnings, logOutput, clockWarnings, readers } = vitals
   const ofLog = [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings]
-  return [...ofLog, ...clockWarnings(), ...(readers?.warnings ?? [])]
+  const ofParts = [...(readers?.warnings ?? []), ...replicationWarnings(vitals)]
+  return [...ofLog, ...clockWarnings(), ...ofParts]
 }
 
 function starting({ start: { step, done, of } }: Vitals): string {
+  if (step === 'stream') return 'starting: waits for the stream of the log, or reads it'
   if (step === 'indexes') return `starting: ${done} of ${of} indexes filled`
   const percent = of === 0 ? 0 : Math.floor((100 * done) / of)
   const what = step === 'checkpoint' ? 'checkpoint read' : 'log replayed'

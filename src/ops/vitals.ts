@@ -66,9 +66,16 @@ export interface TextDiskStats {
 /** Replication, on a node that has it. */
 export interface ReplicationStats {
   readonly role: 'leader' | 'follower'
-  /** How far this follower is behind its leader, or the followers of this leader; NaN: unknown. */
+  /** The term of the newest record here. */
+  term(): number
+  /** How far this follower is behind the stream, or the stream behind this leader. */
   lagPositions(): number
   lagSeconds(): number
+  /** How often this process took over, and how often another node took over from it. */
+  takeovers(): number
+  fenced(): number
+  /** Requests that were passed on to the leader. */
+  forwarded(): number
 }
 
 /** What is known before the log is replayed. */
@@ -87,9 +94,12 @@ interface EarlyVitals {
   logOutput: LogOutput
 }
 
-/** What a start does now: it reads a checkpoint, fills the indexes, and replays the log. */
+/**
+ * What a start does now: it reads a checkpoint, fills the indexes, and replays the log; with a
+ * replicated log it also waits for the stream, and reads it.
+ */
 export interface StartProgress {
-  step: 'checkpoint' | 'indexes' | 'log'
+  step: 'checkpoint' | 'indexes' | 'log' | 'stream'
   /** Bytes of the checkpoint or of the log, or a number of indexes. */
   done: number
   of: number

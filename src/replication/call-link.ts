@@ -19,6 +19,8 @@ export class CallLink implements LeaderLink {
   readonly #calls: Calls
   readonly #state: Pick<State, 'term'>
   #ids = 0
+  /** Requests that the leader of a term has not answered. */
+  readonly #asked = new Set<{ term: number; giveUp: () => void }>()
 
   /** The term of `state` is the newest that this follower knows; 0: none. */
   constructor(calls: Calls, state: Pick<State, 'term'>) {
@@ -30,7 +32,22 @@ export class CallLink implements LeaderLink {
     const term = this.#state.term.number
     if (term === 0) return done(null)
     this.#ids += 1
-    this.#ask(term, encodeRequest(this.#ids, request)).then(done, () => done(null))
+    const asked = {
+      term,
+      giveUp: () => {
+        if (this.#asked.delete(asked)) done(null)
+      },
+    }
+    this.#asked.add(asked)
+    this.#ask(term, encodeRequest(this.#ids, request)).then((answer) => {
+      if (this.#asked.delete(asked)) done(answer)
+    }, asked.giveUp)
+  }
+
+  /** To be called when another term has begun: who led before may never answer. */
+  termBegan(): void {
+    const { number } = this.#state.term
+    for (const { term, giveUp } of this.#asked) if (term < number) giveUp()
   }
 
   async #ask(term: number, bytes: Uint8Array): Promise<ForwardedAnswer | null> {

@@ -54,22 +54,27 @@ export class Following {
   readonly #parts: FollowingParts
   readonly #follower: Follower
   readonly #ownLog: OwnLog
+  readonly #link: CallLink
   #tail: StreamTail
   #noting: NodeJS.Timeout | null = null
+  #term: number
 
   /** Makes the forum follow; nothing is read before `start`. */
   constructor(parts: FollowingParts) {
     const { forum, gate, journal, load, trustProxy, stream, edge } = parts
     this.#parts = parts
     this.#follower = new Follower(forum, gate)
+    this.#term = forum.state.term.number
     this.#ownLog = new OwnLog(journal, this.#follower)
     this.#tail = this.#tailFrom(parts.next)
     const link = new CallLink(stream.calls, forum.state)
+    this.#link = link
     this.forwarder = new Forwarder({ link, gate, journal: this.#follower, load, trustProxy })
     edge.forward = (exchange, route) => this.forwarder.forward(exchange, route)
     journal.onDurable = (durable) => {
       this.#follower.advance(durable)
       this.#ownLog.moved()
+      if (forum.state.term.number !== this.#term) this.#termBegan()
     }
     journal.onFailed = (error) => {
       this.#ownLog.moved()
@@ -107,6 +112,14 @@ export class Following {
   async stop(): Promise<void> {
     if (this.#noting !== null) clearInterval(this.#noting)
     await this.pause()
+  }
+
+  #termBegan(): void {
+    const { forum, log } = this.#parts
+    const { number: term, node } = forum.state.term
+    this.#term = term
+    this.#link.termBegan()
+    log.info({ term, leader: node }, 'term_began')
   }
 
   #tailFrom(next: number): StreamTail {

@@ -72,7 +72,8 @@ export class Standby {
   async #try(): Promise<boolean> {
     const { stream, node, wall } = this.#options
     try {
-      if ((await stream.lease.read()) !== null) return false
+      const current = await stream.lease.read()
+      if (current !== null && current.node !== node) return false
       const last = await stream.last()
       if (last === null || this.#isStopped) return false
       const term = last.term + 1

@@ -40,6 +40,7 @@ t.test('config: credentials: read from their file, never from a URL', async (t) 
 })
 
 const refused: [string[], RegExp][] = [
+  [['--replicate', 'nats://a', '--readers', '1'], /--replicate and --readers exclude each other/],
   [['--standby'], /--standby needs --replicate or --follow/],
   [['--replicate-mode', 'async'], /--replicate-mode needs --replicate or --follow/],
   [['--replicate', 'nats://a', '--follow', 'nats://a'], /exclude each other/],

@@ -107,6 +107,7 @@ export function serviceOf(forum: Forum): Service {
   return {
     forum,
     publicUrl: 'http://127.0.0.1:1',
+    role: () => 'single',
     pollAfterSeconds: 60,
     webhooks: { refuseUrl: () => null, challenge: () => null },
     compat: true,

@@ -100,7 +100,15 @@ t.test('samples: refusals, checkpoints, replication: a column for each', async (
   samples.take(1000)
   vitals.load.refused.memory += 3
   vitals.checkpoints.taken += 1
-  vitals.replication = { role: 'follower', lagPositions: () => 12, lagSeconds: () => 0.5 }
+  vitals.replication = {
+    role: 'follower',
+    term: () => 1,
+    lagPositions: () => 12,
+    takeovers: () => 0,
+    fenced: () => 0,
+    forwarded: () => 0,
+    lagSeconds: () => 0.5,
+  }
   samples.take(2000)
   const { columns } = samples.since(0)
   t.strictSame(columns['refusals:memory'], [0, 3])

@@ -1,0 +1,115 @@
+// A node whose log is replicated, through all its lives in one process: when its place in the
+// common history changes, it is stopped and started again.
+//
+//   started ──another node leads, and it is a standby──▶ stopped ──▶ started: it follows
+//           ──its log has to be mended────────────────▶ stopped ──▶ started on the mended log
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { JournalError } from '../../wal/errors.ts'
+import type { Config } from '../config/config.ts'
+import { type Environment, type Node, startNode } from './server.ts'
+import { Lives, StartAgain } from './start-again.ts'
+
+/** Time between two lives, so that what fails again and again does not keep a core busy. */
+const pauseMs = 200
+
+/**
+ * Starts it; resolves when it serves, or to null if `stopped` resolves before that. Rejects as
+ * `startNode`.
+ */
+export async function startReplicatedNode(
+  config: Config,
+  version: string,
+  log: Logger,
+  environment: Environment,
+  stopped: Promise<unknown>,
+): Promise<Node | null> {
+  const lives = new Lives(stopped)
+  const node = new ReplicatedNode(config, lives, (its) =>
+    startNode(its, version, log, { ...environment, lives }),
+  )
+  return (await node.start(log)) ? node : null
+}
+
+class ReplicatedNode implements Node {
+  url = ''
+  readonly failed: Promise<never>
+  readonly #lives: Lives
+  readonly #startOne: (config: Config) => Promise<Node>
+  readonly #config: Config
+  #node: Node | null = null
+  #changing: Promise<unknown> = Promise.resolve()
+  #fail: (error: unknown) => void = () => {}
+
+  constructor(config: Config, lives: Lives, startOne: (config: Config) => Promise<Node>) {
+    this.#config = config
+    this.#lives = lives
+    this.#startOne = startOne
+    this.failed = new Promise<never>((_, reject) => {
+      this.#fail = reject
+    })
+    this.failed.catch(() => {}) // the caller handles it
+  }
+
+  /** Starts it until it serves; returns false if it was stopped meanwhile. */
+  async start(log: Logger): Promise<boolean> {
+    while (!this.#lives.isStopped) {
+      try {
+        this.#enter(await this.#startOne(this.#config), log)
+        return true
+      } catch (error) {
+        if (this.#lives.isStopped) return false
+        if (!this.#isPassing(error)) throw error
+        log.info({ why: reasonOf(error) }, 'starts_again')
+        await sleep(pauseMs)
+      }
+    }
+    return false
+  }
+
+  takeCheckpoint(): Promise<void> {
+    return this.#node!.takeCheckpoint()
+  }
+
+  moderate(...command: Parameters<Node['moderate']>): ReturnType<Node['moderate']> {
+    return this.#node!.moderate(...command)
+  }
+
+  async stop(): Promise<void> {
+    this.#lives.isStopped = true
+    await this.#changing
+    await this.#node?.stop()
+  }
+
+  #enter(node: Node, log: Logger): void {
+    this.#node = node
+    this.url = node.url
+    node.failed.catch((error) => {
+      this.#changing = this.#change(node, error, log).catch((failure) => this.#fail(failure))
+    })
+  }
+
+  /** The node has failed: it begins another life, or the process ends with this error. */
+  async #change(node: Node, error: unknown, log: Logger): Promise<void> {
+    if (this.#lives.isStopped) return
+    if (!this.#isPassing(error)) throw error
+    log.info({ why: reasonOf(error) }, 'starts_again')
+    await node.stop()
+    this.#node = null
+    await this.start(log)
+  }
+
+  /** Whether a node that is started again can go on; notes that another node leads. */
+  #isPassing(error: unknown): boolean {
+    if (error instanceof StartAgain) return true
+    const { replication } = this.#config
+    if (!(error instanceof JournalError && error.exitCode === 78)) return false
+    this.#lives.fenced += 1
+    return replication?.isStandby === true
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof JournalError ? error.finding : (error as Error).message
+}

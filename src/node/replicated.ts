@@ -1,0 +1,228 @@
+// A node's part in a replicated log: it follows the stream, and leads when it is its turn.
+//
+//            ┌── caught up, the lease is free ──┐
+//   follow ──┤                                  ├─▶ lead ──another one leads──▶ the node ends (78),
+//            └── standby: the lease has lapsed ─┘                              or starts again
+//
+// R1. A node that leads has everything that the stream has, durable in its own log.
+// R2. A follower decides nothing: with the stream away, reads go on and writes are refused.
+// R3. At a stop the stream gets the rest of a leader's log before the last checkpoint is taken, and
+//     the lease goes back when the log is closed.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
+import type { ReplicationConfig } from '../config/replication-flags.ts'
+import type { Forum } from '../forum/forum.ts'
+import type { TrustProxy } from '../http/client-address.ts'
+import type { Gate } from '../http/gate.ts'
+import type { Edge } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
+import { answerCalls } from '../replication/call-link.ts'
+import { Following } from '../replication/following.ts'
+import { type Leading, lead } from '../replication/lead.ts'
+import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
+import { Standby } from '../replication/standby.ts'
+import { StreamBroken } from '../replication/stream-tail.ts'
+import type { CheckpointSchedule } from './checkpoints.ts'
+import type { Next } from './history-place.ts'
+import { type Lives, StartAgain, StoppedEarly } from './start-again.ts'
+
+const lookMs = 100
+
+export interface ReplicatedParts {
+  config: ReplicationConfig
+  stream: LogStream
+  /** The id of this node. */
+  node: string
+  /** Its own log, which is a part of the history, and all of which is applied. */
+  journal: Journal
+  forum: Forum
+  gate: Gate
+  edge: Edge
+  load: Load
+  checkpoints: CheckpointSchedule
+  trustProxy: TrustProxy | null
+  log: Logger
+  lives: Lives
+  /** Makes the node decide, with this journal: called once, when it leads. */
+  lead(journal: Journal): void
+  /** Ends the node with this error. */
+  fail(error: Error): void
+}
+
+export class Replicated {
+  readonly #parts: ReplicatedParts
+  #following: Following | null = null
+  #standby: Standby | null = null
+  #leading: Leading | null = null
+  #answering: { stop(): void } | null = null
+  #isStopped = false
+  #failure: Error | null = null
+
+  constructor(parts: ReplicatedParts) {
+    this.#parts = parts
+  }
+
+  get role(): 'leader' | 'follower' {
+    return this.#leading === null ? 'follower' : 'leader'
+  }
+
+  /** How far the follower is behind the stream, or the stream behind the leader. */
+  get lag(): { positions: number; seconds: number } {
+    if (this.#leading === null) return this.#following?.lag ?? { positions: 0, seconds: 0 }
+    const { position, publisher } = this.#leading.journal
+    const { acknowledged, stalledMs } = publisher
+    return { positions: position - acknowledged, seconds: stalledMs / 1000 }
+  }
+
+  /** Requests that it has passed on to the leader. */
+  get forwarded(): number {
+    return this.#following?.forwarder.sent ?? 0
+  }
+
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    return this.#leading?.warnings ?? []
+  }
+
+  /** Follows or leads; resolves when requests may be answered. `next` null: there is no stream. */
+  async begin(next: Next | null): Promise<void> {
+    const { config, forum, log } = this.#parts
+    if (next === null) {
+      if (await this.#lead()) return
+      throw new StartAgain('another node has begun the stream')
+    }
+    this.#follow(next.sequence)
+    if (config.isStandby) this.#standBy()
+    await this.#caughtUp(next.end)
+    if (config.leads && !config.isStandby) {
+      if ((await this.#leaseIsFree()) && (await this.#takeOver())) return
+      throw ledByAnother()
+    }
+    const { term, position } = forum.state
+    if (this.role === 'leader') return
+    log.info({ term: term.number, position }, 'following')
+  }
+
+  /** Before the last checkpoint: appends nothing more, and gives the stream what it lacks. */
+  async quiesce(): Promise<void> {
+    this.#isStopped = true
+    await this.#standby?.stop()
+    await this.#following?.stop()
+    this.#answering?.stop()
+    await this.#leading?.drain()
+  }
+
+  /** When the log is closed: gives the lease back, so that a standby need not wait for it. */
+  async close(): Promise<void> {
+    await this.#leading?.stop()
+  }
+
+  #follow(next: number): void {
+    const onFailed = (error: Error) =>
+      this.#fail(error instanceof StreamBroken ? new StartAgain(error.message) : error)
+    this.#following = new Following({ ...this.#parts, next, onFailed })
+    this.#following.start()
+  }
+
+  /** Rejects if the node fails meanwhile, or is stopped. */
+  async #caughtUp(end: number): Promise<void> {
+    while (this.role === 'follower' && this.#following!.durable < end) await this.#wait()
+    if (this.#failure !== null) throw this.#failure
+  }
+
+  async #wait(): Promise<void> {
+    await sleep(lookMs)
+    if (this.#failure !== null) throw this.#failure
+    if (this.#parts.lives.isStopped) throw new StoppedEarly('stopped')
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error
+    this.#parts.fail(error)
+  }
+
+  /** Whether nobody else holds the lease: waits until it lapses, if nobody renews it. */
+  async #leaseIsFree(): Promise<boolean> {
+    const { config, stream, node } = this.#parts
+    const untilMs = performance.now() + 2 * config.takeoverMs
+    for (;;) {
+      try {
+        const holder = await stream.lease.read()
+        if (holder === null || holder.node === node) return true
+        if (performance.now() > untilMs) return false
+      } catch (error) {
+        if (!(error instanceof StreamUnavailable)) throw error
+      }
+      await this.#wait()
+    }
+  }
+
+  #standBy(): void {
+    const { config, stream, node, forum, lives } = this.#parts
+    this.#standby = new Standby({
+      stream,
+      node,
+      takeoverMs: config.takeoverMs,
+      wall: () => forum.stamps.clock.wall(),
+      term: () => forum.state.term.number,
+      durable: () => this.#following!.durable,
+      lead: async () => {
+        try {
+          if (!(await this.#takeOver())) return false
+          lives.takeovers += 1
+          return true
+        } catch (error) {
+          this.#fail(error as Error)
+          return true
+        }
+      },
+    })
+    this.#standby.start()
+  }
+
+  /** Leads, if no other node is first; otherwise goes on following. */
+  async #takeOver(): Promise<boolean> {
+    const following = this.#following!
+    const { journal, log } = this.#parts
+    await following.pause()
+    await journal.sync()
+    if (!this.#isStopped && (await this.#lead())) {
+      await following.stop()
+      const { term, position } = { ...this.#leading!, position: journal.position }
+      log.info({ term, position }, 'took_over')
+      return true
+    }
+    if (!this.#isStopped) following.resume()
+    return false
+  }
+
+  async #lead(): Promise<boolean> {
+    const { config, stream, edge, forum, log } = this.#parts
+    const { mode, lagBytesMax, takeoverMs } = config
+    const leading = await lead({
+      ...this.#parts,
+      mode,
+      lagBytesMax,
+      takeoverMs,
+      onNotice: (event, fields) => log.info(fields, event),
+      isStopped: () => this.#isStopped || this.#parts.lives.isStopped,
+    })
+    if (leading === null) return false
+    this.#leading = leading
+    edge.forward = null
+    forum.isFollower = false
+    this.#parts.lead(leading.journal)
+    const handle = edge.handle.bind(edge)
+    this.#answering = answerCalls(stream.calls, leading.term, handle, () => leading.journal.durable)
+    return true
+  }
+}
+
+function ledByAnother(): JournalError {
+  return new JournalError(78, 'another node leads now', {
+    advice: 'start this one with --standby, or with --follow',
+  })
+}

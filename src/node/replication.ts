@@ -1,0 +1,154 @@
+// Replication as a start meets it: the stream, this node's place in the history, and its part. A
+// node that is alone does not load this file.
+
+import type { Logger } from 'pino'
+import { realDisk } from '../../wal/disk.ts'
+import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
+import { ConfigError } from '../config/arguments.ts'
+import type { Config } from '../config/config.ts'
+import type { ReplicationConfig } from '../config/replication-flags.ts'
+import type { Vitals } from '../ops/vitals.ts'
+import { agreeOnHistory, fingerprintOf, OtherHistory } from '../replication/history.ts'
+import { connectEngine } from '../replication/jetstream/connect.ts'
+import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
+import { loadNodeId } from '../replication/node-id.ts'
+import type { Term } from '../state/state.ts'
+import type { Epoch } from './epoch.ts'
+import { HistoryPlace, type Next } from './history-place.ts'
+import { Replicated, type ReplicatedParts } from './replicated.ts'
+import { deriveKey, loadSecret } from './secret.ts'
+import type { Serving } from './serving.ts'
+import { Lives, StartAgain } from './start-again.ts'
+
+/** Connects to what carries the log; a test gives another function. */
+export type ConnectStream = (config: ReplicationConfig, node: string) => Promise<LogStream>
+
+export interface ReplicationOptions {
+  config: Config
+  /** Not null. */
+  replication: ReplicationConfig
+  disk: JournalOptions['disk']
+  connect: ConnectStream | undefined
+  log: Logger
+  vitals: Vitals
+  lives: Lives | undefined
+}
+
+/** What a node is made of, as far as its part in replication needs it. */
+type Parts = Pick<ReplicatedParts, 'journal' | 'forum' | 'edge' | 'load' | 'checkpoints'> & {
+  serving: Serving
+  epoch: Epoch
+}
+
+export class Replication {
+  readonly #options: ReplicationOptions
+  #stream: LogStream | null = null
+  #node = ''
+  #secret = ''
+  #place: HistoryPlace | null = null
+  #next: Next | null = null
+  #part: Replicated | null = null
+  readonly #lives: Lives
+
+  constructor(options: ReplicationOptions) {
+    this.#options = options
+    this.#lives = options.lives ?? new Lives(new Promise(() => {}))
+  }
+
+  /** The part of the node; a follower's, as long as it has none. */
+  get role(): 'leader' | 'follower' {
+    return this.#part?.role ?? 'follower'
+  }
+
+  get warnings(): string[] {
+    return this.#part?.warnings ?? []
+  }
+
+  /** As HistoryPlace; first connects, in the directory that is locked now. */
+  async prepare(storeId: string | null): Promise<string | null> {
+    const { config, replication, disk = realDisk, log, vitals } = this.#options
+    const place = { disk, dir: config.data }
+    this.#node = loadNodeId(place)
+    this.#secret = fingerprintOf(deriveKey(loadSecret(config.data, config.secret), 'replication'))
+    vitals.start = { step: 'stream', done: 0, of: 0 }
+    this.#stream = await this.#connect(replication)
+    const isStopped = () => this.#lives.isStopped
+    const { leads } = replication
+    const known = { stream: this.#stream, place, node: this.#node, secret: this.#secret }
+    this.#place = new HistoryPlace({ ...known, leads, log, isStopped })
+    return this.#place.prepare(storeId)
+  }
+
+  async agree(journal: Journal, term: Term): Promise<void> {
+    this.#options.vitals.start = { step: 'stream', done: 0, of: 0 }
+    this.#next = await this.#place!.agree(journal, term)
+  }
+
+  /** Follows or leads; resolves when requests may be answered. */
+  async begin({ serving, epoch, ...parts }: Parts): Promise<void> {
+    const { config, replication, log, vitals } = this.#options
+    const lives = this.#lives
+    const part = new Replicated({
+      ...parts,
+      config: replication,
+      stream: this.#stream!,
+      node: this.#node,
+      trustProxy: config.trustProxy,
+      log,
+      lives,
+      gate: serving.gate,
+      lead(journal) {
+        vitals.journal = journal
+        serving.lead(journal)
+      },
+      fail: (error) => serving.fail(error),
+    })
+    this.#part = part
+    vitals.replication = {
+      get role() {
+        return part.role
+      },
+      term: () => parts.forum.state.term.number,
+      lagPositions: () => part.lag.positions,
+      lagSeconds: () => part.lag.seconds,
+      takeovers: () => lives.takeovers,
+      fenced: () => lives.fenced,
+      forwarded: () => part.forwarded,
+    }
+    if (this.#next === null) await this.#agree(parts.journal.storeId, epoch)
+    await part.begin(this.#next)
+  }
+
+  /** Replicated, `quiesce`. */
+  async quiesce(): Promise<void> {
+    await this.#part?.quiesce()
+  }
+
+  /** Gives the lease back, and leaves the stream; the log is closed. */
+  async close(): Promise<void> {
+    await this.#part?.close()
+    await this.#stream?.close()
+  }
+
+  /** Whoever leads first has its history become that of all. */
+  async #agree(store: string, { id, begin }: Epoch): Promise<void> {
+    const mine = { store, epoch: id, epochBegin: begin, secret: this.#secret }
+    try {
+      await agreeOnHistory(this.#stream!, mine)
+    } catch (error) {
+      if (error instanceof StreamUnavailable) throw new StartAgain(error.message)
+      throw error instanceof OtherHistory ? new ConfigError(error.message) : error
+    }
+  }
+
+  #connect(replication: ReplicationConfig): Promise<LogStream> {
+    const { connect = (given) => this.#connectEngine(given) } = this.#options
+    return Promise.race([connect(replication, this.#node), this.#lives.untilStopped])
+  }
+
+  #connectEngine(replication: ReplicationConfig): Promise<LogStream> {
+    const { servers, stream, replicas, credentials, tls, takeoverMs } = replication
+    const options = { servers, stream, replicas, credentials, tls, takeoverMs, node: this.#node }
+    return connectEngine(options, (event, fields) => this.#options.log.info(fields, event))
+  }
+}

@@ -1,0 +1,28 @@
+// Starts the readers of a node, if it has any; a node without loads none of it.
+
+import type { SettingTexts } from '../config/config.ts'
+import type { Vitals } from '../ops/vitals.ts'
+import type { CheckpointSchedule } from './checkpoints.ts'
+import type { Readers, ReadersParts } from './readers.ts'
+
+/** Starts the readers, which this process then has to tell everything; null: there are none. */
+export async function startReaders(
+  { texts, ...parts }: Omit<ReadersParts, 'texts'> & { texts: SettingTexts | undefined },
+  checkpoints: CheckpointSchedule,
+  vitals: Vitals,
+): Promise<Readers | null> {
+  if (parts.config.readers === 0 || texts === undefined) return null
+  const { Readers } = await import('./readers.ts')
+  const readers = new Readers({ ...parts, texts })
+  parts.journal.onDurable = (durable) => readers.announce(durable)
+  checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
+  const { max, ended } = vitals.waiting
+  const waiting = {
+    ...{ max, ended },
+    get length() {
+      return readers.waiting
+    },
+  }
+  Object.assign(vitals, { readers, waiting })
+  return readers
+}

@@ -1,0 +1,60 @@
+// What operators see of replication.
+
+import t from 'tap'
+import { readiness } from '../../src/ops/readiness.ts'
+import { replicationMetrics } from '../../src/ops/replication.ts'
+import type { ReplicationStats } from '../../src/ops/vitals.ts'
+import { vitalsOf } from './vitals.ts'
+
+function replicated(role: ReplicationStats['role'], positions: number, seconds: number) {
+  const vitals = vitalsOf(null, 'ok')
+  vitals.replication = {
+    role,
+    term: () => 3,
+    lagPositions: () => positions,
+    lagSeconds: () => seconds,
+    takeovers: () => 1,
+    fenced: () => 2,
+    forwarded: () => 40,
+  }
+  return vitals
+}
+
+t.test('readiness: a follower: ready while it is not far behind', async (t) => {
+  const text = (seconds: number) => readiness(replicated('follower', 7, seconds), false)
+  t.strictSame(text(0.2), { isReady: true, text: 'ok\n' })
+  const late = 'degraded: replication: 7 positions and 6.0 s behind\n'
+  t.strictSame(text(6), { isReady: true, text: late })
+  const lagging = { isReady: false, text: 'lagging: 7 positions and 31.0 s behind\n' }
+  t.strictSame(text(31), lagging)
+})
+
+t.test('readiness: a leader that the stream is behind: ready, as it answers', async (t) => {
+  const { isReady, text } = readiness(replicated('leader', 1, 31), false)
+  t.ok(isReady)
+  t.equal(text, 'degraded: replication: the stream is 1 position and 31.0 s behind\n')
+})
+
+t.test('readiness: verbose: the part, the term and the lag', async (t) => {
+  const { text } = readiness(replicated('follower', 0, 0), true)
+  t.match(text, '[+] replication: follower in term 3, 0 positions and 0.0 s behind\n')
+  const late = readiness(replicated('follower', 0, 31), true).text
+  t.match(late, '[-] replication: follower in term 3')
+  t.match(late, '[-] requests: lagging: 0 positions and 31.0 s behind\n')
+})
+
+t.test('metrics: of a node that is alone: none of replication; else all', async (t) => {
+  t.equal(replicationMetrics(vitalsOf(null, 'ok')), '')
+  const values = replicationMetrics(replicated('leader', 5, 1.5))
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  t.strictSame(values, [
+    'agent_forum_replication_leader 1',
+    'agent_forum_replication_term 3',
+    'agent_forum_replication_lag_positions 5',
+    'agent_forum_replication_lag_seconds 1.5',
+    'agent_forum_replication_takeovers_total 1',
+    'agent_forum_replication_fenced_total 2',
+    'agent_forum_replication_forwarded_total 40',
+  ])
+})

@@ -1,0 +1,270 @@
+// Goal:   nodes that share a log through a real engine show one history, whoever leads: a follower
+//         from nothing, a leader that stops, one that is cut off, a log that was left behind.
+// Method: whole nodes in this process, each on a data directory of its own, with one nats-server.
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import pino from 'pino'
+import t, { type Test } from 'tap'
+import { request } from 'undici'
+import { ConfigError } from '../../src/config/arguments.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { startReplicatedNode } from '../../src/node/replicated-node.ts'
+import type { Node } from '../../src/node/server.ts'
+import { timeoutMs } from '../depth.ts'
+import { until } from '../until.ts'
+import { type Cluster, nats, startCluster } from './nats-cluster.ts'
+
+const secret = 'a secret of more than 32 characters'
+t.setTimeout(timeoutMs)
+
+let cluster: Cluster
+let streams = 0
+let keys = 0
+
+t.before(async () => {
+  if (nats.skip === false) cluster = await startCluster(t, { size: 1 })
+})
+
+interface Answer {
+  status: number
+  body: Record<string, string>
+}
+
+/** One node on a directory of its own, through its lives in this process. */
+class TestNode {
+  readonly dir = mkdtempSync(join(tmpdir(), 'agent-forum-nodes-'))
+  readonly lines: { msg: string; [field: string]: unknown }[] = []
+  readonly #stream: string
+  #node: Node | null = null
+  #stop: () => void = () => {}
+
+  constructor(t: Test, stream: string) {
+    this.#stream = stream
+    t.teardown(async () => {
+      await this.stop()
+      rmSync(this.dir, { recursive: true, force: true })
+    })
+  }
+
+  /** Starts it; resolves when it serves, or to false if it was stopped before. */
+  async start(flags: string[], { url = cluster.url, key = secret } = {}): Promise<boolean> {
+    const [role, ...more] = flags
+    const own = ['--port', '0', '--segment-mb', '1', '--data', this.dir, '--scrub-hours', '0']
+    const engine = ['--replicate-replicas', '1', '--takeover-seconds', '1']
+    const stream = ['--replicate-stream', this.#stream]
+    const args = [role!, url, ...more, ...own, ...engine, ...stream]
+    const config = parseConfig(args, { AGENT_FORUM_SECRET: key })
+    const log = pino({}, { write: (line) => this.lines.push(JSON.parse(line)) })
+    const stopped = new Promise<void>((resolve) => {
+      this.#stop = resolve
+    })
+    this.#node = await startReplicatedNode(config, '0.0.0', log, {}, stopped)
+    this.#node?.failed.catch((error: Error) => this.lines.push({ msg: 'failed', error }))
+    return this.#node !== null
+  }
+
+  /** As a signal does, also while it starts. */
+  async stop(): Promise<void> {
+    this.#stop()
+    await this.#node?.stop()
+    this.#node = null
+  }
+
+  get failed(): Promise<never> {
+    return this.#node!.failed
+  }
+
+  has(msg: string): boolean {
+    return this.lines.some((line) => line.msg === msg)
+  }
+
+  takeCheckpoint(): Promise<void> {
+    return this.#node!.takeCheckpoint()
+  }
+
+  async get(path: string): Promise<Answer> {
+    const { statusCode, body } = await request(this.#node!.url + path)
+    return { status: statusCode, body: (await body.json()) as Answer['body'] }
+  }
+
+  async role(): Promise<string | undefined> {
+    return (await this.get('/api/status')).body.role
+  }
+
+  async post(path: string, body: object, token = '', key = `key-of-test-${keys++}`) {
+    const headers: Record<string, string> = { 'content-type': 'application/json' }
+    if (token !== '') headers.authorization = `Bearer ${token}`
+    headers['idempotency-key'] = key
+    const payload = JSON.stringify(body)
+    const answer = await request(this.#node!.url + path, { method: 'POST', headers, body: payload })
+    return { status: answer.statusCode, body: (await answer.body.json()) as Answer['body'] }
+  }
+
+  /** An identity and a thread. */
+  async thread(): Promise<{ token: string; path: string }> {
+    const { token } = (await this.post('/api/identities', { kind: 'guest' })).body
+    const posted = await this.post('/api/threads', { title: 't', content: 'c' }, token)
+    return { token: token!, path: `/api/threads/${posted.body.thread_id}` }
+  }
+
+  /** Publishes a reply, again with its key until it is answered. */
+  async reply(path: string, token: string, content: string): Promise<void> {
+    const key = `key-of-test-${keys++}`
+    await until(`the reply ${content}`, async () => {
+      const { status } = await this.post(`${path}/replies`, { content }, token, key)
+      return status === 201 || status === 200
+    })
+  }
+
+  async contents(path: string): Promise<string[]> {
+    const { body } = await this.get(`${path}?limit=100`)
+    return (body.messages as unknown as { content: string }[]).map(({ content }) => content)
+  }
+}
+
+function newNodes(t: Test, count: number): TestNode[] {
+  streams += 1
+  return Array.from({ length: count }, () => new TestNode(t, `nodes-${streams}`))
+}
+
+t.test('nodes: a follower from nothing: waits, follows, passes writes on', nats, async (t) => {
+  const [leader, follower] = newNodes(t, 2) as [TestNode, TestNode]
+  const following = follower.start(['--follow'])
+  await until('it waits', () => follower.has('waits_for_leader'))
+  await leader.start(['--replicate'])
+  t.ok(await following)
+  t.same([await leader.role(), await follower.role()], ['leader', 'follower'])
+  const { token, path } = await follower.thread()
+  await follower.reply(path, token, 'by the follower')
+  t.same(await follower.contents(path), ['c', 'by the follower'], 'read where it was written')
+  t.same(await leader.contents(path), ['c', 'by the follower'])
+  const [a, b] = [await leader.get('/api/status'), await follower.get('/api/status')]
+  t.equal(a.body.epoch, b.body.epoch)
+  t.equal(a.body.position, b.body.position)
+  await leader.stop()
+  const { status, body } = await follower.post(`${path}/replies`, { content: 'no' }, token)
+  t.same([status, body.error], [503, 'no_leader'])
+  t.equal((await follower.contents(path)).length, 2, 'reads go on')
+})
+
+t.test('nodes: a follower that waits for a leader: stopped: begins no log', nats, async (t) => {
+  const [follower] = newNodes(t, 1) as [TestNode]
+  const following = follower.start(['--follow'])
+  await until('it waits', () => follower.has('waits_for_leader'))
+  await follower.stop()
+  t.notOk(await following)
+  t.notOk(readdirSync(follower.dir).some((name) => name.endsWith('.wal')))
+})
+
+t.test('nodes: the leader stops: the standby leads; it returns: it follows', nats, async (t) => {
+  const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
+  await a.start(['--replicate', '--standby'])
+  await b.start(['--follow', '--standby'])
+  const { token, path } = await a.thread()
+  await a.reply(path, token, 'one')
+  await a.stop()
+  await until('the standby to lead', async () => (await b.role()) === 'leader')
+  t.ok(b.has('took_over'))
+  await b.reply(path, token, 'two')
+  await a.start(['--replicate', '--standby'])
+  t.equal(await a.role(), 'follower')
+  await a.reply(path, token, 'three')
+  t.same(await a.contents(path), ['c', 'one', 'two', 'three'])
+  t.same(await b.contents(path), ['c', 'one', 'two', 'three'])
+})
+
+t.test('nodes: two lead without --standby: the second one ends with 78', nats, async (t) => {
+  const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
+  await a.start(['--replicate'])
+  await a.thread()
+  await t.rejects(b.start(['--replicate']), { exitCode: 78, message: /another node leads/ })
+  t.equal(await a.role(), 'leader')
+})
+
+t.test(
+  'nodes: a leader that is cut off: nothing is acknowledged, then it follows',
+  nats,
+  async (t) => {
+    const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
+    const link = await cluster.links(t)
+    await a.start(['--replicate', '--standby'], { url: link.url })
+    await b.start(['--follow', '--standby'])
+    const { token, path } = await a.thread()
+    link.set('cut')
+    const alone = a.post(`${path}/replies`, { content: 'never acknowledged' }, token)
+    await until('the standby to lead', async () => (await b.role()) === 'leader')
+    await b.reply(path, token, 'by the new leader')
+    link.set('open')
+    const { status, body } = await alone
+    t.same([status, body.error], [503, 'no_leader'])
+    await until('it follows', () => a.has('put_aside') && a.lines.some(({ term }) => term === 2))
+    await until('it answers', async () => (await a.role().catch(() => '')) === 'follower')
+    t.same(await a.contents(path), ['c', 'by the new leader'])
+    t.ok(readdirSync(a.dir).some((name) => name.endsWith('.wal.replaced')))
+    await a.reply(path, token, 'after all')
+    t.same(await b.contents(path), ['c', 'by the new leader', 'after all'])
+  },
+)
+
+t.test('nodes: a leader without --standby that is replaced: ends with 78', nats, async (t) => {
+  const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
+  const link = await cluster.links(t)
+  await a.start(['--replicate'], { url: link.url })
+  await b.start(['--follow', '--standby'])
+  link.set('cut')
+  await until('the standby to lead', async () => (await b.role()) === 'leader')
+  link.set('open')
+  await t.rejects(a.failed, { exitCode: 78, message: /another node leads now, in term 2/ })
+})
+
+t.test(
+  'nodes: what a follower needs is trimmed: it begins with the checkpoint',
+  nats,
+  async (t) => {
+    const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
+    await a.start(['--replicate'])
+    await b.start(['--follow'])
+    const { token, path } = await a.thread()
+    await b.stop()
+    const expected = ['c']
+    for (let n = 0; n < 20; n++) {
+      await a.reply(path, token, `${n}`)
+      expected.push(`${n}`)
+    }
+    await a.takeCheckpoint()
+    await until('the checkpoint beside the stream', () => a.has('checkpoint_uploaded'))
+    const connection = await connect({ servers: cluster.url.split(',') })
+    t.teardown(() => connection.close())
+    const manager = await jetstreamManager(connection)
+    const name = `nodes-${streams}`
+    const { state } = await manager.streams.info(name)
+    await manager.streams.purge(name, { seq: state.last_seq })
+    await b.start(['--follow'])
+    t.ok(b.has('starts_again'), 'its log was not continued')
+    t.same(await b.contents(path), expected)
+    await b.reply(path, token, 'the end')
+    t.same(await a.contents(path), [...expected, 'the end'])
+  },
+)
+
+t.test('nodes: another secret, another store: refused', nats, async (t) => {
+  const [a, b, c] = newNodes(t, 3) as [TestNode, TestNode, TestNode]
+  await a.start(['--replicate'])
+  const key = 'another secret of more than 32 characters'
+  const refused = await b.start(['--follow'], { key }).catch((error: unknown) => error)
+  t.ok(refused instanceof ConfigError, `${refused}`)
+  t.match(refused, { message: /secret/ })
+  streams += 1
+  const other = new TestNode(t, `nodes-${streams}`)
+  await other.start(['--replicate'])
+  await other.stop()
+  rmSync(c.dir, { recursive: true })
+  Object.assign(c, { dir: other.dir })
+  const mixed = await c.start(['--follow']).catch((error: unknown) => error)
+  t.ok(mixed instanceof ConfigError, `${mixed}`)
+  t.match(mixed, { message: /store/ })
+})
