@@ -6,8 +6,9 @@
 //     can hold such copies are being emptied (wal/checkpoint/forgetting.ts).
 
 import { sumAgain } from './block-crcs.ts'
+import { unitBytes } from './page-slots.ts'
 import { pageBytes } from './slabs.ts'
-import { type Text, unitBytes } from './text.ts'
+import type { Text } from './text.ts'
 import { blockBytes } from './text-blocks.ts'
 
 /** Brings the pages of an entry into memory; false: they cannot be read. */

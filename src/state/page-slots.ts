@@ -6,9 +6,21 @@
 //
 // Neighbours: text.ts says which pages may lose theirs.
 
-import { Slabs } from './slabs.ts'
+import { pageBytes, Slabs } from './slabs.ts'
 
+/** What an address counts. */
+export const unitBytes = 8
+export const unitsPerPage = pageBytes / unitBytes
+export const unitMask = unitsPerPage - 1
+const unitsShift = Math.log2(unitsPerPage)
+/** Up to this address, 32 GiB, 32 bits hold it. */
+const narrowMax = 2 ** 32
 const pagesAtFirst = 64
+
+/** The page of the entry at `address`. Shifting it costs half as much as dividing it. */
+export function pageOf(address: number): number {
+  return address < narrowMax ? address >>> unitsShift : Math.floor(address / unitsPerPage)
+}
 
 export class PageSlots {
   /** By page; replaced by a longer array when there are more pages. */

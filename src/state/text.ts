@@ -19,15 +19,10 @@ import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
 import type { PagedStore, PagePlace, PageTable } from '../../wal/checkpoint/paged-store.ts'
 import { Uint32Column } from './column.ts'
-import { PageSlots } from './page-slots.ts'
+import { PageSlots, pageOf, unitBytes, unitMask, unitsPerPage } from './page-slots.ts'
 import { pageBytes, slotOffset, slotShift } from './slabs.ts'
 import { blockBytes, TextBlocks } from './text-blocks.ts'
 
-export const unitBytes = 8
-export const unitsPerPage = pageBytes / unitBytes
-export const unitMask = unitsPerPage - 1
-/** A power of two: to multiply by it is exact. */
-export const pagesPerUnit = 1 / unitsPerPage
 const blocksPerPage = pageBytes / blockBytes
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
 const bytesPerUnit = 3
@@ -106,7 +101,7 @@ export class Text implements PagedStore {
 
   /** The entry's text from byte `from` to byte `to`; '' if a part of it has yet to be read. */
   text(address: number, from: number, to: number): string {
-    const slot = this.pages.slots[(address * pagesPerUnit) | 0]
+    const slot = this.pages.slots[pageOf(address)]
     const start = (address & unitMask) * unitBytes + from
     if (slot !== 0 && start + to - from <= pageBytes) {
       const at = slotOffset(slot) + start

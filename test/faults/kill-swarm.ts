@@ -21,8 +21,8 @@ const patienceSeconds = '300'
 
 const dir = mkdtempSync(join(tmpdir(), 'kill-swarm-'))
 const saved = join(dir, 'saved.json')
-/** Small enough that checkpoints and new segments happen between the kills. */
-const small = ['--checkpoint-mb', '4', '--segment-mb', '4']
+/** Small enough that checkpoints and new segments happen between the kills, and text is on disk. */
+const small = ['--checkpoint-mb', '4', '--segment-mb', '4', '--text-memory-mb', '1']
 
 let server: ChildProcess
 process.once('exit', () => {

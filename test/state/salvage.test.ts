@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
+import { unitBytes } from '../../src/state/page-slots.ts'
 import { healEntries, refuseBeyondHealing } from '../../src/state/salvage.ts'
 import { State } from '../../src/state/state.ts'
-import { unitBytes } from '../../src/state/text.ts'
 import { renderEntry } from '../../src/state/threads.ts'
 
 const id = (n: number) => n.toString(16).padStart(32, '0')
