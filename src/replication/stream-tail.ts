@@ -101,9 +101,10 @@ export class StreamTail {
     while (this.#missing[0] !== undefined && this.#missing[0].position <= position) {
       this.#missing.shift()
     }
-    const unknownMs = this.#now() - this.#lookedMs
-    const since = this.#missing[0]?.sinceMs ?? this.#now()
-    const behindMs = Math.max(this.#now() - since, unknownMs > 3 * lookEveryMs ? unknownMs : 0)
+    const nowMs = this.#now()
+    const unknownMs = nowMs - this.#lookedMs
+    const missingMs = nowMs - (this.#missing[0]?.sinceMs ?? nowMs)
+    const behindMs = Math.max(missingMs, unknownMs > 3 * lookEveryMs ? unknownMs : 0)
     return { positions: Math.max(0, this.#last - position), seconds: behindMs / 1000 }
   }
 
