@@ -6,6 +6,7 @@ import type {
   LogStatus,
   ReadersStatus,
   Ready,
+  Replication,
   RouteAnswers,
   Status,
 } from '../browser/dashboard/status.ts'
@@ -17,7 +18,7 @@ import { readersBehind, recordsBehind, refusalsOf, type Vitals } from './vitals.
 
 /** The status of now, with the samples after number `after`; `nowMs` as performance.now(). */
 export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs: number): Status {
-  const { state, version, http, durability, waiting, replication } = vitals
+  const { state, version, http, durability, waiting } = vitals
   const { identities, threads, messages } = state
   return {
     format: 1,
@@ -38,11 +39,7 @@ export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs:
     checkpoints: checkpointsOf(vitals),
     content: { identities: identities.count, threads: threads.count, messages: messages.count },
     readers: readersOf(vitals),
-    replication: replication && {
-      role: replication.role,
-      lag_positions: known(replication.lagPositions()),
-      lag_seconds: known(replication.lagSeconds()),
-    },
+    replication: replicationOf(vitals),
     latest: samples.latest(),
     series: samples.since(after),
   }
@@ -126,6 +123,20 @@ function readersOf(vitals: Vitals): ReadersStatus | null {
     resident_bytes: running.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
     cpu_seconds: Number(cpuSeconds.toFixed(2)),
   }
+}
+
+function replicationOf({ replication }: Vitals): Replication | null {
+  return (
+    replication && {
+      role: replication.role,
+      term: replication.term(),
+      lag_positions: known(replication.lagPositions()),
+      lag_seconds: known(replication.lagSeconds()),
+      takeovers: replication.takeovers(),
+      fenced: replication.fenced(),
+      forwarded: replication.forwarded(),
+    }
+  )
 }
 
 /** Without a limit where it is not a finite number. */

@@ -12,7 +12,7 @@ import { dashboardPage } from '../../src/ops/page.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import { statusOf } from '../../src/ops/status.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
-import { vitalsOf } from '../ops/vitals.ts'
+import { follower, vitalsOf } from '../ops/vitals.ts'
 
 function series(first: number, columns: Series['columns'], length: number): Series {
   const at = Array.from({ length }, (_, i) => first + i)
@@ -153,15 +153,27 @@ t.test('panels: limits nearly reached, refusals, failures: what is bad', async (
   t.same(routeRows(status), [['none', '3', '–', '–', '3', '0', '3']])
 })
 
-t.test('panels: a follower: its role, and how far it is behind', async (t) => {
-  const replication = { role: 'follower', lagPositions: () => 1200, lagSeconds: () => Number.NaN }
-  const status = newStatus((vitals) => {
-    vitals.replication = replication as typeof vitals.replication
-  })
-  t.same(factsOf(status, 'replication'), {
+t.test('panels: a follower, a leader: how far one is behind the other', async (t) => {
+  const factsWith = (replication: typeof follower) => {
+    const status = newStatus((vitals) => {
+      vitals.replication = replication
+    })
+    return factsOf(status, 'replication')
+  }
+  t.same(factsWith(follower), {
     Role: 'follower',
-    'Positions behind': '1,200',
-    'Behind for': units.unknown,
+    Term: '3',
+    'Records behind the stream': '12',
+    For: '500 ms',
+    'Requests passed on to the leader': '40',
+    'Took over since the start': '1',
+    'Replaced by another since the start': '2',
+  })
+  const leader = { ...follower, role: 'leader', lagSeconds: () => Number.NaN } as const
+  t.match(factsWith(leader), {
+    Role: 'leader',
+    'Records that the stream lacks': '12',
+    For: units.unknown,
   })
 })
 

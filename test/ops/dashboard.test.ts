@@ -8,9 +8,11 @@ import t from 'tap'
 import { panelsOf } from '../../src/browser/dashboard/panels.ts'
 import type { Status } from '../../src/browser/dashboard/status.ts'
 import { readersMetrics } from '../../src/ops/reader-metrics.ts'
+import { replicationMetrics } from '../../src/ops/replication.ts'
 import { startForum } from '../api/harness.ts'
 import { ask, freePort } from '../api/operators.ts'
 import { until } from '../until.ts'
+import { follower, vitalsOf } from './vitals.ts'
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
@@ -162,8 +164,11 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
 
   await t.test('Grafana: its dashboard: only metrics that the node has', async (t) => {
     const { text } = await ask(port, '/metrics')
-    const withReaders = text + readersMetrics(noReaders, 0)
-    const known = new Set([...withReaders.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!))
+    const ofOthers =
+      readersMetrics(noReaders, 0) +
+      replicationMetrics({ ...vitalsOf(null, null), replication: follower })
+    const all = text + ofOthers
+    const known = new Set([...all.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!))
     const file = join(import.meta.dirname, '../../../docs/grafana-dashboard.json')
     const { panels, templating } = JSON.parse(readFileSync(file, 'utf8'))
     t.equal(templating.list[0].type, 'datasource')

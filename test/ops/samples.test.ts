@@ -4,7 +4,7 @@ import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import type { Vitals } from '../../src/ops/vitals.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
-import { vitalsOf } from './vitals.ts'
+import { follower, vitalsOf } from './vitals.ts'
 
 function samplesOf(vitals: Vitals): Samples {
   const delay = new LoopDelay()
@@ -100,15 +100,7 @@ t.test('samples: refusals, checkpoints, replication: a column for each', async (
   samples.take(1000)
   vitals.load.refused.memory += 3
   vitals.checkpoints.taken += 1
-  vitals.replication = {
-    role: 'follower',
-    term: () => 1,
-    lagPositions: () => 12,
-    takeovers: () => 0,
-    fenced: () => 0,
-    forwarded: () => 0,
-    lagSeconds: () => 0.5,
-  }
+  vitals.replication = follower
   samples.take(2000)
   const { columns } = samples.since(0)
   t.strictSame(columns['refusals:memory'], [0, 3])

@@ -2,7 +2,7 @@
 
 import { Load } from '../../src/http/load.ts'
 import { Meter } from '../../src/http/meter.ts'
-import { allWritten, newVitals, type Vitals } from '../../src/ops/vitals.ts'
+import { allWritten, newVitals, type ReplicationStats, type Vitals } from '../../src/ops/vitals.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health, Journal } from '../../wal/journal/journal.ts'
 
@@ -25,4 +25,15 @@ export function vitalsOf(
   })
   if (health !== null) vitals.journal = { health, position: 7, warnings: [] as string[] } as Journal
   return vitals
+}
+
+/** Replication of a follower that lacks the last 12 records of the stream. */
+export const follower: ReplicationStats = {
+  role: 'follower',
+  term: () => 3,
+  lagPositions: () => 12,
+  lagSeconds: () => 0.5,
+  takeovers: () => 1,
+  fenced: () => 2,
+  forwarded: () => 40,
 }

@@ -32,21 +32,22 @@ export function readers({ readers, latest }: Status): Panel[] {
 
 export function replication({ replication }: Status): Panel[] {
   if (replication === null) return []
-  const { role, lag_positions, lag_seconds } = replication
+  const { role, term, lag_positions, lag_seconds, takeovers, fenced, forwarded } = replication
+  const lag = role === 'leader' ? 'Records that the stream lacks' : 'Records behind the stream'
   return [
     {
       id: 'replication',
       title: 'Replication',
       facts: [
         { name: 'Role', value: role },
-        { name: 'Positions behind', value: count(lag_positions) },
-        { name: 'Behind for', value: latency(lag_seconds) },
+        { name: 'Term', value: count(term) },
+        { name: lag, value: count(lag_positions) },
+        { name: 'For', value: latency(lag_seconds) },
+        { name: 'Requests passed on to the leader', value: count(forwarded) },
+        { name: 'Took over since the start', value: count(takeovers) },
+        { name: 'Replaced by another since the start', value: count(fenced) },
       ],
-      chart: {
-        title: 'Positions that the follower is behind',
-        unit: count,
-        lines: [{ label: 'positions', column: 'lag' }],
-      },
+      chart: { title: lag, unit: count, lines: [{ label: 'records', column: 'lag' }] },
     },
   ]
 }

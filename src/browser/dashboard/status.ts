@@ -102,9 +102,16 @@ export interface ReadersStatus {
 
 export interface Replication {
   role: 'leader' | 'follower'
-  /** By how many positions, and how long, this node or its follower is behind; null: unknown. */
+  /** The term of the newest record here. */
+  term: number
+  /** What the stream has and this follower lacks, or this leader has and the stream lacks. */
   lag_positions: number | null
   lag_seconds: number | null
+  /** How often this process took over, and how often another node took over from it. */
+  takeovers: number
+  fenced: number
+  /** Requests that were passed on to the leader. */
+  forwarded: number
 }
 
 /** How much there is of something that has a limit; null: none is set. */
@@ -123,7 +130,7 @@ export interface Held {
  *   waiting  gate  connections                         checkpoints   taken in this second
  *   resident  heap  text       bytes                   cpu           of one core, 1 is all of it
  *   loop_p50  loop_max         seconds the event loop was late      behind        the checkpoint
- *   lag                        positions that the follower is behind its leader
+ *   lag                        positions behind the stream, or of a leader ahead of it
  *   readers_behind             records that the slowest reader is behind
  *   readers_forwarded          requests/s that readers passed on   readers_cpu   of one core
  *
