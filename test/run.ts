@@ -41,7 +41,10 @@ const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 // And over nodes with readers: a sample, and in the deep run the test of kills and all but those
 // that look at one process. Not where the port cannot be shared (http/node.ts).
 const ofReaders = ['feed', 'threads']
-const neverOfReaders = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
+const neverOfReaders = [
+  ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
+  ...['slow-clients', 'waiting'],
+]
 
 interface Job {
   name: string

@@ -155,7 +155,7 @@ export class Reader {
 
   /** The leader is gone: what waits to become durable will not. */
   async onLost(): Promise<void> {
-    this.#gate.fail()
+    this.#gate.fail('no_leader')
     await this.stop()
   }
 

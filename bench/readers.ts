@@ -1,0 +1,180 @@
+// Question:   how far do readers (`serve --readers N`) take a node, by what they cost and save?
+// Compares:   the same load on a node without readers, with one, and with four; alternately.
+// Fixed:      64 connections, all processes of the node on core 0 and the load on core 1, messages
+//             of 300 bytes, --durability always; medians of rounds.
+// Reports:    processor time of the leader for a reply, of a reader for a record that it applies,
+//             and for a reply that it passes on; of one process for a page and for an empty poll,
+//             alone and as a reader; the age of durable positions at readers; their memory; from
+//             these, what 8 and 32 cores give, for three shares of writes.
+// Leaves out: rates: on two cores, all processes share one. What memory bandwidth and the caches of
+//             many cores do to each other.
+// Smoke:      test/bench/readers.test.ts. Run it: node dist/bench/readers.js
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { median } from './compare.ts'
+import { type Population, populate } from './population.ts'
+import { scenarios } from './scenarios.ts'
+import { type Forum, sender, startForum } from './sides.ts'
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '60000' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+const [messages, seconds, rounds] = [values.messages, values.seconds, values.rounds].map(Number)
+const counts = [0, 1, 4]
+const connections = 64
+/** Two reports of a reader: what it has counted has arrived. */
+const settleMs = 700
+const size = { identities: 1_000, threads: 200, messages, contentBytes: 300 }
+const loads = ['reply', 'page', 'feed-empty'] as const
+type Load = (typeof loads)[number]
+
+/** Microseconds of processor time for a request. */
+interface Cost {
+  leader: number
+  /** Of all readers together. */
+  readers: number
+}
+
+interface Measured {
+  costs: Record<Load, Cost[]>
+  /** Of positions while replies came: counts by bucket of the metric. */
+  staleness: Map<string, number>
+  readerBytes: number
+  leaderBytes: number
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'agent-forum-readers-'))
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+
+async function startWith(readers: number, data: string): Promise<Forum> {
+  const forum = await startForum(data, ['--readers', `${readers}`, '--quotas', 'open'])
+  const serving = 'agent_forum_readers{state="serving"}'
+  while (((await forum.metrics()).get(serving) ?? 0) < readers) await sleep(50)
+  return forum
+}
+
+async function costOf(forum: Forum, load: Load, population: Population): Promise<Cost> {
+  const scenario = scenarios.find(({ name }) => name === load)!
+  const send = (await sender(dir, scenario, population, forum))(load, forum)
+  const before = await forum.metrics()
+  const { requests } = await send.load({ connections, seconds }, 0)
+  await sleep(settleMs)
+  const after = await forum.metrics()
+  const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+  return {
+    leader: (grown('process_cpu_seconds_total') * 1e6) / requests,
+    readers: (grown('agent_forum_reader_cpu_seconds_total') * 1e6) / requests,
+  }
+}
+
+async function measure(readers: number, population: Population, data: string, into: Measured) {
+  const forum = await startWith(readers, data)
+  try {
+    if (rounds > 1) await costOf(forum, 'page', population) // warms up
+    for (const load of loads) into.costs[load].push(await costOf(forum, load, population))
+    const metrics = await forum.metrics()
+    for (const [name, value] of metrics) {
+      const bound = /^agent_forum_reader_staleness_seconds_bucket\{le="(.*)"\}$/.exec(name)?.[1]
+      if (bound !== undefined) into.staleness.set(bound, (into.staleness.get(bound) ?? 0) + value)
+    }
+    into.leaderBytes = metrics.get('process_resident_memory_bytes')!
+    into.readerBytes = metrics.get('agent_forum_reader_resident_memory_bytes{reader="1"}') ?? 0
+  } finally {
+    await forum.stop()
+  }
+}
+
+/** The least upper bound of a bucket below which this part of the positions is, in ms. */
+function staleAt({ staleness }: Measured, part: number): string {
+  const all = staleness.get('+Inf') ?? 0
+  for (const [bound, count] of staleness) {
+    if (count >= all * part) return bound === '+Inf' ? 'more' : `${Number(bound) * 1000} ms`
+  }
+  return 'more'
+}
+
+const us = (value: number) => value.toFixed(1).padStart(7)
+const middle = (costs: readonly Cost[], of: keyof Cost) => median(costs.map((cost) => cost[of]))
+
+/** Replies and reads a second, if this part of the requests are replies. */
+function rateOf(cores: number, part: number, costs: Record<string, number>): number {
+  const { write, applied, passedOn, read } = costs as Record<string, number>
+  // One core syncs, sends wakeups and takes checkpoints beside the leader's.
+  const readers = cores - 2
+  const byLeader = 1e6 / (part * write)
+  const byReaders = 1e6 / (part * applied + (part * passedOn + (1 - part) * read) / readers)
+  return Math.min(byLeader, byReaders)
+}
+
+async function main(): Promise<void> {
+  const populated = join(dir, 'data')
+  const population = await populate(populated, size)
+  const found = counts.map((): Measured => {
+    const costs = { reply: [], page: [], 'feed-empty': [] }
+    return { costs, staleness: new Map(), readerBytes: 0, leaderBytes: 0 }
+  })
+  for (let round = 0; round < rounds; round++) {
+    const order = [...counts.keys()]
+    if (round % 2 === 1) order.reverse()
+    for (const i of order) await measure(counts[i], population, populated, found[i])
+  }
+  console.log('processor time for a request, in microseconds')
+  for (const load of loads) {
+    for (const [i, { costs }] of found.entries()) {
+      const [leader, readers] = [middle(costs[load], 'leader'), middle(costs[load], 'readers')]
+      const who = `${load}, ${counts[i]} readers`.padEnd(24)
+      console.log(`${who} leader ${us(leader)}   readers together ${us(readers)}`)
+    }
+  }
+  report(found)
+}
+
+function report(found: readonly Measured[]): void {
+  const [none, one, four] = found as [Measured, Measured, Measured]
+  const reply = ({ costs }: Measured, of: keyof Cost) => middle(costs.reply, of)
+  // One reader: a + p for a reply; four readers: 4 a + p.
+  const applied = (reply(four, 'readers') - reply(one, 'readers')) / 3
+  const passedOn = reply(one, 'readers') - applied
+  const alone = reply(none, 'leader')
+  const ofAlone = (value: number) => `${us(value)}, ${(value / alone).toFixed(2)} of a reply alone`
+  console.log(`a record applied by a reader: ${ofAlone(applied)} (target 0.40)`)
+  console.log(`a reply passed on by a reader: ${ofAlone(passedOn)}`)
+  for (const [i, { costs }] of found.entries()) {
+    console.log(
+      `a reply at the leader, ${counts[i]} readers: ${ofAlone(middle(costs.reply, 'leader'))}`,
+    )
+  }
+  for (const load of ['page', 'feed-empty'] as const) {
+    const ratio = middle(one.costs[load], 'readers') / middle(none.costs[load], 'leader')
+    console.log(`${load} at a reader: ${ratio.toFixed(2)} of the same alone (target 1)`)
+  }
+  for (const [i, each] of found.entries()) {
+    if (counts[i] === 0) continue
+    const ages = `p50 at most ${staleAt(each, 0.5)}, p99 at most ${staleAt(each, 0.99)}`
+    console.log(`age of positions at ${counts[i]} readers: ${ages}`)
+  }
+  const mb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
+  const memory = `reader ${mb(one.readerBytes)}, leader ${mb(one.leaderBytes)}`
+  console.log(`memory with ${messages} messages: ${memory}`)
+  const write = reply(four, 'leader')
+  const read = middle(one.costs.page, 'readers')
+  for (const part of [0.01, 0.1, 0.3]) {
+    const rates = [8, 32].map((cores) => {
+      const rate = rateOf(cores, part, { write, applied, passedOn, read })
+      return `${cores} cores ${Math.round(rate).toLocaleString('en-US')}/s`
+    })
+    const single = 1e6 / (part * alone + (1 - part) * middle(none.costs.page, 'leader'))
+    const now = `one process ${Math.round(single).toLocaleString('en-US')}/s`
+    console.log(`${part * 100} % replies, the rest pages, computed: ${now}, ${rates.join(', ')}`)
+  }
+}
+
+await main()
