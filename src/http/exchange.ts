@@ -115,6 +115,8 @@ export interface Listener {
   port: number
   /** Stops accepting connections. Those that are open stay until they end. */
   stop(): void
+  /** After `stop`: ends the connections that are still open, where the process goes on. */
+  close?(): void
   /**
    * Where the port is shared: has this process get connections, or no more. Returns whether it does
    * as asked: another process may have taken the port meanwhile.

@@ -232,7 +232,8 @@ export async function listenNode(
         else if (!isOpen && server.listening) server.close()
         return true
       }
-      resolve({ port, stop, setOpen })
+      const close = () => server.closeAllConnections()
+      resolve({ port, stop, close, setOpen })
     })
   })
 }

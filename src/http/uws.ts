@@ -233,7 +233,7 @@ export function listenUws({ uws }: Binding): Listen {
       slow.stop()
       open.setOpen(false)
     }
-    return { ...open, stop }
+    return { ...open, stop, close: () => void app.close() }
   }
 }
 

@@ -100,6 +100,7 @@ export async function startNode(
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
   const stopListening = () => {
     listener.stop()
+    listener.close?.()
     ops?.stop()
   }
   const journal = await orElse(stopListening, recovering)
@@ -128,6 +129,7 @@ export async function startNode(
     await journal.close()
     await replication?.close()
     await sleep(lingerMs)
+    listener.close?.()
     ops?.stop()
   }
   edge.open(serving.service, gate)

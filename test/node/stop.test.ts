@@ -1,0 +1,28 @@
+// A node that stops within a process that goes on.
+
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import pino from 'pino'
+import t from 'tap'
+import { parseConfig } from '../../src/config/config.ts'
+import { startNode } from '../../src/node/server.ts'
+import { dataDirectory } from '../api/process.ts'
+import { until } from '../until.ts'
+
+for (const http of ['auto', 'node']) {
+  t.test(`node: ${http}: stopped: the connections of its callers end`, async (t) => {
+    const config = parseConfig(['--data', dataDirectory(t), '--port', '0', '--http', http], {})
+    const node = await startNode(config, '0.0.0', pino({ level: 'silent' }))
+    const socket = connect(Number(new URL(node.url).port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    const request = 'GET /api/status HTTP/1.1\r\nHost: forum\r\n\r\n'
+    socket.write(request)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    t.match(answer.toString(), /^HTTP\/1\.1 200 /)
+    socket.on('data', (text) => t.fail(`answered by a node that has stopped: ${text}`))
+    socket.on('error', () => {})
+    await node.stop()
+    socket.write(request)
+    await until('the end of the connection', () => socket.readableEnded || socket.destroyed)
+  })
+}
