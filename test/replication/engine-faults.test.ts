@@ -9,7 +9,7 @@
 // F4. A message that was sent behind another one is behind that one, or nowhere.
 // F5. A reader gets what is there, in order and without gaps.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
@@ -61,7 +61,13 @@ class Appender {
       try {
         const last = (await this.#log.last())?.sequence ?? 0
         const messages = Array.from({ length: inFlight }, (_, n) => this.#message(last + n))
-        await Promise.all(messages.map((each, n) => this.#append(each, last + n, messages[n - 1])))
+        const outcomes: Promise<void>[] = []
+        for (const [n, message] of messages.entries()) {
+          outcomes.push(this.#append(message, last + n, messages[n - 1]))
+          // The other node's messages arrive in between.
+          if (n % 2 === 0) await nextIteration()
+        }
+        await Promise.all(outcomes)
       } catch {
         this.unanswered += 1
         await sleep(20) // the stream cannot be read at present
