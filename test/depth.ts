@@ -19,6 +19,7 @@ export const sizes = {
   KILLS: { check: 3, deep: 50, of: 'kills of a node under load' },
   CRASH_POINTS: { check: 16, deep: 1_000, of: 'crash points at most, chosen at random' },
   DAMAGE_STRIDE: { check: 1_999, deep: 31, of: 'bytes between the damaged bytes of a store' },
+  REPLICATION_SEEDS: { check: 20, deep: 2_000, of: 'seeds that two simulated nodes live through' },
   REPLICATION_FAULTS: { check: 1, deep: 20, of: 'faults of each kind in a cluster of nodes' },
   FUZZ_ROUNDS: { check: 2, deep: 500, of: 'rounds of fuzzing for each HTTP server' },
 } satisfies Record<string, Size>

@@ -7,9 +7,11 @@
 //   swarm.start() … await swarm.stop()         may be repeated
 //   await swarm.differences()                  repeats the open writes, then compares everything
 
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { until } from '../until.ts'
+import { itemsOf } from './listed.ts'
 import { type Final, type Shown, Sightings } from './sightings.ts'
 
 /** Where callers connect: one node, through all of its lives. */
@@ -30,8 +32,8 @@ export interface SwarmSize {
 
 const small: SwarmSize = { threads: 3, writers: 6, readers: 2, pauseMs: 10 }
 
-/** Longer than a healthy node takes, however busy the machine is. */
-const answerMs = 5_000
+/** How long a caller waits: longer than a healthy node takes, however busy the machine is. */
+export const answerMs = 5_000
 const retryMs = 50
 
 interface Caller {
@@ -120,7 +122,10 @@ export class CheckedSwarm {
   /** Lets the swarm act until that many more writes are acknowledged. */
   async acknowledges(more: number): Promise<void> {
     const enough = this.acknowledged + more
-    await until(`${more} more writes to be acknowledged`, () => this.acknowledged >= enough)
+    await until(`${more} more writes to be acknowledged`, () => {
+      assert.deepEqual(this.seen.found, [])
+      return this.acknowledged >= enough
+    })
   }
 
   /** Everything that contradicts one history, when all places serve and nobody acts. */
@@ -276,22 +281,4 @@ function countOf(final: Final): number {
   let count = 0
   for (const items of final.values()) count += items.length
   return count
-}
-
-interface Listed {
-  messages?: { seq: number; id: string }[]
-  notifications?: { seq: number; message_id: string }[]
-  has_more: boolean
-}
-
-function itemsOf(text: string): { items: Shown[]; hasMore: boolean } {
-  const { messages, notifications, has_more: hasMore } = JSON.parse(text) as Listed
-  const items = messages
-    ? messages.map((item) => ({ seq: item.seq, id: item.id, json: JSON.stringify(item) }))
-    : notifications!.map((item) => ({
-        seq: item.seq,
-        id: item.message_id,
-        json: JSON.stringify(item),
-      }))
-  return { items, hasMore }
 }

@@ -44,6 +44,9 @@ export interface ClusterOptions {
   configuration?: string
 }
 
+/** What a cluster is stopped with: a test, or a benchmark. */
+export type Owner = Pick<Test, 'teardown' | 'passing' | 'comment'>
+
 export class NatsServer {
   readonly name: string
   readonly port: number
@@ -64,6 +67,11 @@ export class NatsServer {
 
   get url(): string {
     return `nats://127.0.0.1:${this.port}`
+  }
+
+  /** Only while it runs. */
+  get pid(): number {
+    return this.#child!.pid!
   }
 
   get isRunning(): boolean {
@@ -173,7 +181,7 @@ export class Cluster {
   }
 
   /** A way to the cluster that can be cut or slowed: for one node. */
-  async links(t: Test): Promise<Links> {
+  async links(t: Owner): Promise<Links> {
     const links = await Links.to(this.servers.map(({ port }) => port))
     t.teardown(() => links.close())
     return links
@@ -185,7 +193,7 @@ export class Cluster {
 }
 
 /** Starts a cluster; resolves when it is ready. It is gone after the test. */
-export async function startCluster(t: Test, options: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster(t: Owner, options: ClusterOptions = {}): Promise<Cluster> {
   const { size = 3 } = options
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-nats-'))
   const servers: NatsServer[] = []

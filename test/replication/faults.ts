@@ -1,0 +1,196 @@
+// What may happen to two nodes and the servers between them. Each fault strikes while a swarm acts,
+// checks what must hold while it lasts, and has ended when `strike` resolves: all processes run and
+// all links are open, though not everything has recovered.
+
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { until } from '../until.ts'
+import { answerMs, type CheckedSwarm } from './checked-swarm.ts'
+import type { Cluster } from './nats-cluster.ts'
+import type { ReplicatedNode } from './replicated-nodes.ts'
+
+export interface Scene {
+  cluster: Cluster
+  /** The name of the stream. */
+  stream: string
+  leader: ReplicatedNode
+  standby: ReplicatedNode
+  swarm: CheckedSwarm
+  random: () => number
+}
+
+export interface Fault {
+  strike(scene: Scene): Promise<void>
+  /** Whether `npm test` includes it. */
+  isInSample: boolean
+}
+
+/** How long each takeover took, from the fault to the first write that the new leader took. */
+export const takeoversMs: number[] = []
+
+/** Resolves when the standby leads and takes writes. */
+async function takenOver({ standby, swarm }: Scene, begunMs: number): Promise<void> {
+  await until('the standby to lead', async () => (await standby.status())?.role === 'leader')
+  await swarm.acknowledges(1)
+  takeoversMs.push(performance.now() - begunMs)
+  await swarm.acknowledges(10)
+}
+
+/** How many writes were acknowledged at a node. */
+function acknowledgedAt({ seen }: CheckedSwarm, node: ReplicatedNode): number {
+  return [...seen.acknowledged.values()].filter(({ place }) => place === node.name).length
+}
+
+/** Short enough that a majority elects a leader meanwhile, and long enough that callers notice. */
+const fewSecondsMs = 4_000
+
+function anyServer({ cluster, random }: Scene) {
+  return cluster.servers[Math.floor(random() * cluster.servers.length)]!
+}
+
+/** Allows the stream `more` bytes than it has; null: any number. */
+async function limitStream({ cluster, stream }: Scene, more: number | null): Promise<void> {
+  const connection = await connect({ servers: cluster.url.split(',') })
+  try {
+    const { streams } = await jetstreamManager(connection)
+    const { state } = await streams.info(stream)
+    await streams.update(stream, { max_bytes: more === null ? -1 : state.bytes + more })
+  } finally {
+    await connection.close()
+  }
+}
+
+export const faults: Record<string, Fault> = {
+  'the leader is killed': {
+    isInSample: true,
+    async strike(scene) {
+      const begunMs = performance.now()
+      await scene.leader.kill()
+      await takenOver(scene, begunMs)
+      scene.leader.start()
+    },
+  },
+  'the leader is stopped until the standby leads, and goes on': {
+    isInSample: true,
+    async strike(scene) {
+      const { leader, swarm } = scene
+      const begunMs = performance.now()
+      leader.pause()
+      await takenOver(scene, begunMs)
+      // Whoever had sent a write before the pause has given up, so that what the old leader
+      // acknowledges from now on, it acknowledges after another one has replaced it.
+      await sleep(answerMs * 1.2)
+      const before = acknowledgedAt(swarm, leader)
+      leader.resume()
+      await until('the old leader to follow', async () => {
+        const acknowledged = acknowledgedAt(swarm, leader)
+        const role = (await leader.status())?.role
+        if (role !== 'leader') return role === 'follower'
+        assert.equal(acknowledged, before, 'a leader that was replaced acknowledges nothing')
+        return false
+      })
+    },
+  },
+  'the leader is cut off from the servers': {
+    isInSample: true,
+    async strike(scene) {
+      const begunMs = performance.now()
+      scene.leader.links.set('cut')
+      await takenOver(scene, begunMs)
+      scene.leader.links.set('open')
+    },
+  },
+  'nothing passes between the leader and the servers': {
+    isInSample: false,
+    async strike(scene) {
+      const begunMs = performance.now()
+      scene.leader.links.set('silent')
+      await takenOver(scene, begunMs)
+      scene.leader.links.set('open')
+    },
+  },
+  'the standby is killed': {
+    isInSample: false,
+    async strike({ standby, swarm }) {
+      await standby.kill()
+      await swarm.acknowledges(20)
+      standby.start()
+    },
+  },
+  'the standby is cut off from the servers': {
+    isInSample: false,
+    async strike({ leader, standby, swarm }) {
+      standby.links.set('cut')
+      await swarm.acknowledges(20)
+      await sleep(fewSecondsMs)
+      await swarm.acknowledges(20)
+      assert.equal((await leader.status())?.role, 'leader')
+      standby.links.set('open')
+    },
+  },
+  'both nodes are killed': {
+    isInSample: false,
+    async strike({ leader, standby }) {
+      await Promise.all([leader.kill(), standby.kill()])
+      standby.start()
+      leader.start()
+    },
+  },
+  'a server is killed': {
+    isInSample: false,
+    async strike(scene) {
+      const server = anyServer(scene)
+      await server.kill()
+      await scene.swarm.acknowledges(20)
+      server.start()
+    },
+  },
+  'a server is stopped, and goes on': {
+    isInSample: false,
+    async strike(scene) {
+      const server = anyServer(scene)
+      server.pause()
+      await scene.swarm.acknowledges(20)
+      await sleep(fewSecondsMs)
+      server.resume()
+    },
+  },
+  'two of three servers are gone, and come back': {
+    isInSample: false,
+    async strike({ cluster, swarm }) {
+      const [one, two] = cluster.servers
+      await Promise.all([one!.kill(), two!.kill()])
+      await sleep(fewSecondsMs)
+      const before = swarm.acknowledged
+      await sleep(fewSecondsMs)
+      assert.equal(swarm.acknowledged, before, 'without a majority nothing is acknowledged')
+      one!.start()
+      two!.start()
+    },
+  },
+  'the links of both nodes are slow': {
+    isInSample: false,
+    async strike({ leader, standby, swarm }) {
+      for (const { links } of [leader, standby])
+        links.slow({ delayMs: 50, bytesPerSecond: 200_000 })
+      await swarm.acknowledges(30)
+      for (const { links } of [leader, standby]) links.slow({})
+    },
+  },
+  'the stream is full, and has room again': {
+    isInSample: false,
+    async strike(scene) {
+      const { swarm } = scene
+      const refused = () => swarm.outcomes.get('503') ?? 0
+      const [before, read] = [refused(), swarm.seen.pages.length]
+      await limitStream(scene, 20_000)
+      await until('writes to be refused', () => refused() > before + 10)
+      const acknowledged = swarm.acknowledged
+      await until('reads to go on', () => swarm.seen.pages.length > read + 20)
+      assert.equal(swarm.acknowledged, acknowledged, 'nothing is acknowledged without room')
+      await limitStream(scene, null)
+    },
+  },
+}

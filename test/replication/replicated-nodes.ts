@@ -1,0 +1,193 @@
+// Nodes that share one log over a cluster of nats-servers: each a process of its own with its own
+// data directory and its own links to the servers, which fail without the others'.
+//
+//   const [a, b] = await startPair(t, cluster, { stream: 'test-1' })     a leads, b stands by
+//   await b.kill() … await b.start()          SIGKILL, and the same node again, on the same port
+//   a.links.set('cut') … a.links.set('open')
+//   await settled([a, b])                     one leads, all others follow, all are ready
+
+import type { Test } from 'tap'
+import { ask } from '../api/operators.ts'
+import { dataDirectory, Program, run } from '../api/process.ts'
+import { until } from '../until.ts'
+import type { Place } from './checked-swarm.ts'
+import { type Cluster, quietPort } from './nats-cluster.ts'
+import type { Links } from './tcp-link.ts'
+
+/** How long a standby waits for a sign of the leader: the shortest time that the flag takes. */
+const takeoverSeconds = 1
+const secret = 'the same secret on all nodes of one history'
+
+export interface NodeStatus {
+  role: 'single' | 'leader' | 'follower'
+  epoch: string
+  position: number
+}
+
+export interface NodeOptions {
+  name: string
+  links: Links
+  /** Ports of the API and of operators. */
+  ports: readonly [number, number]
+  data: string
+  flags: readonly string[]
+}
+
+export class ReplicatedNode implements Place {
+  readonly name: string
+  readonly url: string
+  readonly links: Links
+  readonly data: string
+  readonly opsPort: number
+  readonly #flags: readonly string[]
+  #program: Program | null = null
+  /** The output of its earlier lives. */
+  #earlier = ''
+
+  constructor({ name, links, ports, data, flags }: NodeOptions) {
+    const [port, opsPort] = ports
+    this.name = name
+    this.url = `http://127.0.0.1:${port}`
+    this.links = links
+    this.data = data
+    this.opsPort = opsPort
+    const listening = ['--port', `${port}`, '--ops-port', `${opsPort}`]
+    this.#flags = ['serve', ...listening, '--data', data, ...flags]
+  }
+
+  get program(): Program {
+    return this.#program!
+  }
+
+  get isRunning(): boolean {
+    return this.#program !== null && !this.#program.hasEnded
+  }
+
+  /** The output of all its lives. */
+  get log(): string {
+    return this.#earlier + (this.#program?.stdout ?? '') + (this.#program?.stderr ?? '')
+  }
+
+  /** Starts the process. It serves some time later. */
+  start(): void {
+    this.#earlier = this.log
+    this.#program = new Program(this.#flags, { AGENT_FORUM_SECRET: secret })
+  }
+
+  async kill(): Promise<void> {
+    await this.#program?.stop('SIGKILL')
+  }
+
+  /** Stops it as an operator does; resolves to the exit code. */
+  async stop(): Promise<number | null> {
+    return this.#program === null ? null : (await this.#program.stop('SIGTERM')).code
+  }
+
+  pause(): void {
+    this.program.child.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.program.child.kill('SIGCONT')
+  }
+
+  /** What /api/status says, or null while it does not answer. */
+  async status(): Promise<NodeStatus | null> {
+    try {
+      const signal = AbortSignal.timeout(2_000)
+      const answer = await fetch(`${this.url}/api/status`, { signal })
+      return answer.ok ? ((await answer.json()) as NodeStatus) : null
+    } catch {
+      return null
+    }
+  }
+
+  /** Whether /readyz says that it may have callers. */
+  async isReady(): Promise<boolean> {
+    try {
+      return (await ask(this.opsPort, '/readyz')).status === 200
+    } catch {
+      return false
+    }
+  }
+
+  /** The records of its log as lines of JSON. Only while it does not run. */
+  async records(): Promise<string[]> {
+    const { code, stdout, stderr } = await run(['wal', 'export', '--data', this.data])
+    if (code !== 0) throw new Error(`${this.name}: export ended with ${code}: ${stderr}`)
+    return stdout.trimEnd().split('\n')
+  }
+}
+
+export interface PairOptions {
+  stream: string
+  /** More flags of both nodes. */
+  flags?: readonly string[]
+}
+
+/**
+ * Starts two nodes on a new stream: the first one leads, the other stands by. They are killed after
+ * the test.
+ */
+export async function startPair(
+  t: Test,
+  cluster: Cluster,
+  { stream, flags = [] }: PairOptions,
+): Promise<[ReplicatedNode, ReplicatedNode]> {
+  const node = async (name: string, role: string) => {
+    const links = await cluster.links(t)
+    const common = ['--standby', '--takeover-seconds', `${takeoverSeconds}`]
+    const replication = [role, links.url, '--replicate-stream', stream, ...common, ...flags]
+    const ports = [await quietPort(), await quietPort()] as const
+    const data = dataDirectory(t)
+    const made = new ReplicatedNode({ name, links, ports, data, flags: replication })
+    t.teardown(async () => {
+      await made.kill()
+      if (!t.passing()) t.comment(name, made.log.slice(-6000))
+    })
+    return made
+  }
+  const pair: [ReplicatedNode, ReplicatedNode] = [
+    await node('first', '--replicate'),
+    await node('second', '--follow'),
+  ]
+  pair[0].start()
+  await until('the first node to lead', async () => (await pair[0].status())?.role === 'leader')
+  pair[1].start()
+  await settled(pair)
+  return pair
+}
+
+/** Resolves to the leader and the others, when one leads, the others follow and all are ready. */
+export async function settled(
+  nodes: readonly ReplicatedNode[],
+): Promise<{ leader: ReplicatedNode; followers: ReplicatedNode[] }> {
+  return until('one leader, and followers that have caught up', async () => {
+    const leaders: ReplicatedNode[] = []
+    for (const node of nodes) {
+      if (!(node.isRunning && (await node.isReady()))) return null
+      if ((await node.status())?.role === 'leader') leaders.push(node)
+    }
+    const [leader] = leaders
+    if (leader === undefined || leaders.length > 1) return null
+    return { leader, followers: nodes.filter((node) => node !== leader) }
+  })
+}
+
+/** Where the logs of stopped nodes differ, as far as both have records; null: nowhere. */
+export async function logDifference(nodes: readonly ReplicatedNode[]): Promise<string | null> {
+  const [first, ...others] = nodes
+  const byPosition = new Map((await first!.records()).map((line) => [positionOf(line), line]))
+  for (const other of others) {
+    for (const line of await other.records()) {
+      const same = byPosition.get(positionOf(line))
+      if (same === undefined || same === line) continue
+      return `${first!.name} has ${same}, and ${other.name} ${line}`
+    }
+  }
+  return null
+}
+
+function positionOf(line: string): number {
+  return (JSON.parse(line) as { position: number }).position
+}
