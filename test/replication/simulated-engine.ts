@@ -25,6 +25,8 @@ export interface Connection {
   isCut: boolean
   /** Its process is gone: replies reach nobody. */
   isDead: boolean
+  /** Runs a part of its process. */
+  run(work: () => void): void
   /** Called when messages were added or trimmed. */
   streamChanged(): void
 }
@@ -54,6 +56,8 @@ export class SimulatedEngine {
   readonly random: () => number
   readonly #steps: Step[] = []
   readonly #messages: StreamMessage[] = []
+  /** Every message that was ever appended. */
+  readonly everything: StreamMessage[] = []
   #trimmed = 0
 
   constructor(random: () => number) {
@@ -95,7 +99,9 @@ export class SimulatedEngine {
       return { rejected: 'full' }
     }
     const sequence = this.lastSequence + 1
-    this.#messages.push({ ...message, sequence })
+    const appended = { ...message, sequence }
+    this.#messages.push(appended)
+    this.everything.push(appended)
     this.count('publish: appended')
     this.#changed()
     return { sequence }
@@ -127,7 +133,8 @@ export class SimulatedEngine {
     if (step === undefined) return false
     this.#steps.splice(this.#steps.indexOf(step), 1)
     if (step.kind !== 'delivery' && this.random() < this.lossRate) this.count(`${step.kind} lost`)
-    else step.run()
+    else if (step.from.isDead) step.run()
+    else step.from.run(step.run)
     return true
   }
 

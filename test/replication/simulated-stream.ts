@@ -36,6 +36,7 @@ export class SimulatedStream implements LogStream, Connection {
   isCut = false
   isDead = false
   readonly messageBytesMax: number
+  readonly run: (work: () => void) => void
   readonly lease: Lease
   readonly notes: Notes
   readonly objects: Objects
@@ -44,8 +45,12 @@ export class SimulatedStream implements LogStream, Connection {
   readonly #readers = new Set<Reader>()
   #isClosed = false
 
-  constructor(engine: SimulatedEngine, { leaseMs = 5_000, messageBytesMax = 64 * 1024 } = {}) {
+  constructor(
+    engine: SimulatedEngine,
+    { leaseMs = 5_000, messageBytesMax = 64 * 1024, run = (work: () => void) => work() } = {},
+  ) {
     this.#engine = engine
+    this.run = run
     this.messageBytesMax = messageBytesMax
     this.lease = this.#leaseOf(leaseMs)
     this.notes = this.#notesOf()

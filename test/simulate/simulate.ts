@@ -1,8 +1,9 @@
-// npm run simulate -- --seeds N [--seed S]: simulates N seeds from S on, and prints how often each
-// outcome occurred. The seed of a failure is printed; `--seed S` alone repeats it and prints each
-// step.
+// npm run simulate -- --seeds N [--seed S] [--nodes 2]: simulates N seeds from S on, and prints how
+// often each outcome occurred. The seed of a failure is printed; `--seed S` alone repeats it and
+// prints each step.
 
 import { counted } from '../../wal/counted.ts'
+import { simulateTwo } from '../replication/simulation.ts'
 import { scriptFlags } from '../script-flags.ts'
 import { simulate } from './simulation.ts'
 
@@ -10,15 +11,17 @@ const help = `npm run simulate -- [flags]: simulates a whole node on bad days, b
 
   --seeds N   how many; default 200
   --seed S    the first one; default 1. Without --seeds: only this one, step by step
+  --nodes 2   a leader and a standby with one log, instead of one node
   -h, --help
 
 Exit codes: 0 every seed passed, 1 some failed, 64 a flag that cannot be used.
 `
 
-const flags = scriptFlags(help, ['seeds', 'seed'])
+const flags = scriptFlags(help, ['seeds', 'seed', 'nodes'])
 const first = flags.number('seed', 1)
 const isReplay = flags.isGiven('seed') && !flags.isGiven('seeds')
 const seeds = flags.number('seeds', isReplay ? 1 : 200)
+const simulateSeed = flags.choice('nodes', ['1', '2']) === '2' ? simulateTwo : simulate
 const trace = isReplay ? (line: () => string) => console.log(line()) : undefined
 
 const outcomes = new Map<string, number>()
@@ -29,7 +32,7 @@ const begun = performance.now()
 const perSecond = (done: number) => (done / ((performance.now() - begun) / 1000)).toFixed(1)
 for (let seed = first; seed < first + seeds; seed++) {
   try {
-    const simulated = await simulate(seed, trace)
+    const simulated = await simulateSeed(seed, trace)
     records += simulated.records
     lives += simulated.lives
     for (const [name, count] of simulated.outcomes)

@@ -75,7 +75,7 @@ export class VirtualTime {
       setTimeout: (ms: number) => new Promise<void>((resolve) => later(resolve, ms)),
       setImmediate: () => new Promise<void>((resolve) => soon(resolve)),
     })
-    Object.assign(Date, { now: () => this.wallMs })
+    Object.assign(Date, { now: () => Math.floor(this.wallMs) })
     Object.assign(Math, { random: this.#random })
     Object.assign(performance, { now: () => this.#elapsedMs })
     const clear = (timer: Timer) => this.#timers.delete(timer)

@@ -1,0 +1,48 @@
+// The states that are compared: what a node recovers from its disk, and what the raw stream folds
+// to.
+
+import { Unpackr } from 'msgpackr'
+import type { Logger } from 'pino'
+import { parseConfig } from '../../src/config/config.ts'
+import { apply } from '../../src/forum/apply.ts'
+import { decode } from '../../src/forum/records.ts'
+import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
+import { recover } from '../../src/node/recovery.ts'
+import type { Vitals } from '../../src/ops/vitals.ts'
+import type { StreamMessage } from '../../src/replication/log-stream.ts'
+import { factsOf } from '../../src/state/saved.ts'
+import { State } from '../../src/state/state.ts'
+import type { Disk } from '../../wal/disk.ts'
+import { eachEncoded } from '../../wal/journal/format.ts'
+
+const usual = parseConfig([], {})
+const silent = { info() {}, warn() {}, error() {} } as unknown as Logger
+
+/** The state that a node would start with: its newest checkpoint and the log behind it. */
+export async function recoveredState(data: string, disk: Disk): Promise<State> {
+  const config = { ...usual, data }
+  const vitals = { state: null, journal: null } as unknown as Vitals
+  const checkpoints = new CheckpointSchedule(config, silent, { disk })
+  await recover(config, vitals, checkpoints, silent, { disk, segmentBytes: 16 * 1024 })
+  return vitals.state
+}
+
+/**
+ * The state to which the messages of a stream fold, up to the position of `like`, and with hashes
+ * of keys as it has them.
+ */
+export function foldOf(messages: readonly StreamMessage[], like: State): State {
+  const [seed] = factsOf(like)['receipts.'] as [number]
+  const retentionMs = usual.idempotencyHours * 3_600_000
+  const state = new State({ retentionMs, seed, limits: usual.limits })
+  const unpackr = new Unpackr({ useRecords: false, copyBuffers: true, int64AsType: 'number' })
+  for (const { first, last, bytes } of messages) {
+    let position = first
+    eachEncoded(bytes, last - first + 1, (start, end) => {
+      const at = position++
+      if (at > like.position) return
+      apply(state, at, decode(unpackr.unpack(bytes as Buffer, { start, end })))
+    })
+  }
+  return state
+}

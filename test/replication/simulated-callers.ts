@@ -1,0 +1,196 @@
+// Callers of simulated nodes: writers that repeat a write at any node until it is answered, now and
+// then at both at once, and readers of threads and feeds at every node. What they are answered and
+// shown goes to sightings.ts; an answer may come much later, or never.
+
+import type { Request } from '../simulate/asking.ts'
+import { itemsOf } from './listed.ts'
+import { type Final, type Shown, Sightings } from './sightings.ts'
+import type { SimulatedNode, World } from './simulated-node.ts'
+
+const address = '10.0.0.1'
+const openMax = 4
+
+interface Caller {
+  id: string
+  token: string
+}
+
+interface Write {
+  by: Caller
+  key: string
+  list: string
+  content: string
+  behind: number
+}
+
+export class SimulatedCallers {
+  readonly seen = new Sightings()
+  readonly #world: World
+  readonly #nodes: readonly SimulatedNode[]
+  readonly #callers: Caller[] = []
+  #thread: string | null = null
+  /** Writes without an answer yet. */
+  readonly #open = new Set<Write>()
+  #writes = 0
+
+  constructor(world: World, nodes: readonly SimulatedNode[]) {
+    this.#world = world
+    this.#nodes = nodes
+  }
+
+  get openWrites(): number {
+    return this.#open.size
+  }
+
+  /** Whether there are identities, and a thread that the watcher follows. */
+  get arePrepared(): boolean {
+    return this.#thread !== null
+  }
+
+  /** Somebody does something at some node. */
+  act(): void {
+    const alive = this.#nodes.filter(({ isAlive }) => isAlive)
+    const node = alive[this.#below(alive.length)]
+    if (node === undefined) return
+    if (!this.arePrepared) this.#prepare(node)
+    else if (this.#world.random() < 0.6) this.#write(node)
+    else this.#read(node)
+  }
+
+  /** Repeats a write whose outcome is unknown. */
+  tryAgain(node: SimulatedNode): void {
+    const open = [...this.#open]
+    const write = open[this.#below(open.length)]
+    if (write !== undefined) this.#send(node, write)
+  }
+
+  /** Reads everything at a node; null as long as it does not show it. */
+  readAll(node: SimulatedNode, done: (final: Final) => void): void {
+    const final = new Map<string, Shown[]>()
+    const lists = [this.#threadPath, this.#feed]
+    for (const list of lists)
+      this.#readOn(node, list, [], final, () => {
+        if (final.size === lists.length) done(final)
+      })
+  }
+
+  #readOn(
+    node: SimulatedNode,
+    list: string,
+    found: Shown[],
+    final: Map<string, Shown[]>,
+    done: () => void,
+  ): void {
+    this.#page(node, list, found.at(-1)?.seq ?? 0, ({ items, hasMore }) => {
+      found.push(...items)
+      if (hasMore) return this.#readOn(node, list, found, final, done)
+      final.set(list, found)
+      done()
+    })
+  }
+
+  /** One more step towards two identities and a thread that one of them follows. */
+  #prepare(node: SimulatedNode): void {
+    const [writer, watcher] = this.#callers
+    if (writer === undefined || watcher === undefined) {
+      const request: Request = { method: 'post', path: '/api/identities', body: {}, address }
+      node.ask(request, (status, body) => {
+        if (status === 201 && this.#callers.length < 2) this.#callers.push(JSON.parse(body))
+      })
+      return
+    }
+    const key = 'the-first-thread'
+    const body = { title: 'a thread', content: 'the beginning' }
+    const { token } = writer
+    const request: Request = { method: 'post', path: '/api/threads', token, key, body, address }
+    node.ask(request, (status, text) => {
+      if (status >= 300) return
+      const { thread_id } = JSON.parse(text) as { thread_id: string }
+      const path = `/api/threads/${thread_id}/subscribe`
+      node.ask({ method: 'post', path, token: watcher.token, address }, (subscribed) => {
+        if (subscribed === 200) this.#thread = thread_id
+      })
+    })
+  }
+
+  #write(node: SimulatedNode): void {
+    if (this.#open.size >= openMax) return this.tryAgain(node)
+    const key = `simulated-${this.#writes++}`
+    const content = `${key} ${'é😀 '.repeat(this.#below(40))}`
+    const list = this.#threadPath
+    const write = { by: this.#callers[0]!, key, list, content, behind: this.seen.newest }
+    this.#open.add(write)
+    this.#send(node, write)
+  }
+
+  #send(node: SimulatedNode, write: Write): void {
+    const { by, key, list, content, behind } = write
+    const path = `${list}/replies`
+    const { trace, count } = this.#world
+    trace(() => `${key} to ${node.name}`)
+    const request: Request = {
+      method: 'post',
+      path,
+      token: by.token,
+      key,
+      body: { content },
+      address,
+    }
+    node.ask(request, (status, text) => {
+      trace(() => `  ${key} at ${node.name}: ${status}`)
+      count(`write: ${status}`)
+      if (status === 503 || this.#isEarly(node, list, status)) return
+      if (status !== 200 && status !== 201) {
+        this.seen.found.push(`${key} at ${node.name}: ${status} ${text}`)
+        return
+      }
+      const { message_id: id } = JSON.parse(text) as { message_id: string }
+      this.seen.acknowledge({ key, place: node.name, list, id, content, behind })
+      this.#open.delete(write)
+    })
+  }
+
+  #read(node: SimulatedNode): void {
+    const list = this.#world.random() < 0.3 ? this.#feed : this.#threadPath
+    const before = this.seen.expectation(node.name, list)
+    const after = Math.max(0, before.atLeast - this.#below(20))
+    this.#page(node, list, after, (page) => {
+      this.seen.see({ place: node.name, list, after, ...page, ...before })
+    })
+  }
+
+  #page(
+    node: SimulatedNode,
+    list: string,
+    after: number,
+    done: (page: { items: Shown[]; hasMore: boolean }) => void,
+  ): void {
+    const [path] = list.split(' ') as [string]
+    const query = `limit=${1 + this.#below(30)}&after=${after}`
+    const token = list === this.#feed ? this.#callers[1]!.token : undefined
+    node.ask({ method: 'get', path, query, token, address }, (status, text) => {
+      this.#world.count(`read: ${status}`)
+      if (status === 503 || this.#isEarly(node, list, status)) return
+      if (status === 200) done(itemsOf(text))
+      else this.seen.found.push(`${list} at ${node.name}: ${status} ${text}`)
+    })
+  }
+
+  /** Whether the node has not shown the list yet, and may have neither thread nor token. */
+  #isEarly(node: SimulatedNode, list: string, status: number): boolean {
+    const isUnknown = status === 404 || status === 401
+    return isUnknown && this.seen.expectation(node.name, list).atLeast === 0
+  }
+
+  get #threadPath(): string {
+    return `/api/threads/${this.#thread}`
+  }
+
+  get #feed(): string {
+    return `/api/notifications of ${this.#callers[1]!.id}`
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#world.random() * count)
+  }
+}

@@ -1,0 +1,172 @@
+// One of several nodes in one simulated process: a disk and a connection to the engine of its own,
+// and lives that end without the others'. What belongs to it runs as its own in the virtual time.
+
+import { mkdirSync } from 'node:fs'
+import type { Logger } from 'pino'
+import { parseConfig } from '../../src/config/config.ts'
+import type { Handler } from '../../src/http/exchange.ts'
+import { type Node, startNode } from '../../src/node/server.ts'
+import { type Request, SimulatedExchange } from '../simulate/asking.ts'
+import type { VirtualTime } from '../simulate/virtual-time.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+import type { SimulatedEngine } from './simulated-engine.ts'
+import { SimulatedStream } from './simulated-stream.ts'
+
+const secret = 'a secret of the simulation that is long enough'
+const leaseMs = 5_000
+
+/** What the nodes of one simulation share. */
+export interface World {
+  time: VirtualTime
+  engine: SimulatedEngine
+  random: () => number
+  trace: (line: () => string) => void
+  count: (outcome: string) => void
+}
+
+export class SimulatedNode {
+  readonly name: string
+  /** Its data directory, in which only small files are real. */
+  readonly data: string
+  disk: SimulatedDisk
+  /** Its connection to the engine, in this life. */
+  stream: SimulatedStream | null = null
+  /** Why the node stopped by itself. */
+  failure: (Error & { exitCode?: number }) | null = null
+  readonly #world: World
+  readonly #flags: readonly string[]
+  #life = 0
+  #node: Node | null = null
+  #handler: Handler | null = null
+
+  constructor(world: World, name: string, data: string, flags: readonly string[]) {
+    this.name = name
+    this.data = data
+    this.#world = world
+    this.#flags = flags
+    this.disk = new SimulatedDisk(Math.floor(world.random() * 2 ** 31))
+    this.disk.manual = true
+    mkdirSync(data)
+    for (let at = data.indexOf('/', 1); at > 0; at = data.indexOf('/', at + 1)) {
+      this.disk.makeDirectory(data.slice(0, at))
+    }
+    const root = this.disk.open('/', 'read')
+    this.disk.sync(root)
+    this.disk.close(root)
+  }
+
+  /** Whether its process runs: it may still recover. */
+  get isAlive(): boolean {
+    return this.#handler !== null
+  }
+
+  get isUp(): boolean {
+    return this.#node !== null && this.failure === null
+  }
+
+  /** Starts the process. It serves when the simulation has let it. */
+  start(): void {
+    this.#as(() => this.#start())
+  }
+
+  #start(): void {
+    this.failure = null
+    this.#life += 1
+    const life = this.#life
+    const { random, engine, count } = this.#world
+    count('start')
+    const environment = {
+      disk: this.disk,
+      segmentBytes: 16 * 1024,
+      pause: () => (random() < 0.5 ? null : nextTurn()),
+      listen: async (_host: string, _port: number, handler: Handler) => {
+        if (life === this.#life) this.#handler = handler
+        return { port: 1, stop: () => {} }
+      },
+      send: () => new Promise<never>(() => {}),
+      connectStream: async () => {
+        const run = (work: () => void) => this.#as(work)
+        this.stream = new SimulatedStream(engine, { leaseMs, run })
+        return this.stream
+      },
+    }
+    const args = ['--data', this.data, '--text-memory-mb', '1', ...this.#flags]
+    const config = parseConfig(args, { AGENT_FORUM_SECRET: secret })
+    const note = (fields: Record<string, unknown> | string, event?: string) =>
+      this.#noted(event, fields)
+    const log = { info: note, warn: note, error: note } as unknown as Logger
+    this.#handler = () => {}
+    startNode(config, '0.0.0', log, environment).then(
+      (node) => {
+        if (life !== this.#life) return
+        this.#node = node
+        node.failed.catch((error) => this.#failed(error, life))
+      },
+      (error) => this.#failed(error, life),
+    )
+  }
+
+  /** Sends a request, if somebody listens. */
+  ask(request: Request, answer: (status: number, body: string) => void): void {
+    const life = this.#life
+    this.#as(() => {
+      this.#handler?.(
+        new SimulatedExchange(request, (status, body) => {
+          if (life === this.#life) answer(status, body)
+        }),
+      )
+    })
+  }
+
+  /** Takes a checkpoint while everything else goes on. */
+  checkpoint(): void {
+    this.#as(() => void this.#node?.takeCheckpoint())
+  }
+
+  /** Stops as a signal does; `over` is called when it has. */
+  stop(over: () => void): void {
+    const life = this.#life
+    this.#as(() => void this.#node!.stop().then(() => life === this.#life && over()))
+  }
+
+  /** Completes an operation of its disk. */
+  completeOne(): void {
+    if (this.disk.pending > 0) this.#as(() => this.disk.completeOne())
+  }
+
+  /** Cuts the power or kills the process. */
+  crash(how: 'power' | 'kill'): void {
+    const { time, engine, trace, count } = this.#world
+    trace(() => `${this.name} crashes: ${how}`)
+    count(`crash: ${how}`)
+    this.#life += 1
+    this.#node = null
+    this.#handler = null
+    if (this.stream !== null) engine.died(this.stream)
+    this.stream = null
+    time.forget(this.name)
+    this.disk = how === 'power' ? this.disk.losePower() : this.disk.dieAlone()
+    this.disk.manual = true
+  }
+
+  #failed(error: Error, life: number): void {
+    if (life !== this.#life) return
+    this.#world.trace(() => `${this.name} ends: ${error.message}`)
+    this.#world.count(`ended: ${(error as { exitCode?: number }).exitCode ?? error.message}`)
+    this.failure = error
+  }
+
+  #as<T>(work: () => T): T {
+    return this.#world.time.as(this.name, work)
+  }
+
+  #noted(event: string | undefined, fields: Record<string, unknown> | string): void {
+    const name = event ?? `${fields}`
+    this.#world.trace(() => `  ${this.name} ${name}: ${JSON.stringify(fields)}`)
+    this.#world.count(`log: ${name}`)
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
