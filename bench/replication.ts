@@ -1,0 +1,257 @@
+// Question:   what does a log on three nats-servers cost a leader, how fast is a follower, and how
+//             soon does a standby take over?
+// Compares:   replies at a node alone, with --replicate-mode acked and with async; pages and polls
+//             read at a node alone and at a follower; what a leader needs for a reply with what a
+//             follower needs to apply it.
+// Fixed:      nodes with the same population, --durability always; 64 connections; the sides of
+//             each comparison alternately; all servers on core 0, the load on core 1, so that
+//             processor time tells more than rates: three nats-servers share the core, too.
+// Reports:    rates and processor time, of the nats-servers, too; bytes on the wire for a reply;
+//             lag under load; records a second of a follower that catches up from a checkpoint and
+//             the stream; milliseconds from SIGKILL of the leader to the first write of the next.
+// Leaves out: a network: everything is on the loopback interface of one machine.
+// Smoke:      test/bench/replication.test.ts. Run it: node dist/bench/replication.js
+
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { type Cluster, startCluster } from '../test/replication/nats-cluster.ts'
+import { compare, median, type Result, type Side } from './compare.ts'
+import { type Population, populate } from './population.ts'
+import { cpuSeconds } from './process.ts'
+import { type Scenario, scenarios } from './scenarios.ts'
+import { type Forum, sender, startForum } from './sides.ts'
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '60000' },
+    seconds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '5' },
+    takeovers: { type: 'string', default: '20' },
+    /** Replies that a follower catches up with. */
+    behind: { type: 'string', default: '100000' },
+  },
+})
+const [messages, seconds] = [Number(values.messages), Number(values.seconds)]
+const [rounds, takeovers] = [Number(values.rounds), Number(values.takeovers)]
+const behind = Number(values.behind)
+const identities = Math.max(100, Math.floor(messages / 6))
+const size = {
+  identities,
+  threads: Math.max(10, Math.floor(messages / 60)),
+  messages,
+  contentBytes: 300,
+}
+const connections = 64
+const amount = { connections, seconds }
+const sampleEveryMs = 100
+const position = 'agent_forum_journal_position'
+const lagPositions = 'agent_forum_replication_lag_positions'
+const lagSeconds = 'agent_forum_replication_lag_seconds'
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+const of = (name: string) => scenarios.find((scenario) => scenario.name === name)!
+
+// All nodes of one history have the same secret.
+process.env.AGENT_FORUM_SECRET = 'the secret of all nodes of the benchmark'
+
+class Bench {
+  readonly dir: string
+  readonly cluster: Cluster
+  readonly population: Population
+  readonly #running: Forum[] = []
+
+  constructor(dir: string, cluster: Cluster, population: Population) {
+    this.dir = dir
+    this.cluster = cluster
+    this.population = population
+  }
+
+  /** Starts a node: on a copy of the population, or, as a follower, with nothing. */
+  async start(name: string, flags: readonly string[], isEmpty = false): Promise<Forum> {
+    const data = join(this.dir, name)
+    if (!isEmpty) cpSync(join(this.dir, 'population'), data, { recursive: true })
+    const forum = await startForum(data, flags)
+    this.#running.push(forum)
+    return forum
+  }
+
+  flags(role: 'replicate' | 'follow', stream: string, more: readonly string[] = []): string[] {
+    return [`--${role}`, this.cluster.url, '--replicate-stream', stream, ...more]
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#running.map((forum) => forum.stop('SIGKILL')))
+  }
+
+  /** Measures a scenario at each of these nodes, alternately. */
+  async compare(scenario: Scenario, nodes: Record<string, Forum>): Promise<Result[]> {
+    const sides: Side[] = []
+    for (const [name, forum] of Object.entries(nodes)) {
+      sides.push((await sender(this.dir, scenario, this.population, forum))(name, forum))
+    }
+    const results = await compare(sides, amount, rounds)
+    for (const { side, perSecond, ratio, cpuUsPerRequest, latencyMs, errors } of results) {
+      say(
+        `${scenario.name}, ${side}: ${Math.round(perSecond)}/s, ` +
+          `${ratio.toFixed(2)} of the first, ` +
+          `${cpuUsPerRequest.toFixed(1)} us, p50 ${latencyMs['50'].toFixed(1)} ms, ` +
+          `p99 ${latencyMs['99'].toFixed(1)} ms${errors === 0 ? '' : `, ${errors} errors`}`,
+      )
+    }
+    return results
+  }
+
+  /** Processor time and bytes received and sent by all nats-servers. */
+  async engine(): Promise<{ cpu: number; bytes: number }> {
+    let [cpu, bytes] = [0, 0]
+    for (const server of this.cluster.servers) {
+      const { in_bytes, out_bytes } = (await server.monitor('/varz')) as Record<string, number>
+      bytes += in_bytes! + out_bytes!
+      cpu += cpuSeconds(server.pid)
+    }
+    return { cpu, bytes }
+  }
+}
+
+async function caughtUp(follower: Forum, leader: Forum): Promise<void> {
+  const end = (await leader.metrics()).get(position)!
+  while ((await follower.metrics()).get(position)! < end) await sleep(20)
+}
+
+/** What replication costs the leader and the nats-servers. */
+async function replies(bench: Bench, acked: Forum, follower: Forum): Promise<void> {
+  const alone = await bench.start('alone', [])
+  const asyncFlags = ['--replicate-mode', 'async']
+  const other = await bench.start('async', bench.flags('replicate', 'bench-async', asyncFlags))
+  await bench.compare(of('reply'), { alone, acked, async: other })
+  await other.stop()
+
+  const lag: { positions: number; seconds: number }[] = []
+  const sampling = setInterval(async () => {
+    const metrics = await follower.metrics()
+    lag.push({ positions: metrics.get(lagPositions)!, seconds: metrics.get(lagSeconds)! })
+  }, sampleEveryMs)
+  const send = (await sender(bench.dir, of('reply'), bench.population, acked))('acked', acked)
+  const before = {
+    ...(await bench.engine()),
+    leader: cpuSeconds(acked.pid),
+    follower: cpuSeconds(follower.pid),
+  }
+  const { requests } = await send.load(amount, 0)
+  clearInterval(sampling)
+  await caughtUp(follower, acked)
+  const after = await bench.engine()
+  const us = (spent: number) => ((spent / requests) * 1e6).toFixed(1)
+  const leaderUs = us(cpuSeconds(acked.pid) - before.leader)
+  const followerUs = us(cpuSeconds(follower.pid) - before.follower)
+  say(
+    `a reply: leader ${leaderUs} us, follower ${followerUs} us, ` +
+      `nats-servers ${us(after.cpu - before.cpu)} us`,
+  )
+  say(`a reply: ${Math.round((after.bytes - before.bytes) / requests)} bytes through nats-servers`)
+  const p99 = (pick: (one: (typeof lag)[0]) => number) =>
+    lag.map(pick).sort((a, b) => a - b)[Math.floor(lag.length * 0.99)] ?? Number.NaN
+  say(
+    `lag under load: p99 ${p99((one) => one.positions)} positions, ` +
+      `${p99((one) => one.seconds).toFixed(2)} s`,
+  )
+  await alone.stop()
+}
+
+/** A follower without anything: the checkpoint, then what has been written since. */
+async function catchUp(bench: Bench, leader: Forum): Promise<void> {
+  const load = await sender(bench.dir, of('reply'), bench.population, leader)
+  const { load: write } = load('behind', leader)
+  for (let written = 0; written < behind; ) {
+    written += (await write({ connections, seconds: Math.min(seconds, 5) }, written)).requests
+  }
+  const end = (await leader.metrics()).get(position)!
+  const begun = performance.now()
+  const follower = await bench.start('catch-up', bench.flags('follow', 'bench-acked'), true)
+  const from = (await follower.metrics()).get('agent_forum_checkpoint_position') ?? 0
+  const served = performance.now()
+  await caughtUp(follower, leader)
+  const all = performance.now()
+  const cpu = cpuSeconds(follower.pid)
+  say(
+    `catch-up: ${end} records in ${((all - begun) / 1000).toFixed(1)} s; it served after ` +
+      `${((served - begun) / 1000).toFixed(1)} s, from a checkpoint at ${from}; ` +
+      `${((cpu / end) * 1e6).toFixed(1)} us of processor time for a record`,
+  )
+  await follower.stop()
+}
+
+/** Kills the leader, until the other node has taken a write. */
+async function takeOver(bench: Bench): Promise<void> {
+  const flags = ['--standby', '--takeover-seconds', '1']
+  let leader = await bench.start('one', bench.flags('replicate', 'bench-takeover', flags))
+  let standby = await bench.start('two', bench.flags('follow', 'bench-takeover', flags), true)
+  const times: number[] = []
+  let names = ['one', 'two']
+  for (let n = 0; n < takeovers; n++) {
+    await caughtUp(standby, leader)
+    const begun = performance.now()
+    await leader.stop('SIGKILL')
+    while (!(await createsIdentity(standby.url))) await sleep(5)
+    times.push(performance.now() - begun)
+    ;[leader, names] = [standby, names.toReversed()]
+    standby = await startForum(
+      join(bench.dir, names[1]!),
+      bench.flags('follow', 'bench-takeover', flags),
+    )
+  }
+  await Promise.all([leader.stop('SIGKILL'), standby.stop('SIGKILL')])
+  times.sort((a, b) => a - b)
+  const worst = times[Math.min(times.length - 1, Math.floor(times.length * 0.99))]!
+  say(
+    `takeover with --takeover-seconds 1, ${times.length} kills: ` +
+      `p50 ${Math.round(median(times))} ms, p99 ${Math.round(worst)} ms`,
+  )
+}
+
+async function createsIdentity(url: string): Promise<boolean> {
+  try {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/api/identities`, { method: 'POST', headers, body: '{}' })
+    return answer.status === 201
+  } catch {
+    return false
+  }
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'agent-forum-bench-'))
+const teardowns: (() => unknown)[] = []
+const owner = {
+  teardown: (...[work]: [() => unknown]) => void teardowns.push(work),
+  passing: () => true,
+  comment: () => {},
+}
+let bench: Bench | null = null
+try {
+  const population = await populate(join(dir, 'population'), size)
+  bench = new Bench(dir, await startCluster(owner as never), population)
+  const acked = await bench.start('acked', bench.flags('replicate', 'bench-acked'))
+  const follower = await bench.start('follower', bench.flags('follow', 'bench-acked'), true)
+  await caughtUp(follower, acked)
+  for (const name of ['page', 'feed-empty']) {
+    const alone = await bench.start(`alone-${name}`, [])
+    await bench.compare(of(name), { alone, follower })
+    await alone.stop()
+  }
+  await replies(bench, acked, follower)
+  await follower.stop()
+  await catchUp(bench, acked)
+  await acked.stop()
+  await takeOver(bench)
+  say(
+    'targets: acked 0.5 of alone; follower reads 0.95; ' +
+      'a follower needs at most half of what a leader needs for a reply',
+  )
+} finally {
+  await bench?.stop()
+  for (const teardown of teardowns.reverse()) await teardown()
+  rmSync(dir, { recursive: true, force: true })
+}

@@ -1,0 +1,21 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { nats } from '../replication/nats-cluster.ts'
+
+const program = fileURLToPath(new URL('../../bench/replication.js', import.meta.url))
+
+t.test('bench: replication: run small: everything is reported, without errors', nats, async (t) => {
+  const args = ['--messages', '2000', '--seconds', '1', '--rounds', '1']
+  const small = [...args, '--takeovers', '1', '--behind', '100']
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...small])
+  for (const side of ['page, follower', 'reply, alone', 'reply, acked', 'reply, async']) {
+    t.match(stdout, new RegExp(`^${side}: [1-9]\\d*/s`, 'm'))
+  }
+  t.match(stdout, /^a reply: [1-9]\d* bytes through nats-servers$/m)
+  t.match(stdout, /^lag under load: p99 \d+ positions/m)
+  t.match(stdout, /^catch-up: \d+ records in [\d.]+ s/m)
+  t.match(stdout, /^takeover .* 1 kills: p50 \d+ ms/m)
+  t.notMatch(stdout, /errors/)
+})
