@@ -31,7 +31,7 @@ import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500
 /** How long what is missing in the stream is asked for again (H2). */
-const patienceMs = 15_000
+const patienceMsDefault = 15_000
 
 export interface HistoryPlaceOptions {
   stream: LogStream
@@ -45,6 +45,7 @@ export interface HistoryPlaceOptions {
   secret: string
   log: Logger
   isStopped: () => boolean
+  patienceMs?: number
 }
 
 /** Where a log that is a part of the history goes on, and where the stream ended at that time. */
@@ -126,13 +127,14 @@ export class HistoryPlace {
     }
   }
 
-  async #compare(journal: Journal, { number: term }: Term): Promise<Comparison> {
-    const { stream } = this.#options
+  async #compare(journal: Journal, { number: term, node: leader }: Term): Promise<Comparison> {
+    const { stream, node, patienceMs = patienceMsDefault } = this.#options
     const { position } = journal
     const untilMs = performance.now() + patienceMs
     for (;;) {
       const found = await this.#ask(() => compareWithStream(stream, { position, term }))
-      const isMissing = found.kind === 'lost' || (found.kind === 'empty' && term > 0)
+      const isOthers = found.kind === 'ahead' && leader !== node
+      const isMissing = isOthers || found.kind === 'lost' || (found.kind === 'empty' && term > 0)
       if (!isMissing || performance.now() > untilMs) return found
       await this.#pause()
     }
@@ -156,7 +158,8 @@ export class HistoryPlace {
       throw new StartAgain(`the log was put aside from position ${from} on`)
     }
     if (found.kind === 'trimmed') {
-      planClearing(place)
+      // What this node had not published when it led is in its log only.
+      planClearing(place, { keeps: term.node === node })
       throw new StartAgain(`the stream goes on behind position ${position}`)
     }
     throw new JournalError(

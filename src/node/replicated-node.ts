@@ -26,24 +26,28 @@ export async function startReplicatedNode(
   stopped: Promise<unknown>,
 ): Promise<Node | null> {
   const lives = new Lives(stopped)
-  const node = new ReplicatedNode(config, lives, (its) =>
+  const node = new ReplicatedNode(config, lives, log, (its) =>
     startNode(its, version, log, { ...environment, lives }),
   )
-  return (await node.start(log)) ? node : null
+  return (await node.start()) ? node : null
 }
+
+type StartOne = (config: Config) => Promise<Node>
 
 class ReplicatedNode implements Node {
   url = ''
   readonly failed: Promise<never>
   readonly #lives: Lives
-  readonly #startOne: (config: Config) => Promise<Node>
+  readonly #log: Logger
+  readonly #startOne: StartOne
   readonly #config: Config
   #node: Node | null = null
   #changing: Promise<unknown> = Promise.resolve()
   #fail: (error: unknown) => void = () => {}
 
-  constructor(config: Config, lives: Lives, startOne: (config: Config) => Promise<Node>) {
+  constructor(config: Config, lives: Lives, log: Logger, startOne: StartOne) {
     this.#config = config
+    this.#log = log
     this.#lives = lives
     this.#startOne = startOne
     this.failed = new Promise<never>((_, reject) => {
@@ -53,15 +57,15 @@ class ReplicatedNode implements Node {
   }
 
   /** Starts it until it serves; returns false if it was stopped meanwhile. */
-  async start(log: Logger): Promise<boolean> {
+  async start(): Promise<boolean> {
     while (!this.#lives.isStopped) {
       try {
-        this.#enter(await this.#startOne(this.#config), log)
+        this.#enter(await this.#startOne(this.#config))
         return true
       } catch (error) {
         if (this.#lives.isStopped) return false
         if (!this.#isPassing(error)) throw error
-        log.info({ why: reasonOf(error) }, 'starts_again')
+        this.#log.info({ why: reasonOf(error) }, 'starts_again')
         await sleep(pauseMs)
       }
     }
@@ -82,22 +86,22 @@ class ReplicatedNode implements Node {
     await this.#node?.stop()
   }
 
-  #enter(node: Node, log: Logger): void {
+  #enter(node: Node): void {
     this.#node = node
     this.url = node.url
     node.failed.catch((error) => {
-      this.#changing = this.#change(node, error, log).catch((failure) => this.#fail(failure))
+      this.#changing = this.#change(node, error).catch((failure) => this.#fail(failure))
     })
   }
 
   /** The node has failed: it begins another life, or the process ends with this error. */
-  async #change(node: Node, error: unknown, log: Logger): Promise<void> {
+  async #change(node: Node, error: unknown): Promise<void> {
     if (this.#lives.isStopped) return
     if (!this.#isPassing(error)) throw error
-    log.info({ why: reasonOf(error) }, 'starts_again')
+    this.#log.info({ why: reasonOf(error) }, 'starts_again')
     await node.stop()
     this.#node = null
-    await this.start(log)
+    await this.start()
   }
 
   /** Whether a node that is started again can go on; notes that another node leads. */
@@ -106,6 +110,7 @@ class ReplicatedNode implements Node {
     const { replication } = this.#config
     if (!(error instanceof JournalError && error.exitCode === 78)) return false
     this.#lives.fenced += 1
+    this.#log.warn({ why: error.finding }, 'fenced')
     return replication?.isStandby === true
   }
 }

@@ -115,6 +115,7 @@ export class Replication {
       fenced: () => lives.fenced,
       forwarded: () => part.forwarded,
     }
+    serving.follow(parts.journal)
     if (this.#next === null) await this.#agree(parts.journal.storeId, epoch)
     await part.begin(this.#next)
   }

@@ -31,6 +31,9 @@ import { startAdmin } from './start-admin.ts'
 import type { Lives } from './start-again.ts'
 import { startReaders } from './start-readers.ts'
 
+/** How long a start that failed waits for the log, to close it. */
+const unlockMs = 10_000
+
 export interface Node {
   /** The URL at which it answers. */
   url: string
@@ -169,8 +172,9 @@ async function orClose<L extends Listener | null>(
   try {
     return await listen()
   } catch (error) {
-    const journal = await recovering
-    await journal.close()
+    // A replicated log may wait for its stream; the next start takes the lock of a dead process.
+    const journal = await Promise.race([recovering, sleep(unlockMs)])
+    await journal?.close()
     throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
   }
 }

@@ -7,9 +7,10 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import type { Service } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
-import type { Forum } from '../forum/forum.ts'
+import { clearCaches, type Forum } from '../forum/forum.ts'
 import { Gate } from '../http/gate.ts'
 import type { Load } from '../http/load.ts'
+import { NodeAdmission } from './admission.ts'
 import { type Leading, startLeading } from './leading.ts'
 
 export interface ServingParts {
@@ -34,6 +35,7 @@ export class Serving {
   readonly failed: Promise<never>
   readonly #parts: ServingParts
   #leading: Leading | null = null
+  #unwatch: () => void = () => {}
   #reject: (error: Error) => void = () => {}
 
   constructor(parts: ServingParts) {
@@ -63,9 +65,19 @@ export class Serving {
     return this.#leading?.warnings ?? []
   }
 
+  /** Watches the memory where another node leads, as `lead` does where this one does. */
+  follow(journal: Pick<Journal, 'durable'>): void {
+    const { forum, load, config } = this.#parts
+    const { memoryBytesMax } = config.nodeLimits
+    const free = () => clearCaches(forum)
+    const admission = new NodeAdmission({ load, gate: this.gate, journal, memoryBytesMax, free })
+    this.#unwatch = admission.start()
+  }
+
   /** Leads from now on: releases answers and wakeups as this journal becomes durable. */
   lead(journal: Journal): void {
     const { gate, service } = this
+    this.#unwatch()
     const leading = startLeading({ ...this.#parts, journal, gate, publicUrl: service.publicUrl })
     this.#leading = leading
     service.webhooks = leading.wakeups
@@ -91,6 +103,7 @@ export class Serving {
 
   /** Records and sends nothing more; resolves when the attempts in flight have ended. */
   async stopLeading(): Promise<void> {
+    this.#unwatch()
     await this.#leading?.stop()
   }
 }

@@ -30,8 +30,8 @@ t.test('a log: not planned: nothing is removed', async (t) => {
 
 t.test('a log: planned: the log and its checkpoints are gone, the rest stays', async (t) => {
   const disk = await closedLog(2)
-  planClearing({ disk, dir })
-  planClearing({ disk, dir })
+  planClearing({ disk, dir }, { keeps: false })
+  planClearing({ disk, dir }, { keeps: false })
   t.ok(clearLog({ disk, dir }))
   t.same(disk.list(dir).filter(isOfLog), [])
   t.same(disk.list(dir).sort().slice(-2), ['reserve', 'secret'])
@@ -51,7 +51,7 @@ t.test(
       disk.freezeAfter(step)
       let isDone = true
       try {
-        planClearing({ disk, dir })
+        planClearing({ disk, dir }, { keeps: step % 3 === 0 })
         clearLog({ disk, dir })
       } catch {
         isDone = false
@@ -66,3 +66,12 @@ t.test(
     t.ok(steps > 5, `${steps} steps`)
   },
 )
+
+t.test('a log: planned to be kept: its segments have other names', async (t) => {
+  const disk = await closedLog(3)
+  const bytes = Buffer.from(disk.bytesOf(`${dir}/0000000001.wal`))
+  planClearing({ disk, dir }, { keeps: true })
+  t.ok(clearLog({ disk, dir }))
+  t.same(disk.list(dir).filter(isOfLog), [])
+  t.ok(disk.bytesOf(`${dir}/0000000001.wal.replaced`).equals(bytes))
+})
