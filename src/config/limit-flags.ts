@@ -4,7 +4,8 @@ import os from 'node:os'
 import type { LoadLimits } from '../http/load.ts'
 import { openFilesMax } from '../http/open-files.ts'
 import { type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
-import { numberOf, type Setting } from './settings.ts'
+import { ConfigError } from './arguments.ts'
+import type { Setting } from './settings.ts'
 
 export interface NodeLimits {
   load: LoadLimits
@@ -86,10 +87,14 @@ type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
 
 const readersMax = 256
 
-/** How many readers there are. */
+/** How many readers there are. Throws a ConfigError. */
 export function readersOf(setting: Setting): number {
   if (setting.text === 'auto') return Math.max(0, os.availableParallelism() - 2)
-  return numberOf(setting, 0, readersMax)
+  const count = Number(setting.text)
+  if (/^\d+$/.test(setting.text) && count <= readersMax) return count
+  throw new ConfigError(
+    `${setting.name} takes auto or a whole number from 0 to ${readersMax}, not "${setting.text}"`,
+  )
 }
 
 /** The limits of each of so many processes: they share the memory. */

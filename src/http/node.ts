@@ -220,7 +220,8 @@ export async function listenNode(
   server.on('checkExpectation', onRequest)
   const options = { host, exclusive: true, reusePort: sharing !== undefined }
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(portError(host, port, error)))
+    // Also later, when a shared port cannot be opened again: it is tried again.
+    server.on('error', (error) => reject(portError(host, port, error)))
     server.listen({ ...options, port }, () => {
       const { port } = server.address() as AddressInfo
       const stop = () => {

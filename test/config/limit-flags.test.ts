@@ -1,5 +1,6 @@
 // The limits that depend on each other.
 
+import os from 'node:os'
 import t from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 
@@ -8,4 +9,21 @@ t.test('config: polls that wait: never all of the connections', async (t) => {
   t.equal(waiting('--connections-max', '100'), 87)
   t.equal(waiting('--connections-max', '100', '--waiting-max', '10'), 10)
   t.equal(waiting('--waiting-max', '0'), 0)
+})
+
+t.test('config: readers: a number, auto, or a sentence; memory is for all processes', (t) => {
+  const config = (...args: string[]) => parseConfig(args, {})
+  t.equal(config().readers, 0)
+  t.equal(config('--readers', '3').readers, 3)
+  t.equal(config('--readers', 'auto').readers, Math.max(0, os.availableParallelism() - 2))
+  for (const wrong of ['257', 'many', '']) {
+    t.throws(
+      () => config('--readers', wrong),
+      /--readers takes auto or a whole number from 0 to 256/,
+    )
+  }
+  const memory = ['--memory-mb', '400', '--text-memory-mb', '100']
+  const { memoryBytesMax, textBytesMax } = config(...memory, '--readers', '3').nodeLimits
+  t.same([memoryBytesMax, textBytesMax], [100 * 2 ** 20, 25 * 2 ** 20])
+  t.end()
 })

@@ -28,7 +28,8 @@ import type { ReaderReport } from './report.ts'
 const waitingBytesMax = 64 << 20
 /** While more than this waits, no more is read for a reader that catches up. */
 const aheadBytesMax = 4 << 20
-const sliceMs = 4
+/** How long it takes from others in an iteration. */
+const sliceMs = 1
 /** Live frames that nobody is told to show yet are sent when there are so many bytes. */
 const framesBytesMax = 64 << 10
 
