@@ -80,6 +80,10 @@ class ReplicatedNode implements Node {
     return this.#node!.moderate(...command)
   }
 
+  erasure(position: number): ReturnType<Node['erasure']> {
+    return this.#node!.erasure(position)
+  }
+
   async stop(): Promise<void> {
     this.#lives.isStopped = true
     await this.#changing

@@ -19,6 +19,7 @@ import type { Listen, Listener } from '../http/exchange.ts'
 import { Load } from '../http/load.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
+import type { Erasure } from './admin-protocol.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
@@ -27,7 +28,7 @@ import type { Readers } from './readers.ts'
 import { newState, openForum, recover } from './recovery.ts'
 import type { ConnectStream, Replication } from './replication.ts'
 import { Serving } from './serving.ts'
-import { startAdmin } from './start-admin.ts'
+import { type Admin, startAdmin } from './start-admin.ts'
 import type { Lives } from './start-again.ts'
 import { startReaders } from './start-readers.ts'
 
@@ -41,6 +42,8 @@ export interface Node {
   takeCheckpoint(): Promise<void>
   /** Runs a command of an operator (forum/moderation.ts); resolves when that is durable. */
   moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
+  /** What is known of the text that was erased by the record at this position. */
+  erasure(position: number): Erasure
   /** Drains and stops; resolves when everything is on disk. */
   stop(): Promise<void>
   /** Rejects when the storage fails. */
@@ -116,13 +119,12 @@ export async function startNode(
   const { gate, failed } = serving
   vitals.gateLength = () => gate.length
   vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings]
-  const admin = startAdmin(forum, gate, options)
-  let readers: Readers | null = null
+  let [readers, admin]: [Readers | null, Admin | null] = [null, null]
   const stop = async () => {
     availability.refusal = 'shutting_down'
     const readersEnded = readers?.stop()
     listener.stop()
-    admin.stop()
+    admin?.stop()
     await endReads(forum)
     await readersEnded
     await serving.stopLeading()
@@ -146,8 +148,10 @@ export async function startNode(
   const show = (durable: number) => serving.show(durable)
   const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
   readers = await startReaders(shared, checkpoints, vitals)
-  const takeCheckpoint = () => checkpoints.take()
-  return { url, failed, takeCheckpoint, moderate: admin.moderate, stop }
+  // Not before it is decided who records what: a node that follows records nothing.
+  admin = startAdmin(forum, gate, options)
+  const { moderate, erasure } = admin
+  return { url, failed, takeCheckpoint: () => checkpoints.take(), moderate, erasure, stop }
 }
 
 /** What leads or follows where the log is replicated; a node that is alone loads none of it. */

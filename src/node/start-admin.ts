@@ -14,17 +14,19 @@ interface AdminOptions {
   checkpoints: CheckpointSchedule
 }
 
+export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
+
 /** What operators may do, also through the socket; a simulated disk has none. */
 export function startAdmin(
   forum: Forum,
   gate: Gate,
   { config, log, environment, checkpoints }: AdminOptions,
-): Pick<Administered, 'moderate'> & { stop(): void } {
+): Admin {
   const administered: Administered = {
     state: forum.state,
     moderate: (command, about) => moderate(forum, gate, command, about),
     erasure: (position) => checkpoints.erasure(position),
   }
   const stop = environment.disk ? () => {} : serveAdmin(config.data, administered, log)
-  return { moderate: administered.moderate, stop }
+  return { ...administered, stop }
 }

@@ -15,6 +15,7 @@ import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
+import { until } from '../until.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 
@@ -201,6 +202,47 @@ t.test('erased in a page of which an earlier file has a copy: gone from that, to
   t.same(filesWith(disk, copied), [])
   t.same(await readErased(running, base), [copied])
   await running.node.stop()
+})
+
+t.test('erased in a damaged page: repaired from parity first, then erased', async (t) => {
+  const disk = base.disk.copy()
+  const running = await start(disk)
+  const text = Buffer.from(contentOf(5).slice(0, 60))
+  for (const name of filesWith(disk, 5).filter((name) => name.endsWith('.pages'))) {
+    const bytes = Buffer.from(disk.bytesOf(name))
+    bytes[bytes.indexOf(text)]! ^= 1
+    disk.overwrite(name, bytes)
+  }
+  const about = { id: base.ids[5]!, reason: 'a test' }
+  t.same(await running.node.moderate('remove-message', about), { rejected: 'unreadable' })
+  await until('the page to be repaired', async () => {
+    return !isRejection(await running.node.moderate('remove-message', about))
+  })
+  await running.node.takeCheckpoint()
+  await running.node.takeCheckpoint()
+  t.same(filesWith(disk, 5), [])
+  t.same(await readErased(running, base), [5])
+  await running.node.stop()
+})
+
+t.test('two checkpoints are taken, old files stay: not gone, until they go', async (t) => {
+  const disk = base.disk.copy()
+  const running = await start(disk)
+  const { node } = running
+  t.ok(await erase(running, base, 5))
+  const act = await node.moderate('remove-message', { id: base.ids[5]!, reason: '' })
+  const isGone = () => node.erasure(act.position!).is_gone
+  await node.takeCheckpoint()
+  t.notOk(isGone(), 'one is not enough')
+  disk.refuse('remove', 'EIO')
+  await node.takeCheckpoint()
+  t.notOk(isGone())
+  t.ok(filesWith(disk, 5).length > 0)
+  disk.refuse('remove', null)
+  await node.takeCheckpoint()
+  t.ok(isGone())
+  t.same(filesWith(disk, 5), [])
+  await node.stop()
 })
 
 /** Erases everything and takes two checkpoints. Returns what was reported as erased. */

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { finishAttempt } from '../../src/forum/deliveries.ts'
 import { timeOf } from '../../src/forum/forum.ts'
 import { expireGuests } from '../../src/forum/identities.ts'
+import { blockIdentity, unblockIdentity } from '../../src/forum/moderation.ts'
 import { removeWebhook, sweepWebhooks } from '../../src/forum/webhooks.ts'
 import { dayMs, hourMs } from './doubles.ts'
 import { agents, bad, ok, type Scene, threads } from './webhook-scene.ts'
@@ -20,6 +21,8 @@ export const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ does: fc.constant('verify' as const), by }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('fail' as const), by }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('remove' as const), by }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('block' as const), by }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('unblock' as const), by }) },
   { weight: 10, arbitrary: fc.record({ does: fc.constant('begin' as const) }) },
   {
     weight: 8,
@@ -41,6 +44,13 @@ export const step = fc.oneof(
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 export function run(scene: Scene, command: Step): void {
+  const { identities } = scene.state
+  if (command.does === 'block' || command.does === 'unblock') {
+    const moderate = command.does === 'block' ? blockIdentity : unblockIdentity
+    moderate(scene.forum, { id: identities.id(command.by), reason: '' })
+    return
+  }
+  if ('by' in command && identities.isBlocked(command.by)) return // its token is refused
   switch (command.does) {
     case 'reply':
       return checkWoken(scene, command.by, command.thread)
@@ -82,7 +92,7 @@ export function run(scene: Scene, command: Step): void {
   }
 }
 
-/** A reply wakes exactly the followers with an active webhook, except its author. */
+/** A reply wakes the followers with an active webhook, except its author and who is blocked. */
 function checkWoken(scene: Scene, author: number, thread: number): void {
   const { state, forum } = scene
   if (!state.identities.mayAct(author, timeOf(forum))) return
@@ -92,8 +102,8 @@ function checkWoken(scene: Scene, author: number, thread: number): void {
   const seq = scene.reply(author, thread)
   for (let identity = 0; identity < agents; identity++) {
     const webhook = state.webhooks.of(identity)
-    const isOwed =
-      webhook !== undefined && state.webhooks.isActive(webhook) && followers.includes(identity)
+    const isWaking = webhook !== undefined && state.webhooks.isActive(webhook)
+    const isOwed = isWaking && followers.includes(identity) && !state.identities.isBlocked(identity)
     const woken = scene
       .deliveries(identity)
       .filter(({ state, through }) => state === 'pending' && through === seq)
