@@ -54,7 +54,7 @@ export const limitFlags = {
   'cold-read-mb': {
     value: 'MB',
     preset: '64',
-    help: 'text from disk that these requests may hold, together',
+    help: 'text from disk and bodies that these requests may hold, together',
   },
   'body-timeout': {
     value: 'S',

@@ -1,7 +1,7 @@
 // Loads blocks of text from disk into the block cache, each once for all who wait for it.
 //
 //   load ──▶ reading ──good──▶ shown by the cache
-//               │ ├──the file is gone: a checkpoint has moved the page──▶ its new place
+//               │ ├──not there any more: a checkpoint has moved the page──▶ its new place
 //               │ └──damaged──▶ mended from parity ──▶ shown
 //               └──────────────────────┴──▶ not to be had: `damaged` or `failed`
 //
@@ -130,13 +130,15 @@ export class BlockLoads {
       case 'failed':
         return this.#end(read, 'failed')
       case 'gone':
-        return this.#readElsewhere(read, why)
       case 'damaged':
-        void this.#mend(read, why)
+        this.#readElsewhere(read, why)
     }
   }
 
-  /** Each checkpoint may move a page, and remove the file that it was in before. */
+  /**
+   * Each checkpoint may move a page, and remove or empty the file that it was in before; an erasure
+   * brings it into memory. Only what is wrong where the page lies now is damage.
+   */
   #readElsewhere(read: BlockRead, why: string): void {
     const loading = this.#loading.get(read.slot)!
     const place = this.#source.placeOf(read.block)

@@ -8,7 +8,8 @@
 // R1. Requests cannot evict each other's blocks for ever: until it has run again, a request holds
 //     the blocks that were missing, and if others are missing then, all that it needs.
 // R2. At most `parkedMax` requests are parked, half of them for one caller, and hold at most
-//     `bytesMax` of blocks; a further one is rejected as `overloaded`. One alone always fits.
+//     `bytesMax` of blocks and bodies; a further one is rejected as `overloaded`. One alone always
+//     fits.
 // R3. Callers take turns; the anonymous ones count as one. Blocks are loaded for one request at a
 //     time, so that in each iteration of the event loop at most about one of them runs again, and
 //     those who need no text from disk keep most of their rate (docs/performance.md).
@@ -34,6 +35,8 @@ interface Unfinished {
 interface Parking {
   caller: number
   connection: { readonly isGone: boolean }
+  /** Bytes of the request's body, which is kept. */
+  bodyBytes: number
 }
 
 /** A request that is parked, or runs again. */
@@ -60,7 +63,7 @@ export class ColdReads {
   readonly #parked = new Set<Parked>()
   /** The number of requests that a caller has parked. */
   readonly #ofCaller = new Map<number, number>()
-  /** Bytes of the blocks that requests hold, including those that run again. */
+  /** Bytes of the blocks and bodies that requests hold, including those that run again. */
   #bytes = 0
   #isLoading = false
   #isStopped = false
@@ -84,7 +87,7 @@ export class ColdReads {
     return this.#parked.size
   }
 
-  /** Bytes of the blocks that they hold. */
+  /** Bytes of the blocks and bodies that they hold. */
   get bytes(): number {
     return this.#bytes
   }
@@ -105,18 +108,19 @@ export class ColdReads {
     const slots = noted.map((block) => ({ block, slot: blocks.hold(block) }))
     if (before !== null) this.#end(before)
     this.#running = null
-    this.#bytes += slots.length * blockBytes
+    const { caller, connection, bodyBytes } = parking
+    this.#bytes += slots.length * blockBytes + bodyBytes
     const round = (before?.round ?? 0) + 1
-    const parked = { ...parking, slots, round, resume }
+    const parked = { caller, connection, bodyBytes, slots, round, resume }
     const rejection = this.#reject(parked)
     if (rejection !== null) {
       this.#end(parked)
       return resume(rejection)
     }
     this.#parked.add(parked)
-    this.#ofCaller.set(parking.caller, (this.#ofCaller.get(parking.caller) ?? 0) + 1)
-    const waiting = this.#waiting.get(parking.caller)
-    if (waiting === undefined) this.#waiting.set(parking.caller, [parked])
+    this.#ofCaller.set(caller, (this.#ofCaller.get(caller) ?? 0) + 1)
+    const waiting = this.#waiting.get(caller)
+    if (waiting === undefined) this.#waiting.set(caller, [parked])
     else waiting.push(parked)
     this.#loadNext()
   }
@@ -185,8 +189,8 @@ export class ColdReads {
   }
 
   /** Releases what a request holds. */
-  #end({ slots }: ColdRead): void {
+  #end({ slots, bodyBytes }: ColdRead): void {
     for (const { slot } of slots) this.#source.blocks.release(slot)
-    this.#bytes -= slots.length * blockBytes
+    this.#bytes -= slots.length * blockBytes + bodyBytes
   }
 }

@@ -51,7 +51,9 @@ const waitingBytesMax = 4096
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
 
-type AnyCall = Call<unknown, unknown>
+interface AnyCall extends Call<unknown, unknown> {
+  bodyBytes: number
+}
 
 export class Edge {
   readonly meter = new Meter()
@@ -185,6 +187,7 @@ export class Edge {
       origin,
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
       connection: exchange,
+      bodyBytes: 0,
     }
     if (route.body === undefined) {
       exchange.hold()
@@ -197,6 +200,7 @@ export class Edge {
       if (bytes === overloaded) return refuse(exchange, 'overloaded')
       const text = bodyText(bytes) // now: the bytes may belong to the library
       if (text === null) return refuse(exchange, 'invalid_json')
+      call.bodyBytes = bytes.length
       this.#tick.addWork(() => this.#readBody(exchange, prepared, call, text), bytes.length)
     })
   }
@@ -247,7 +251,7 @@ export class Edge {
     const { coldReads, waiting } = this.#service!.forum
     if (coldReads.isNeeded) {
       exchange.hold()
-      return coldReads.park({ caller: call.caller, connection: exchange }, (parked) => {
+      return coldReads.park(call, (parked) => {
         if ('rejected' in parked) return this.#finish(exchange, route, call, parked, held)
         const run = () => this.#run(exchange, route, call, held)
         this.#tick.addHeavyWork(() => coldReads.runAgain(parked, run))

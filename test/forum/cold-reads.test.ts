@@ -1,114 +1,10 @@
-// Requests that wait for text on disk, with a disk that completes reads when the test says so.
+// Requests that wait for text on disk: R1 to R4 of forum/cold-reads.ts, L1 and L2 of block-loads.
 
 import fc from 'fast-check'
 import t from 'tap'
-import type { BlockRead, ReadResult, TextDisk } from '../../src/forum/block-loads.ts'
-import { type ColdRead, ColdReads } from '../../src/forum/cold-reads.ts'
-import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/state/text-blocks.ts'
-
-const good: ReadResult = { kind: 'good', why: '' }
-
-/** A read of the disk that is not completed. */
-interface Asked {
-  reads: readonly BlockRead[]
-  done: (results: readonly ReadResult[]) => void
-}
-
-/** A disk whose blocks are filled with their number and version. */
-class Disk implements TextDisk {
-  readonly asked: Asked[] = []
-  readonly mended: number[] = []
-  isMendable = true
-  readonly blocks: TextBlocks
-
-  constructor(blocks: TextBlocks) {
-    this.blocks = blocks
-  }
-
-  read(reads: readonly BlockRead[], done: Asked['done']): void {
-    this.asked.push({ reads, done })
-  }
-
-  async mend({ block }: BlockRead): Promise<Uint8Array | null> {
-    this.mended.push(block)
-    return this.isMendable ? new Uint8Array(blockBytes).fill(block) : null
-  }
-
-  close(): void {}
-
-  /** Completes the oldest read. */
-  finish(result: ReadResult = good): boolean {
-    const first = this.asked.shift()
-    if (first === undefined) return false
-    if (result.kind === 'good') {
-      for (const { slot, block } of first.reads) this.blocks.bytesOf(slot).fill(block)
-    }
-    first.done(first.reads.map(() => result))
-    return true
-  }
-}
-
-class Scene {
-  readonly blocks: TextBlocks
-  readonly disk: Disk
-  readonly reads: ColdReads
-  /** The file of each block; by default file 1. */
-  readonly files = new Map<number, number>()
-  /** The outcome of each request, in order. */
-  readonly ended: string[] = []
-  readonly gone = new Set<string>()
-  isInMemory = false
-  roundsMax = 0
-
-  constructor({ cached = 0, parkedMax = 8 } = {}) {
-    this.blocks = new TextBlocks(cached * blockBytes)
-    this.disk = new Disk(this.blocks)
-    const placeOf = (block: number) => {
-      if (this.isInMemory) return null
-      const file = this.files.get(block) ?? 1
-      return { file, offset: block * blockBytes, bytes: blockBytes, crc: 0 }
-    }
-    const limits = { parkedMax, bytesMax: coldPageBytesMax }
-    this.reads = new ColdReads({ blocks: this.blocks, placeOf, disk: this.disk }, limits)
-  }
-
-  /** A request that shows these blocks. It runs again until it has seen all of them. */
-  request(name: string, caller: number, wanted: readonly number[]): void {
-    const { gone } = this
-    const connection = {
-      get isGone() {
-        return gone.has(name)
-      },
-    }
-    const run = () => {
-      const shown = wanted.map((block) => this.isInMemory || this.blocks.get(block)?.[5])
-      if (!this.reads.isNeeded) {
-        const isRight = shown.every((byte, i) => byte === true || byte === (wanted[i] & 0xff))
-        this.ended.push(isRight ? name : `${name} shows ${shown}`)
-        return
-      }
-      this.reads.park({ caller, connection }, (outcome) => {
-        if ('rejected' in outcome) this.ended.push(`${name}: ${outcome.rejected}`)
-        else {
-          this.roundsMax = Math.max(this.roundsMax, outcome.round)
-          this.reads.runAgain(outcome as ColdRead, run)
-        }
-      })
-    }
-    run()
-  }
-
-  /** Completes all reads, and those that follow from them. */
-  async finishAll(result = good): Promise<void> {
-    while (this.disk.finish(result)) await undefined
-    await new Promise((resolve) => setImmediate(resolve))
-    if (this.disk.asked.length > 0) await this.finishAll(result)
-  }
-
-  get isAtRest(): boolean {
-    return this.reads.length === 0 && this.reads.bytes === 0
-  }
-}
+import type { ReadResult } from '../../src/forum/block-loads.ts'
+import { blockBytes, coldPageBytesMax } from '../../src/state/text-blocks.ts'
+import { Scene } from './cold-reads-scene.ts'
 
 t.test('one request: its blocks are read together, then it runs again', async (t) => {
   const scene = new Scene()
@@ -197,6 +93,17 @@ t.test('R2: too many bytes: rejected, and the largest alone is not', async (t) =
   t.same(scene.ended.slice(1), ['large', 'small'])
 })
 
+t.test('R2: bodies are kept while their requests wait: they count like blocks', async (t) => {
+  const scene = new Scene()
+  scene.request('long', 1, [1], coldPageBytesMax)
+  scene.request('short', 2, [2], 1)
+  t.same(scene.ended, ['short: overloaded'])
+  t.equal(scene.reads.bytes, coldPageBytesMax + blockBytes)
+  await scene.finishAll()
+  t.same(scene.ended, ['short: overloaded', 'long'])
+  t.ok(scene.isAtRest)
+})
+
 t.test('R3: one caller has many parked: another waits for few of them', async (t) => {
   const scene = new Scene({ parkedMax: 100 })
   for (let i = 0; i < 40; i++) scene.request('many', 1, [i])
@@ -244,6 +151,22 @@ t.test(
     t.same(scene.disk.mended, [1], 'the same place again: it is damage')
   },
 )
+
+t.test('damaged where a block lay before it was erased: not reported as damage', async (t) => {
+  const damaged: ReadResult = { kind: 'damaged', why: 'its crc is wrong' }
+  const scene = new Scene()
+  scene.request('a', 1, [1])
+  scene.files.set(1, 2) // by a checkpoint
+  scene.disk.finish(damaged)
+  t.equal(scene.disk.asked[0].reads[0].place.file, 2)
+  await scene.finishAll()
+  scene.request('b', 1, [2])
+  scene.isInMemory = true
+  await scene.finishAll(damaged)
+  t.same(scene.ended, ['a', 'b: overloaded'])
+  t.same(scene.disk.mended, [])
+  t.ok(scene.isAtRest)
+})
 
 t.test('the page is in memory again: nothing is read', async (t) => {
   const scene = new Scene()
