@@ -102,6 +102,18 @@ t.test(
   },
 )
 
+t.test('stream: read: far more than is sent ahead: all of it, without a pause', nats, async (t) => {
+  const [log] = await connected(t, 'a')
+  const bytes = Buffer.alloc(100_000)
+  let seen = 0
+  log!.read(1, () => void seen++, t.error)
+  for (let n = 1; n <= 200; n++) {
+    await log!.publish({ first: n, last: n, term: 1, bytes }, n - 1)
+    // A pause of the reading takes half a minute.
+    if (n % 20 === 0) await until(`message ${n}`, () => seen === n)
+  }
+})
+
 t.test('lease: held, not renewed, then taken: one holder, after the time only', nats, async (t) => {
   const [a, b] = await connected(t, 'a', 'b')
   const holder = (node: string): LeaseHolder => ({ version: 1, node, term: 1, since: 0 })
