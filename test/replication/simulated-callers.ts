@@ -47,10 +47,10 @@ export class SimulatedCallers {
     return this.#thread !== null
   }
 
-  /** Somebody does something at some node. */
-  act(): void {
+  /** Somebody does something at this node, or at some node. */
+  act(at?: SimulatedNode): void {
     const alive = this.#nodes.filter(({ isAlive }) => isAlive)
-    const node = alive[this.#below(alive.length)]
+    const node = at ?? alive[this.#below(alive.length)]
     if (node === undefined) return
     if (!this.arePrepared) this.#prepare(node)
     else if (this.#world.random() < 0.6) this.#write(node)

@@ -82,16 +82,16 @@ class Simulation {
     const { time, engine } = this.world
     const drawn = this.below(24)
     if (this.chance(this.faultRate)) this.fault()
-    else if (drawn < 5) for (let n = this.below(3); n >= 0; n--) this.callers.act()
-    else if (drawn < 9) await time.turn()
-    else if (drawn < 14) {
+    else if (drawn < 6) for (let n = this.below(4); n >= 0; n--) this.callers.act()
+    else if (drawn < 11) await time.turn()
+    else if (drawn < 15) {
       const node = this.nodes[this.below(2)]!
-      for (let n = this.below(8); n > 0; n--) {
+      for (let n = this.below(16); n > 0; n--) {
         node.completeOne()
         await settled()
       }
-    } else if (drawn < 20) {
-      for (let n = this.below(6); n > 0; n--) {
+    } else if (drawn < 21) {
+      for (let n = this.below(12); n > 0; n--) {
         engine.completeOne()
         await settled()
       }
@@ -110,6 +110,11 @@ class Simulation {
         if (!node.isAlive) node.start()
       },
       'link cut': () => cut(node, true),
+      // If it leads, its log has then what the stream may never have.
+      'link cut under writes': () => {
+        cut(node, true)
+        for (let n = this.below(6); n >= 0; n--) this.callers.act(node)
+      },
       'link open': () => cut(node, false),
       'reads break': () => node.stream?.breakReads(),
       'majority gone or back': () => {
