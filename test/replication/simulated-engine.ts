@@ -42,6 +42,8 @@ export class SimulatedEngine {
   isAvailable = true
   /** The share of requests and of replies that is lost. */
   lossRate = 0
+  /** How often `last` answers with an older message, as a server does that leads no more. */
+  staleRate = 0
   /** How many bytes the stream may hold. */
   capacityBytes = Number.POSITIVE_INFINITY
   readonly notes = new Map<string, { value: string; revision: number }>()
@@ -66,6 +68,13 @@ export class SimulatedEngine {
 
   get lastSequence(): number {
     return this.#trimmed + this.#messages.length
+  }
+
+  /** What a server takes for the newest message. */
+  get seeminglyLast(): StreamMessage | null {
+    const back = this.random() < this.staleRate ? Math.floor(this.random() * 4) : 0
+    if (back > 0) this.count('last: an older one')
+    return this.message(Math.max(this.firstSequence, this.lastSequence - back))
   }
 
   get firstSequence(): number {

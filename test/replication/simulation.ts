@@ -123,6 +123,9 @@ class Simulation {
       losses: () => {
         engine.lossRate = [0, 0, 0.05, 0.2][this.below(4)]!
       },
+      'late answers or not': () => {
+        engine.staleRate = [0, 0.1, 0.5][this.below(3)]!
+      },
       'full or not': () => this.changeCapacity(),
     }
     const names = Object.keys(faults)
@@ -158,6 +161,7 @@ class Simulation {
     trace(() => 'everything is mended')
     engine.isAvailable = true
     engine.lossRate = 0
+    engine.staleRate = 0
     engine.capacityBytes = Number.POSITIVE_INFINITY
     for (const node of this.nodes) {
       cut(node, false)
