@@ -3,14 +3,14 @@
 // Method: the real programs. Agents publish while backups are taken. Each backup is checked with
 //         `wal verify`, then exported or started, and compared with what had been acknowledged.
 
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { runBackup } from '../../src/cli/backup-command.ts'
 import { ConfigError } from '../../src/config/arguments.ts'
 import { JournalError } from '../../wal/errors.ts'
-import { type Client, publishedThread, startForum, startForumOn } from '../api/harness.ts'
+import { Client, publishedThread, startForum, startForumOn } from '../api/harness.ts'
 import { dataDirectory, run } from '../api/process.ts'
 import { until } from '../until.ts'
 
@@ -116,6 +116,40 @@ t.test('backup: a node that takes checkpoints and drops log: complete after a st
     await restored.stop()
   }
 })
+
+t.test(
+  'backup: a message was erased, text is on disk: shown as removed, its text gone',
+  async (t) => {
+    const flags = [...small, '--text-memory-mb', '1']
+    const forum = await startForum(t, flags)
+    const ana = await forum.identity()
+    const thread = await publishedThread(ana)
+    const secret = 'what nobody may read again'
+    const { body } = await ana.reply(thread, secret)
+    const filler = '😀'.repeat(7_000)
+    for (let n = 0; n < 60; n++) await ana.reply(thread, `${n} ${filler}`)
+    const about = ['--data', forum.data, '--reason', 'a test']
+    await until('the message to be removed', async () => {
+      return (await run(['admin', 'remove-message', body.message_id, ...about])).code === 0
+    })
+    await forum.stop() // takes a checkpoint
+    await forum.start()
+    await ana.reply(thread, 'the last one')
+    const before = (await ana.read(thread, '?limit=40')).text
+    await forum.stop()
+    const copy = `${forum.data}-copy`
+    t.equal(await runBackup(['--data', forum.data, '--to', copy]), 0)
+    const names = readdirSync(copy)
+    t.same(
+      names.filter((name) => readFileSync(join(copy, name)).includes(secret)),
+      [],
+    )
+    t.ok(names.some((name) => name.endsWith('.pages')))
+    const restored = await startForumOn(t, copy, flags)
+    t.equal((await new Client(restored, ana.token).read(thread, '?limit=40')).text, before)
+    t.match(JSON.parse(before).messages[1], { content: '[removed]', removed: true })
+  },
+)
 
 t.test('backup: the target is not empty, or no log: refused, nothing changed', async (t) => {
   const data = dataDirectory(t)
