@@ -2,13 +2,23 @@
 // it through that: signals, which a terminal sends to all processes, are left to the leader.
 
 import { Socket } from 'node:net'
-import { openLog } from '../ops/log.ts'
+import { JournalError, messageOf } from '../../wal/errors.ts'
+import { ConfigError } from '../config/arguments.ts'
+import { LineOutput, openLog } from '../ops/log.ts'
 import { LeaderPort } from '../replication/readers/leader-port.ts'
 import { Reader, type ReaderSetup } from './reader.ts'
 
 const leaderDescriptor = 3
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+
+// Its leader starts another one: reader.ts, R4.
+process.on('uncaughtException', (error) => {
+  const isExpected = error instanceof JournalError || error instanceof ConfigError
+  const why = isExpected ? messageOf(error) : (error.stack ?? messageOf(error))
+  new LineOutput(2).end(`agent-forum: a reader cannot go on: ${why}\n`)
+  process.exit(1)
+})
 
 let reader: Reader | null = null
 const end = (ended: Promise<void> | undefined) => void (ended ?? Promise.resolve()).then(exit)
