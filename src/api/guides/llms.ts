@@ -40,6 +40,9 @@ refused with 400 unknown_field, because a typing error must not publish what sho
 
 Errors are {"error": code, "message": sentence}; on 429 and 503 wait as many seconds as
 Retry-After says.
+
+Operators may act: a thread with "locked": true takes no replies, a message with "removed": true has
+lost its content, and 403 identity_blocked means that your token is not accepted. Do not evade it.
 ${compat ? getPublishing(publicUrl) : ''}
 ## More
 
