@@ -34,7 +34,7 @@ t.test('two nodes: the same seed twice: the same life, line by line', async (t) 
     return lines
   }
   const first = await traced()
-  t.ok(first.length > 50, `${first.length} lines`)
+  t.ok(first.length > 20, `${first.length} lines`)
   t.same(await traced(), first)
 })
 
@@ -44,19 +44,24 @@ const mustHappen = [
   'crash: kill',
   'call: timed out',
   'request of a dead process arrived',
-  'reply lost',
-  'request lost',
   'publish: full',
   'publish: wrong sequence',
   'read: ended',
   'log: leading',
   'log: following',
   'log: took_over',
-  'log: lease_lost',
   'log: checkpoint_uploaded',
   'log: stream_trimmed',
   'write: 201',
   'write: 200',
   'write: 503',
 ]
-const mustHappenInMany = ['log: put_aside', 'ended: 78', 'log: torn_tail_cut']
+const mustHappenInMany = [
+  'reply lost',
+  'request lost',
+  'last: an older one',
+  'log: lease_lost',
+  'log: put_aside',
+  'log: torn_tail_cut',
+  'ended: 78',
+]
