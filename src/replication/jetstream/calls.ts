@@ -9,13 +9,17 @@ import { type Calls, callMs, StreamUnavailable } from '../log-stream.ts'
 export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
   readonly #name: string
+  #isConnected = true
 
   constructor(connection: NatsConnection, name: string) {
     this.#connection = connection
     this.#name = name
+    void this.#watch()
   }
 
   async call(term: number, request: Uint8Array): Promise<Uint8Array | null> {
+    // The client would keep the request, and the caller would wait for nothing.
+    if (!this.#isConnected) return null
     try {
       const subject = this.#subjectOf(term)
       return (await this.#connection.request(subject, request, { timeout: callMs })).data
@@ -37,6 +41,13 @@ export class NatsCalls implements Calls {
       },
     })
     return { stop: () => subscription.unsubscribe() }
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type } of this.#connection.status()) {
+      if (type === 'disconnect') this.#isConnected = false
+      if (type === 'reconnect') this.#isConnected = true
+    }
   }
 
   #subjectOf(term: number): string {
