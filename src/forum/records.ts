@@ -49,6 +49,14 @@ export function encode(record: ForumRecord): unknown[] {
   return row
 }
 
+/**
+ * Whether a record that is packed as msgpack, from `start` on, is of this type. The array has less
+ * than 16 elements and the code is below 128, so each takes one byte.
+ */
+export function isPacked(type: RecordType, bytes: Uint8Array, start: number): boolean {
+  return bytes[start + 1] === kindOf[type].code
+}
+
 /** Thrown for a record that a newer version of this program wrote. */
 export class NewerRecord extends JournalError {
   constructor(what: string) {

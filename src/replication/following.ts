@@ -65,7 +65,7 @@ export class Following {
     this.#parts = parts
     this.#follower = new Follower(forum, gate)
     this.#term = forum.state.term.number
-    this.#ownLog = new OwnLog(journal, this.#follower)
+    this.#ownLog = new OwnLog(journal, this.#follower, forum.state)
     this.#tail = this.#tailFrom(parts.next)
     const link = new CallLink(stream.calls, forum.state)
     this.#link = link

@@ -8,27 +8,46 @@
 //     together, as where a node leads.
 // O2. Nothing is appended while the log cannot take more: then the stream waits.
 // O3. Between two runs other work gets its turn: reads are answered while a node catches up.
+// O4. An erasure is taken as by the node that decided on it (forum/moderation.ts, E1): not while a
+//     checkpoint is being written, and at the beginning of a segment, so that the segments which
+//     hold the text can go.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { cutRecords } from '../../wal/journal/format.ts'
+import { Unpackr } from 'msgpackr'
+import { cutRecords, recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
+import { decode, isPacked, type RecordOf } from '../forum/records.ts'
+import type { State } from '../state/state.ts'
 import type { Follower } from './follower.ts'
 import type { Receiver } from './stream-tail.ts'
 
 /** About 150 records, which are applied in less than 2 ms. */
 const runBytesMax = 64 * 1024
-const fullDiskPauseMs = 100
+/** How long it waits at most until it looks again whether it can go on. */
+const pauseMs = 100
 
-export type FollowedJournal = Pick<Journal, 'appendEncoded' | 'health' | 'position' | 'failure'>
+export type FollowedJournal = Pick<
+  Journal,
+  'appendEncoded' | 'health' | 'position' | 'failure' | 'separate'
+>
+
+/** What an erasure depends on. */
+export interface FollowedState {
+  readonly messages: Pick<State['messages'], 'seq'>
+  readonly text: Pick<State['text'], 'isFrozen'>
+}
 
 export class OwnLog implements Receiver {
   readonly #journal: FollowedJournal
   readonly #follower: Pick<Follower, 'receive'>
+  readonly #state: FollowedState
+  readonly #unpackr = new Unpackr({ useRecords: false, int64AsType: 'number' })
   #wakeUp: () => void = () => {}
 
-  constructor(journal: FollowedJournal, follower: Pick<Follower, 'receive'>) {
+  constructor(journal: FollowedJournal, follower: Pick<Follower, 'receive'>, state: FollowedState) {
     this.#journal = journal
     this.#follower = follower
+    this.#state = state
   }
 
   get position(): number {
@@ -42,8 +61,9 @@ export class OwnLog implements Receiver {
   async receive(first: number, count: number, records: Uint8Array): Promise<void> {
     let next = first
     const last = first + count - 1
-    for (const run of cutRecords(records, runBytesMax)) {
-      await this.#room()
+    const isErasure = (start: number) => isPacked('message.erased', records, start)
+    for (const run of cutRecords(records, runBytesMax, isErasure)) {
+      await this.#room(run.records)
       this.#journal.appendEncoded(run.records, run.count)
       this.#follower.receive(next, run.count, run.records)
       next += run.count
@@ -56,17 +76,29 @@ export class OwnLog implements Receiver {
     this.#wakeUp()
   }
 
-  async #room(): Promise<void> {
+  async #room(run: Uint8Array): Promise<void> {
     const journal = this.#journal
-    while (journal.health !== 'ok') {
+    const erased = this.#erasedBy(run)
+    const mayErase = () => {
+      const { messages, text } = this.#state
+      return erased === null || (!text.isFrozen && journal.separate(messages.seq(erased)))
+    }
+    while (!mayErase() || journal.health !== 'ok') {
       if (journal.failure !== null) throw journal.failure
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, fullDiskPauseMs)
+        const timer = setTimeout(resolve, pauseMs)
         this.#wakeUp = () => {
           clearTimeout(timer)
           resolve()
         }
       })
     }
+  }
+
+  /** The message that is erased by the one record of this run; null: it is none that erases. */
+  #erasedBy(run: Uint8Array): number | null {
+    if (!isPacked('message.erased', run, recordHeaderBytes)) return null
+    const row: unknown = this.#unpackr.unpack(run.subarray(recordHeaderBytes) as Buffer)
+    return (decode(row) as RecordOf<'message.erased'>).message
   }
 }

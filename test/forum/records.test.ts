@@ -6,6 +6,7 @@ import {
   decode,
   encode,
   type ForumRecord,
+  isPacked,
   kindOf,
   NewerRecord,
   type RecordOf,
@@ -152,6 +153,16 @@ t.test('record: any fields: through the log and back: the same', async () => {
       JSON.stringify(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))),
     )
     if (before !== after) throw new Error(`${after} is not ${before}`)
+  })
+  fc.assert(property, { numRuns: 500 })
+})
+
+t.test('record: packed, at any place: its type is known without unpacking', async () => {
+  const types = Object.keys(kindOf) as RecordType[]
+  const property = fc.property(anyRecord, fc.nat({ max: 9 }), (record, start) => {
+    const bytes = Buffer.concat([Buffer.alloc(start, 40), packr.pack(encode(record))])
+    const found = types.filter((type) => isPacked(type, bytes, start))
+    if (found.join() !== record.type) throw new Error(`${record.type} is taken for ${found}`)
   })
   fc.assert(property, { numRuns: 500 })
 })

@@ -6,6 +6,7 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { apply } from '../../src/forum/apply.ts'
+import { eraseMessage } from '../../src/forum/moderation.ts'
 import { decode, encode } from '../../src/forum/records.ts'
 import { answerCalls } from '../../src/replication/call-link.ts'
 import { compareWithStream } from '../../src/replication/compare.ts'
@@ -209,6 +210,28 @@ t.test('following: killed at any time: continues where its log ends', async (t) 
     await following.stop()
     disk = round % 3 === 0 ? disk.losePower() : disk.dieAlone()
   }
+})
+
+t.test('following: a message is erased: its own log can drop the text', async (t) => {
+  const stream = new MemoryStream()
+  const leader = new Leader(stream)
+  await leader.begin(1)
+  const { token, thread } = await leader.begun()
+  const disk = new SimulatedDisk(8)
+  const { journal, side, following } = await start(t, stream, disk)
+  const reply = { content: 'the text that is erased' }
+  const posted = leader.side.post(`/api/threads/${thread}/replies`, reply, token, newKey())
+  await leader.publish()
+  await until('all records', () => following.durable === leader.log.position)
+  const isOnDisk = () => [...disk.contents().values()].some((file) => file.includes(reply.content))
+  t.ok(isOnDisk())
+  const { message_id: id } = JSON.parse(posted.answers[0]!.text!)
+  eraseMessage(leader.side.forum, { id, reason: '' })
+  await leader.publish()
+  await until('the erasure', () => following.durable === leader.log.position)
+  // As two checkpoints behind the record do it.
+  await journal.dropBefore(side.forum.state.erasedPosition)
+  t.notOk(isOnDisk())
 })
 
 t.test('following: the disk fails: nothing more is shown, and it is said', async (t) => {

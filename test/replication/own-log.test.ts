@@ -1,6 +1,8 @@
 // A follower's own log: takes no more than it has room for, and lets other work pass.
 
+import { Packr } from 'msgpackr'
 import t from 'tap'
+import { encode } from '../../src/forum/records.ts'
 import { type FollowedJournal, OwnLog } from '../../src/replication/own-log.ts'
 import { JournalError } from '../../wal/errors.ts'
 import { eachEncoded } from '../../wal/journal/format.ts'
@@ -14,6 +16,16 @@ function recordsOf(count: number, bytes: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, () => record))
 }
 
+/** The record that erases this message, as it stands in a frame. */
+function erasureOf(message: number): Buffer {
+  const record = { type: 'message.erased', at: 1, message, reason: '' } as const
+  const packed = new Packr({ useRecords: false }).pack(encode(record))
+  const bytes = Buffer.alloc(4 + packed.length)
+  bytes.writeUInt32LE(packed.length)
+  packed.copy(bytes, 4)
+  return bytes
+}
+
 /** A log that remembers the length of each run that it is given, and a state that does as well. */
 function newLog() {
   const runs: number[] = []
@@ -22,19 +34,27 @@ function newLog() {
     health: 'ok' as Health,
     failure: null as JournalError | null,
     position: 0,
+    hasSpare: true as boolean,
+    /** The positions from which the next record was to be separated. */
+    separated: [] as number[],
+    separate(position: number): boolean {
+      if (journal.hasSpare) journal.separated.push(position)
+      return journal.hasSpare
+    },
     appendEncoded(records: Uint8Array, count: number): number {
       if (!eachEncoded(records, count, () => {})) throw new Error('a run has whole records')
       runs.push(records.length)
       journal.position += count
       return journal.position
     },
-  } satisfies FollowedJournal
+  } satisfies FollowedJournal & { hasSpare: boolean; separated: number[] }
+  const state = { messages: { seq: (message: number) => message + 100 }, text: { isFrozen: false } }
   const receive = (first: number, count: number) => {
     if (journal.position !== first + count - 1) throw new Error('O1: in the log, then applied')
     applied.push([first, count])
     return true
   }
-  return { runs, applied, journal, log: new OwnLog(journal, { receive }) }
+  return { runs, applied, journal, state, log: new OwnLog(journal, { receive }, state) }
 }
 
 t.test('own log: a long message: in runs, with turns for other work between them', async (t) => {
@@ -100,3 +120,32 @@ t.test('own log: the storage has failed: rejects with its error', async (t) => {
   t.equal(error, journal.failure)
   t.equal(runs.length, 0)
 })
+
+t.test(
+  'own log: an erasure: alone, in a segment behind the message, with no checkpoint',
+  async (t) => {
+    const { log, applied, journal, state } = newLog()
+    state.text.isFrozen = true
+    journal.hasSpare = false
+    const records = Buffer.concat([recordsOf(2, 10), erasureOf(7), recordsOf(2, 10), erasureOf(8)])
+    const taking = log.receive(1, 6, records)
+    await until(() => applied.length === 1)
+    t.same(applied, [[1, 2]], 'what is before it')
+    for (const isFrozen of [true, false]) {
+      state.text.isFrozen = isFrozen
+      log.moved()
+      await turn()
+      t.equal(applied.length, 1, isFrozen ? 'a checkpoint is being written' : 'no segment is ready')
+    }
+    t.same(journal.separated, [])
+    journal.hasSpare = true
+    log.moved()
+    await taking
+    t.same(applied.slice(1), [
+      [3, 1],
+      [4, 2],
+      [6, 1],
+    ])
+    t.same(journal.separated, [107, 108])
+  },
+)

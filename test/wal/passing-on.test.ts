@@ -118,6 +118,12 @@ t.test('cutRecords: any size: the same records in order, in runs that fit or are
     t.ok(runs.every((run) => run.count === 1 || run.records.length <= max))
     t.ok(runs.every((run) => eachEncoded(run.records, run.count, () => {})))
   }
+  const alone = [...cutRecords(records, 1_000, (start) => records[start - 4]! === 10)]
+  t.same(
+    alone.map(({ count }) => count),
+    [1, 1, 6],
+    'a record that is to be alone, and what is before and behind it',
+  )
   t.same([...cutRecords(new Uint8Array(), 10)], [])
   t.end()
 })

@@ -225,21 +225,26 @@ export function eachEncoded(
 }
 
 /**
- * Cuts records as they stand in a frame into runs of at most `bytesMax`, each with its count; one
- * record that is longer is a run of its own. The records must fill the bytes.
+ * Cuts records as they stand in a frame into runs of at most `bytesMax`, each with its count. A
+ * record that is longer is a run of its own, and so is one for which `isAlone` holds, which is
+ * called with where the record begins, behind its header. The records must fill the bytes.
  */
 export function* cutRecords(
   records: Uint8Array,
   bytesMax: number,
+  isAlone: (start: number) => boolean = () => false,
 ): Generator<{ records: Uint8Array; count: number }> {
   let [begin, count] = [0, 0]
+  let isEnd = false
   for (let at = 0; at < records.length; ) {
     const end = at + recordHeaderBytes + lengthAt(records, at)
-    if (end - begin > bytesMax && count > 0) {
+    const isOwn = isAlone(at + recordHeaderBytes)
+    if ((end - begin > bytesMax || isOwn || isEnd) && count > 0) {
       yield { records: records.subarray(begin, at), count }
       begin = at
       count = 0
     }
+    isEnd = isOwn
     count += 1
     at = end
   }
