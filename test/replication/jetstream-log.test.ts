@@ -3,8 +3,9 @@
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
 import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
-import type { LeaseHolder, StreamMessage } from '../../src/replication/log-stream.ts'
+import type { LeaseHolder, StreamMessage, Unplaced } from '../../src/replication/log-stream.ts'
 import { until } from '../until.ts'
+import { seededRandom } from '../wal/simulated-inode.ts'
 import { type Cluster, nats, startCluster } from './nats-cluster.ts'
 
 const takeoverMs = 400
@@ -102,16 +103,28 @@ t.test(
   },
 )
 
-t.test('stream: read: far more than is sent ahead: all of it, without a pause', nats, async (t) => {
-  const [log] = await connected(t, 'a')
-  const bytes = Buffer.alloc(100_000)
-  let seen = 0
-  log!.read(1, () => void seen++, t.error)
-  for (let n = 1; n <= 200; n++) {
-    await log!.publish({ first: n, last: n, term: 1, bytes }, n - 1)
-    // A pause of the reading takes half a minute.
-    if (n % 20 === 0) await until(`message ${n}`, () => seen === n)
+t.test('stream: read: far more than is sent ahead: all of it, in order', nats, async (t) => {
+  const [log, reader] = await connected(t, 'a', 'b')
+  const seen: number[] = []
+  reader!.read(1, ({ first }) => void seen.push(first), t.error)
+  const random = seededRandom(1)
+  const count = 800
+  for (let n = 0; n < count; n += 8) {
+    let behind: Unplaced | undefined
+    const published = Array.from({ length: 8 }, (_, index) => {
+      const [first, bytes] = [n + index + 1, Buffer.alloc(500 + Math.floor(random() * 8_000))]
+      const next = { first, last: first, term: 1, bytes }
+      const outcome = log!.publish(next, first - 1, behind)
+      behind = next
+      return outcome
+    })
+    await Promise.all(published)
   }
+  await until('all messages', () => seen.length === count)
+  t.strictSame(
+    seen,
+    Array.from(seen, (_, index) => index + 1),
+  )
 })
 
 t.test('lease: held, not renewed, then taken: one holder, after the time only', nats, async (t) => {

@@ -9,8 +9,8 @@ import { StreamUnavailable } from '../log-stream.ts'
 import { available } from './errors.ts'
 
 /**
- * How much the servers may send ahead. With a limit in bytes in its place, the reading stopped for
- * half a minute after every 8 MiB (nats-server 2.9.10).
+ * How many messages the servers may send ahead. With a limit in bytes in its place, the reading
+ * stopped for half a minute after some 10 MB of messages of different lengths (nats-server 2.9.10).
  */
 const aheadMax = 128
 /** The servers show that often that they are there; what they have lost is requested again. */
