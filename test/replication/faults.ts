@@ -191,7 +191,7 @@ export const faults: Record<string, Fault> = {
       const { swarm } = scene
       const refused = () => swarm.outcomes.get('503') ?? 0
       const [before, read] = [refused(), swarm.seen.pages.length]
-      await limitStream(scene, 20_000)
+      await limitStream(scene, 4_000)
       await until('writes to be refused', () => refused() > before + 10)
       const acknowledged = created(swarm)
       await until('reads to go on', () => swarm.seen.pages.length > read + 20)
