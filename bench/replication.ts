@@ -122,8 +122,10 @@ async function caughtUp(follower: Forum, leader: Forum): Promise<void> {
 }
 
 /** What replication costs the leader and the nats-servers. */
-async function replies(bench: Bench, acked: Forum, follower: Forum): Promise<void> {
-  const alone = await bench.start('alone', [])
+async function replies(
+  bench: Bench,
+  { alone, acked, follower }: Record<'alone' | 'acked' | 'follower', Forum>,
+): Promise<void> {
   const asyncFlags = ['--replicate-mode', 'async']
   const other = await bench.start('async', bench.flags('replicate', 'bench-async', asyncFlags))
   await bench.compare(of('reply'), { alone, acked, async: other })
@@ -158,7 +160,6 @@ async function replies(bench: Bench, acked: Forum, follower: Forum): Promise<voi
     `lag under load: p99 ${p99((one) => one.positions)} positions, ` +
       `${p99((one) => one.seconds).toFixed(2)} s`,
   )
-  await alone.stop()
 }
 
 /** A follower without anything: the checkpoint, then what has been written since. */
@@ -236,13 +237,10 @@ try {
   const acked = await bench.start('acked', bench.flags('replicate', 'bench-acked'))
   const follower = await bench.start('follower', bench.flags('follow', 'bench-acked'), true)
   await caughtUp(follower, acked)
-  for (const name of ['page', 'feed-empty']) {
-    const alone = await bench.start(`alone-${name}`, [])
-    await bench.compare(of(name), { alone, follower })
-    await alone.stop()
-  }
-  await replies(bench, acked, follower)
-  await follower.stop()
+  const alone = await bench.start('alone', [])
+  for (const name of ['page', 'feed-empty']) await bench.compare(of(name), { alone, follower })
+  await replies(bench, { alone, acked, follower })
+  await Promise.all([alone.stop(), follower.stop()])
   await catchUp(bench, acked)
   await acked.stop()
   await takeOver(bench)

@@ -99,7 +99,7 @@ export const faults: Record<string, Fault> = {
     },
   },
   'the leader is cut off from the servers': {
-    isInSample: true,
+    isInSample: false,
     async strike(scene) {
       const begunMs = performance.now()
       scene.leader.links.set('cut')
