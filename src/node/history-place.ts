@@ -26,7 +26,7 @@ import { type History, OtherHistory, readHistory } from '../replication/history.
 import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
 import { publishTail } from '../replication/publish-tail.ts'
 import type { Term } from '../state/state.ts'
-import { adoptEpoch } from './epoch.ts'
+import { adoptEpoch, loadEpoch } from './epoch.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500
@@ -117,7 +117,8 @@ export class HistoryPlace {
     const { stream, secret } = this.#options
     try {
       const history = await readHistory(stream, secret)
-      if (history === null || storeId === null || storeId === history.store) return history
+      if (history === null || storeId === null) return history
+      if (storeId === history.store) return this.#sameEpoch(history)
       throw new OtherHistory(
         `the stream has the log of store ${history.store}, and this node that of ${storeId}; ` +
           'choose another --replicate-stream, or begin with an empty --data',
@@ -125,6 +126,15 @@ export class HistoryPlace {
     } catch (error) {
       throw error instanceof OtherHistory ? new ConfigError(error.message) : error
     }
+  }
+
+  /** A backup that was started has the same store, and records that are in no other log. */
+  #sameEpoch(history: History): History {
+    if (loadEpoch(this.#options.place.dir, history.store).id === history.epoch) return history
+    throw new OtherHistory(
+      '--data was restored from a backup, and is another history than that of the stream; ' +
+        'choose another --replicate-stream, or begin with an empty --data',
+    )
   }
 
   async #compare(journal: Journal, { number: term, node: leader }: Term): Promise<Comparison> {

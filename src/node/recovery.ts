@@ -105,6 +105,7 @@ export async function openForum(
     const secret = loadSecret(config.data, config.secret)
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
+    if (config.replication === null) refuseAlone(state, epoch, config.data)
     const textDisk = openTextDisk({ ...options, state })
     const forum = makeForum({
       state,
@@ -128,4 +129,16 @@ export async function openForum(
     await journal.close()
     throw error
   }
+}
+
+/**
+ * Throws a ConfigError if other nodes have the log, too: records that only this one had would be
+ * taken for those of the others. A backup is another history, as it begins an epoch.
+ */
+function refuseAlone({ term }: State, { begin }: Epoch, data: string): void {
+  if (term.number === 0 || (begin !== null && begin >= term.began)) return
+  throw new ConfigError(
+    `${data} is a part of a replicated log; start it with --replicate or --follow, or start a ` +
+      'backup of it, which is a history of its own',
+  )
 }

@@ -10,10 +10,11 @@ import { connect } from '@nats-io/transport-node'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
+import { runBackup } from '../../src/cli/backup-command.ts'
 import { ConfigError } from '../../src/config/arguments.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { startReplicatedNode } from '../../src/node/replicated-node.ts'
-import type { Node } from '../../src/node/server.ts'
+import { type Node, startNode } from '../../src/node/server.ts'
 import { timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
 import { type Cluster, nats, startCluster } from './nats-cluster.ts'
@@ -250,6 +251,29 @@ t.test(
     t.same(await a.contents(path), [...expected, 'the end'])
   },
 )
+
+t.test('nodes: without its flags, or restored: refused, as it may differ', nats, async (t) => {
+  const [a, b] = newNodes(t, 2) as [TestNode, TestNode]
+  await a.start(['--replicate'])
+  const { token, path } = await a.thread()
+  const log = pino({ level: 'silent' })
+  const flags = ['--port', '0', '--segment-mb', '1', '--data']
+  const alone = (dir: string) =>
+    startNode(parseConfig([...flags, dir], { AGENT_FORUM_SECRET: secret }), '0.0.0', log)
+  rmSync(b.dir, { recursive: true })
+  t.equal(await runBackup(['--data', a.dir, '--to', b.dir]), 0)
+  await a.reply(path, token, 'not in the backup')
+  await a.stop()
+  const refused = await alone(a.dir).catch((error: unknown) => error)
+  t.match(refused, { message: /is a part of a replicated log; start it with --replicate/ })
+  t.ok(refused instanceof ConfigError)
+  const restored = await alone(b.dir)
+  await restored.stop()
+  const other = await b.start(['--follow']).catch((error: unknown) => error)
+  t.ok(other instanceof ConfigError, `${other}`)
+  t.match(other, { message: /was restored from a backup/ })
+  t.ok(await a.start(['--replicate']), 'and with them it leads again')
+})
 
 t.test('nodes: another secret, another store: refused', nats, async (t) => {
   const [a, b, c] = newNodes(t, 3) as [TestNode, TestNode, TestNode]
