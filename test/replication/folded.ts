@@ -23,7 +23,7 @@ export async function recoveredState(data: string, disk: Disk): Promise<State> {
   const config = { ...usual, data }
   const vitals = { state: null, journal: null } as unknown as Vitals
   const checkpoints = new CheckpointSchedule(config, silent, { disk })
-  await recover(config, vitals, checkpoints, silent, { disk, segmentBytes: 16 * 1024 })
+  await recover(config, vitals, checkpoints, silent, { disk, segmentBytes: 1024 * 1024 })
   return vitals.state
 }
 

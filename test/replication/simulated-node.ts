@@ -77,7 +77,8 @@ export class SimulatedNode {
     count('start')
     const environment = {
       disk: this.disk,
-      segmentBytes: 16 * 1024,
+      // The smallest that the flag allows: a follower appends runs of 64 KiB.
+      segmentBytes: 1024 * 1024,
       pause: () => (random() < 0.5 ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {
         if (life === this.#life) this.#handler = handler
