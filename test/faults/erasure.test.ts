@@ -57,16 +57,7 @@ interface Running {
 }
 
 async function start(disk: SimulatedDisk): Promise<Running> {
-  const flags = [
-    '--port',
-    '0',
-    '--data',
-    '/erasing',
-    '--checkpoint-mb',
-    '0',
-    '--text-memory-mb',
-    '1',
-  ]
+  const flags = '--port 0 --data /erasing --checkpoint-mb 0 --text-memory-mb 1'.split(' ')
   const config = parseConfig(flags, { AGENT_FORUM_SECRET: 'the secret of a node that erases' })
   let handle: Handler = () => {}
   const listen = async (_host: string, _port: number, handler: Handler) => {
@@ -241,6 +232,19 @@ t.test('two checkpoints are taken, old files stay: not gone, until they go', asy
   disk.refuse('remove', null)
   await node.takeCheckpoint()
   t.ok(isGone())
+  t.same(filesWith(disk, 5), [])
+  await node.stop()
+})
+
+t.test('two checkpoints are taken: gone as soon as no file has the text, not before', async (t) => {
+  const disk = base.disk.copy()
+  const running = await start(disk)
+  t.ok(await erase(running, base, 5))
+  const { node } = running
+  const { position } = await node.moderate('remove-message', { id: base.ids[5]!, reason: '' })
+  await node.takeCheckpoint()
+  void node.takeCheckpoint()
+  while (!node.erasure(position!).is_gone) await nextIteration()
   t.same(filesWith(disk, 5), [])
   await node.stop()
 })

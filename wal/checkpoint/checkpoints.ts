@@ -92,7 +92,7 @@ export class Checkpoints {
   readonly bad: BadManifest[] = []
   /** Pages that `load` rebuilt in memory; their files are unchanged. */
   rebuilt: readonly BadPage[] = []
-  /** Whether files that no kept checkpoint needs could not be removed. */
+  /** Whether files that no kept checkpoint needs are still there, or might be. */
   hasLeftovers = false
   readonly #options: CheckpointsOptions
   readonly #place: CheckpointDirectory
@@ -191,6 +191,7 @@ export class Checkpoints {
     try {
       saved = await writeCheckpoint(attempt)
       this.#kept = [saved.manifest, ...this.#kept].slice(0, keptCount)
+      this.hasLeftovers = true
       return { number, position, bytes: saved.bytes }
     } catch (error) {
       await removeAttempt(place, number, numbers)
@@ -290,7 +291,6 @@ export class Checkpoints {
       if (older !== undefined) await journal.dropBefore(older.position)
       this.hasLeftovers = false
     } catch (error) {
-      this.hasLeftovers = true
       const why = messageOf(error)
       this.#options.onNotice({ event: 'checkpoint_leftovers', level: 'warn', why })
     }
