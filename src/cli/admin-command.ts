@@ -193,7 +193,7 @@ function parse(args: string[]): Parsed {
   }
   if (command === 'list') return { command, ...about }
   const { unusable } = subjectOf(command, id)
-  if (unusable !== null) throw refuse(`admin ${name}: ${unusable}`)
+  if (unusable !== null) throw refuse(`admin ${name} ${unusable}`)
   if (!isReason(reason)) throw refuse(reasonRule)
   return { command, ...about }
 }

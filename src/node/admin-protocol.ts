@@ -66,16 +66,21 @@ export function subjectOf(command: ModerationCommand, id: string) {
   const noun = command.split('-').at(-1)!
   const prefix = prefixes[noun]!
   const isId = id.startsWith(prefix) && /^[0-9a-f]{32}$/.test(id.slice(prefix.length))
-  const unusable = isId ? null : `the id is ${prefix} and 32 hex digits, which "${id}" is not`
-  return { noun, unusable }
+  if (isId) return { noun, unusable: null }
+  const shape = `${prefix} and 32 hex digits`
+  return { noun, unusable: id === '' ? `needs an id: ${shape}` : `takes ${shape}, not "${id}"` }
 }
 
-export const reasonRule = 'a reason has at most 500 characters, in one line'
+export const reasonRule =
+  'a reason has at most 500 characters, in one line and without control characters'
 const reasonCharactersMax = 500
+
+/** What would change how `list` looks in a terminal, and halves of characters. */
+const unusableInReason = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 
 /** Whether a reason may stand in the log. */
 export function isReason(reason: string): boolean {
-  return !/\p{Cc}/u.test(reason) && Array.from(reason).length <= reasonCharactersMax
+  return !unusableInReason.test(reason) && Array.from(reason).length <= reasonCharactersMax
 }
 
 const socketName = 'admin.sock'

@@ -155,6 +155,6 @@ function parse(command: ModerationCommand, body: string): Moderating | string {
   }
   const { id, reason = '' } = sent
   const { unusable } = subjectOf(command, `${id}`)
-  if (unusable !== null) return unusable
+  if (unusable !== null) return `${command} ${unusable}`
   return typeof reason === 'string' && isReason(reason) ? { id: `${id}`, reason } : reasonRule
 }

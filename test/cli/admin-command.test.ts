@@ -9,15 +9,16 @@ const thread = `thr_${'0'.repeat(32)}`
 
 const unusable: [args: string[], sentence: RegExp][] = [
   [['lok-thread', thread], /no command "admin lok-thread" \(did you mean admin lock-thread\?\)/],
-  [['lock-thread'], /lock-thread: the id is thr_ and 32 hex digits, which "" is not/],
-  [['lock-thread', 'thr_1'], /thr_ and 32 hex digits, which "thr_1" is not/],
-  [['remove-message', thread], /remove-message: the id is msg_/],
-  [['block-identity', thread], /block-identity: the id is agt_/],
+  [['lock-thread'], /lock-thread needs an id: thr_ and 32 hex digits/],
+  [['lock-thread', 'thr_1'], /takes thr_ and 32 hex digits, not "thr_1"/],
+  [['remove-message', thread], /remove-message takes msg_/],
+  [['block-identity', thread], /block-identity takes agt_/],
   [['lock-thread', thread, thread], /takes one id/],
   [['list', thread], /takes no id/],
   [['list', '--reason', 'x'], /admin list takes no --reason/],
   [['lock-thread', thread, '--no-wait'], /admin lock-thread takes no --no-wait/],
   [['lock-thread', thread, '--reason', 'a\nb'], /in one line/],
+  [['lock-thread', thread, '--reason', 'a\u202eb'], /without control characters/],
   [['lock-thread', thread, '--reason', 'é'.repeat(501)], /at most 500 characters/],
   [['lock-thread', thread, '--raeson', 'x'], /unknown flag --raeson \(did you mean --reason\?\)/],
 ]
