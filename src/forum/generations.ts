@@ -1,4 +1,4 @@
-// Bytes that were made recently, by name, in two generations: what is asked for again stays, and
+// Bytes that were made recently, by name, in two generations: what is requested again stays, and
 // the rest goes without being looked at.
 //
 //   current   ── full: becomes ──▶   before   ── dropped with the next one

@@ -56,7 +56,7 @@ export interface Exchange {
   startedMs: number
   /** Header lines that are added to the answer's own, each after a CRLF (cors.ts). */
   moreHeaders: string
-  /** Shows errors to a browser that asked for a page; null: they are JSON. */
+  /** Shows errors to a browser that has requested a page; null: they are JSON. */
   errorPage: ErrorPage | null
   /** Whether the client is known to have hung up, once the exchange is held. */
   readonly isGone: boolean

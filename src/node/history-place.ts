@@ -6,8 +6,8 @@
 //             └─ no log here: the checkpoint of the leader is fetched
 //
 // H1. Nothing is shown before the log is known to be a part of the common history.
-// H2. What cannot be undone rests on what is in the stream. What seems to be missing there is asked
-//     for again for a while, because a server may answer late.
+// H2. What cannot be undone rests on what is in the stream. Where something seems to be missing
+//     there, it is read again for a while, because a server may answer late.
 // H3. While the stream cannot be reached, the start waits.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +30,7 @@ import { adoptEpoch, loadEpoch } from './epoch.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500
-/** How long what is missing in the stream is asked for again (H2). */
+/** For how long the stream is read again when something seems to be missing there (H2). */
 const patienceMsDefault = 15_000
 
 export interface HistoryPlaceOptions {

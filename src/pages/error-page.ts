@@ -1,4 +1,4 @@
-// Errors as pages, where a browser asked for one. For programs they stay JSON (api/errors.ts).
+// Errors as pages, where a browser has requested one. For programs they stay JSON (api/errors.ts).
 
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
 import { html, nothing } from './html.ts'

@@ -30,7 +30,7 @@ const waitingBytesMax = 64 << 20
 const aheadBytesMax = 4 << 20
 /** How long it takes from others in an iteration. */
 const sliceMs = 1
-/** Live frames that nobody is told to show yet are sent when there are so many bytes. */
+/** Live frames wait for the durable position behind them, unless they have so many bytes. */
 const framesBytesMax = 64 << 10
 
 export interface ReaderPortParts {
