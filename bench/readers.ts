@@ -8,7 +8,7 @@
 //             these, what 8 and 32 cores give, for three shares of writes.
 // Leaves out: rates: on two cores, all processes share one. What memory bandwidth and the caches of
 //             many cores do to each other.
-// Smoke:      test/bench/readers.test.ts. Run it: node dist/bench/readers.js
+// Smoke:      test/bench/readers.test.ts (npm run test:deep). Run it: node dist/bench/readers.js
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -10,7 +10,8 @@
 //             lag under load; records a second of a follower that catches up from a checkpoint and
 //             the stream; milliseconds from SIGKILL of the leader to the first write of the next.
 // Leaves out: a network: everything is on the loopback interface of one machine.
-// Smoke:      test/bench/replication.test.ts. Run it: node dist/bench/replication.js
+// Smoke:      test/bench/replication.test.ts (npm run test:deep).
+//             Run it: node dist/bench/replication.js
 
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -2,12 +2,15 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { isDeep } from '../depth.ts'
 
 t.setTimeout(180_000)
 
 const program = fileURLToPath(new URL('../../bench/readers.js', import.meta.url))
 
-t.test('bench: readers: run small: every figure is reported', async (t) => {
+const skip = isDeep ? false : 'half a minute; npm run test:deep runs it'
+
+t.test('bench: readers: run small: every figure is reported', { skip }, async (t) => {
   const args = ['--messages', '2000', '--seconds', '1', '--rounds', '1']
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...args])
   t.equal(stdout.match(/^(?:reply|page|feed-empty), \d readers +leader/gm)?.length, 9, stdout)

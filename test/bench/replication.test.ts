@@ -2,11 +2,15 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { isDeep } from '../depth.ts'
 import { nats } from '../replication/nats-cluster.ts'
 
 const program = fileURLToPath(new URL('../../bench/replication.js', import.meta.url))
 
-t.test('bench: replication: run small: everything is reported, without errors', nats, async (t) => {
+// It takes half a minute.
+const inDeepRun = isDeep ? nats : { skip: 'half a minute; npm run test:deep runs it' }
+
+t.test('bench: replication: run small: all is reported, without errors', inDeepRun, async (t) => {
   const args = ['--messages', '2000', '--seconds', '1', '--rounds', '1']
   const small = [...args, '--takeovers', '1', '--behind', '100']
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...small])

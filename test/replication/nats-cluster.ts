@@ -13,7 +13,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -131,9 +131,13 @@ export class NatsServer {
   }
 
   /** Stops the process where it is: its connections stay open, and nothing is answered. */
+  /** Stops all its threads; when this returns, it answers nothing more. */
   pause(): void {
     this.#child!.kill('SIGSTOP')
     this.#isPaused = true
+    const tasks = `/proc/${this.#child!.pid}/task`
+    const isStopped = (task: string) => /\) T /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'))
+    while (!readdirSync(tasks).every(isStopped));
   }
 
   resume(): void {
