@@ -104,19 +104,20 @@ export async function startNode(
   )
   log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const stopListening = () => {
+  const giveUp = async () => {
     listener.stop()
     listener.close?.()
     ops?.stop()
+    await replication?.close()
   }
-  const journal = await orElse(stopListening, recovering)
+  const journal = await orElse(giveUp, recovering)
   const options = { config, log, environment, checkpoints }
-  const { forum, epoch } = await openForum(journal, vitals, options)
+  const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
   const role = () => replication?.role ?? 'single'
   const parts = { forum, config, version, publicUrl, load, send, role, startedAt, epoch: epoch.id }
   const serving = new Serving(parts)
-  const { gate, failed } = serving
+  const { gate, failed, service } = serving
   vitals.gateLength = () => gate.length
   vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings]
   let [readers, admin]: [Readers | null, Admin | null] = [null, null]
@@ -137,14 +138,13 @@ export async function startNode(
     listener.close?.()
     ops?.stop()
   }
-  edge.open(serving.service, gate)
+  edge.open(service, gate)
   checkpoints.begin(journal, forum.state)
   if (replication === null) serving.lead(journal)
   else
     await orElse(stop, replication.begin({ ...parts, journal, edge, checkpoints, serving, epoch }))
   availability.refusal = null
   const { disk, settings: texts } = environment
-  const { service } = serving
   const show = (durable: number) => serving.show(durable)
   const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
   readers = await startReaders(shared, checkpoints, vitals)
