@@ -112,7 +112,10 @@ t.test(
       t.same(await barriersOn(page), [])
       await forum.start()
       await page.locator('#silence').waitFor({ state: 'hidden' })
-      t.equal(await textOf(page, '#state'), 'Serving')
+      // A sample that was taken while it recovered may be shown first.
+      await until('the state of the new process', async () => {
+        return (await textOf(page, '#state')) === 'Serving'
+      })
       await until('no routes of the process before', async () => {
         return (await routeRow(page, 'reply')).length === 0
       })
