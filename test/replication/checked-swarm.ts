@@ -36,12 +36,13 @@ const small: SwarmSize = { threads: 3, writers: 6, readers: 2, pauseMs: 10 }
 export const answerMs = 5_000
 const retryMs = 50
 
-interface Caller {
+export interface Caller {
   id: string
   token: string
 }
 
-interface Write {
+/** A write that a caller repeats with its key until it is answered. */
+export interface Write {
   by: Caller
   key: string
   list: string

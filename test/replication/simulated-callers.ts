@@ -3,25 +3,13 @@
 // shown goes to sightings.ts; an answer may come much later, or never.
 
 import type { Request } from '../simulate/asking.ts'
+import type { Caller, Write } from './checked-swarm.ts'
 import { itemsOf } from './listed.ts'
 import { type Final, type Shown, Sightings } from './sightings.ts'
 import type { SimulatedNode, World } from './simulated-node.ts'
 
 const address = '10.0.0.1'
 const openMax = 4
-
-interface Caller {
-  id: string
-  token: string
-}
-
-interface Write {
-  by: Caller
-  key: string
-  list: string
-  content: string
-  behind: number
-}
 
 export class SimulatedCallers {
   readonly seen = new Sightings()
