@@ -4,7 +4,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { openJournal } from '../../wal/journal/journal.ts'
-import { until } from './helpers.ts'
+import { appendEach, open, until } from './helpers.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
 
 const segmentBytes = 64 * 1024
 
@@ -72,3 +73,20 @@ for (const mode of ['none', 'always'] as const) {
     await journal.close()
   })
 }
+
+t.test('separated twice in a row, then power is lost: the journal opens again', async (t) => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const disk = new SimulatedDisk(seed)
+    const { journal } = await open(disk)
+    await appendEach(journal, ['the first'])
+    await until(() => journal.separate(1))
+    await appendEach(journal, ['the second'])
+    await until(() => journal.separate(2))
+    disk.manual = true
+    journal.append('the third')
+    journal.flush()
+    const { journal: next, records } = await open(disk.losePower())
+    await next.close()
+    t.same(records.slice(0, 2), ['the first', 'the second'], `seed ${seed}`)
+  }
+})

@@ -39,7 +39,8 @@ export function journalLimits(segmentBytes: number): JournalLimits {
   // A new segment has room for any batch, with its header before and a seal after it.
   assert(segmentHeaderBytes + limits.unsyncedBytesMax + sectorBytes <= segmentBytes)
   // What a crash can tear, from the last watermark to the last byte, is less than a segment is
-  // filled before the next one begins: so it reaches into one more segment, never into two.
+  // filled before the next one begins: so it reaches into one more segment, never into two. A
+  // segment that begins early, for `separate`, is preceded by a sync of such a watermark instead.
   assert(2 * limits.unsyncedBytesMax < segmentBytes - limits.unsyncedBytesMax)
   return limits
 }

@@ -21,7 +21,10 @@ interface Sync {
   files: readonly number[]
   /** The descriptor that it uses; -1 while it waits for one. */
   file: number
+  /** Position of the last record that it covers, and the watermark of the last frame. */
   position: number
+  watermark: number
+  /** Bytes that no older sync covers. */
   bytes: number
   done: boolean
 }
@@ -38,7 +41,7 @@ export interface SyncStats {
 
 export class SyncQueue {
   readonly #disk: Disk
-  readonly #onSynced: (position: number, bytes: number) => void
+  readonly #onSynced: (position: number) => void
   readonly #onFailed: (error: Error) => void
   readonly #queue: Sync[] = []
   readonly #inUse = new Set<number>()
@@ -47,14 +50,24 @@ export class SyncQueue {
   #count = 0
   #totalMs = 0
   #failed = false
+  // The watermarks of the last frame that is written, and of the last that is synced.
+  #written: number
+  #synced: number
+  #unsyncedBytes = 0
+  #uncoveredBytes = 0
 
-  /** `onSynced` receives ascending positions; after `onFailed`, called at most once, none. */
+  /**
+   * `watermark` is that of the last frame on the disk. `onSynced` receives ascending positions;
+   * after `onFailed`, called at most once, none.
+   */
   constructor(
     disk: Disk,
-    onSynced: (position: number, bytes: number) => void,
+    watermark: number,
+    onSynced: (position: number) => void,
     onFailed: (error: Error) => void,
   ) {
     this.#disk = disk
+    this.#written = this.#synced = watermark
     this.#onSynced = onSynced
     this.#onFailed = onFailed
   }
@@ -63,12 +76,37 @@ export class SyncQueue {
     return this.#queue.length
   }
 
+  /** Bytes that are written but not synced. */
+  get unsyncedBytes(): number {
+    return this.#unsyncedBytes
+  }
+
+  /** Those of them that no sync in flight covers. */
+  get uncoveredBytes(): number {
+    return this.#uncoveredBytes
+  }
+
+  /** The highest watermark that a recovery is certain to find. */
+  get watermark(): number {
+    return this.#synced
+  }
+
+  /** Bytes were written that end in a frame or header with this watermark. */
+  wrote(bytes: number, watermark: number): void {
+    this.#unsyncedBytes += bytes
+    this.#uncoveredBytes += bytes
+    this.#written = watermark
+  }
+
   /**
-   * Starts a sync of the file with the descriptors `files` as soon as one of them is free. `bytes`
-   * is the number of bytes written since the last start.
+   * Syncs what was written up to this position to the file with the descriptors `files`, as soon as
+   * one of these is free.
    */
-  start(files: readonly number[], position: number, bytes: number): void {
-    this.#queue.push({ files, file: -1, position, bytes, done: false })
+  start(files: readonly number[], position: number): void {
+    if (this.#uncoveredBytes === 0) return
+    const [watermark, bytes] = [this.#written, this.#uncoveredBytes]
+    this.#uncoveredBytes = 0
+    this.#queue.push({ files, file: -1, position, watermark, bytes, done: false })
     this.#startWaiting()
   }
 
@@ -114,15 +152,15 @@ export class SyncQueue {
 
   #advance(): void {
     let position = -1
-    let bytes = 0
     while (this.#queue[0]?.done === true) {
       const sync = this.#queue.shift()!
       position = sync.position
-      bytes += sync.bytes
+      this.#synced = sync.watermark
+      this.#unsyncedBytes -= sync.bytes
     }
     if (position < 0) return
     if (this.#retired.length > 0) this.#closeRetired()
-    this.#onSynced(position, bytes)
+    this.#onSynced(position)
   }
 
   #closeRetired(): void {

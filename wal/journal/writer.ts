@@ -36,9 +36,6 @@ export class Writer implements Journal {
   #synced: number
   #link: number
   #sealed = true
-  // Bytes that are written but not synced, and those of them that no sync in flight covers.
-  #unsyncedBytes = 0
-  #uncoveredBytes = 0
   readonly #counts = { batches: 0, records: 0, bytes: 0 }
   #flushPlanned = false
   readonly #waiters = new Waiters()
@@ -63,7 +60,8 @@ export class Writer implements Journal {
     this.#batch = new Batch(limits.recordBytesMax)
     this.#syncs = new SyncQueue(
       disk,
-      (position, bytes) => this.#onSynced(position, bytes),
+      this.position,
+      (position) => this.#onSynced(position),
       (error) => this.#fail('sync', error),
     )
     const onFailed = (error: unknown) => this.#fail('make the segment after', error)
@@ -87,7 +85,7 @@ export class Writer implements Journal {
     if (this.#state === 'failed') return 'storage_failed'
     const { recordBytesMax, unsyncedBytesMax } = this.#options.limits
     const next = wholeSectors(this.#batch.length + recordHeaderBytes + recordBytesMax)
-    if (this.#unsyncedBytes + next > unsyncedBytesMax) return 'overloaded'
+    if (this.#syncs.unsyncedBytes + next > unsyncedBytesMax) return 'overloaded'
     if (this.#spare.state === 'ready' || this.#segment.fits(next)) return 'ok'
     return this.#spare.state === 'no_space' ? 'storage_full' : 'overloaded'
   }
@@ -126,7 +124,7 @@ export class Writer implements Journal {
   }
 
   #onWritten(): void {
-    const soon = this.#uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
+    const soon = this.#syncs.uncoveredBytes > this.#options.limits.unsyncedBytesMax / 2
     if (this.#always || soon) this.#startSync()
     if (!this.#always && this.#state === 'open') this.onDurable(this.#written)
   }
@@ -150,6 +148,12 @@ export class Writer implements Journal {
   separate(position: number): boolean {
     if (position < this.#segment.firstPosition) return true
     if (this.#state !== 'open' || this.#spare.state !== 'ready') return false
+    // A crash reaches at most one segment beyond the one with this watermark (tail-rule.ts).
+    if (this.#syncs.watermark < this.#segment.firstPosition) {
+      this.#startSync()
+      this.#onIdle()
+      return false
+    }
     if (this.#batch.count > 0) {
       this.#writeBatch()
       const written = this.#written
@@ -189,8 +193,8 @@ export class Writer implements Journal {
   // Syncs the written frames, then writes the seal, then syncs that.
   #closeStep(): void {
     if (this.#state !== 'closing' || this.#syncs.length > 0) return
-    if (this.#uncoveredBytes === 0 && !this.#sealed) this.#writeSeal()
-    if (this.#uncoveredBytes > 0) this.#startSync()
+    if (this.#syncs.uncoveredBytes === 0 && !this.#sealed) this.#writeSeal()
+    if (this.#syncs.uncoveredBytes > 0) this.#startSync()
     else this.#finish()
   }
 
@@ -236,8 +240,7 @@ export class Writer implements Journal {
       return false
     }
     this.#counts.bytes += bytes.length
-    this.#unsyncedBytes += bytes.length
-    this.#uncoveredBytes += bytes.length
+    this.#syncs.wrote(bytes.length, this.#synced)
     return true
   }
 
@@ -254,17 +257,14 @@ export class Writer implements Journal {
   }
 
   #startSync(): void {
-    if (this.#uncoveredBytes === 0 || this.#state === 'failed') return
-    this.#syncs.start(this.#segment.files, this.#written, this.#uncoveredBytes)
-    this.#uncoveredBytes = 0
+    if (this.#state !== 'failed') this.#syncs.start(this.#segment.files, this.#written)
   }
 
-  #onSynced(position: number, bytes: number): void {
+  #onSynced(position: number): void {
     if (this.#state === 'failed') return
     const moved = position > this.#synced
     assert(position >= this.#synced)
     this.#synced = position
-    this.#unsyncedBytes -= bytes
     this.#spare.onSynced(position)
     if (moved && this.#always) this.onDurable(position)
     this.#waiters.advance(position)
