@@ -19,6 +19,7 @@ import type { TrustProxy } from '../http/client-address.ts'
 import type { Gate } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
+import { logNotices } from '../ops/log.ts'
 import { answerCalls } from '../replication/call-link.ts'
 import { Following } from '../replication/following.ts'
 import { type Leading, lead } from '../replication/lead.ts'
@@ -207,7 +208,7 @@ export class Replicated {
       mode,
       lagBytesMax,
       takeoverMs,
-      onNotice: (event, fields) => log.info(fields, event),
+      onNotice: logNotices(log),
       isStopped: () => this.#isStopped || this.#parts.lives.isStopped,
     })
     if (leading === null) return false

@@ -7,9 +7,10 @@ import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import { ConfigError } from '../config/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
+import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { agreeOnHistory, fingerprintOf, OtherHistory } from '../replication/history.ts'
-import { connectEngine } from '../replication/jetstream/connect.ts'
+import { connectEngine, EngineRefused } from '../replication/jetstream/connect.ts'
 import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
 import { loadNodeId } from '../replication/node-id.ts'
 import type { Term } from '../state/state.ts'
@@ -143,13 +144,18 @@ export class Replication {
   }
 
   #connect(replication: ReplicationConfig): Promise<LogStream> {
-    const { connect = (given) => this.#connectEngine(given) } = this.#options
+    const { connect = (config) => this.#connectEngine(config) } = this.#options
     return Promise.race([connect(replication, this.#node), this.#lives.untilStopped])
   }
 
-  #connectEngine(replication: ReplicationConfig): Promise<LogStream> {
+  async #connectEngine(replication: ReplicationConfig): Promise<LogStream> {
     const { servers, stream, replicas, credentials, tls, takeoverMs } = replication
-    const options = { servers, stream, replicas, credentials, tls, takeoverMs, node: this.#node }
-    return connectEngine(options, (event, fields) => this.#options.log.info(fields, event))
+    const engine = { servers, stream, replicas, credentials, tls, takeoverMs, node: this.#node }
+    const isStopped = () => this.#lives.isStopped
+    try {
+      return await connectEngine({ ...engine, isStopped }, logNotices(this.#options.log))
+    } catch (error) {
+      throw error instanceof EngineRefused ? new ConfigError(error.message) : error
+    }
   }
 }

@@ -13,7 +13,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { JournalError } from '../../wal/errors.ts'
-import type { Journal } from '../../wal/journal/types.ts'
+import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { apply } from '../forum/apply.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
@@ -36,7 +36,7 @@ export interface LeadParts {
   mode: ReplicateMode
   lagBytesMax: number
   takeoverMs: number
-  onNotice(event: string, fields: Record<string, unknown>): void
+  onNotice(notice: Notice): void
   /** Whether to give up; asked while the stream cannot be reached. */
   isStopped(): boolean
 }
@@ -98,7 +98,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
   const stopLease = keepLease(parts, replicated, { version: 1, node, term, since: at })
-  onNotice('leading', { term, position: position + 1, mode })
+  onNotice({ event: 'leading', term, position: position + 1, mode })
   return {
     journal: replicated,
     term,
@@ -153,7 +153,9 @@ function keepLease(
     try {
       const holds = await lease.hold(holder)
       if (!holds) journal.publisher.check()
-      if (holds !== hasLease) onNotice(holds ? 'lease_held' : 'lease_lost', { term: holder.term })
+      const { term } = holder
+      if (holds && !hasLease) onNotice({ event: 'lease_held', term })
+      if (!holds && hasLease) onNotice({ event: 'lease_lost', level: 'warn', term })
       hasLease = holds
     } catch (error) {
       if (!(error instanceof StreamUnavailable)) throw error

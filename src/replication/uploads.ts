@@ -12,7 +12,7 @@
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { JournalError } from '../../wal/errors.ts'
-import type { Journal } from '../../wal/journal/types.ts'
+import type { Journal, Notice } from '../../wal/journal/types.ts'
 import type { State } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { uploadCheckpoint } from './checkpoint-transfer.ts'
@@ -37,7 +37,7 @@ interface Uploading {
   checkpoints: LeaderCheckpoints
   forum: { readonly state: State }
   node: string
-  onNotice(event: string, fields: Record<string, unknown>): void
+  onNotice(notice: Notice): void
   isStopped(): boolean
 }
 
@@ -131,14 +131,15 @@ export class Uploads {
       const isStopped = () => this.#isStopped
       if (await uploadCheckpoint(stream, checkpoints.place, { node, manifest, isStopped })) {
         this.#position = position
-        onNotice('checkpoint_uploaded', { number, position })
+        onNotice({ event: 'checkpoint_uploaded', number, position })
         await this.#trim(position)
       }
       this.#failure = ''
     } catch (error) {
       if (this.#isStopped) return
       this.#failure = (error as Error).message
-      onNotice('checkpoint_upload_failed', { number, position, why: this.#failure })
+      const about = { number, position, why: this.#failure }
+      onNotice({ event: 'checkpoint_upload_failed', level: 'warn', ...about })
     }
   }
 
@@ -153,7 +154,7 @@ export class Uploads {
     const below = next?.sequence ?? (await stream.last())?.sequence ?? 0
     if (below <= (await stream.firstSequence())) return
     await stream.trim(below)
-    onNotice('stream_trimmed', { position, below })
+    onNotice({ event: 'stream_trimmed', position, below })
   }
 
   /** The positions of the followers that were heard of lately. */

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { nkeys } from '@nats-io/transport-node'
 import t from 'tap'
 import { connectEngine, type EngineOptions } from '../../src/replication/jetstream/connect.ts'
+import { dataDirectory, run } from '../api/process.ts'
 import { makeCertificates } from '../delivery/receiver.ts'
 import { nats, startCluster } from './nats-cluster.ts'
 
@@ -15,7 +16,7 @@ async function outcome(options: Omit<EngineOptions, 'isStopped'>): Promise<strin
   const reasons: string[] = []
   const isStopped = () => reasons.length > 0
   try {
-    const log = await connectEngine({ ...options, isStopped }, (_event, { why }) => {
+    const log = await connectEngine({ ...options, isStopped }, ({ why }) => {
       reasons.push(String(why))
     })
     const last = await log.last()
@@ -53,6 +54,15 @@ t.test(
     t.match(await outcome({ ...blank, servers, credentials: null, tls }), /authorization/i)
   },
 )
+
+t.test('node: the servers refuse it: ends with 64, the flag is named', nats, async (t) => {
+  const configuration = 'authorization { user: a, password: b }'
+  const { url } = await startCluster(t, { size: 1, configuration })
+  const args = ['serve', '--port', '0', '--data', dataDirectory(t), '--replicate', url]
+  const { code, stderr } = await run(args)
+  t.equal(code, 64)
+  t.match(stderr, /^agent-forum: the servers refuse this node: [^\n]+--replicate-credentials\n$/)
+})
 
 t.test('connect: messages may not be long enough: refused, and it says so', nats, async (t) => {
   const cluster = await startCluster(t, { size: 1, messageBytesMax: 300_000 })

@@ -69,7 +69,7 @@ export class LeadingNode {
       mode,
       lagBytesMax: 1 << 20,
       takeoverMs: 60_000,
-      onNotice: (event) => this.notices.push(event),
+      onNotice: ({ event }) => this.notices.push(event),
       isStopped: () => false,
     })
     return this.leading !== null

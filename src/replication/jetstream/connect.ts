@@ -2,6 +2,9 @@
 //
 // A server that stops answering is left within `pingEveryMs` * `pingsOutMax`, for the next one of
 // the list; the client connects again for as long as the process lives.
+//
+// C1. What may pass is waited for: no server answers, or too few to elect a leader. Each reason is
+//     reported once. What stays until an operator changes something is `EngineRefused`.
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -12,10 +15,11 @@ import {
   credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node'
+import type { Notice } from '../../../wal/journal/types.ts'
 import { bodyBytesMax } from '../../http/handle.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import { NatsCalls } from './calls.ts'
-import { available, isTooFew } from './errors.ts'
+import { available, hasNoJetStream, isTooFew } from './errors.ts'
 import { JetStreamLease } from './lease.ts'
 import { JetStreamLog } from './log.ts'
 import { JetStreamNotes } from './notes.ts'
@@ -45,55 +49,70 @@ export class EngineRefused extends Error {
   override readonly name = 'EngineRefused'
 }
 
-/** What happened to the connection, for the operator's log. */
-export type OnEngineNotice = (event: string, fields: Record<string, unknown>) => void
+type OnNotice = (notice: Notice) => void
 
 const pingEveryMs = 1_000
 const pingsOutMax = 2
 const reconnectAfterMs = 250
 const connectMs = 5_000
-const connectAgainMs = 1_000
 const requestMs = 5_000
+const againMs = 500
 const payloadBytesMin = bodyBytesMax + 128 * 1024
-const prepareAgainMs = 500
-/** How long the servers may take to elect leaders when they have just been started. */
-const prepareMsMax = 30_000
+/** How long servers that have just been started may take to find each other. */
+const gatherMsMax = 30_000
 
 /**
- * Connects, and makes what is missing. Waits as long as no server can be reached, and reports why.
- * Rejects with `EngineRefused` for wrong credentials or too few servers.
+ * Connects, and makes what is missing. Waits while the servers cannot be reached, or have no
+ * majority, and reports why. Rejects with `EngineRefused` for wrong credentials, servers without
+ * JetStream or too few of them, and with `StreamUnavailable` once `isStopped`.
  */
 export async function connectEngine(
   options: EngineOptions,
-  onNotice: OnEngineNotice,
+  onNotice: OnNotice,
 ): Promise<JetStreamLog> {
-  const connection = await reach(options, onNotice)
+  const connection = await whenAvailable(() => openConnection(options), options, onNotice)
   void report(connection, onNotice)
   try {
     checkPayload(connection)
-    return await prepare(connection, options)
+    const untilMs = performance.now() + gatherMsMax
+    return await whenAvailable(
+      () => openAll(connection, options, performance.now() > untilMs),
+      options,
+      onNotice,
+    )
   } catch (error) {
     await connection.close()
-    const { message } = error as Error
-    throw isTooFew(error)
-      ? new EngineRefused(`${message}; fewer servers need a lower --replicate-replicas`)
-      : error
+    throw error
   }
 }
 
-async function reach(options: EngineOptions, onNotice: OnEngineNotice): Promise<NatsConnection> {
+/** Repeats an attempt while it rejects with `StreamUnavailable`. */
+async function whenAvailable<T>(
+  attempt: () => Promise<T>,
+  { servers, isStopped }: EngineOptions,
+  onNotice: OnNotice,
+): Promise<T> {
   const reported = new Set<string>()
   for (;;) {
     try {
-      return await connect(connectionOptions(options))
+      return await attempt()
     } catch (error) {
-      if (error instanceof AuthorizationError) throw new EngineRefused(reasonOf(error))
-      const why = reasonOf(error)
-      if (options.isStopped?.() === true) throw new StreamUnavailable(why, { cause: error })
-      if (!reported.has(why)) onNotice('engine_unreachable', { why, servers: options.servers })
+      if (!(error instanceof StreamUnavailable) || isStopped?.() === true) throw error
+      const { message: why } = error
+      if (!reported.has(why)) onNotice({ event: 'engine_unreachable', level: 'warn', why, servers })
       reported.add(why)
-      await new Promise((resolve) => setTimeout(resolve, connectAgainMs))
+      await new Promise((resolve) => setTimeout(resolve, againMs))
     }
+  }
+}
+
+async function openConnection(options: EngineOptions): Promise<NatsConnection> {
+  try {
+    return await connect(connectionOptions(options))
+  } catch (error) {
+    const why = reasonOf(error)
+    if (!(error instanceof AuthorizationError)) throw new StreamUnavailable(why, { cause: error })
+    throw new EngineRefused(`the servers refuse this node: ${why}; see --replicate-credentials`)
   }
 }
 
@@ -139,20 +158,26 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
   }
 }
 
-/** Makes what is missing; waits while servers that have just been started elect their leaders. */
-async function prepare(connection: NatsConnection, options: EngineOptions): Promise<JetStreamLog> {
-  const untilMs = performance.now() + prepareMsMax
-  for (;;) {
-    try {
-      return await openAll(connection, options)
-    } catch (error) {
-      if (!(error instanceof StreamUnavailable) || performance.now() > untilMs) throw error
-      await new Promise((resolve) => setTimeout(resolve, prepareAgainMs))
+/** Makes what is missing. `isGathered`: servers that are missing now are missing for good. */
+async function openAll(
+  connection: NatsConnection,
+  options: EngineOptions,
+  isGathered: boolean,
+): Promise<JetStreamLog> {
+  try {
+    return await makeAll(connection, options)
+  } catch (error) {
+    if (error instanceof StreamUnavailable && !isGathered) throw error
+    if (hasNoJetStream(error)) {
+      throw new EngineRefused('the servers run without JetStream; enable it in their configuration')
     }
+    if (!isTooFew(error)) throw error
+    const { message } = error as Error
+    throw new EngineRefused(`${message}; fewer servers need a lower --replicate-replicas`)
   }
 }
 
-async function openAll(connection: NatsConnection, options: EngineOptions): Promise<JetStreamLog> {
+async function makeAll(connection: NatsConnection, options: EngineOptions): Promise<JetStreamLog> {
   const { stream, replicas, takeoverMs } = options
   const client = jetstream(connection, { timeout: requestMs })
   const manager = await available(() => jetstreamManager(connection, { timeout: requestMs }))
@@ -172,10 +197,14 @@ async function openAll(connection: NatsConnection, options: EngineOptions): Prom
   return new JetStreamLog({ connection, client, manager, name: stream, ...parts })
 }
 
-async function report(connection: NatsConnection, onNotice: OnEngineNotice): Promise<void> {
+async function report(connection: NatsConnection, onNotice: OnNotice): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === 'disconnect') onNotice('engine_disconnected', { server: status.server })
-    if (status.type === 'reconnect') onNotice('engine_connected', { server: status.server })
-    if (status.type === 'error') onNotice('engine_error', { why: status.error.message })
+    if (status.type === 'disconnect') {
+      onNotice({ event: 'engine_disconnected', level: 'warn', server: status.server })
+    } else if (status.type === 'reconnect') {
+      onNotice({ event: 'engine_connected', server: status.server })
+    } else if (status.type === 'error') {
+      onNotice({ event: 'engine_error', level: 'warn', why: status.error.message })
+    }
   }
 }

@@ -30,6 +30,12 @@ export function isTooFew(error: unknown): boolean {
   return tooFewCodes.has(apiCode(error)) || tooFewCodes.has(apiCode((error as Error).cause))
 }
 
+/** Whether the servers that were asked run without JetStream, or do not run it yet. */
+export function hasNoJetStream(error: unknown): boolean {
+  const { cause } = error as Error
+  return cause instanceof Error && cause.name === 'JetStreamNotEnabled' // not exported
+}
+
 /** Whether there is no room: on the servers, of the account, or within the stream's limits. */
 export function isFull(error: unknown): boolean {
   return fullCodes.has(apiCode(error))
