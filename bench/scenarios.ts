@@ -41,7 +41,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'page-once',
     title: 'read a page of about 50 that is not cached',
-    // A page that ends elsewhere than when it was asked for last is not (state/page-cache.ts).
+    // The cache has a page as it was requested last (forum/page-cache.ts): this one ends elsewhere.
     ring: ({ longThreads }) =>
       ringOf([50, 49, 48].flatMap((n) => longThreads.map((id) => read(id, `limit=${n}`)))),
   },

@@ -26,15 +26,15 @@ const flags = {
 } satisfies Flags
 
 const { data, reason, json } = flags
-const given = { data, reason, json }
+const flagsOfAct = { data, reason, json }
 
 /** The commands, with what each takes beside an id. */
 export const adminCommands = {
-  'lock-thread': { summary: 'a thread takes no replies', flags: given },
-  'unlock-thread': { summary: 'it takes replies again', flags: given },
+  'lock-thread': { summary: 'a thread takes no replies', flags: flagsOfAct },
+  'unlock-thread': { summary: 'it takes replies again', flags: flagsOfAct },
   'remove-message': { summary: "erase a message's text for good", flags },
-  'block-identity': { summary: "refuse an identity's token", flags: given },
-  'unblock-identity': { summary: 'accept it again', flags: given },
+  'block-identity': { summary: "refuse an identity's token", flags: flagsOfAct },
+  'unblock-identity': { summary: 'accept it again', flags: flagsOfAct },
   list: {
     summary: 'what is locked, removed and blocked, since when and why',
     flags: { data, json },
@@ -131,11 +131,10 @@ function since({ at, reason }: ActJson): string {
 
 /** Waits until the text has left the disk. Throws CommandError where it will not. */
 async function untilGone(dir: string, { act }: Done): Promise<boolean> {
-  // Of an erasure of an earlier version nothing is known; all that was erased then has gone when
-  // everything until now has.
+  // An earlier version kept no act of an erasure, so its position is unknown: 0 stands for it.
   const position = act?.position ?? 0
   const bar = progressBar('checkpoints')
-  const told = new Set<string>()
+  const reported = new Set<string>()
   try {
     for (;;) {
       const { checkpoints_left, is_gone, takes_checkpoints, warnings } = await erasureOfNode(
@@ -148,8 +147,8 @@ async function untilGone(dir: string, { act }: Done): Promise<boolean> {
         throw new CommandError(65, `its text stays in the files of ${dir}, ${why}`)
       }
       bar.at(2 - checkpoints_left, 2)
-      for (const warning of warnings.filter((each) => !told.has(each))) {
-        told.add(warning)
+      for (const warning of warnings.filter((each) => !reported.has(each))) {
+        reported.add(warning)
         process.stderr.write(`${warning}; waiting\n`)
       }
       await sleep(askEveryMs)

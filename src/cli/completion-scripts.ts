@@ -39,8 +39,8 @@ function steps(tables: readonly CommandTable[]): { from: string; word: string; t
 /** For bash 3.2 and newer, without the package bash-completion. */
 export function bashScript(tables: readonly CommandTable[]): string {
   const words = tables.map((table) => {
-    const given = [...Object.keys(table.words), ...flagNames(table), '--help']
-    return `    '${table.path}') words='${given.join(' ')}' ;;`
+    const offered = [...Object.keys(table.words), ...flagNames(table), '--help']
+    return `    '${table.path}') words='${offered.join(' ')}' ;;`
   })
   const values = tables.flatMap(({ path, flags }) =>
     Object.entries(flags).flatMap(([name, flag]) => {

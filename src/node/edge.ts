@@ -24,11 +24,15 @@ export function newEdge(
 ): Edge {
   const { trustProxy, cors, publicUrl, pages } = config
   const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
-  const onForwarded = (header: string) => log.warn({ header, hint }, 'forwarding_header_ignored')
-  const ofPages = { errorPage: pages ? errorPage : null }
-  const ofProxy = { trustProxy, onForwarded }
-  const options = { ...ofProxy, ...ofPages, cors, showsHost: publicUrl === null, atTickEnd }
   const routes = routesOf(config)
+  const options: EdgeOptions = {
+    trustProxy,
+    cors,
+    atTickEnd,
+    showsHost: publicUrl === null,
+    errorPage: pages ? errorPage : null,
+    onForwarded: (header) => log.warn({ header, hint }, 'forwarding_header_ignored'),
+  }
   return new Edge(pages ? withPages(routes) : routes, availability, options, load)
 }
 

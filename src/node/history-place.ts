@@ -48,9 +48,11 @@ export interface HistoryPlaceOptions {
   patienceMs?: number
 }
 
-/** Where a log that is a part of the history goes on, and where the stream ended at that time. */
-export interface Next {
+/** How a log that is a part of the history goes on. */
+export interface Continuation {
+  /** The message of the stream with the next record. */
   sequence: number
+  /** The last position that the stream had when they were compared. */
   end: number
 }
 
@@ -85,7 +87,7 @@ export class HistoryPlace {
    * do; null: there is no stream yet. Rejects with `StartAgain` if the log was mended, and with a
    * JournalError 77 if only an operator can help; the journal is closed then.
    */
-  async agree(journal: Journal, term: Term): Promise<Next | null> {
+  async agree(journal: Journal, term: Term): Promise<Continuation | null> {
     try {
       for (;;) {
         const found = await this.#compare(journal, term)
@@ -103,12 +105,12 @@ export class HistoryPlace {
   /** The history, or null if there is none and this node may begin it; otherwise waits for one. */
   async #history(storeId: string | null): Promise<History | null> {
     const { leads, log } = this.#options
-    let isTold = false
+    let isReported = false
     for (;;) {
       const history = await this.#ask(() => this.#read(storeId))
       if (history !== null || leads) return history
-      if (!isTold) log.info('waits_for_leader')
-      isTold = true
+      if (!isReported) log.info('waits_for_leader')
+      isReported = true
       await this.#pause()
     }
   }
@@ -116,13 +118,8 @@ export class HistoryPlace {
   async #read(storeId: string | null): Promise<History | null> {
     const { stream, secret } = this.#options
     try {
-      const history = await readHistory(stream, secret)
-      if (history === null || storeId === null) return history
-      if (storeId === history.store) return this.#sameEpoch(history)
-      throw new OtherHistory(
-        `the stream has the log of store ${history.store}, and this node that of ${storeId}; ` +
-          'choose another --replicate-stream, or begin with an empty --data',
-      )
+      const history = await readHistory(stream, { secret, store: storeId })
+      return history === null || storeId === null ? history : this.#sameEpoch(history)
     } catch (error) {
       throw error instanceof OtherHistory ? new ConfigError(error.message) : error
     }

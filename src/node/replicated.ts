@@ -11,7 +11,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
 import type { Forum } from '../forum/forum.ts'
@@ -24,10 +23,11 @@ import { answerCalls } from '../replication/call-link.ts'
 import { Following } from '../replication/following.ts'
 import { type Leading, lead } from '../replication/lead.ts'
 import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
+import { ledByAnother } from '../replication/replicated-journal.ts'
 import { Standby } from '../replication/standby.ts'
 import { StreamBroken } from '../replication/stream-tail.ts'
 import type { CheckpointSchedule } from './checkpoints.ts'
-import type { Next } from './history-place.ts'
+import type { Continuation } from './history-place.ts'
 import { type Lives, StartAgain, StoppedEarly } from './start-again.ts'
 
 const lookMs = 100
@@ -88,22 +88,25 @@ export class Replicated {
     return this.#leading?.warnings ?? []
   }
 
-  /** Follows or leads; resolves when requests may be answered. `next` null: there is no stream. */
-  async begin(next: Next | null): Promise<void> {
+  /**
+   * Follows or leads; resolves when requests may be answered. `continuation` null: there is no
+   * stream yet.
+   */
+  async begin(continuation: Continuation | null): Promise<void> {
     const { config, forum, log } = this.#parts
-    if (next === null) {
+    if (continuation === null) {
       if (await this.#lead()) return
       throw new StartAgain('another node has begun the stream')
     }
-    this.#follow(next.sequence)
+    this.#follow(continuation.sequence)
     if (config.isStandby) this.#standBy()
-    await this.#caughtUp(next.end)
+    await this.#caughtUp(continuation.end)
     if (config.leads && !config.isStandby) {
       if ((await this.#leaseIsFree()) && (await this.#takeOver())) return
       throw ledByAnother()
     }
-    const { term, position } = forum.state
     if (this.role === 'leader') return
+    const { term, position } = forum.state
     log.info({ term: term.number, position }, 'following')
   }
 
@@ -192,8 +195,7 @@ export class Replicated {
     await journal.sync()
     if (!this.#isStopped && (await this.#lead())) {
       await following.stop()
-      const { term, position } = { ...this.#leading!, position: journal.position }
-      log.info({ term, position }, 'took_over')
+      log.info({ term: this.#leading!.term, position: journal.position }, 'took_over')
       return true
     }
     if (!this.#isStopped) following.resume()
@@ -220,10 +222,4 @@ export class Replicated {
     this.#answering = answerCalls(stream.calls, leading.term, handle, () => leading.journal.durable)
     return true
   }
-}
-
-function ledByAnother(): JournalError {
-  return new JournalError(78, 'another node leads now', {
-    advice: 'start this one with --standby, or with --follow',
-  })
 }

@@ -15,7 +15,7 @@ import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
 import { loadNodeId } from '../replication/node-id.ts'
 import type { Term } from '../state/state.ts'
 import type { Epoch } from './epoch.ts'
-import { HistoryPlace, type Next } from './history-place.ts'
+import { type Continuation, HistoryPlace } from './history-place.ts'
 import { Replicated, type ReplicatedParts } from './replicated.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import type { Serving } from './serving.ts'
@@ -47,7 +47,7 @@ export class Replication {
   #node = ''
   #secret = ''
   #place: HistoryPlace | null = null
-  #next: Next | null = null
+  #continuation: Continuation | null = null
   #part: Replicated | null = null
   readonly #lives: Lives
 
@@ -82,7 +82,7 @@ export class Replication {
 
   async agree(journal: Journal, term: Term): Promise<void> {
     this.#options.vitals.start = { step: 'stream', done: 0, of: 0 }
-    this.#next = await this.#place!.agree(journal, term)
+    this.#continuation = await this.#place!.agree(journal, term)
   }
 
   /** Follows or leads; resolves when requests may be answered. */
@@ -117,8 +117,8 @@ export class Replication {
       forwarded: () => part.forwarded,
     }
     serving.follow(parts.journal)
-    if (this.#next === null) await this.#agree(parts.journal.storeId, epoch)
-    await part.begin(this.#next)
+    if (this.#continuation === null) await this.#agree(parts.journal.storeId, epoch)
+    await part.begin(this.#continuation)
   }
 
   /** Replicated, `quiesce`. */

@@ -18,9 +18,9 @@ import type { Calls } from './log-stream.ts'
 export class CallLink implements LeaderLink {
   readonly #calls: Calls
   readonly #state: Pick<State, 'term'>
-  #ids = 0
+  #lastId = 0
   /** Requests that the leader of a term has not answered. */
-  readonly #asked = new Set<{ term: number; giveUp: () => void }>()
+  readonly #pending = new Set<{ term: number; giveUp: () => void }>()
 
   /** The term of `state` is the newest that this follower knows; 0: none. */
   constructor(calls: Calls, state: Pick<State, 'term'>) {
@@ -31,23 +31,23 @@ export class CallLink implements LeaderLink {
   request(request: ForwardedRequest, done: (answer: ForwardedAnswer | null) => void): void {
     const term = this.#state.term.number
     if (term === 0) return done(null)
-    this.#ids += 1
-    const asked = {
+    this.#lastId += 1
+    const pending = {
       term,
       giveUp: () => {
-        if (this.#asked.delete(asked)) done(null)
+        if (this.#pending.delete(pending)) done(null)
       },
     }
-    this.#asked.add(asked)
-    this.#ask(term, encodeRequest(this.#ids, request)).then((answer) => {
-      if (this.#asked.delete(asked)) done(answer)
-    }, asked.giveUp)
+    this.#pending.add(pending)
+    this.#ask(term, encodeRequest(this.#lastId, request)).then((answer) => {
+      if (this.#pending.delete(pending)) done(answer)
+    }, pending.giveUp)
   }
 
   /** To be called when another term has begun: who led before may never answer. */
   termBegan(): void {
     const { number } = this.#state.term
-    for (const { term, giveUp } of this.#asked) if (term < number) giveUp()
+    for (const { term, giveUp } of this.#pending) if (term < number) giveUp()
   }
 
   async #ask(term: number, bytes: Uint8Array): Promise<ForwardedAnswer | null> {

@@ -13,8 +13,7 @@
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
-import { writeWhole } from '../../wal/checkpoint/checkpoint-files.ts'
+import { type CheckpointDirectory, writeWhole } from '../../wal/checkpoint/checkpoint-files.ts'
 import {
   type Manifest,
   manifestName,
@@ -193,14 +192,14 @@ async function downloadAll(
     try {
       await writeWhole(place, file.name, (target) => download(stream, disk, target, note, file))
     } catch (error) {
-      if (!(error instanceof Missing)) throw error
+      if (!(error instanceof MissingObject)) throw error
       return file.name
     }
   }
   return null
 }
 
-class Missing extends Error {}
+class MissingObject extends Error {}
 
 async function download(
   { objects }: LogStream,
@@ -212,10 +211,10 @@ async function download(
   let [at, crc] = [0, 0]
   for (const name of objectsOf(note, file)) {
     const piece = await objects.get(name)
-    if (piece === null) throw new Missing(name)
+    if (piece === null) throw new MissingObject(name)
     await writeAllLater(disk, target, piece, at)
     at += piece.length
     crc = crc32(piece, crc)
   }
-  if (at !== file.bytes || crc !== file.crc) throw new Missing(file.name)
+  if (at !== file.bytes || crc !== file.crc) throw new MissingObject(file.name)
 }

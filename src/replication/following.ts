@@ -19,6 +19,7 @@ import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { CallLink } from './call-link.ts'
 import { Follower } from './follower.ts'
+import { type FollowerNote, followerKey } from './follower-note.ts'
 import { Forwarder } from './forwarding.ts'
 import type { LogStream } from './log-stream.ts'
 import { OwnLog } from './own-log.ts'
@@ -136,8 +137,9 @@ export class Following {
 
   async #note(): Promise<void> {
     const { stream, node, forum } = this.#parts
-    const note = { version: 1, position: this.durable, seen: forum.stamps.clock.wall() }
+    const seen = forum.stamps.clock.wall()
+    const note: FollowerNote = { version: 1, position: this.durable, seen }
     // The next one makes up for one that does not arrive.
-    await stream.notes.write(`follower.${node}`, note).catch(() => {})
+    await stream.notes.write(followerKey(node), note).catch(() => {})
   }
 }

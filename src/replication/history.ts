@@ -35,11 +35,17 @@ export function fingerprintOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex').slice(0, fingerprintHexLength)
 }
 
+/** What a node compares: the fingerprint of its secret, and the store of its log, if it has one. */
+interface Own {
+  secret: string
+  store: string | null
+}
+
 /**
- * The history beside the stream; null: no leader has begun it. Rejects with `OtherHistory` if the
- * secret is another one, or a newer program has written it, and with `StreamUnavailable`.
+ * The history beside the stream; null: no leader has begun it. Rejects with `OtherHistory` if this
+ * node has another one (H2), or a newer program has written it, and with `StreamUnavailable`.
  */
-export async function readHistory(stream: LogStream, secret: string): Promise<History | null> {
+export async function readHistory(stream: LogStream, own: Own): Promise<History | null> {
   const note = await stream.notes.read(noteKey)
   if (note === null) return null
   const history = note.value as History
@@ -48,29 +54,26 @@ export async function readHistory(stream: LogStream, secret: string): Promise<Hi
       `the history beside the stream has version ${history.version}; start the newer program`,
     )
   }
-  if (history.secret === secret) return history
+  if (history.secret !== own.secret) {
+    throw new OtherHistory(
+      'the secret is not the one of the other nodes; give all the same AGENT_FORUM_SECRET',
+    )
+  }
+  if (own.store === null || own.store === history.store) return history
   throw new OtherHistory(
-    'the secret is not the one of the other nodes; give all the same AGENT_FORUM_SECRET',
+    `the stream has the log of store ${history.store}, and this node that of ${own.store}; ` +
+      'choose another --replicate-stream, or begin with an empty --data',
   )
 }
 
-/**
- * The history beside the stream, which is this node's if there was none. Rejects as `readHistory`,
- * and if the log of this node is another store's.
- */
+/** The history beside the stream, which is this node's if there was none. As `readHistory`. */
 export async function agreeOnHistory(
   stream: LogStream,
   mine: Omit<History, 'version'>,
 ): Promise<History> {
   for (;;) {
-    const history = await readHistory(stream, mine.secret)
-    if (history !== null) {
-      if (history.store === mine.store) return history
-      throw new OtherHistory(
-        `the stream has the log of store ${history.store}, and this node that of ${mine.store}; ` +
-          'choose another --replicate-stream, or begin with an empty --data',
-      )
-    }
+    const history = await readHistory(stream, mine)
+    if (history !== null) return history
     const written = { version, ...mine }
     if ((await stream.notes.write(noteKey, written, 0)) !== null) return written
   }

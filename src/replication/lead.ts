@@ -17,7 +17,7 @@ import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { apply } from '../forum/apply.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
-import type { State } from '../state/state.ts'
+import type { Term } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { beginTerm } from './begin-term.ts'
 import { type LeaseHolder, type LogStream, StreamUnavailable } from './log-stream.ts'
@@ -67,23 +67,17 @@ const epochBytes = 16
 export async function lead(parts: LeadParts): Promise<Leading | null> {
   const { stream, journal, forum, node, mode, lagBytesMax, onNotice } = parts
   const uploads = new Uploads(parts)
-  if (journal.position > 0 && (await isEmpty(parts))) await uploads.first()
-  await isWritable(journal)
+  if (journal.position > 0 && (await isStreamEmpty(parts))) await uploads.first()
+  await untilWritable(journal)
   const at = timeOf(forum)
-  const {
-    position,
-    term: { number: lastTerm },
-  } = forum.state
-  const epoch = mayLackRecords(forum.state, node) ? randomBytes(epochBytes).toString('hex') : ''
-  const beginning = { node, mode, position, term: lastTerm, epoch, at }
+  const { position, term: lastTerm } = forum.state
+  const epoch = mayLackRecords(lastTerm, node) ? randomBytes(epochBytes).toString('hex') : ''
+  const beginning = { node, mode, position, term: lastTerm.number, epoch, at }
   const begun = await beginTerm(stream, beginning, parts.isStopped)
   if (begun === null) return null
-  const {
-    record,
-    message: { bytes, sequence },
-  } = begun
-  await isWritable(journal)
-  apply(forum.state, journal.appendEncoded(bytes, 1), record)
+  const { record, message } = begun
+  await untilWritable(journal)
+  apply(forum.state, journal.appendEncoded(message.bytes, 1), record)
   await journal.sync()
   const { term } = record
   const replicated = new ReplicatedJournal({
@@ -91,7 +85,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     stream,
     mode,
     term,
-    sequence,
+    sequence: message.sequence,
     lagBytesMax,
   })
   forum.journal = replicated
@@ -109,18 +103,16 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
       await uploads.stop()
       await replicated.drain(drainMs)
     },
-    async stop() {
-      await stopLease()
-    },
+    stop: stopLease,
   }
 }
 
 /** Whether the leader before may have shown records that nobody else has. */
-function mayLackRecords({ term }: State, node: string): boolean {
-  return term.mode === 'async' && term.node !== node
+function mayLackRecords(before: Term, node: string): boolean {
+  return before.mode === 'async' && before.node !== node
 }
 
-async function isEmpty({ stream, isStopped }: LeadParts): Promise<boolean> {
+async function isStreamEmpty({ stream, isStopped }: LeadParts): Promise<boolean> {
   const backoff = new Backoff()
   while (!isStopped()) {
     try {
@@ -133,8 +125,8 @@ async function isEmpty({ stream, isStopped }: LeadParts): Promise<boolean> {
   return false
 }
 
-/** Waits while the log makes room, as right after its start. */
-async function isWritable(journal: Journal): Promise<void> {
+/** Resolves when the log has room, which it makes right after its start. */
+async function untilWritable(journal: Journal): Promise<void> {
   const backoff = new Backoff()
   while (journal.health === 'overloaded') await backoff.pause()
   if (journal.health === 'ok') return

@@ -176,12 +176,16 @@ export class ReplicatedJournal implements Journal {
   }
 }
 
+/** What ends a node that may not lead, and does not stand by. */
+export function ledByAnother(term?: number): JournalError {
+  const inTerm = term === undefined ? '' : `, in term ${term}`
+  return new JournalError(78, `another node leads now${inTerm}`, {
+    advice: 'start this one with --standby, or with --follow',
+  })
+}
+
 function endError(why: Ended): JournalError {
-  if (why.kind === 'fenced') {
-    return new JournalError(78, `another node leads now, in term ${why.term}`, {
-      advice: 'start this one with --standby, or with --follow',
-    })
-  }
+  if (why.kind === 'fenced') return ledByAnother(why.term)
   return new JournalError(
     74,
     `the stream ends at position ${why.position}, before what it had acknowledged`,

@@ -11,8 +11,12 @@
 // B3. Nothing is received while a term is begun: the tail is stopped before, and starts again if
 //     another node was first.
 
-import type { LeaseHolder, LogStream, StreamMessage } from './log-stream.ts'
-import { StreamUnavailable } from './log-stream.ts'
+import {
+  type LeaseHolder,
+  type LogStream,
+  type StreamMessage,
+  StreamUnavailable,
+} from './log-stream.ts'
 
 export interface StandbyOptions {
   stream: LogStream

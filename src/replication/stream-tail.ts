@@ -24,7 +24,7 @@ export interface Receiver {
   /** The position of the last record that it has. */
   readonly position: number
   /** Resolves when it can take more; `records` stand as in a frame. */
-  receive(first: number, count: number, records: Uint8Array, term: number): Promise<void>
+  receive(first: number, count: number, records: Uint8Array): Promise<void>
 }
 
 export interface TailOptions {
@@ -133,10 +133,10 @@ export class StreamTail {
     const skipped = receiver.position + 1 - first
     const count = last - first + 1 - skipped
     if (count > 0) {
-      const records = skipped === 0 ? bytes : behind(bytes, last - first + 1, skipped)
+      const records = skipped === 0 ? bytes : recordsBehind(bytes, last - first + 1, skipped)
       if (records === null) return this.#fail(`message ${sequence} does not hold its records`)
       try {
-        await receiver.receive(first + skipped, count, records, term)
+        await receiver.receive(first + skipped, count, records)
       } catch (error) {
         return this.#giveUp(error as Error)
       }
@@ -191,7 +191,7 @@ export class StreamTail {
 }
 
 /** The bytes behind the first `skipped` of `count` records; null if they are not whole. */
-function behind(bytes: Uint8Array, count: number, skipped: number): Uint8Array | null {
+function recordsBehind(bytes: Uint8Array, count: number, skipped: number): Uint8Array | null {
   let [index, from] = [0, 0]
   const isWhole = eachEncoded(bytes, count, (_, end) => {
     index += 1

@@ -16,6 +16,7 @@ import type { Journal, Notice } from '../../wal/journal/types.ts'
 import type { State } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { uploadCheckpoint } from './checkpoint-transfer.ts'
+import { type FollowerNote, followerKeys } from './follower-note.ts'
 import type { LogStream } from './log-stream.ts'
 import { firstWhere } from './search.ts'
 
@@ -41,14 +42,6 @@ interface Uploading {
   isStopped(): boolean
 }
 
-/** The value of the note `follower.<node>`, which a follower writes regularly. */
-export interface FollowerNote {
-  version: 1
-  /** The last position that it has in its own log. */
-  position: number
-}
-
-export const followerKeys = 'follower.'
 const forgottenAfterMs = 3_600_000
 const againAfterMs = 60_000
 

@@ -103,12 +103,6 @@ export async function barriersOn(page: Page): Promise<string[]> {
     )
 }
 
-/** All that axe-core finds on the page, one line for each rule: `id (impact) × elements`. */
-export async function axeSummary(page: Page): Promise<string[]> {
-  const found = await barriers(page)
-  return found.map(({ id, impact, nodes }) => `${id} (${impact}) × ${nodes.length}`)
-}
-
 async function barriers(page: Page): Promise<Barrier[]> {
   await page.evaluate(axe)
   return page.evaluate<Barrier[]>('axe.run(document).then(({ violations }) => violations)')

@@ -182,12 +182,13 @@ t.test(
 t.test('history: the first node writes it; another store or secret takes no part', async (t) => {
   const stream = new MemoryStream()
   const secret = fingerprintOf(Buffer.from('key'))
-  t.equal(await readHistory(stream, secret), null)
+  t.equal(await readHistory(stream, { store: null, secret }), null)
   const mine = { store: 'a', epoch: 'a', epochBegin: null, secret }
   t.match(await agreeOnHistory(stream, mine), mine)
   t.match(await agreeOnHistory(stream, { ...mine, epoch: 'b' }), { epoch: 'a' })
   await t.rejects(agreeOnHistory(stream, { ...mine, store: 'b' }), /store/)
-  await t.rejects(readHistory(stream, fingerprintOf(Buffer.from('other'))), /secret/)
+  const other = fingerprintOf(Buffer.from('other'))
+  await t.rejects(readHistory(stream, { store: 'a', secret: other }), /secret/)
 })
 
 t.test('node id: made once; a copy of the data without it gets another one', async (t) => {

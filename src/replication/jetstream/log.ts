@@ -8,27 +8,21 @@
 
 import { randomBytes } from 'node:crypto'
 import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jetstream'
-import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+import { DiscardPolicy } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
-import type {
-  Calls,
-  Lease,
-  LogStream,
-  Notes,
-  Objects,
-  Published,
-  StreamMessage,
-  Unplaced,
-} from '../log-stream.ts'
-import { StreamUnavailable } from '../log-stream.ts'
 import {
-  apiCode,
-  available,
-  isFull,
-  isOutOfPlace,
-  noMessageFound,
-  streamNotFound,
-} from './errors.ts'
+  type Calls,
+  type Lease,
+  type LogStream,
+  type Notes,
+  type Objects,
+  type Published,
+  type StreamMessage,
+  StreamUnavailable,
+  type Unplaced,
+} from '../log-stream.ts'
+import { apiCode, available, isFull, isOutOfPlace, noMessageFound } from './errors.ts'
+import { makeStream } from './make-stream.ts'
 import { readStream } from './reader.ts'
 
 const version = 1
@@ -78,21 +72,14 @@ export class JetStreamLog implements LogStream {
   }
 
   /** Makes the stream if it is missing. */
-  static async make(manager: JetStreamManager, name: string, replicas: number): Promise<void> {
-    try {
-      await manager.streams.info(name)
-    } catch (error) {
-      if (apiCode(error) !== streamNotFound) throw error
-      await manager.streams.add({
-        name,
-        subjects: [subjectOf(name)],
-        retention: RetentionPolicy.Limits,
-        storage: StorageType.File,
-        discard: DiscardPolicy.New,
-        num_replicas: replicas,
-        duplicate_window: idsKeptMs * 1e6,
-      })
-    }
+  static make(manager: JetStreamManager, name: string, replicas: number): Promise<void> {
+    return makeStream(manager, {
+      name,
+      subjects: [subjectOf(name)],
+      discard: DiscardPolicy.New,
+      num_replicas: replicas,
+      duplicate_window: idsKeptMs * 1e6,
+    })
   }
 
   async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {

@@ -5,9 +5,10 @@
 // together from several checks its crc.
 
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
-import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+import { DiscardPolicy } from '@nats-io/jetstream'
 import type { Objects } from '../log-stream.ts'
-import { apiCode, available, noMessageFound, streamNotFound } from './errors.ts'
+import { apiCode, available, noMessageFound } from './errors.ts'
+import { makeStream } from './make-stream.ts'
 
 export interface ObjectStream {
   client: JetStreamClient
@@ -24,21 +25,14 @@ export class JetStreamObjects implements Objects {
   }
 
   /** Makes the stream if it is missing. */
-  static async make({ manager, name }: ObjectStream, replicas: number): Promise<void> {
-    try {
-      await manager.streams.info(name)
-    } catch (error) {
-      if (apiCode(error) !== streamNotFound) throw error
-      await manager.streams.add({
-        name,
-        subjects: [`${name}.>`],
-        retention: RetentionPolicy.Limits,
-        storage: StorageType.File,
-        discard: DiscardPolicy.Old,
-        max_msgs_per_subject: 1,
-        num_replicas: replicas,
-      })
-    }
+  static make({ manager, name }: ObjectStream, replicas: number): Promise<void> {
+    return makeStream(manager, {
+      name,
+      subjects: [`${name}.>`],
+      discard: DiscardPolicy.Old,
+      max_msgs_per_subject: 1,
+      num_replicas: replicas,
+    })
   }
 
   async put(name: string, bytes: Uint8Array): Promise<void> {

@@ -4,8 +4,7 @@
 import type { JetStreamClient, JsMsg } from '@nats-io/jetstream'
 import { DeliverPolicy } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
-import type { StreamMessage } from '../log-stream.ts'
-import { StreamUnavailable } from '../log-stream.ts'
+import { type StreamMessage, StreamUnavailable } from '../log-stream.ts'
 import { available } from './errors.ts'
 
 /**

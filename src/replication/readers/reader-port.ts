@@ -44,7 +44,7 @@ export interface ReaderPortParts {
   onLive(reader: ReaderPort): void
   /** It has taken everything that was sent. */
   onDrain(): void
-  /** There are answers to send: `flush` is to be called soon. */
+  /** There are answers to send: `sendAnswers` is to be called soon. */
   onAnswer(reader: ReaderPort): void
   /** It has reported; `before` is its last report. */
   onReport(reader: ReaderPort, before: ReaderReport | null): void
