@@ -75,11 +75,22 @@ export function isLackOfFiles(error: unknown): boolean {
   return ['EMFILE', 'ENFILE'].includes(codeOf(error))
 }
 
+const permissions = 'run this as the user that owns it, or give it to this user'
+const openFiles = 'raise `ulimit -n`'
+const adviceOn = new Map([
+  ['EACCES', permissions],
+  ['EPERM', permissions],
+  ['EMFILE', openFiles],
+  ['ENFILE', openFiles],
+  ['ENOTDIR', 'name a directory'],
+])
+
 /** Turns a file-system error into a JournalError 74 that says what failed, as in `read FILE`. */
 export function storageError(doing: string, error: unknown): JournalError {
   if (error instanceof JournalError) return error
-  const advice = isLackOfFiles(error) ? { advice: 'raise `ulimit -n`' } : {}
-  return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, { cause: error, ...advice })
+  const advice = adviceOn.get(codeOf(error))
+  const options = advice === undefined ? { cause: error } : { cause: error, advice }
+  return new JournalError(74, `cannot ${doing}: ${messageOf(error)}`, options)
 }
 
 /** JournalError 76: `file` has a newer format version than this program supports. */

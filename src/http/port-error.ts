@@ -7,7 +7,7 @@ export function portError(host: string, port: number, error: NodeJS.ErrnoExcepti
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   switch (error.code) {
     case 'EADDRINUSE':
-      return new Error(`${address} is in use by another process`)
+      return new Error(`${address} is in use already`)
     case 'EACCES':
       return new Error(
         `this user may not listen on port ${port}: low ports need CAP_NET_BIND_SERVICE`,

@@ -9,6 +9,9 @@
 // W2. An answer leaves when this follower may show its position: whoever wrote here, reads it here.
 // W3. Every request is answered once. Where no leader is known, or the outcome is not (the leader
 //     has gone), it is 503 `no_leader`: callers repeat the request with its key.
+// W4. An answer waits for this follower at most `catchUpMs`, then it is 503 `overloaded`: its disk
+//     may be full, or it may be cut off from the log, for hours. It counts as in flight until this
+//     follower has its position, so that what waits is bounded.
 //
 // Neighbours: http/handle.ts decides what is passed on; the channel is trusted (W1), so nothing but
 // a socket of this user or an authenticated connection may carry these messages.
@@ -62,6 +65,9 @@ export interface ForwardedAnswer {
   isVoid?: () => boolean
 }
 
+/** For how long an answer of the leader waits until this follower may show its position. */
+const catchUpMs = 10_000
+
 const packr = new Packr({ useRecords: false })
 
 /** Encodes a request with an id by which its answer is known. */
@@ -108,11 +114,13 @@ export interface ForwarderParts {
   journal: { readonly durable: number }
   load: Load
   trustProxy: TrustProxy | null
+  /** W4; by default `catchUpMs`. */
+  waitMs?: number
 }
 
 /** The follower's side: `forward` is the edge's. */
 export class Forwarder {
-  /** Requests that wait for the leader. */
+  /** Requests that wait for the leader, and answers that wait for this follower. */
   inFlight = 0
   /** All that were sent. */
   sent = 0
@@ -152,25 +160,39 @@ export class Forwarder {
     this.sent += 1
     load.answerBytes += bytes
     link.request(request, (answer) => {
-      this.inFlight -= 1
       load.answerBytes -= bytes
+      if (answer !== null && answer.position > this.#parts.journal.durable) {
+        return this.#keep(exchange, answer)
+      }
+      this.inFlight -= 1
       if (answer === null) refuse(exchange, 'no_leader')
-      else this.#answer(exchange, answer)
+      else pass(exchange, answer)
     })
   }
 
-  #answer(exchange: Exchange, answer: ForwardedAnswer): void {
-    const { gate, journal } = this.#parts
-    const leave = (isDurable: boolean) => {
-      if (isDurable && answer.isVoid?.() !== true) pass(exchange, answer)
+  /** Answers when this follower may show what the answer shows (W2, W4). */
+  #keep(exchange: Exchange, answer: ForwardedAnswer): void {
+    const { gate, load, waitMs = catchUpMs } = this.#parts
+    let isAnswered = false
+    const timer = setTimeout(() => {
+      isAnswered = true
+      load.refused.writes += 1
+      refuse(exchange, 'overloaded')
+    }, waitMs)
+    gate.keep(answer.position, (isDurable) => {
+      this.inFlight -= 1
+      clearTimeout(timer)
+      if (isAnswered) return
+      if (isDurable) pass(exchange, answer)
       else refuse(exchange, 'no_leader')
-    }
-    if (answer.position <= journal.durable) return leave(true)
-    gate.keep(answer.position, leave)
+    })
   }
 }
 
-function pass(exchange: Exchange, { status, type, headers, body }: ForwardedAnswer): void {
+/** Answers as the leader did, unless what it showed is not part of the history any more. */
+function pass(exchange: Exchange, answer: ForwardedAnswer): void {
+  const { status, type, headers, body } = answer
+  if (answer.isVoid?.() === true) return refuse(exchange, 'no_leader')
   exchange.answer(status, type, headers, body)
   exchange.meter!.count(status, exchange.startedMs)
 }

@@ -186,5 +186,5 @@ t.test('readers: a port in use: exit code 64, though readers would share it', as
   const args = ['--port', `${port}`, '--data', dataDirectory(t), '--readers', '2']
   const { code, stderr } = await run(['serve', ...args])
   t.equal(code, 64)
-  t.match(stderr, /in use by another process; choose another --host or --port/)
+  t.match(stderr, /in use already; choose another --host or --port/)
 })

@@ -188,7 +188,10 @@ t.test('start: by a user without permission to write: one line, 74', needsRoot, 
     command.push('serve', '--port', '0', '--data', data)
     const { status, stderr } = spawnSync('setpriv', ['--reuid=65534', '--clear-groups', ...command])
     t.equal(status, 74)
-    t.match(`${stderr}`, /^agent-forum: cannot [^\n]+ EACCES: [^\n]+\n$/)
+    t.match(
+      `${stderr}`,
+      /^agent-forum: cannot [^\n]+ EACCES: [^\n]+; run this as the user that owns it, [^\n]+\n$/,
+    )
   }
   t.same(readdirSync(foreign), [])
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { readiness } from '../../src/ops/readiness.ts'
+import type { Vitals } from '../../src/ops/vitals.ts'
 import { vitalsOf } from './vitals.ts'
 
 t.test('readiness: the node starts: not ready, and how far the start is', async (t) => {
@@ -38,6 +39,18 @@ t.test('readiness: the node serves: ready', async (t) => {
     const line = `[-] page files: scrubbed 61 s ago, ${pages} found, see the log\n`
     t.equal(readiness(vitals, true).text, checked + line)
   }
+})
+
+t.test('readiness: a reader is away: one line says so', async (t) => {
+  const vitals = vitalsOf(null, 'ok')
+  const counts = { configured: 2, serving: 1 }
+  vitals.readers = { counts, warnings: ['readers: 1 of 2 serve'] } as unknown as Vitals['readers']
+  t.equal(readiness(vitals, false).text, 'degraded: readers: 1 of 2 serve\n')
+  const lines = readiness(vitals, true).text.split('\n')
+  t.same(
+    lines.filter((line) => line.includes('readers')),
+    ['[-] readers: 1 of 2 serve'],
+  )
 })
 
 t.test('readiness: the disk is full: ready, because reads go on', async (t) => {

@@ -96,7 +96,8 @@ export class Pair {
   link: 'open' | 'lost' = 'open'
   #ids = 0
 
-  constructor() {
+  /** `waitMs`: how long an answer waits for the follower. */
+  constructor(waitMs?: number) {
     this.follower = new Side(new KeptLog())
     const { forum, gate, load, edge } = this.follower
     this.following = new Follower(forum, gate)
@@ -106,6 +107,7 @@ export class Pair {
       journal: this.following,
       load,
       trustProxy: null,
+      ...(waitMs === undefined ? {} : { waitMs }),
     })
     edge.forward = (exchange, route) => this.forwarder.forward(exchange, route)
   }

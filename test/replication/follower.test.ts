@@ -8,6 +8,7 @@ import { withPages } from '../../src/pages/pages.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import type { FakeExchange } from '../http/fake-exchange.ts'
+import { until } from '../until.ts'
 import { Pair } from './follower-pair.ts'
 
 let keys = 0
@@ -18,8 +19,8 @@ function bodyOf({ answers }: FakeExchange): Record<string, string> {
 }
 
 /** A pair with a caller, a thread that the caller has published, and nothing on its way. */
-function begunPair() {
-  const pair = new Pair()
+function begunPair(waitMs?: number) {
+  const pair = new Pair(waitMs)
   const created = pair.follower.post('/api/identities', { kind: 'guest' })
   pair.settle()
   const { token, id } = bodyOf(created) as { token: string; id: string }
@@ -47,6 +48,26 @@ t.test(
     t.equal(pair.forwarder.inFlight, 0)
     t.match(pair.follower.get(path).answers[0]!.text, /"content":"new"/)
     t.equal(pair.follower.load.answerBytes, 0)
+  },
+)
+
+t.test(
+  'follower: it does not catch up: a write that the leader has done: 503, counted until then',
+  async (t) => {
+    const { pair, token, thread } = begunPair(1)
+    const path = `/api/threads/${thread}/replies`
+    const key = newKey()
+    const write = pair.follower.post(path, { content: 'new' }, token, key)
+    pair.sync()
+    for (const arrive of pair.answers.splice(0)) arrive()
+    await until('the answer to a write that the follower lacks', () => write.answers.length > 0)
+    t.equal(write.code, 'overloaded')
+    t.equal(pair.forwarder.inFlight, 1)
+    pair.settle()
+    t.strictSame([write.answers.length, pair.forwarder.inFlight], [1, 0])
+    const again = pair.follower.post(path, { content: 'new' }, token, key)
+    pair.settle()
+    t.equal(again.code, 200)
   },
 )
 

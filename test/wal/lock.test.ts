@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import t from 'tap'
+import { realDisk } from '../../wal/disk.ts'
 import { openJournal } from '../../wal/journal/journal.ts'
 import { lockDirectory } from '../../wal/journal/lock.ts'
 import { until } from '../until.ts'
@@ -148,6 +149,14 @@ t.test(
     }
   },
 )
+
+t.test('a file instead of a directory: refused with 74, the reason and advice', async (t) => {
+  const file = path.join(t.testdir({ file: '' }), 'file')
+  await t.rejects(lockDirectory(realDisk, file), {
+    exitCode: 74,
+    message: /^cannot lock \S+: ENOTDIR: not a directory, open [^;]+; name a directory$/,
+  })
+})
 
 t.test(
   'an owner in another PID namespace without a life sign: refused, and says why',

@@ -40,16 +40,19 @@ const attemptsMax = 100
 export async function lockDirectory(disk: Disk, dir: string): Promise<() => void> {
   const own = thisProcess(disk)
   const ownFile = path.join(dir, `lock.${own.token}.tmp`)
+  let failure: unknown
   try {
-    try {
-      createEvenIfFull(disk, dir, ownFile, JSON.stringify(own))
-      await take(disk, dir, ownFile, own)
-    } finally {
-      removeIfThere(disk, ownFile)
-    }
+    createEvenIfFull(disk, dir, ownFile, JSON.stringify(own))
+    await take(disk, dir, ownFile, own)
   } catch (error) {
-    throw storageError(`lock ${dir}`, error)
+    failure = error
   }
+  try {
+    removeIfThere(disk, ownFile)
+  } catch (error) {
+    failure ??= error
+  }
+  if (failure !== undefined) throw storageError(`lock ${dir}`, failure)
   const endLife = disk.showLife(lifePath(dir, own))
   return () => {
     try {
