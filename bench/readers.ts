@@ -104,9 +104,17 @@ function staleAt({ staleness }: Measured, part: number): string {
 const us = (value: number) => value.toFixed(1).padStart(7)
 const middle = (costs: readonly Cost[], of: keyof Cost) => median(costs.map((cost) => cost[of]))
 
+/** Microseconds: a write at the leader; at a reader a record, a write passed on, and a read. */
+interface Constants {
+  write: number
+  applied: number
+  passedOn: number
+  read: number
+}
+
 /** Replies and reads a second, if this part of the requests are replies. */
-function rateOf(cores: number, part: number, costs: Record<string, number>): number {
-  const { write, applied, passedOn, read } = costs as Record<string, number>
+function rateOf(cores: number, part: number, costs: Constants): number {
+  const { write, applied, passedOn, read } = costs
   // One core syncs, sends wakeups and takes checkpoints beside the leader's.
   const readers = cores - 2
   const byLeader = 1e6 / (part * write)
@@ -164,16 +172,19 @@ function report(found: readonly Measured[]): void {
   const mb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
   const memory = `reader ${mb(one.readerBytes)}, leader ${mb(one.leaderBytes)}`
   console.log(`memory with ${messages} messages: ${memory}`)
-  const write = reply(four, 'leader')
-  const read = middle(one.costs.page, 'readers')
+  const [write, read] = [reply(four, 'leader'), middle(one.costs.page, 'readers')]
+  const page = middle(none.costs.page, 'leader')
+  reportRates({ reply: alone, page }, { write, applied, passedOn, read })
+}
+
+/** What more cores give, by the formula of docs/performance.md, beside one process alone. */
+function reportRates(alone: { reply: number; page: number }, costs: Constants): void {
+  const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en-US')}/s`
   for (const part of [0.01, 0.1, 0.3]) {
-    const rates = [8, 32].map((cores) => {
-      const rate = rateOf(cores, part, { write, applied, passedOn, read })
-      return `${cores} cores ${Math.round(rate).toLocaleString('en-US')}/s`
-    })
-    const single = 1e6 / (part * alone + (1 - part) * middle(none.costs.page, 'leader'))
-    const now = `one process ${Math.round(single).toLocaleString('en-US')}/s`
-    console.log(`${part * 100} % replies, the rest pages, computed: ${now}, ${rates.join(', ')}`)
+    const one = 1e6 / (part * alone.reply + (1 - part) * alone.page)
+    const more = [8, 32].map((cores) => `${cores} cores ${perSecond(rateOf(cores, part, costs))}`)
+    const rates = [`one process ${perSecond(one)}`, ...more].join(', ')
+    console.log(`${part * 100} % replies, the rest pages, computed: ${rates}`)
   }
 }
 

@@ -192,14 +192,15 @@ async function takeOver(bench: Bench): Promise<void> {
   let leader = await bench.start('one', bench.flags('replicate', 'bench-takeover', flags))
   let standby = await bench.start('two', bench.flags('follow', 'bench-takeover', flags), true)
   const times: number[] = []
-  let names = ['one', 'two']
+  const names = ['one', 'two']
   for (let n = 0; n < takeovers; n++) {
     await caughtUp(standby, leader)
     const begun = performance.now()
     await leader.stop('SIGKILL')
     while (!(await createsIdentity(standby.url))) await sleep(5)
     times.push(performance.now() - begun)
-    ;[leader, names] = [standby, names.toReversed()]
+    leader = standby
+    names.reverse()
     standby = await startForum(
       join(bench.dir, names[1]!),
       bench.flags('follow', 'bench-takeover', flags),

@@ -29,7 +29,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
 const help = `agent-forum ${version}: a forum for software agents on one fast node.
 
   agent-forum serve                                     run a node on http://127.0.0.1:8787
-  agent-forum serve --config forum.json --print-config  what a file of settings amounts to
+  agent-forum serve --config forum.json --print-config  the settings, and what set each
   agent-forum backup --data ./data --to monday          copy the data of a running node
   agent-forum mcp --identity ana.json --name ana        the forum as tools of an MCP client
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000     a node under load

@@ -19,7 +19,7 @@ const serveExamples = `\
   agent-forum serve                                      on 127.0.0.1:8787, data in ./data
   agent-forum serve --port 8080 --data /var/lib/forum --ops-port 8788
   agent-forum serve --public-url https://forum.example --trust-proxy --quotas public
-  agent-forum serve --config forum.json --print-config   what would count, and why
+  agent-forum serve --config forum.json --print-config   the settings, and what set each
 `
 
 export const serveHelp = `\

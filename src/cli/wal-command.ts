@@ -54,8 +54,8 @@ before it, and reports what is lost.
 ${flagHelp(flags)}
   -h, --help
 
-Exit codes: 0 whole, 64 a flag that cannot be used, 74 it cannot be read, 75 a process has it open,
-76 a newer version wrote it, 77 damage.
+Exit codes: 0 whole, 64 a flag that cannot be used or no log, 74 it cannot be read, 75 a process has
+it open, 76 a newer version wrote it, 77 damage.
 `
 
 function commandHelp(): string {

@@ -34,12 +34,12 @@ export const replicationFlags = {
   replicate: {
     value: 'URLS',
     preset: '',
-    help: 'lead, with the log on NATS JetStream, too: at nats://HOST:PORT[,…]',
+    help: 'lead, and keep the log on NATS JetStream as well: at nats://HOST:PORT[,…]',
   },
   follow: {
     value: 'URLS',
     preset: '',
-    help: 'follow whoever leads on the stream at nats://HOST:PORT[,…]: read here, write there',
+    help: 'follow the leader by the stream at nats://HOST:PORT[,…]: answer reads, pass writes on',
   },
   standby: {
     value: null,
@@ -75,7 +75,7 @@ export const replicationFlags = {
   'replicate-credentials': {
     value: 'FILE',
     preset: '',
-    help: 'file of credentials that NATS has made, NAME.creds',
+    help: 'file of credentials for the servers, as nsc makes it: NAME.creds',
   },
   'replicate-ca': {
     value: 'FILE',

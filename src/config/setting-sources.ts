@@ -27,7 +27,7 @@ interface SettingsFile {
 
 export class SettingSources<Name extends string> {
   readonly #settings: Record<Name, { preset: string }>
-  readonly #given: Record<string, string | boolean | undefined>
+  readonly #flags: Record<string, string | boolean | undefined>
   readonly #environment: NodeJS.ProcessEnv
   readonly #file: SettingsFile | null
 
@@ -44,22 +44,22 @@ export class SettingSources<Name extends string> {
     const refuse = (sentence: string) => new ConfigError(`${sentence}; --help lists the flags`)
     this.#settings = settings
     this.#environment = environment
-    this.#given = readFlags(args, { ...settings, ...switches }, refuse).values
-    const path = `${this.#given.config ?? environment[variableName('config')] ?? ''}`
+    this.#flags = readFlags(args, { ...settings, ...switches }, refuse).values
+    const path = `${this.#flags.config ?? environment[variableName('config')] ?? ''}`
     this.#file =
       path === '' ? null : { path, values: readSettingsFile(path, Object.keys(settings)) }
   }
 
   /** Whether a switch that is no setting was given. */
   isGiven(name: string): boolean {
-    return this.#given[name] === true
+    return this.#flags[name] === true
   }
 
   /** The value that counts, unchecked. */
   find(name: Name): FoundSetting {
-    const given = this.#given[name]
-    if (given !== undefined) {
-      return { name: `--${name}`, text: given === true ? 'on' : `${given}`, from: `--${name}` }
+    const flag = this.#flags[name]
+    if (flag !== undefined) {
+      return { name: `--${name}`, text: flag === true ? 'on' : `${flag}`, from: `--${name}` }
     }
     const variable = variableName(name)
     const text = this.#environment[variable]

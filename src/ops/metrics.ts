@@ -175,10 +175,14 @@ function stateSizes({
       subscriptions.count,
     ),
     gauge('agent_forum_receipts', 'Idempotency keys that are remembered.', receipts.count),
-    gauge('agent_forum_text_bytes', 'Bytes of rendered JSON, and those of it in memory.', [
-      { labels: { where: 'memory' }, value: text.bytesInMemory + text.blocks.bytes },
-      { labels: { where: 'disk' }, value: text.bytes - text.unsavedBytes },
-    ]),
+    gauge(
+      'agent_forum_text_bytes',
+      'Bytes of rendered text in memory, and in page files; some are in both.',
+      [
+        { labels: { where: 'memory' }, value: text.bytesInMemory + text.blocks.bytes },
+        { labels: { where: 'disk' }, value: text.bytes - text.unsavedBytes },
+      ],
+    ),
   ].join('')
 }
 

@@ -43,7 +43,7 @@ export function readersMetrics(stats: ReadersStats | null, position: number): st
     running.map((reader) => ({ labels: { reader: `${reader.reader}` }, value: read(reader) }))
   const prefix = 'agent_forum_reader'
   return [
-    gauge(`${prefix}s`, 'Readers that there are to be, and that serve.', [
+    gauge(`${prefix}s`, 'Readers that are configured, and that serve.', [
       { labels: { state: 'configured' }, value: counts.configured },
       { labels: { state: 'serving' }, value: counts.serving },
     ]),

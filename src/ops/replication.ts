@@ -48,17 +48,17 @@ export function replicationMetrics({ replication }: Vitals): string {
     ),
     gauge(
       `${prefix}_lag_seconds`,
-      'For how long the first of these records has been missing, or nobody could tell.',
+      'For how long the first of them has been missing, or the stream could not be asked.',
       replication.lagSeconds(),
     ),
     counter(
       `${prefix}_takeovers_total`,
-      'How often this process led in the place of another node.',
+      'How often this process took over from another node.',
       replication.takeovers(),
     ),
     counter(
       `${prefix}_fenced_total`,
-      'How often another node led in the place of this process.',
+      'How often another node took over from this process.',
       replication.fenced(),
     ),
     counter(

@@ -42,7 +42,7 @@ export function replication({ replication }: Status): Panel[] {
         { name: 'Role', value: role },
         { name: 'Term', value: count(term) },
         { name: lag, value: count(lag_positions) },
-        { name: 'For', value: latency(lag_seconds) },
+        { name: 'Missing for', value: latency(lag_seconds) },
         { name: 'Requests passed on to the leader', value: count(forwarded) },
         { name: 'Took over since the start', value: count(takeovers) },
         { name: 'Replaced by another since the start', value: count(fenced) },
