@@ -59,6 +59,7 @@ export class Program {
   readonly readers: number
   readonly #ended: Promise<Run>
   #changed: () => void = () => {}
+  #deadline: NodeJS.Timeout | undefined
 
   constructor(
     args: readonly string[],
@@ -88,17 +89,22 @@ export class Program {
     this.child.stderr!.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
     })
-    const hanging = setTimeout(() => this.child.kill('SIGKILL'), patienceMs * 2)
     this.#ended = once(this.child, 'close').then(([code, signal]) => {
-      clearTimeout(hanging)
+      clearTimeout(this.#deadline)
       running.delete(this.child)
       this.#changed()
       return { code, signal, stdout: this.stdout, stderr: this.stderr }
     })
   }
 
-  /** Resolves when the process is gone and its output is read. */
+  /**
+   * Resolves when the process is gone and its output is read. One that hangs is killed, two minutes
+   * after somebody began to wait for its end; until then it may live as long as its test.
+   */
   get ended(): Promise<Run> {
+    if (!this.hasEnded) {
+      this.#deadline ??= setTimeout(() => this.child.kill('SIGKILL'), patienceMs * 2)
+    }
     return this.#ended
   }
 
@@ -136,7 +142,7 @@ export class Program {
   /** Sends the signal if the process still runs, and waits for its end. */
   async stop(signal: NodeJS.Signals): Promise<Run> {
     if (!this.hasEnded) this.child.kill(signal)
-    return this.#ended
+    return this.ended
   }
 }
 

@@ -156,6 +156,14 @@ export class NatsServer {
     }
   }
 
+  /** What it says of itself, for a test that fails: its streams, connections and log. */
+  async report(): Promise<string> {
+    const pages = ['/jsz?consumers=1&raft=1', '/connz'].map(async (path) => {
+      return `${path} ${JSON.stringify(await this.monitor(path))}`
+    })
+    return [...(await Promise.all(pages)), this.log.slice(-4000)].join('\n')
+  }
+
   get log(): string {
     try {
       return readFileSync(this.#logFile, 'utf8')
@@ -207,8 +215,8 @@ export async function startCluster(t: Owner, options: ClusterOptions = {}): Prom
   }
   const cluster = new Cluster(servers)
   t.teardown(async () => {
+    if (!t.passing()) for (const server of servers) t.comment(server.name, await server.report())
     await cluster.stop()
-    if (!t.passing()) for (const server of servers) t.comment(server.name, server.log.slice(-4000))
     rmSync(dir, { recursive: true, force: true })
   })
   for (const server of servers) {

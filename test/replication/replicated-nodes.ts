@@ -111,6 +111,20 @@ export class ReplicatedNode implements Place {
     }
   }
 
+  /** What it says of itself, for a test that fails: its readiness, metrics and log. */
+  async report(): Promise<string> {
+    const pages = ['/readyz?verbose', '/metrics'].map(async (path) => {
+      try {
+        const signal = AbortSignal.timeout(2_000)
+        const answer = await fetch(`http://127.0.0.1:${this.opsPort}${path}`, { signal })
+        return `${path}\n${(await answer.text()).replace(/^#.*\n/gm, '')}`
+      } catch (error) {
+        return `${path}: ${error}`
+      }
+    })
+    return [...(await Promise.all(pages)), this.log.slice(-6000)].join('\n')
+  }
+
   /** The records of its log as lines of JSON. Only while it does not run. */
   async records(): Promise<string[]> {
     const { code, stdout, stderr } = await run(['wal', 'export', '--data', this.data])
@@ -142,8 +156,8 @@ export async function startPair(
     const data = dataDirectory(t)
     const made = new ReplicatedNode({ name, links, ports, data, flags: replication })
     t.teardown(async () => {
+      if (!t.passing()) t.comment(name, await made.report())
       await made.kill()
-      if (!t.passing()) t.comment(name, made.log.slice(-6000))
     })
     return made
   }
