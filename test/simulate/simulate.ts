@@ -43,7 +43,7 @@ for (let seed = first; seed < first + seeds; seed++) {
     if (failures >= 20) break
   }
   const done = seed - first + 1
-  if (done % 1000 === 0) {
+  if (done % 200 === 0 && done < seeds) {
     console.log(`${done} seeds, ${counted(failures, 'failure')}, ${perSecond(done)} seeds/s`)
   }
   // Lets the rest of the process run as well.

@@ -7,6 +7,7 @@
 //                so a timer that is due several times runs once
 //   clocks       Date.now is `wallMs`, which may step; performance.now only increases
 //   randomness   node:crypto and Math.random draw from the seed
+//   memory       the process holds none, so that it never refuses writes for lack of it
 //   owners       what runs inside `as`, with all that it starts, belongs to one process, and ends
 //                when that is forgotten
 //
@@ -39,6 +40,7 @@ const real = {
   date: { now: Date.now },
   math: { random: Math.random },
   performance: { now: performance.now },
+  memoryUsage: { rss: process.memoryUsage.rss },
   global: { setImmediate, setTimeout, setInterval, clearImmediate, clearTimeout, clearInterval },
 }
 
@@ -78,6 +80,7 @@ export class VirtualTime {
     Object.assign(Date, { now: () => Math.floor(this.wallMs) })
     Object.assign(Math, { random: this.#random })
     Object.assign(performance, { now: () => this.#elapsedMs })
+    Object.assign(process.memoryUsage, { rss: () => 0 })
     const clear = (timer: Timer) => this.#timers.delete(timer)
     Object.assign(globalThis, {
       setImmediate: soon,
@@ -98,6 +101,7 @@ export class VirtualTime {
     Object.assign(Date, real.date)
     Object.assign(Math, real.math)
     Object.assign(performance, real.performance)
+    Object.assign(process.memoryUsage, real.memoryUsage)
     Object.assign(globalThis, real.global)
     syncBuiltinESMExports()
   }
