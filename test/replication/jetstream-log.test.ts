@@ -1,5 +1,6 @@
 // The stream on a real cluster: what log-stream.ts promises of it.
 
+import { connect } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
 import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
@@ -134,8 +135,8 @@ t.test('lease: held, not renewed, then taken: one holder, after the time only', 
   t.equal(await a!.lease.hold(holder('a')), true)
   t.equal(await b!.lease.hold(holder('b')), false)
   t.match(await b!.lease.read(), { node: 'a' })
-  await until('the lease to lapse', async () => (await b!.lease.read()) === null)
-  t.equal(await b!.lease.hold(holder('b')), true)
+  // On a busy machine it may have lapsed when it is looked at, and not yet when it is taken.
+  await until('the lease to lapse', () => b!.lease.hold(holder('b')))
   t.equal(await a!.lease.hold(holder('a')), false)
   await a!.lease.release('a')
   t.match(await b!.lease.read(), { node: 'b' })
@@ -157,6 +158,22 @@ t.test('notes: written by two: the second one with an old revision is refused', 
   await a!.notes.remove('follower.b')
   t.equal(await a!.notes.read('follower.b'), null)
   t.same(await a!.notes.keys('follower.'), ['follower.c'])
+})
+
+t.test('notes: read: from the server that leads them, not from any copy', nats, async (t) => {
+  const [log] = await connected(t, 'a')
+  const requests: string[] = []
+  const callback = (_: unknown, { subject }: { subject: string }) => void requests.push(subject)
+  const observer = await connect({ servers: cluster.url.split(',') })
+  t.teardown(() => observer.close())
+  observer.subscribe('$JS.API.DIRECT.GET.>', { callback })
+  observer.subscribe('$JS.API.STREAM.MSG.GET.>', { callback })
+  await observer.flush()
+  await until('a request to be seen', async () => {
+    await log!.notes.read('history')
+    return requests.length > 0
+  })
+  t.same([...new Set(requests)], [`$JS.API.STREAM.MSG.GET.KV_${log!.name}-notes`])
 })
 
 t.test('objects: put, listed, read, removed: whole, or absent', nats, async (t) => {
@@ -194,5 +211,6 @@ t.test('calls: the leader of a term answers; of another one, nobody does', nats,
     return answer !== null && large.equals(Buffer.from(answer))
   })
   answering.stop()
-  await until('nobody', async () => (await ask(3)) === null)
+  // A request that a server has passed on before it knew that nobody listens is never answered.
+  await until('nobody', async () => (await ask(3).catch(() => 'unknown')) === null)
 })

@@ -158,6 +158,9 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
   }
 }
 
+/** A note is read from the server that leads the bucket: a copy on another one may be old. */
+const notesOptions = { allow_direct: false }
+
 /** Makes what is missing. `isGathered`: servers that are missing now are missing for good. */
 async function openAll(
   connection: NatsConnection,
@@ -183,7 +186,7 @@ async function makeAll(connection: NatsConnection, options: EngineOptions): Prom
   const manager = await available(() => jetstreamManager(connection, { timeout: requestMs }))
   await available(() => JetStreamLog.make(manager, stream, replicas))
   const bucket = await available(() =>
-    new Kvm(client).create(`${stream}-notes`, { history: 1, replicas }),
+    new Kvm(client).create(`${stream}-notes`, { history: 1, replicas, ...notesOptions }),
   )
   const files = { client, manager, name: `${stream}-checkpoints` }
   await available(() => JetStreamObjects.make(files, replicas))
