@@ -164,7 +164,7 @@ t.test('panels: a follower, a leader: how far one is behind the other', async (t
     Role: 'follower',
     Term: '3',
     'Records behind the stream': '12',
-    For: '500 ms',
+    'Missing for': '500 ms',
     'Requests passed on to the leader': '40',
     'Took over since the start': '1',
     'Replaced by another since the start': '2',
@@ -173,7 +173,7 @@ t.test('panels: a follower, a leader: how far one is behind the other', async (t
   t.match(factsWith(leader), {
     Role: 'leader',
     'Records that the stream lacks': '12',
-    For: units.unknown,
+    'Missing for': units.unknown,
   })
 })
 
