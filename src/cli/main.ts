@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs'
 import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../config/arguments.ts'
-import { LineOutput } from '../ops/log.ts'
+import { LineOutput } from '../ops/line-output.ts'
 import { CommandError } from './command-error.ts'
 
 const packageJson = new URL('../../../package.json', import.meta.url)

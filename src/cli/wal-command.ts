@@ -1,7 +1,6 @@
 // agent-forum wal verify | inspect | export | repair: tools for a log that no process has open. All
-// but repair only read.
+// but repair only read. Each is loaded when it is run.
 
-import { describeReport, summarizeReport } from '../../wal/tools/inspect.ts'
 import {
   ConfigError,
   dataOf,
@@ -10,11 +9,6 @@ import {
   readFlags,
   suggestion,
 } from '../config/arguments.ts'
-import { decode } from '../forum/records.ts'
-import { progressBar } from './progress-bar.ts'
-import { readLog } from './read-log.ts'
-import { exportLog } from './wal-export.ts'
-import { repairLog } from './wal-repair.ts'
 
 const flags = {
   data: { value: 'DIR', help: 'the directory; default: AGENT_FORUM_DATA or ./data' },
@@ -76,43 +70,14 @@ interface WalCommand {
 /** Runs the command; returns its exit code. Throws a ConfigError for unusable arguments. */
 export async function runWal(args: string[]): Promise<number> {
   const { command, data, out, copyTo, json } = parse(args)
-  if (command === 'export') return exportLog(data, out)
-  if (command === 'repair') return repairLog(data, copyTo, json)
-  if (command !== 'help') return check(data, { counting: command === 'inspect', json })
+  if (command === 'export') return (await import('./wal-export.ts')).exportLog(data, out)
+  if (command === 'repair') return (await import('./wal-repair.ts')).repairLog(data, copyTo, json)
+  if (command !== 'help') {
+    const { checkLog } = await import('./wal-check.ts')
+    return checkLog(data, { counting: command === 'inspect', json })
+  }
   process.stdout.write(walHelp)
   return 0
-}
-
-async function check(
-  data: string,
-  { counting, json }: { counting: boolean; json: boolean },
-): Promise<number> {
-  const counts = new Map<string, number>()
-  const bar = progressBar('read')
-  const report = await readLog(data, {
-    onRecord(_, row) {
-      const { type } = decode(row)
-      counts.set(type, (counts.get(type) ?? 0) + 1)
-    },
-    onProgress: bar.at,
-  }).finally(bar.stop)
-  const { error } = report
-  if (error !== null && error.exitCode !== 77) throw error
-  if (json) {
-    const found = {
-      data,
-      ...summarizeReport(report),
-      ...(counting && { records: Object.fromEntries(counts) }),
-    }
-    process.stdout.write(`${JSON.stringify(found)}\n`)
-    return error?.exitCode ?? 0
-  }
-  const lines = describeReport(report)
-  if (counting) {
-    for (const [type, count] of counts) lines.push(`${type}: ${count}`)
-  }
-  process.stdout.write(`${lines.join('\n')}\n`)
-  return error?.exitCode ?? 0
 }
 
 function parse(args: string[]): WalCommand {

@@ -4,7 +4,8 @@
 import { Socket } from 'node:net'
 import { JournalError, messageOf } from '../../wal/errors.ts'
 import { ConfigError } from '../config/arguments.ts'
-import { LineOutput, openLog } from '../ops/log.ts'
+import { LineOutput } from '../ops/line-output.ts'
+import { openLog } from '../ops/log.ts'
 import { LeaderPort } from '../replication/readers/leader-port.ts'
 import { Reader, type ReaderSetup } from './reader.ts'
 

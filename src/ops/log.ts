@@ -1,25 +1,8 @@
 // The log: JSON lines by pino, one for each event, to standard output.
-//
-// L1. A write never waits, never throws and never ends the process, whatever standard output is: a
-//     file on a full disk, a pipe that nobody reads, a terminal stopped with Ctrl-S.
-// L2. A line that cannot be written at once is dropped and counted; the buffer is the one that the
-//     system keeps for the pipe. Lines that are written are whole and in order.
-// L3. When lines can be written again, the first one says how many were dropped.
-//
-// Writes are synchronous calls on a descriptor that does not block. A write in the thread pool
-// would block one of its four threads, which sync the journal, until somebody reads the pipe.
 
-import { constants, fstatSync, openSync, writeSync } from 'node:fs'
-import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
-import { codeOf } from '../../wal/errors.ts'
 import type { Notice } from '../../wal/journal/journal.ts'
-import type { LogOutput } from './vitals.ts'
-
-const retryMs = 250
-const endAttemptsMax = 50
-const endPauseMs = 10
-const nothing = Buffer.alloc(0)
+import { LineOutput } from './line-output.ts'
 
 export interface Log {
   log: Logger
@@ -28,7 +11,7 @@ export interface Log {
 
 /** The log of this process, from `level` up. */
 export function openLog(level: string): Log {
-  const output = new LineOutput(1)
+  const output = new LineOutput(1, droppedLine)
   return { log: pino({ level, base: null }, output), output }
 }
 
@@ -37,104 +20,8 @@ export function logNotices(log: Logger): (notice: Notice) => void {
   return ({ event, level = 'info', ...fields }) => log[level](fields, event)
 }
 
-/** Standard output (1) or standard error (2), for whole lines. */
-export class LineOutput implements LogOutput {
-  linesDropped = 0
-  readonly #file: number
-  /** The rest of a line that was written in part; it must be written next. */
-  #rest: Buffer = nothing
-  #droppedUnreported = 0
-  #errorCode = ''
-  #retry: NodeJS.Timeout | null = null
-
-  constructor(descriptor: 1 | 2) {
-    this.#file = withoutBlocking(descriptor)
-  }
-
-  /** Writes the line, which ends in a line feed, or drops it. */
-  write(line: string): void {
-    if (!this.#catchUp() || !this.#put(line)) {
-      this.linesDropped++
-      this.#droppedUnreported++
-    }
-    if (this.#isBehind()) this.#retry ??= setInterval(() => this.#catchUp(), retryMs).unref()
-  }
-
-  /** Writes `line` before the process ends; waits up to half a second if a pipe is full. */
-  end(line = ''): void {
-    let isWritten = line === ''
-    for (let attempt = 0; attempt < endAttemptsMax; attempt++) {
-      if (this.#catchUp() && !isWritten) isWritten = this.#put(line)
-      if (isWritten && !this.#isBehind()) return
-      if (this.#errorCode !== 'EAGAIN') return
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, endPauseMs)
-    }
-  }
-
-  get warnings(): string[] {
-    const dropped = this.#droppedUnreported
-    if (dropped === 0) return []
-    return [`log: standard output accepts no lines (${this.#errorCode}), ${dropped} dropped`]
-  }
-
-  #isBehind(): boolean {
-    return this.#rest.length > 0 || this.#droppedUnreported > 0
-  }
-
-  /** Completes a partial line and reports dropped ones. Returns whether another may follow. */
-  #catchUp(): boolean {
-    if (this.#rest.length > 0) this.#rest = this.#rest.subarray(this.#tryWrite(this.#rest))
-    if (this.#rest.length > 0) return false
-    if (this.#droppedUnreported > 0) {
-      if (!this.#put(droppedLine(this.#droppedUnreported))) return false
-      this.#droppedUnreported = 0
-    }
-    if (this.#rest.length > 0) return false
-    if (this.#retry !== null) clearInterval(this.#retry)
-    this.#retry = null
-    return true
-  }
-
-  /** Writes the line, or its beginning, whose rest follows. Returns false if neither succeeded. */
-  #put(line: string): boolean {
-    const bytes = Buffer.from(line)
-    const written = this.#tryWrite(bytes)
-    if (written > 0) this.#rest = bytes.subarray(written)
-    return written > 0
-  }
-
-  #tryWrite(bytes: Buffer): number {
-    try {
-      return writeSync(this.#file, bytes)
-    } catch (error) {
-      this.#errorCode = codeOf(error)
-      return 0
-    }
-  }
-}
-
 function droppedLine(lines: number): string {
   const { warn } = pino.levels.values
   const time = pino.stdTimeFunctions.epochTime() // `,"time":…`
   return `{"level":${warn}${time},"lines":${lines},"msg":"log_lines_dropped"}\n`
-}
-
-/**
- * A descriptor of the same file whose writes fail with EAGAIN instead of waiting. O_NONBLOCK is a
- * flag of the open file description, shared with whoever started the process, so a pipe or a
- * terminal is opened anew. A socket or another user's file cannot be: for these Node's own stream
- * sets the flag, as it does in every program that uses it.
- */
-function withoutBlocking(descriptor: 1 | 2): number {
-  if (!isatty(descriptor)) {
-    const kind = fstatSync(descriptor)
-    if (!kind.isFIFO() && !kind.isSocket()) return descriptor // files and devices do not wait
-  }
-  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
-  try {
-    return openSync(`/proc/self/fd/${descriptor}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
-  } catch {
-    void (descriptor === 1 ? process.stdout : process.stderr)
-    return descriptor
-  }
 }

@@ -5,11 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Forum } from '../api/harness.ts'
-import { freePort } from '../api/operators.ts'
+import type { Forum } from '../api/harness.ts'
 import { scriptFlags } from '../script-flags.ts'
-import { inputsOf } from './requests.ts'
-import { openSession, type Session } from './session.ts'
+import type { Session } from './session.ts'
 
 const inputsOfRound = 250
 /** How long one node is used. The fuzzer fills it, so a new one is started now and then. */
@@ -30,6 +28,13 @@ cannot be used.
 
 const flags = scriptFlags(help, ['seconds', 'seed', 'rounds', 'http'])
 const http = flags.choice('http', ['auto', 'uws', 'node'])
+// Loaded when the flags are known to be usable: it takes over a second.
+const [harness, { freePort }, { inputsOf }, { openSession }] = await Promise.all([
+  import('../api/harness.ts'),
+  import('../api/operators.ts'),
+  import('./requests.ts'),
+  import('./session.ts'),
+])
 const untilMs = performance.now() + flags.number('seconds', 60) * 1000
 const firstSeed = flags.number('seed', 1)
 const lastSeed = firstSeed + flags.number('rounds', Number.MAX_SAFE_INTEGER) - 1
@@ -38,7 +43,7 @@ const parent = mkdtempSync(join(tmpdir(), 'agent-forum-fuzz-'))
 async function startNode(name: string): Promise<{ forum: Forum; session: Session }> {
   const operators = await freePort()
   const flags = ['--http', http, '--webhook-allow-private', '--ticket-limit', '0']
-  const forum = new Forum(join(parent, name), ['--ops-port', `${operators}`, ...flags])
+  const forum = new harness.Forum(join(parent, name), ['--ops-port', `${operators}`, ...flags])
   await forum.start()
   return { forum, session: await openSession(forum, operators) }
 }

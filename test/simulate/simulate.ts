@@ -3,9 +3,7 @@
 // prints each step.
 
 import { counted } from '../../wal/counted.ts'
-import { simulateTwo } from '../replication/simulation.ts'
 import { scriptFlags } from '../script-flags.ts'
-import { simulate } from './simulation.ts'
 
 const help = `npm run simulate -- [flags]: simulates a whole node on bad days, by seed
 
@@ -21,7 +19,10 @@ const flags = scriptFlags(help, ['seeds', 'seed', 'nodes'])
 const first = flags.number('seed', 1)
 const isReplay = flags.isGiven('seed') && !flags.isGiven('seeds')
 const seeds = flags.number('seeds', isReplay ? 1 : 200)
-const simulateSeed = flags.choice('nodes', ['1', '2']) === '2' ? simulateTwo : simulate
+const simulateSeed =
+  flags.choice('nodes', ['1', '2']) === '2'
+    ? (await import('../replication/simulation.ts')).simulateTwo
+    : (await import('./simulation.ts')).simulate
 const trace = isReplay ? (line: () => string) => console.log(line()) : undefined
 
 const outcomes = new Map<string, number>()
