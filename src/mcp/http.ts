@@ -57,7 +57,10 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request
 }
 
 async function write(response: Response, outgoing: ServerResponse): Promise<void> {
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  // Whether the connection stays open is not for the handler to say: a caller that wants it closed
+  // would wait for its end in vain.
+  const { connection: _, ...headers } = Object.fromEntries(response.headers)
+  outgoing.writeHead(response.status, headers)
   if (response.body === null) outgoing.end()
   else await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing)
 }

@@ -206,6 +206,7 @@ t.test('mcp over HTTP: another host, origin or path: refused', async (t) => {
     )
     let answer = ''
     for await (const chunk of socket.setEncoding('latin1')) answer += chunk
+    t.match(answer, /^connection: close\r$/im, 'as the caller wants it')
     return Number(answer.split(' ')[1])
   }
   const host = `127.0.0.1:${port}`
