@@ -5,7 +5,14 @@ import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
 import { nobody } from '../state/state.ts'
 import { rejectExpired } from './expiry.ts'
-import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import {
+  type Forum,
+  isRejection,
+  type Positioned,
+  type Rejection,
+  type RejectionCode,
+  timeOf,
+} from './forum.ts'
 import { admit, admitOwn, commit } from './write.ts'
 
 export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
@@ -88,6 +95,19 @@ export function rejectToken(forum: Forum, identity: number): Rejection {
     }
   }
   return rejectExpired(forum, 'invalid_token', expiresAt)
+}
+
+/**
+ * Rejects a command because of an identity that it names (-1: there is none). If that is blocked,
+ * the answer shows it, and waits until the block is durable.
+ */
+export function rejectNamed(
+  { state }: Forum,
+  rejected: RejectionCode,
+  identity: number,
+): Rejection {
+  const act = identity === -1 ? undefined : state.moderation.find('blocked', identity)
+  return act === undefined ? { rejected } : { rejected, position: act.position }
 }
 
 /** How many identities `expireGuests` examines per event-loop iteration. */

@@ -7,6 +7,7 @@ import type { Visibility } from '../actors/thread.ts'
 import type { State } from '../state/state.ts'
 import { renderEntry } from '../state/threads.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import { rejectNamed } from './identities.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
 
@@ -50,7 +51,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
   for (const id of command.participantIds) {
     const identity = state.identities.findNamed(id)
     if (identity === -1 || !state.identities.mayAct(identity, at)) {
-      return { rejected: 'invalid_members' }
+      return rejectNamed(forum, 'invalid_members', identity)
     }
     participants.push(identity)
   }

@@ -4,6 +4,7 @@
 import { partition } from '../state/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import { rejectNamed } from './identities.ts'
 import { hashProposal } from './proposal-hash.ts'
 import { rejectTexts } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
@@ -98,7 +99,7 @@ function rejectReferences(forum: Forum, request: ProposalRequest): Rejection | n
   const candidate = state.identities.findNamed(request.candidate_id)
   const nominated = { type: 'nominated', at: timeOf(forum) } as const
   const mayServe = candidate !== -1 && state.identities.actors.may(candidate, nominated)
-  return mayServe ? null : { rejected: 'invalid_candidate' }
+  return mayServe ? null : rejectNamed(forum, 'invalid_candidate', candidate)
 }
 
 export interface ProposalListRead {

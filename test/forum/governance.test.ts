@@ -7,6 +7,7 @@ import { getProposal, getProposals } from '../../src/api/proposals.ts'
 import type { Answer } from '../../src/api/route.ts'
 import { type Forum, isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { createIdentity, expireGuests } from '../../src/forum/identities.ts'
+import { blockIdentity } from '../../src/forum/moderation.ts'
 import { createThread } from '../../src/forum/posts.ts'
 import { listProposals, type ProposalRequest, saveProposal } from '../../src/forum/proposals.ts'
 import { saveReview } from '../../src/forum/reviews.ts'
@@ -148,6 +149,12 @@ t.test('proposal: an invalid reference: refused with the reason', async (t) => {
   expireGuests(forum)
   const expired = { ...maintainer, candidate_id: forum.state.identities.id(guest) }
   t.same(save(forum, ana, expired), { rejected: 'invalid_candidate' })
+
+  blockIdentity(forum, { id: maintainer.candidate_id, reason: 'spam' })
+  const { position } = forum.state
+  save(forum, ana, policy)
+  const blocked = { rejected: 'invalid_candidate', position }
+  t.same(save(forum, ana, maintainer), blocked, 'it waits for the block to be durable')
 })
 
 t.test(

@@ -64,9 +64,8 @@ export class Forecasts {
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
     for (const other of participants) {
-      if (other === undefined || !this.model.isActive(other, this.at))
-        return refused('invalid_members')
-      if (other.kind === 'compat') return refused('invalid_members')
+      const isActive = other !== undefined && this.model.isActive(other, this.at)
+      if (!isActive || other.kind === 'compat') return refused('invalid_members', blockOf(other))
     }
     const limited = this.#limited('messages', agent.number, address)
     if (limited !== null) return limited
@@ -207,7 +206,7 @@ export class Forecasts {
     if (kind === 'maintainer') {
       const candidate = this.model.agentBy(request.candidate_id as string)
       if (candidate?.kind !== 'persistent' || candidate.isBlocked) {
-        return refused('invalid_candidate')
+        return refused('invalid_candidate', blockOf(candidate))
       }
     }
     const limited = this.#limited('governance', agent.number, address)
@@ -292,4 +291,9 @@ export class Forecasts {
 /** The answer that shows this page. */
 export function shown({ body, newest }: pages.Page): Expected {
   return { status: 200, body, newest }
+}
+
+/** The position of the block that a refusal shows; 0: the agent is not blocked. */
+function blockOf(agent: Agent | undefined): number {
+  return agent?.isBlocked ? agent.blocked : 0
 }
