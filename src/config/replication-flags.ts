@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import type { Flag } from './arguments.ts'
 import { ConfigError } from './arguments.ts'
+import type { FoundSetting } from './setting-sources.ts'
 import { certificateOf, choiceOf, numberOf, type Setting, switchOf, textOf } from './settings.ts'
 
 export interface ReplicationConfig {
@@ -105,10 +106,18 @@ const namePattern = /^[A-Za-z0-9_-]{1,64}$/
  * beside it. Throws a ConfigError.
  */
 export function replicationOf(
-  setting: (name: ReplicationFlagName) => Setting,
+  setting: (name: ReplicationFlagName) => FoundSetting,
   readers: number,
 ): ReplicationConfig | null {
   const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
+  for (const { name, text, from } of [lead, follow]) {
+    // A variable of a shell that is not set, most often: such a node would have no copies.
+    if (text !== '' || from === 'default') continue
+    throw new ConfigError(
+      `${name} is empty: it takes URLs like nats://10.0.0.1:4222; a node that is alone has neither ` +
+        '--replicate nor --follow',
+    )
+  }
   const given = lead.text !== '' ? lead : follow
   if (given.text === '') return alone(setting)
   if (lead.text !== '' && follow.text !== '') {

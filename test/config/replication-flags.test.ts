@@ -41,6 +41,11 @@ t.test('config: credentials: read from their file, never from a URL', async (t) 
 
 const refused: [string[], RegExp][] = [
   [['--replicate', 'nats://a', '--readers', '1'], /--replicate and --readers exclude each other/],
+  [
+    ['--replicate', ''],
+    /--replicate is empty: it takes URLs like nats:.*; a node that is alone has/,
+  ],
+  [['--replicate', 'nats://a', '--follow', ''], /--follow is empty/],
   [['--standby'], /--standby needs --replicate or --follow/],
   [['--replicate-mode', 'async'], /--replicate-mode needs --replicate or --follow/],
   [['--replicate', 'nats://a', '--follow', 'nats://a'], /exclude each other/],
@@ -62,3 +67,11 @@ for (const [args, why] of refused) {
     t.throws(() => replication(...args), why)
   })
 }
+
+t.test('config: an empty variable or key: refused by its name', async (t) => {
+  const variables = { AGENT_FORUM_FOLLOW: '' }
+  t.throws(() => parseConfig([], variables), /^AGENT_FORUM_FOLLOW is empty: it takes URLs/)
+  const file = join(t.testdir(), 'forum.json')
+  writeFileSync(file, '{"replicate": ""}')
+  t.throws(() => parseConfig(['--config', file], {}), /forum\.json: replicate is empty/)
+})
