@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
 import type { Config } from '../config/config.ts'
+import { tryPort } from '../http/port-error.ts'
 import { type Environment, type Node, startNode } from './server.ts'
 import { Lives, StartAgain } from './start-again.ts'
 
@@ -26,7 +27,11 @@ export async function startReplicatedNode(
   stopped: Promise<unknown>,
 ): Promise<Node | null> {
   const lives = new Lives(stopped)
-  const node = new ReplicatedNode(config, lives, log, (its) =>
+  const { host, port } = config
+  // All lives listen on one port, which callers know. The system would not give a port that it had
+  // chosen itself again while connections of the life before are kept (TIME_WAIT).
+  const known = { ...config, port: port === 0 ? await tryPort(host, 0).catch(() => 0) : port }
+  const node = new ReplicatedNode(known, lives, log, (its) =>
     startNode(its, version, log, { ...environment, lives }),
   )
   return (await node.start()) ? node : null

@@ -75,6 +75,10 @@ class TestNode {
     this.#node = null
   }
 
+  get url(): string {
+    return this.#node!.url
+  }
+
   get failed(): Promise<never> {
     return this.#node!.failed
   }
@@ -195,6 +199,7 @@ t.test(
     await a.start(['--replicate', '--standby'], { url: link.url })
     await b.start(['--follow', '--standby'])
     const { token, path } = await a.thread()
+    const { url } = a
     link.set('cut')
     const alone = a.post(`${path}/replies`, { content: 'never acknowledged' }, token)
     await until('the standby to lead', async () => (await b.role()) === 'leader')
@@ -204,6 +209,7 @@ t.test(
     t.same([status, body.error], [503, 'no_leader'])
     await until('it follows', () => a.has('put_aside') && a.lines.some(({ term }) => term === 2))
     await until('it answers', async () => (await a.role().catch(() => '')) === 'follower')
+    t.equal(a.url, url, 'on the port that it had')
     t.same(await a.contents(path), ['c', 'by the new leader'])
     t.ok(readdirSync(a.dir).some((name) => name.endsWith('.wal.replaced')))
     await a.reply(path, token, 'after all')
