@@ -46,8 +46,9 @@ const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart
 const cold = ['idempotency', 'lists', 'proposals', 'threads']
 const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
-// And over nodes with readers: a sample, and in the deep run the test of kills and all but those
-// that look at one process. Not where the port cannot be shared (http/node.ts).
+// And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
+// replicated log, and all but those that look at one process. Not where the port cannot be shared
+// (http/node.ts).
 const ofReaders = ['feed', 'threads']
 const neverOfReaders = [
   ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
@@ -81,7 +82,7 @@ function allJobs(): Job[] {
   const onDisk = { TEST_TEXT: 'cold' }
   const withReaders = { TEST_READERS: '2' }
   const shared = again(ofReaders, neverOfReaders)
-  if (isDeep) shared.push('faults/kill.test.js')
+  if (isDeep) shared.push('faults/kill.test.js', 'replication/fault-matrix.test.js')
   return [
     ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),

@@ -7,6 +7,9 @@ import type { Action } from '../state/quotas.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
 
+/** A node's part among those that have the same log; `single`: it is alone. */
+export type Role = 'single' | 'leader' | 'follower'
+
 /** What every route can reach. */
 export interface Service {
   forum: Forum
@@ -27,7 +30,7 @@ export interface Service {
   /** The id of the log's present history (node/epoch.ts). */
   epoch: string
   /** Whether this node decides: alone, or for others; or follows the one that does. */
-  role: () => 'single' | 'leader' | 'follower'
+  role: () => Role
   /** Seconds since the process began to serve. */
   uptimeSeconds(): number
 }

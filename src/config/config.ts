@@ -253,7 +253,7 @@ export function checkSettings(
     idempotencyHours: number('idempotency-hours', 1, 8_760),
     scrubHours: hoursOf(setting('scrub-hours'), timerHoursMax),
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
-    replication: replicationOf(setting, readers),
+    replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
   }
 }

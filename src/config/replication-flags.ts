@@ -101,21 +101,17 @@ const takeoverSecondsMax = 600
 const lagMbMax = 65_536
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 
-/**
- * What the settings say of replication; null: the node is alone. `readers` is how many it has
- * beside it. Throws a ConfigError.
- */
+/** What the settings say of replication; null: the node is alone. Throws a ConfigError. */
 export function replicationOf(
   setting: (name: ReplicationFlagName) => FoundSetting,
-  readers: number,
 ): ReplicationConfig | null {
   const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
   for (const { name, text, from } of [lead, follow]) {
     // A variable of a shell that is not set, most often: such a node would have no copies.
     if (text !== '' || from === 'default') continue
     throw new ConfigError(
-      `${name} is empty: it takes URLs like nats://10.0.0.1:4222; a node that is alone has neither ` +
-        '--replicate nor --follow',
+      `${name} is empty: it takes URLs like nats://10.0.0.1:4222; a node that is alone has ` +
+        'neither --replicate nor --follow',
     )
   }
   const given = lead.text !== '' ? lead : follow
@@ -123,7 +119,6 @@ export function replicationOf(
   if (lead.text !== '' && follow.text !== '') {
     throw new ConfigError(`${lead.name} and ${follow.name} exclude each other`)
   }
-  if (readers > 0) throw new ConfigError(`${given.name} and --readers exclude each other`)
   return {
     servers: serversOf(given),
     leads: given === lead,

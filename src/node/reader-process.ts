@@ -7,7 +7,8 @@ import { ConfigError } from '../config/arguments.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { openLog } from '../ops/log.ts'
 import { LeaderPort } from '../replication/readers/leader-port.ts'
-import { Reader, type ReaderSetup } from './reader.ts'
+import { Reader } from './reader.ts'
+import type { ReaderSetup } from './reader-setup.ts'
 
 const leaderDescriptor = 3
 
@@ -33,6 +34,8 @@ const leader = new LeaderPort(new Socket({ fd: leaderDescriptor }), {
   },
   onNews: () => reader!.onNews(),
   onCheckpoint: (number, position) => reader!.onCheckpoint(number, position),
+  onRole: (role) => reader!.onRole(role),
+  onFailed: (failure) => reader!.onFailed(failure),
   onStop: () => end(reader?.stop()),
   onLost: () => end(reader?.onLost()),
 })

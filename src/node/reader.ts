@@ -22,8 +22,8 @@ import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
 import { inSlicesOf } from '../../wal/pace.ts'
-import type { Service } from '../api/route.ts'
-import { type Config, checkSettings, type SettingTexts } from '../config/config.ts'
+import type { Role, Service } from '../api/route.ts'
+import type { Config } from '../config/config.ts'
 import { clearCaches, type Forum, makeForum } from '../forum/forum.ts'
 import { systemStamps } from '../forum/stamp.ts'
 import type { Refusing } from '../http/edge-options.ts'
@@ -42,29 +42,16 @@ import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
+import { configOf, type ReaderSetup } from './reader-setup.ts'
 import { newState } from './recovery.ts'
 import { openTextDisk } from './text-disk.ts'
 import { warmUp } from './text-warm-up.ts'
 
-/** What a leader tells a reader at its start. */
-export interface ReaderSetup {
-  /** Its number, from 1. */
-  reader: number
-  version: string
-  storeId: string
-  epoch: string
-  epochBegin: number | null
-  publicUrl: string
-  port: number
-  texts: SettingTexts
-  nodeLimits: Config['nodeLimits']
-}
-
 const reportEveryMs = 500
 /** A reader that is this much behind gets no connections until it is twice as close. */
 const lagMs = 2000
-const forwardedEndMs = 5000
-const forwardedCheckMs = 10
+const answersEndMs = 5000
+const answersCheckMs = 10
 const warmUpSliceMs = 1
 /** Keys of the leader, which a reader does not need. */
 const noKey = Buffer.alloc(32)
@@ -78,6 +65,7 @@ export class Reader {
   readonly #gate = new Gate()
   readonly #edge: Edge
   #refusal: Refusing['refusal'] = 'starting'
+  #role: Role
   #forum: Forum | null = null
   #follower: Follower | null = null
   #forwarder: Forwarder | null = null
@@ -89,12 +77,11 @@ export class Reader {
 
   constructor(setup: ReaderSetup, leader: LeaderPort, log: Logger) {
     this.#setup = setup
+    this.#role = setup.role
     this.#leader = leader
     this.#log = log
-    const { texts, nodeLimits } = setup
-    const settings = checkSettings({ find: (name) => settingOf(name, texts[name]) }, {})
-    this.#config = { ...settings, nodeLimits }
-    this.#load = new Load(nodeLimits.load)
+    this.#config = configOf(setup)
+    this.#load = new Load(setup.nodeLimits.load)
     const reader = this
     const availability: Refusing = {
       get refusal() {
@@ -142,14 +129,24 @@ export class Reader {
     this.#adopt()
   }
 
+  onRole(role: Role): void {
+    this.#role = role
+  }
+
+  /** Nothing becomes durable any more, though the leader is there: it refuses what waits. */
+  onFailed(failure: Gate['failure']): void {
+    this.#gate.fail(failure)
+  }
+
   /** Finishes what has begun; resolves when all is answered. */
   async stop(): Promise<void> {
     this.#refusal = 'shutting_down'
     this.#listener?.stop()
     if (this.#forum !== null) await endReads(this.#forum)
-    for (let ms = 0; ms < forwardedEndMs && this.#isForwarding; ms += forwardedCheckMs) {
-      await sleep(forwardedCheckMs)
+    for (let ms = 0; ms < answersEndMs && this.#isAnswering; ms += answersCheckMs) {
+      await sleep(answersCheckMs)
     }
+    this.#gate.fail('no_leader')
     await sleep(lingerMs)
   }
 
@@ -159,8 +156,9 @@ export class Reader {
     await this.stop()
   }
 
-  get #isForwarding(): boolean {
-    return (this.#forwarder?.inFlight ?? 0) > 0
+  /** Whether answers wait for the leader, or to become durable. */
+  get #isAnswering(): boolean {
+    return this.#gate.length > 0 || (this.#forwarder?.inFlight ?? 0) > 0
   }
 
   get #place() {
@@ -199,7 +197,7 @@ export class Reader {
     new NodeAdmission({ load, gate, journal: follower, memoryBytesMax, free }).start()
     const service: Service = {
       ...{ forum, publicUrl, version, epoch, compat: config.compat },
-      role: () => 'single',
+      role: () => this.#role,
       pollAfterSeconds: config.pollAfterSeconds,
       webhooks: { refuseUrl: () => null, challenge: () => null }, // the leader's
       durability: config.durabilityName,
@@ -281,14 +279,4 @@ export class Reader {
     this.#log.warn({ why }, 'reader_cannot_go_on')
     process.exit(1)
   }
-}
-
-/** The leader has checked the settings; files that they name are its own affair. */
-function settingOf(name: string, text: string): { name: string; text: string; from: string } {
-  const isLeadersOnly = ['config', 'webhook-ca', 'ops-port'].includes(name)
-  return { name: `--${name}`, text: isLeadersOnly ? presetOf(name) : text, from: 'the leader' }
-}
-
-function presetOf(name: string): string {
-  return name === 'ops-port' ? '0' : ''
 }

@@ -5,6 +5,8 @@
 //     Without any, it serves alone.
 // Y2. A reader that ends is started again, at first at once, less often while it keeps failing.
 // Y3. Readers end with this process: their only connection to it closes.
+// Y4. Where the log is replicated, they follow this node, whether it leads or follows: they show
+//     what its journal says is durable, and what they pass to it, it may pass on to its leader.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -17,14 +19,15 @@ import type { Service } from '../api/route.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import { variablePrefix } from '../config/setting-sources.ts'
 import type { Listener } from '../http/exchange.ts'
+import type { Gate } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import type { ReadersStats } from '../ops/reader-metrics.ts'
 import { ReaderHub } from '../replication/readers/hub.ts'
 import { kinds, packedMessage } from '../replication/readers/messages.ts'
 import type { ReaderReport } from '../replication/readers/report.ts'
-import type { ReaderSetup } from './reader.ts'
 import { ReaderCounts } from './reader-counts.ts'
+import type { ReaderSetup } from './reader-setup.ts'
 
 const restartMsMin = 100
 const restartMsMax = 10_000
@@ -42,8 +45,6 @@ export interface ReadersParts {
   load: Load
   listener: Listener
   service: Service
-  /** Everything up to this position may be shown. */
-  show(durable: number): void
 }
 
 export class Readers implements ReadersStats {
@@ -66,7 +67,6 @@ export class Readers implements ReadersStats {
     load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
     this.#hub = new ReaderHub({
       ...{ journal, handler, log: { disk, dir: config.data, storeId: journal.storeId } },
-      show: (durable) => parts.show(durable),
       onReport: ({ report }, before) => this.#counts.add(before, report!),
       onChange: () => this.#onChange(),
     })
@@ -113,9 +113,15 @@ export class Readers implements ReadersStats {
     return serving === configured ? [] : [`readers: ${serving} of ${configured} serve`]
   }
 
-  /** The log is durable up to this position; `show` is called when readers have it. */
-  announce(durable: number): void {
-    this.#hub.announce(durable)
+  /** The log goes on with this journal, as the part of the node has changed (hub.ts). */
+  useJournal(journal: Journal): void {
+    this.#hub.useJournal(journal)
+    this.#hub.tell(kinds.role, this.#parts.service.role())
+  }
+
+  /** Nothing becomes durable any more: what waits for it at readers is refused, too. */
+  fail(failure: Gate['failure']): void {
+    this.#hub.tell(kinds.failed, failure)
   }
 
   checkpointTaken(number: number, position: number): void {
@@ -172,6 +178,7 @@ export class Readers implements ReadersStats {
       ...{ reader, version, texts, nodeLimits, epoch, publicUrl },
       epochBegin: forum.epochBegin ?? null,
       storeId: journal.storeId,
+      role: service.role(),
       port: listener.port,
     }
   }

@@ -145,9 +145,8 @@ export async function startNode(
     await orElse(stop, replication.begin({ ...parts, journal, edge, checkpoints, serving, epoch }))
   availability.refusal = null
   const { disk, settings: texts } = environment
-  const show = (durable: number) => serving.show(durable)
-  const shared = { config, texts, log, journal, disk, edge, load, listener, service, show }
-  readers = await startReaders(shared, checkpoints, vitals)
+  const shared = { config, texts, log, disk, edge, load, listener }
+  readers = await startReaders(shared, serving, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
   admin = startAdmin(forum, gate, options)
   const { moderate, erasure } = admin

@@ -12,6 +12,7 @@ import { Gate } from '../http/gate.ts'
 import type { Load } from '../http/load.ts'
 import { NodeAdmission } from './admission.ts'
 import { type Leading, startLeading } from './leading.ts'
+import type { Readers } from './readers.ts'
 
 export interface ServingParts {
   forum: Forum
@@ -33,6 +34,9 @@ export class Serving {
   readonly service: Service
   /** Rejects when the node cannot go on: its storage has failed, or another node leads. */
   readonly failed: Promise<never>
+  /** The readers, which hear of everything that becomes durable; null: there are none. */
+  readers: Pick<Readers, 'useJournal' | 'fail'> | null = null
+  #journal: Journal | null = null
   readonly #parts: ServingParts
   #leading: Leading | null = null
   #unwatch: () => void = () => {}
@@ -65,8 +69,14 @@ export class Serving {
     return this.#leading?.warnings ?? []
   }
 
+  /** What says how far the log is durable, after `follow` or `lead`. */
+  get journal(): Journal {
+    return this.#journal!
+  }
+
   /** Watches the memory where another node leads, as `lead` does where this one does. */
-  follow(journal: Pick<Journal, 'durable'>): void {
+  follow(journal: Journal): void {
+    this.#journal = journal
     const { forum, load, config } = this.#parts
     const { memoryBytesMax } = config.nodeLimits
     const free = () => clearCaches(forum)
@@ -77,12 +87,14 @@ export class Serving {
   /** Leads from now on: releases answers and wakeups as this journal becomes durable. */
   lead(journal: Journal): void {
     const { gate, service } = this
+    this.#journal = journal
     this.#unwatch()
     const leading = startLeading({ ...this.#parts, journal, gate, publicUrl: service.publicUrl })
     this.#leading = leading
     service.webhooks = leading.wakeups
     journal.onDurable = (durable) => this.show(durable)
     journal.onFailed = (error) => this.fail(error)
+    this.readers?.useJournal(journal)
     if (journal.failure !== null) this.fail(journal.failure)
   }
 
@@ -96,7 +108,9 @@ export class Serving {
   /** Refuses what waits for the log, and rejects `failed`. */
   fail(error: Error): void {
     const isFenced = error instanceof JournalError && error.exitCode === 78
-    this.gate.fail(isFenced ? 'no_leader' : 'storage_failed')
+    const failure = isFenced ? 'no_leader' : 'storage_failed'
+    this.gate.fail(failure)
+    this.readers?.fail(failure)
     // Requests that arrived before are answered first: this rejection ends the process.
     setImmediate(() => this.#reject(error))
   }

@@ -4,17 +4,25 @@ import type { SettingTexts } from '../config/config.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import type { CheckpointSchedule } from './checkpoints.ts'
 import type { Readers, ReadersParts } from './readers.ts'
+import type { Serving } from './serving.ts'
+
+/** What readers need, and a node that has none may lack. */
+type Parts = Omit<ReadersParts, 'texts' | 'journal' | 'service'> & {
+  texts: SettingTexts | undefined
+}
 
 /** Starts the readers, which this process then has to tell everything; null: there are none. */
 export async function startReaders(
-  { texts, ...parts }: Omit<ReadersParts, 'texts'> & { texts: SettingTexts | undefined },
+  { texts, ...parts }: Parts,
+  serving: Serving,
   checkpoints: CheckpointSchedule,
   vitals: Vitals,
 ): Promise<Readers | null> {
   if (parts.config.readers === 0 || texts === undefined) return null
   const { Readers } = await import('./readers.ts')
-  const readers = new Readers({ ...parts, texts })
-  parts.journal.onDurable = (durable) => readers.announce(durable)
+  const { journal, service } = serving
+  const readers = new Readers({ ...parts, texts, journal, service })
+  serving.readers = readers
   checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
   const { max, ended } = vitals.waiting
   const waiting = {

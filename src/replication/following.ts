@@ -112,6 +112,7 @@ export class Following {
   /** Ends it: the forum keeps its state, and the log is this node's own again. */
   async stop(): Promise<void> {
     if (this.#noting !== null) clearInterval(this.#noting)
+    this.#link.termBegan() // where this node has taken over
     await this.pause()
   }
 

@@ -40,7 +40,6 @@ t.test('config: credentials: read from their file, never from a URL', async (t) 
 })
 
 const refused: [string[], RegExp][] = [
-  [['--replicate', 'nats://a', '--readers', '1'], /--replicate and --readers exclude each other/],
   [
     ['--replicate', ''],
     /--replicate is empty: it takes URLs like nats:.*; a node that is alone has/,

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { ReaderHub } from '../../src/replication/readers/hub.ts'
+import { type HubJournal, ReaderHub } from '../../src/replication/readers/hub.ts'
 import {
   frameOf,
   type Kind,
@@ -20,6 +20,13 @@ import {
 import { until } from '../until.ts'
 import { appendEach, dir, open } from '../wal/helpers.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
+
+/** Resolves when the reader has been told so often where the leader is. */
+async function beats({ messages }: FakeSocket, count: number): Promise<void> {
+  const told = () => messages.filter(({ kind }) => kind === kinds.durable).length
+  const before = told()
+  await until(`${count} beats`, () => told() >= before + count)
+}
 
 /** A socket whose other end takes everything, or nothing until it is told to. */
 class FakeSocket extends EventEmitter {
@@ -76,15 +83,14 @@ async function scene(t: { teardown(end: () => void): void }) {
   const shown: number[] = []
   const gone: string[] = []
   const clock = { ms: 1000 }
+  journal.onDurable = (durable) => shown.push(durable)
   const hub = new ReaderHub({
     ...{ journal, log: { disk, dir, storeId: journal.storeId } },
     handler: (exchange) => exchange.answer(201, 'text/plain', '', 'done'),
     now: () => clock.ms,
-    show: (durable) => shown.push(durable),
     onReport: () => {},
     onChange: () => {},
   })
-  journal.onDurable = (durable) => hub.announce(durable)
   t.teardown(() => hub.close())
   const add = (position: number, isServing = true) => {
     const socket = new FakeSocket()
@@ -168,6 +174,41 @@ t.test('H2: it takes nothing: waited for no longer than it answers, later given 
   await until('it to be given up', () => gone.length > 0)
   t.same(gone, ['it is silent'])
   t.ok(socket.isDestroyed)
+  await journal.close()
+})
+
+t.test('H3: positions that the journal does not announce: readers hear nothing', async (t) => {
+  const { journal, hub, shown, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, ['a'])
+  const next: HubJournal = { written: 1, durable: 1, onDurable() {}, onFrame: null }
+  hub.useJournal(next)
+  Object.assign(next, { durable: 9 })
+  await beats(socket, 2)
+  t.equal(socket.durable, 1)
+  t.same(shown, [1])
+  await journal.close()
+})
+
+t.test('hub: another journal takes over: frames and positions go on with it', async (t) => {
+  const { journal, hub, shown, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, ['a'])
+  socket.takes = false
+  const last = journal.append('b')
+  await until('it to be durable', () => journal.durable === last)
+  t.same(shown, [1], 'the second one waits for the reader')
+  const showing: number[] = []
+  const onDurable = (durable: number) => showing.push(durable)
+  const next: HubJournal = { written: 2, durable: 2, onDurable, onFrame: null }
+  hub.useJournal(next)
+  socket.drain()
+  t.same([shown, showing], [[1], [2]], 'what had waited is shown by the journal that is there')
+  next.onFrame!(3, 1, Buffer.from([1, 0, 0, 0, 1]))
+  next.onDurable(3)
+  t.same([socket.positions, socket.durable, showing], [[1, 2, 3], 3, [2, 3]])
   await journal.close()
 })
 

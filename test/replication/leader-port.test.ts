@@ -10,6 +10,7 @@ import {
   message,
   numbersMessage,
   outMs,
+  packedMessage,
   Splitter,
   sharedNow,
 } from '../../src/replication/readers/messages.ts'
@@ -28,6 +29,8 @@ function scene() {
   const note = (event: string) => () => events.push(event)
   const leader = new LeaderPort(socket as unknown as Socket, {
     ...{ onSetup: note('setup'), onNews: note('news'), onCheckpoint: note('checkpoint') },
+    onRole: (role) => events.push(`role ${role}`),
+    onFailed: (failure) => events.push(`failed ${failure}`),
     ...{ onStop: note('stop'), onLost: note('lost') },
   })
   leader.follower = new Pair().following
@@ -65,6 +68,14 @@ t.test('D4: answers come in any order: each to its request; lost: none has one',
   t.same(answers, ['first', 'second', null])
   leader.request(request, (found) => t.equal(found, null))
   t.same(events, ['lost'])
+})
+
+t.test('its role, or its failure: passed on as it is', (t) => {
+  const { come, events } = scene()
+  come(packedMessage(kinds.role, 'leader'))
+  come(packedMessage(kinds.failed, 'no_leader'))
+  t.same(events, ['role leader', 'failed no_leader'])
+  t.end()
 })
 
 t.test('records with a gap: the reader cannot go on', (t) => {

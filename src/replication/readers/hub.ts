@@ -9,11 +9,21 @@
 //     sent to it before requests that arrive later (leader-port.ts, D2).
 // H2. A reader that does not take what it is sent is waited for no longer than `outMs`: from then
 //     on it answers nothing (D3), until it has caught up. One that is silent is given up.
+// H3. Readers hear of no position that was not announced: when the journal has failed, of none.
 //
 // Neighbours: reader-port.ts is one reader, node/readers.ts starts and ends their processes.
 
-import type { Journal } from '../../../wal/journal/journal.ts'
-import { frameMessage, kinds, message, numbersMessage, outMs, sharedNow } from './messages.ts'
+import type { Journal, OnFrame } from '../../../wal/journal/types.ts'
+import {
+  frameMessage,
+  type Kind,
+  kinds,
+  message,
+  numbersMessage,
+  outMs,
+  packedMessage,
+  sharedNow,
+} from './messages.ts'
 import { ReaderPort, type ReaderPortParts } from './reader-port.ts'
 
 const beatMs = 250
@@ -21,12 +31,13 @@ const silentMs = 10_000
 /** Loading a checkpoint can take a processor from the event loop for a while. */
 const silentWhileStartingMs = 60_000
 
+/** Passes its frames on, and says what is durable. */
+export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onDurable' | 'onFrame'>
+
 export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
-  journal: Pick<Journal, 'written' | 'durable' | 'onFrame'>
+  journal: HubJournal
   /** `sharedNow`, unless a test has a clock of its own. */
   now?: () => number
-  /** Everything up to this position may be shown. */
-  show(durable: number): void
   onReport: ReaderPortParts['onReport']
   /** A reader has come to serve, or serves no more, or may have. */
   onChange(): void
@@ -38,15 +49,26 @@ export class ReaderHub {
   readonly #parts: HubParts
   readonly #now: () => number
   readonly #readers = new Set<ReaderPort>()
+  #journal: HubJournal
+  /** What the journal is to do when everything up to a position may be shown here. */
+  #show: HubJournal['onDurable'] = () => {}
+  /** What was announced last. */
+  #announced = 0
   /** The position that waits to be shown, and since when; null: none does. */
   #held: { durable: number; sinceMs: number } | null = null
   readonly #withAnswers = new Set<ReaderPort>()
   #isFlushPlanned = false
   readonly #timer: NodeJS.Timeout
+  readonly #passOn: OnFrame = (first, count, records) => {
+    const bytes = frameMessage(first, count, records)
+    for (const each of this.#readers) if (each.isLive) each.addFrame(bytes)
+  }
 
   constructor(parts: HubParts) {
     this.#parts = parts
     this.#now = parts.now ?? sharedNow
+    this.#journal = parts.journal
+    this.useJournal(parts.journal)
     this.#timer = setInterval(() => this.#beat(), beatMs).unref()
   }
 
@@ -63,9 +85,11 @@ export class ReaderHub {
 
   /** Takes the connection of a reader; `onGone` is called once, with why it has ended. */
   add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
-    const { log, handler, journal, onReport, onChange } = this.#parts
+    const { log, handler, onReport, onChange } = this.#parts
     const reader = new ReaderPort({
-      ...{ socket, log, handler, journal, now: this.#now },
+      ...{ socket, log, handler, now: this.#now },
+      written: () => this.#journal.written,
+      announced: () => this.#announced,
       onLive: () => this.#onLive(reader),
       onDrain: () => this.#showHeld(),
       onAnswer: () => this.#onAnswer(reader),
@@ -82,9 +106,28 @@ export class ReaderHub {
     return reader
   }
 
+  /**
+   * Announces from now on what this journal says is durable, before its own `onDurable` is called
+   * with that. It is the same log, and has no frames that the journal before did not pass on.
+   */
+  useJournal(journal: HubJournal): void {
+    this.#journal = journal
+    this.#announced = journal.durable
+    this.#show = journal.onDurable
+    journal.onDurable = (durable) => this.#announce(durable)
+    this.#passFramesOn()
+  }
+
+  /** Tells all readers something, also those that only load their state. */
+  tell(kind: Kind, value: unknown): void {
+    const bytes = packedMessage(kind, value)
+    for (const reader of this.#readers) reader.send(bytes)
+  }
+
   /** The log is durable up to this position: it is shown when the readers have it (H1). */
-  announce(durable: number): void {
-    if (this.#readers.size > 0) this.#sendAll(this.#durableMessage(durable))
+  #announce(durable: number): void {
+    this.#announced = durable
+    if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
     this.#held = { durable, sinceMs: this.#held?.sinceMs ?? this.#now() }
     this.#showHeld()
   }
@@ -107,23 +150,25 @@ export class ReaderHub {
   }
 
   #onLive(reader: ReaderPort): void {
-    this.#parts.journal.onFrame ??= (first, count, records) => {
-      const bytes = frameMessage(first, count, records)
-      for (const each of this.#readers) if (each.isLive) each.addFrame(bytes)
-    }
-    reader.send(this.#durableMessage(this.#parts.journal.durable))
+    this.#passFramesOn()
+    reader.send(this.#durableMessage())
+  }
+
+  #passFramesOn(): void {
+    const hasLive = [...this.#readers].some(({ isLive }) => isLive)
+    this.#journal.onFrame = hasLive ? this.#passOn : null
   }
 
   #remove(reader: ReaderPort): void {
     this.#readers.delete(reader)
     this.#withAnswers.delete(reader)
-    if (![...this.#readers].some(({ isLive }) => isLive)) this.#parts.journal.onFrame = null
+    this.#passFramesOn()
     this.#parts.onChange()
     this.#showHeld()
   }
 
-  #durableMessage(durable: number): Buffer {
-    return numbersMessage(kinds.durable, durable, this.#now())
+  #durableMessage(): Buffer {
+    return numbersMessage(kinds.durable, this.#announced, this.#now())
   }
 
   #sendAll(bytes: Buffer): void {
@@ -140,7 +185,7 @@ export class ReaderHub {
     }
     this.heldSeconds += waitedMs / 1000
     this.#held = null
-    this.#parts.show(durable)
+    this.#show(durable)
     this.#flush()
   }
 
@@ -164,7 +209,7 @@ export class ReaderHub {
 
   #beat(): void {
     const now = this.#now()
-    this.#sendAll(this.#durableMessage(this.#held?.durable ?? this.#parts.journal.durable))
+    this.#sendAll(this.#durableMessage())
     for (const reader of this.#readers) {
       const max = reader.isLive ? silentMs : silentWhileStartingMs
       if (now - reader.heardMs > max) reader.giveUp('it is silent')

@@ -10,6 +10,8 @@
 //     have an unknown outcome.
 
 import type { Socket } from 'node:net'
+import type { Role } from '../../api/route.ts'
+import type { Gate } from '../../http/gate.ts'
 import type { Follower } from '../follower.ts'
 import {
   decodeAnswer,
@@ -39,6 +41,10 @@ export interface LeaderPortEvents {
   /** Some position has become durable, or the leader shows that it is there. */
   onNews(): void
   onCheckpoint(number: number, position: number): void
+  /** The node's part among those that share a log has changed. */
+  onRole(role: Role): void
+  /** Nothing becomes durable any more; what waits for that is to be refused so. */
+  onFailed(failure: Gate['failure']): void
   /** The reader is to finish what it does, and to end. */
   onStop(): void
   /** The connection has ended; once. */
@@ -113,6 +119,10 @@ export class LeaderPort implements LeaderLink {
         return this.#events.onCheckpoint(numberAt(payload, 0), numberAt(payload, 1))
       case kinds.setup:
         return this.#events.onSetup(unpacked(payload))
+      case kinds.role:
+        return this.#events.onRole(unpacked(payload) as Role)
+      case kinds.failed:
+        return this.#events.onFailed(unpacked(payload) as Gate['failure'])
       case kinds.stop:
         return this.#events.onStop()
       default:

@@ -11,6 +11,8 @@
 //   durable     f64 position, f64 when (ms)        report   how it is, msgpack
 //   answer      of a forwarded request
 //   checkpoint  f64 number, f64 position
+//   role        of the node among those that share a log, msgpack
+//   failed      nothing becomes durable any more; how to refuse what waits, msgpack
 //   stop
 
 import { Packr } from 'msgpackr'
@@ -23,6 +25,8 @@ export const kinds = {
   answer: 4,
   checkpoint: 5,
   stop: 6,
+  role: 7,
+  failed: 8,
   start: 16,
   request: 17,
   report: 18,

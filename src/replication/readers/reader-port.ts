@@ -36,7 +36,10 @@ const framesBytesMax = 64 << 10
 export interface ReaderPortParts {
   socket: Socket
   log: LogPlaceToRead
-  journal: { readonly written: number; readonly durable: number }
+  /** The position of the last record in a frame that is written. */
+  written: () => number
+  /** The durable position that readers were told last. */
+  announced: () => number
   /** The leader's edge. */
   handler: Handler
   now: () => number
@@ -145,10 +148,9 @@ export class ReaderPort {
   }
 
   #answer(payload: Buffer): void {
-    const { handler, journal } = this.#parts
+    const { handler, announced } = this.#parts
     const { id, request } = decodeRequest(payload)
-    const durable = () => journal.durable
-    answerForwarded(handler, request, durable, (answer) => {
+    answerForwarded(handler, request, announced, (answer) => {
       if (this.#isGone) return
       this.#answers.push(message(kinds.answer, encodeAnswer(id, answer)))
       if (this.#answers.length === 1) this.#parts.onAnswer(this)
@@ -166,7 +168,7 @@ export class ReaderPort {
 
   /** Sends what is in the files, a slice in each iteration and as fast as it is taken (P1). */
   #catchUp(): void {
-    const { socket, journal, now, onLive } = this.#parts
+    const { socket, written, now, onLive } = this.#parts
     const cursor = this.#cursor
     if (cursor === null) return
     const end = now() + sliceMs
@@ -175,7 +177,7 @@ export class ReaderPort {
         const records = cursor.next()
         if (records !== null) {
           socket.write(frameMessage(records.first, records.count, records.records))
-        } else if (cursor.position === journal.written) {
+        } else if (cursor.position === written()) {
           this.#cursor = null
           cursor.close()
           this.isLive = true

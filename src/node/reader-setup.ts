@@ -1,0 +1,42 @@
+// What a reader is made from: the leader sends it over their socket, before anything else.
+
+import type { Role } from '../api/route.ts'
+import {
+  type Config,
+  checkSettings,
+  type SettingName,
+  type SettingTexts,
+  settingFlags,
+} from '../config/config.ts'
+import { replicationFlags } from '../config/replication-flags.ts'
+import type { FoundSetting } from '../config/setting-sources.ts'
+
+/** What a leader tells a reader at its start. */
+export interface ReaderSetup {
+  /** Its number, from 1. */
+  reader: number
+  version: string
+  storeId: string
+  epoch: string
+  epochBegin: number | null
+  role: Role
+  publicUrl: string
+  port: number
+  texts: SettingTexts
+  nodeLimits: Config['nodeLimits']
+}
+
+/** The configuration of a reader: what the leader was given, with limits that it has divided. */
+export function configOf({ texts, nodeLimits }: ReaderSetup): Config {
+  const settings = checkSettings({ find: (name) => settingOf(name, texts[name]) }, {})
+  return { ...settings, nodeLimits }
+}
+
+/** The leader has checked the settings; files that they name are its own affair. */
+function settingOf(name: SettingName, text: string): FoundSetting {
+  const isLeadersOnly =
+    ['config', 'webhook-ca', 'ops-port'].includes(name) || Object.hasOwn(replicationFlags, name)
+  return isLeadersOnly
+    ? { name: `--${name}`, text: settingFlags[name].preset, from: 'default' }
+    : { name: `--${name}`, text, from: 'the leader' }
+}

@@ -1,0 +1,115 @@
+// Goal:   nodes that share a log may have readers: callers who write at any process read it at all
+//         processes of that node, whether it leads or follows; when another node takes over, the
+//         readers of both show what their nodes now show, and nothing that was not acknowledged.
+// Method: two nodes, a process each with two readers, and a nats-server. Every request has a
+//         connection of its own, which the system deals out to the readers. The link of the leader
+//         is cut, and opened when the other node leads: one is promoted in place, the other one
+//         starts again, in the same process, as its follower.
+// Leaves out: other faults, and chance: the deep run has fault-matrix.test.ts with readers.
+
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { request } from 'undici'
+import { ask, samples } from '../api/operators.ts'
+import { timeoutMs } from '../depth.ts'
+import { until } from '../until.ts'
+import { nats, startCluster } from './nats-cluster.ts'
+import { type ReplicatedNode, settled, startPair } from './replicated-nodes.ts'
+
+t.setTimeout(timeoutMs)
+
+/** Enough for the system to deal some of them out to each reader. */
+const apart = 8
+
+interface Answer {
+  status: number
+  body: Record<string, string>
+}
+
+async function answerOf(answer: Awaited<ReturnType<typeof request>>): Promise<Answer> {
+  return { status: answer.statusCode, body: (await answer.body.json()) as Answer['body'] }
+}
+
+/** Posts with a key on a connection of its own. */
+async function post({ url }: ReplicatedNode, path: string, body: object, token = '') {
+  const headers: Record<string, string> = {
+    ...{ 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+  }
+  const payload = JSON.stringify(body)
+  const options = { method: 'POST', reset: true, headers, body: payload } as const
+  return answerOf(await request(url + path, options))
+}
+
+/** Gets the same on so many connections. */
+function getApart({ url }: ReplicatedNode, path: string): Promise<Answer[]> {
+  const get = async () => answerOf(await request(url + path, { reset: true }))
+  return Promise.all(Array.from({ length: apart }, get))
+}
+
+async function haveReaders(nodes: readonly ReplicatedNode[]): Promise<void> {
+  for (const { name, opsPort } of nodes) {
+    await until(`both readers of the ${name} node`, async () => {
+      const metrics = samples((await ask(opsPort, '/metrics')).text)
+      return metrics.get('agent_forum_readers{state="serving"}') === 2
+    })
+  }
+}
+
+t.test('readers: of two nodes: every process shows what its node shows', nats, async (t) => {
+  const cluster = await startCluster(t, { size: 1 })
+  const flags = ['--readers', '2', '--replicate-replicas', '1']
+  const [a, b] = await startPair(t, cluster, { stream: 'readers', flags })
+  await haveReaders([a, b])
+  const { token } = (await post(b, '/api/identities', { kind: 'guest' })).body
+  const created = await post(b, '/api/threads', { title: 't', content: 'c' }, token)
+  const path = `/api/threads/${created.body.thread_id}`
+  const expected = ['c']
+
+  /** All processes of the node show these contents. */
+  const areShown = async (node: ReplicatedNode, when: string) => {
+    for (const { body } of await getApart(node, path)) {
+      const messages = body.messages as unknown as { content: string }[]
+      t.same(
+        messages.map(({ content }) => content),
+        expected,
+        `${node.name}: ${when}`,
+      )
+    }
+  }
+  const reply = async (node: ReplicatedNode, content: string) => {
+    const { status, body } = await post(node, `${path}/replies`, { content }, token)
+    t.equal(status, 201, JSON.stringify(body))
+    expected.push(content)
+    await areShown(node, content)
+  }
+  const haveRole = async (node: ReplicatedNode, role: string) => {
+    for (const { body } of await getApart(node, '/api/status')) t.equal(body.role, role, node.name)
+  }
+
+  await haveRole(a, 'leader')
+  await haveRole(b, 'follower')
+  for (let n = 0; n < 5; n++) {
+    await reply(b, `by way of the follower ${n}`)
+    await areShown(a, 'the leader had it before')
+    await reply(a, `at the leader ${n}`)
+  }
+
+  a.links.set('cut')
+  const alone = post(a, `${path}/replies`, { content: 'never acknowledged' }, token)
+  const meanwhile = getApart(a, path)
+  await until('the other node to lead', async () => (await b.status())?.role === 'leader')
+  await haveRole(b, 'leader')
+  await reply(b, 'by the new leader')
+  await areShown(b, 'promoted in place')
+  a.links.set('open')
+  const { status, body } = await alone
+  t.same([status, body.error], [503, 'no_leader'], 'it learns that another node leads')
+  for (const read of await meanwhile) t.notMatch(JSON.stringify(read), 'never acknowledged')
+  await settled([a, b])
+  await haveReaders([a, b])
+  await haveRole(a, 'follower')
+  await reply(a, 'by way of the one that led')
+  await areShown(b, 'the leader had it before')
+  for (const node of [a, b]) t.equal(await node.stop(), 0, `${node.name} stops`)
+})
