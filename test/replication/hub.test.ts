@@ -177,6 +177,22 @@ t.test('H2: it takes nothing: waited for no longer than it answers, later given 
   await journal.close()
 })
 
+t.test('H2: a stop: one that is silent: waited for as long as it answers', async (t) => {
+  const { journal, hub, gone, clock, add } = await scene(t)
+  const [silent, busy] = [add(0), add(0)]
+  clock.ms += outMs - 1
+  hub.stop()
+  t.equal(silent.socket.messages.at(-1)?.kind, kinds.stop)
+  await beats(silent.socket, 2)
+  t.same(gone, [])
+  busy.socket.send(packedMessage(kinds.report, { isServing: true }))
+  clock.ms += 2
+  await until('one to be given up', () => gone.length > 0)
+  t.ok(silent.socket.isDestroyed)
+  t.notOk(busy.socket.isDestroyed, 'it finishes what it does')
+  await journal.close()
+})
+
 t.test('H3: positions that the journal does not announce: readers hear nothing', async (t) => {
   const { journal, hub, shown, add } = await scene(t)
   const { socket, reader } = add(0)

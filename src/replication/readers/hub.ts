@@ -8,7 +8,8 @@
 //     caller that has it, and asks another process, finds it there. A reader processes what was
 //     sent to it before requests that arrive later (leader-port.ts, D2).
 // H2. A reader that does not take what it is sent is waited for no longer than `outMs`: from then
-//     on it answers nothing (D3), until it has caught up. One that is silent is given up.
+//     on it answers nothing (D3), until it has caught up. One that is silent is given up; during a
+//     stop after `outMs`, as it would answer nothing.
 // H3. Readers hear of no position that was not announced: when the journal has failed, of none.
 //
 // Neighbours: reader-port.ts is one reader, node/readers.ts starts and ends their processes.
@@ -54,6 +55,7 @@ export class ReaderHub {
   #show: HubJournal['onDurable'] = () => {}
   /** What was announced last. */
   #announced = 0
+  #isStopping = false
   /** The position that waits to be shown, and since when; null: none does. */
   #held: { durable: number; sinceMs: number } | null = null
   readonly #withAnswers = new Set<ReaderPort>()
@@ -140,6 +142,7 @@ export class ReaderHub {
 
   /** Has all readers finish what they do, and end. */
   stop(): void {
+    this.#isStopping = true
     for (const reader of this.#readers) reader.send(message(kinds.stop))
   }
 
@@ -211,7 +214,8 @@ export class ReaderHub {
     const now = this.#now()
     this.#sendAll(this.#durableMessage())
     for (const reader of this.#readers) {
-      const max = reader.isLive ? silentMs : silentWhileStartingMs
+      const whileServing = reader.isLive ? silentMs : silentWhileStartingMs
+      const max = this.#isStopping ? outMs : whileServing
       if (now - reader.heardMs > max) reader.giveUp('it is silent')
     }
     this.#showHeld()
