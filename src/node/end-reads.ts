@@ -1,13 +1,21 @@
 // Ends the reads that are not answered yet, when a process stops.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Forum } from '../forum/forum.ts'
 
 /** Time for the last answers to reach their callers. */
 export const lingerMs = 50
+/** A poll whose text is on disk is still answered if that takes no longer. */
+const readsMs = 1_000
+const checkEveryMs = 5
 
 /** Answers the polls that wait, and ends the reads that take several iterations. */
 export async function endReads({ waiting, slicedWork, coldReads }: Forum): Promise<void> {
   await waiting.stop()
+  const areReading = () => slicedWork.length + coldReads.bytes > 0
+  for (let waitedMs = 0; areReading() && waitedMs < readsMs; waitedMs += checkEveryMs) {
+    await sleep(checkEveryMs)
+  }
   slicedWork.stop()
   coldReads.stop()
 }

@@ -3,8 +3,10 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { endReads } from '../../src/node/end-reads.ts'
 import { ColdText } from '../forum/cold-text.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
+import { until } from '../until.ts'
 import { Node } from './edge-node.ts'
 import type { FakeExchange } from './fake-exchange.ts'
 
@@ -94,6 +96,23 @@ t.test('edge: parked, and the node stops: shutting_down', async (t) => {
   disk.finish()
   t.strictSame([first.answers.length, second.answers.length], [1, 1])
   t.equal(node.forum.coldReads.bytes, 0)
+})
+
+t.test('edge: it waits for news, its text has left memory, the node stops: 200', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 3)
+  const { next_after } = JSON.parse(textOf(node.get(path))!)
+  const poll = node.get(path, `after=${next_after}&wait=50`)
+  disk.chill()
+  const parked = node.get('/api/threads')
+  node.availability.refusal = 'shutting_down'
+  const ended = endReads(node.forum)
+  await until('both are parked', () => node.forum.coldReads.length === 2)
+  disk.finish()
+  await ended
+  t.equal(poll.answers[0]?.status, 200)
+  t.match(JSON.parse(textOf(poll)!), { messages: [], next_after })
+  t.equal(parked.code, 'shutting_down', 'it did not wait for news')
 })
 
 t.test('edge: parked, loaded, and the node stops before it runs again: once', async (t) => {
