@@ -9,12 +9,7 @@
 
 import type { Logger } from 'pino'
 import type { BadPage } from '../../wal/checkpoint/bad-pages.ts'
-import {
-  Checkpoints,
-  keptCount,
-  type Taken,
-  type Target,
-} from '../../wal/checkpoint/checkpoints.ts'
+import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { JournalError } from '../../wal/errors.ts'
@@ -23,16 +18,8 @@ import { inSlicesOf, type Pause } from '../../wal/pace.ts'
 import type { Config } from '../config/config.ts'
 import { logNotices } from '../ops/log.ts'
 import { type CheckpointStats, noCheckpoints } from '../ops/vitals.ts'
-import {
-  formVersion,
-  type OnIndexFilled,
-  storesOf,
-  whatIsFilled,
-  whatIsSaved,
-} from '../state/saved.ts'
-import { targetOfForm1 } from '../state/saved-form-1.ts'
-import { targetOfForm2 } from '../state/saved-form-2.ts'
-import { targetOfForm3 } from '../state/saved-form-3.ts'
+import { formVersion, storesOf, whatIsSaved } from '../state/saved.ts'
+import { targetOf } from '../state/saved-forms.ts'
 import type { State } from '../state/state.ts'
 import { type Text, textStoreName } from '../state/text.ts'
 import type { Erasure } from './admin-protocol.ts'
@@ -93,7 +80,8 @@ export class CheckpointSchedule {
     this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
     const kept = () => this.#checkpoints.kept
     const renew = (pages: readonly BadPage[]) => this.#renew(pages)
-    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew })
+    const moveOut = (file: number) => this.#moveOut(file)
+    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew, moveOut })
   }
 
   /** Warnings for the operator, one sentence each. */
@@ -138,6 +126,9 @@ export class CheckpointSchedule {
     this.#state = state
     this.#reportDamage(state.text)
     this.#checkpoints.finishStart()
+    this.#taking = this.#removeLeftovers(journal).finally(() => {
+      this.#taking = null
+    })
     this.scrub.begin(this.#checkpoints.rebuilt)
     this.#warmingUp = this.#warmUp(state.text)
     if (this.#everyBytes === 0) return
@@ -175,15 +166,31 @@ export class CheckpointSchedule {
    * those that are not in memory.
    */
   async #renew(pages: readonly BadPage[]): Promise<readonly BadPage[]> {
-    await this.#taking
+    while (this.#taking !== null) await this.#taking
     const renewed = this.#checkpoints.renew(pages, storesOf(this.#state!))
-    if (renewed.length === 0) return []
+    return renewed.length > 0 && (await this.#replaceAll()) ? renewed : []
+  }
+
+  /** Moves all pages out of a file; resolves to whether no checkpoint that is kept needs it. */
+  async #moveOut(file: number): Promise<boolean> {
+    while (this.#taking !== null) await this.#taking
+    this.#checkpoints.moveOut(file)
+    await this.#replaceAll()
+    return this.#checkpoints.kept.every(({ files }) => !files.has(file))
+  }
+
+  /** Takes as many checkpoints as are kept; resolves to whether all have succeeded. */
+  async #replaceAll(): Promise<boolean> {
     for (let n = 0; n < keptCount; n++) {
       const { taken } = this.stats
       await this.take()
-      if (this.stats.taken === taken) return []
+      if (this.stats.taken === taken) return false
     }
-    return renewed
+    return true
+  }
+
+  #newPause(): Pause {
+    return this.#pause ?? inSlicesOf(sliceMs)
   }
 
   /** Has pages repaired that are found damaged when something in them is to be erased. */
@@ -201,7 +208,7 @@ export class CheckpointSchedule {
     const before = text.bytesInMemory
     await warmUp(text, {
       ...this.place,
-      pause: this.#pause ?? inSlicesOf(sliceMs),
+      pause: this.#newPause(),
       isStopped: () => this.#isStopped,
       onDamaged: (page, place) => void this.scrub.report({ store: textStoreName, page, ...place }),
     })
@@ -239,8 +246,8 @@ export class CheckpointSchedule {
     const journal = this.#journal!
     const state = this.#state!
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
-    const pause = this.#pause ?? inSlicesOf(sliceMs)
-    await this.#checkpoints.forgetErased(storesOf(state), pause)
+    const pause = this.#newPause()
+    await this.#checkpoints.forget(storesOf(state), pause)
     const begun = performance.now()
     try {
       const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
@@ -248,10 +255,7 @@ export class CheckpointSchedule {
       const taken = await taking
       this.#bytesAtLast = bytesBefore
       this.#note(taken, begun, beginMs)
-      if (this.#checkpoints.hasLeftovers) {
-        this.#warnings = ['the last checkpoint could not remove files that are no longer needed']
-        this.#notBeforeMs = performance.now() + retryAfterMs
-      }
+      this.#noteLeftovers()
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
       this.stats.failed += 1
@@ -259,6 +263,17 @@ export class CheckpointSchedule {
       this.#notBeforeMs = performance.now() + retryAfterMs
       this.#log.error({ why: error.message }, 'checkpoint_failed')
     }
+  }
+
+  async #removeLeftovers(journal: Journal): Promise<void> {
+    await this.#checkpoints.removeLeftovers(journal)
+    this.#noteLeftovers()
+  }
+
+  #noteLeftovers(): void {
+    if (!this.#checkpoints.hasLeftovers) return
+    this.#warnings.push('the last checkpoint could not remove files that are no longer needed')
+    this.#notBeforeMs = performance.now() + retryAfterMs
   }
 
   #note({ number, position, bytes }: Taken, begunMs: number, beginMs: number): void {
@@ -276,12 +291,4 @@ export class CheckpointSchedule {
     this.onTaken()
     this.tellReaders(number, position)
   }
-}
-
-/** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
-function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
-  if (form === 1) return targetOfForm1(state, onIndexFilled)
-  if (form === 2) return targetOfForm2(state, onIndexFilled)
-  if (form === 3) return targetOfForm3(state, onIndexFilled)
-  return whatIsFilled(state, onIndexFilled)
 }

@@ -5,7 +5,8 @@
 //     of the hours between two passes. A file in which a read has found damage is scrubbed at once,
 //     and not slowly.
 // S2. What parity cannot repair is rewritten from memory, by as many checkpoints as it takes until
-//     none of those that are kept needs the damaged pages.
+//     none of those that are kept needs the damaged pages. All pages of a file that the device can
+//     no longer read or write as a whole are moved to other files in the same way.
 
 import type { Logger } from 'pino'
 import { type BadPage, placesOf } from '../../wal/checkpoint/bad-pages.ts'
@@ -32,6 +33,8 @@ export interface PeriodicScrubOptions {
   kept: () => readonly Manifest[]
   /** Takes checkpoints that rewrite these pages. Resolves to those that are rewritten. */
   renew: (pages: readonly BadPage[]) => Promise<readonly BadPage[]>
+  /** Takes checkpoints that move all pages out of this file. Resolves to whether none needs it. */
+  moveOut: (file: number) => Promise<boolean>
 }
 
 class Stopped extends Error {}
@@ -153,14 +156,20 @@ export class Scrub {
     return result.mended.length + result.lost.length
   }
 
-  async #note(file: number, { mended, lost, newParity }: Scrubbed): Promise<void> {
-    const { log, renew } = this.#options
+  async #note(file: number, { mended, lost, isWorn, newParity }: Scrubbed): Promise<void> {
+    const { log, renew, moveOut } = this.#options
     for (const { offset, bytes } of mended) {
       log.warn({ file: pagesName(file), offset, bytes, by: 'parity' }, 'page_mended')
     }
     if (newParity) log.info({ file: parityName(file) }, 'parity_written')
     this.stats.byParity += mended.length
     if (lost.length === 0) {
+      if (isWorn) {
+        const what = 'the device cannot read or write a part of it'
+        this.#damaged.set(file, `${pagesName(file)} is to be replaced: ${what}`)
+        if (!(await moveOut(file))) return
+        log.warn({ file: pagesName(file), why: what }, 'page_file_replaced')
+      }
       this.#damaged.delete(file)
       return
     }

@@ -7,134 +7,31 @@
 
 import assert from 'node:assert/strict'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import pino from 'pino'
 import t from 'tap'
-import { parseConfig } from '../../src/config/config.ts'
 import { isRejection } from '../../src/forum/forum.ts'
-import type { Handler } from '../../src/http/exchange.ts'
-import { type Node, startNode } from '../../src/node/server.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
-import { FakeExchange } from '../http/fake-exchange.ts'
 import { until } from '../until.ts'
-import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
+import {
+  type Base,
+  build,
+  call,
+  contentOf,
+  filesWith,
+  keyOf,
+  type Running,
+  readErased,
+  start,
+} from './cold-forum.ts'
 
 t.setTimeout(timeoutMs)
 
-const count = 420
-const contentBytes = 4_000
-/** After so many messages a checkpoint is taken; a page of text holds about 245 of them. */
-const checkpointsAfter = [280, 330]
 /** In the first page, across its end, twice in the second, and in none that is saved. */
 const erased = [5, 243, 244, 245, 246, 247, 260, 310, 410]
 /** It is in the second page, of which the file of the first has a copy. */
 const copied = 260
-const iterationsMax = 10_000
 /** Until there is the next segment of the log. */
 const attemptsMax = 200
-
-const contentOf = (n: number) => `The text of message ${n}. `.repeat(200).slice(0, contentBytes)
-
-interface Message {
-  seq: number
-  id: string
-  content: string
-  removed?: boolean
-}
-
-/** The forum that all tests begin with. */
-interface Base {
-  disk: SimulatedDisk
-  token: string
-  threadId: string
-  /** The ids of the messages. */
-  ids: string[]
-}
-
-interface Running {
-  node: Node
-  handle: Handler
-}
-
-async function start(disk: SimulatedDisk): Promise<Running> {
-  const flags = '--port 0 --data /erasing --checkpoint-mb 0 --text-memory-mb 1'.split(' ')
-  const config = parseConfig(flags, { AGENT_FORUM_SECRET: 'the secret of a node that erases' })
-  let handle: Handler = () => {}
-  const listen = async (_host: string, _port: number, handler: Handler) => {
-    handle = handler
-    return { port: 1, stop: () => {} }
-  }
-  const environment = { disk, segmentBytes: 1 << 20, listen }
-  const node = await startNode(config, '0.0.0', pino({ level: 'silent' }), environment)
-  node.failed.catch(() => {}) // the disk fails where a test cuts it off
-  return { node, handle }
-}
-
-async function call(
-  { handle }: Running,
-  path: string,
-  { token = '', key = '', body }: { token?: string; key?: string; body?: object } = {},
-) {
-  const headers = { 'content-type': 'application/json', 'idempotency-key': key }
-  const all = token === '' ? headers : { ...headers, authorization: `Bearer ${token}` }
-  const [at, query] = path.split('?')
-  const exchange = new FakeExchange(body === undefined ? 'get' : 'post', at, all, query)
-  handle(exchange)
-  if (body !== undefined) exchange.end(body)
-  for (let i = 0; exchange.answers.length === 0; i++) {
-    assert.ok(i < iterationsMax, `${path} is answered`)
-    await nextIteration()
-  }
-  const [{ status, text }] = exchange.answers
-  return { status, body: JSON.parse(text!) as Record<string, unknown> }
-}
-
-const keyOf = (n: number) => `message-${n}`
-
-async function build(): Promise<Base> {
-  const disk = new SimulatedDisk(1)
-  const running = await start(disk)
-  const { body } = await call(running, '/api/identities', { body: {} })
-  const token = body.token as string
-  let path = '/api/threads'
-  let threadId = ''
-  const ids: string[] = []
-  for (let n = 0; n < count; n++) {
-    const post = { title: n === 0 ? 'Erased' : undefined, content: contentOf(n) }
-    const { body } = await call(running, path, { token, key: keyOf(n), body: post })
-    ids.push(body.message_id as string)
-    threadId = body.thread_id as string
-    path = `/api/threads/${threadId}/replies`
-    if (checkpointsAfter.includes(n)) await running.node.takeCheckpoint()
-  }
-  await running.node.takeCheckpoint()
-  await running.node.stop()
-  return { disk, token, threadId, ids }
-}
-
-async function readAll(running: Running, { threadId }: Base): Promise<Message[]> {
-  const all: Message[] = []
-  for (let after = 0; ; after = all.at(-1)!.seq) {
-    const { status, body } = await call(
-      running,
-      `/api/threads/${threadId}?after=${after}&limit=100`,
-    )
-    assert.equal(status, 200)
-    all.push(...(body.messages as Message[]))
-    if (!body.has_more) return all
-  }
-}
-
-/** The numbers of the messages that are erased; all others must be whole. */
-async function readErased(running: Running, base: Base): Promise<number[]> {
-  const messages = await readAll(running, base)
-  assert.equal(messages.length, count)
-  return [...messages.entries()].flatMap(([n, { id, content, removed }]) => {
-    assert.equal(id, base.ids[n])
-    assert.equal(content, removed ? '[removed]' : contentOf(n))
-    return removed ? [n] : []
-  })
-}
 
 /** Whether the message is erased. False: the disk fails. */
 async function erase({ node }: Running, { ids }: Base, n: number): Promise<boolean> {
@@ -145,14 +42,6 @@ async function erase({ node }: Running, { ids }: Base, n: number): Promise<boole
     await nextIteration()
   }
   return false
-}
-
-/** The files that have the text of a message. */
-function filesWith(disk: SimulatedDisk, n: number): string[] {
-  const files = [...disk.contents()].filter(([, bytes]) =>
-    bytes.includes(contentOf(n).slice(0, 60)),
-  )
-  return files.map(([name]) => name)
 }
 
 const base = await build()

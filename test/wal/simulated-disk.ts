@@ -39,6 +39,7 @@ export class SimulatedDisk implements Disk {
   #pending: (() => void)[] = []
   #syncsBeforeFailure = Number.POSITIVE_INFINITY
   readonly #broken = new Map<Inode, Set<number>>()
+  readonly #worn = new Set<Inode>()
   readonly #refused = new Map<Operation, string>()
   #dead = false
   #changesLeft = Number.POSITIVE_INFINITY
@@ -122,6 +123,11 @@ export class SimulatedDisk implements Disk {
     this.#broken.set(inode, broken)
   }
 
+  /** Makes each write to the file fail from now on. */
+  wearOut(name: string): void {
+    this.#worn.add(this.#find(name))
+  }
+
   bytesOf(name: string): Buffer {
     return this.#find(name).cache
   }
@@ -191,6 +197,7 @@ export class SimulatedDisk implements Disk {
   write(file: number, bytes: Uint8Array, at: number): number {
     const inode = this.#inode(file)
     this.#check('write')
+    if (this.#worn.has(inode)) throw failure('EIO', 'write')
     let count = this.shortWrites ? Math.ceil(this.#random() * bytes.length) : bytes.length
     const grown = Math.max(0, at + count - inode.cache.length)
     const room = Math.max(0, this.capacityBytes - this.#usedBytes())

@@ -1,7 +1,7 @@
 // Pages that do not read as they were written, and sentences about them.
 
-import { pagesName } from './manifest.ts'
-import type { PagePlace } from './paged-store.ts'
+import { type Manifest, pagesName } from './manifest.ts'
+import type { PagePlace, Stores } from './paged-store.ts'
 
 const placesMax = 8
 
@@ -28,6 +28,25 @@ export function placesOf(pages: readonly BadPage[]): string {
 export function beyondParity(lost: readonly BadPage[]): string {
   const what = lost.length === 1 ? 'a page is damaged' : 'pages are damaged'
   return `${what} beyond what parity can rebuild: ${placesOf(lost)}`
+}
+
+/**
+ * Marks dirty those of the pages that the newest checkpoint names and that are in memory. Returns
+ * all but those that are not in memory.
+ */
+export function markBadDirty(
+  pages: readonly BadPage[],
+  newest: Manifest | undefined,
+  stores: Stores,
+): BadPage[] {
+  return pages.filter(({ store: name, page, file, offset }) => {
+    const table = newest?.tables.get(name)
+    if (table?.files[page] !== file || table.offsets[page] !== offset) return true // not named
+    const store = stores.get(name)
+    if (store?.holds?.(page) === false) return false
+    store?.markDirty(page)
+    return true
+  })
 }
 
 function listed(parts: (string | number)[]): string {

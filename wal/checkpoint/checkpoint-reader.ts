@@ -168,15 +168,6 @@ export async function verifyPages(
   }
 }
 
-/** The pages of a manifest that are in one file. */
-export function pagesIn({ tables }: Manifest, number: number): BadPage[] {
-  return Array.from(tables).flatMap(([store, table]) =>
-    Array.from(table.files.keys())
-      .filter((page) => table.files[page] === number)
-      .map((page) => placeOf(store, table, page)),
-  )
-}
-
 function bytesOfRun(table: PageTable, page: number, count: number): number {
   return (count - 1) * table.pageBytes + table.lengthOf(page + count - 1)
 }

@@ -7,7 +7,8 @@
 // C1. A manifest has its name only when everything it names, and the log up to its position, is
 //     durable.
 // C2. Two are kept, and the log since the older one. Nothing is removed before the new one has been
-//     read back and found as written.
+//     read back and found as written. What could not be removed, or was not because of a crash, is
+//     removed after the next start or checkpoint.
 // C3. The manifest of a checkpoint that cannot be used is put aside, never removed, and only after
 //     the start has succeeded without it: a start that is refused changes nothing. Its pages are
 //     removed when no kept manifest names them. A page that was rebuilt is repaired in its file by
@@ -21,7 +22,7 @@ import { type Disk, syncDirectory } from '../disk.ts'
 import { isOfSystem, messageOf, storageError } from '../errors.ts'
 import type { Journal, Notice } from '../journal/journal.ts'
 import { inSlicesOf, type Pause } from '../pace.ts'
-import { type BadPage, beyondParity } from './bad-pages.ts'
+import { type BadPage, beyondParity, markBadDirty } from './bad-pages.ts'
 import { numbersOf, type Written, writeCheckpoint } from './checkpoint-attempt.ts'
 import {
   type CheckpointDirectory,
@@ -33,7 +34,7 @@ import {
 import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
 import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
 import { freezeAll, rowPageBytes } from './checkpoint-writer.ts'
-import { filesWithCopies, withOlderCopies } from './forgetting.ts'
+import { filesOfErased, filesToEmpty } from './forgetting.ts'
 import {
   type Manifest,
   manifestName,
@@ -102,6 +103,8 @@ export class Checkpoints {
   #next = 0
   /** Page files of which the next one leaves no page in use. */
   #emptied: ReadonlySet<number> = new Set()
+  /** Page files to be emptied, because the device fails to read or write them. */
+  readonly #worn = new Set<number>()
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
@@ -171,6 +174,16 @@ export class Checkpoints {
   }
 
   /**
+   * Removes what the last checkpoints before this start were to remove and did not. To be awaited
+   * after `finishStart` and before the first checkpoint; until then, files may be left.
+   */
+  async removeLeftovers(journal: Source['journal']): Promise<void> {
+    if (this.#kept.length < keptCount) return // the next one removes what they leave
+    this.hasLeftovers = true
+    await this.#removeUnneeded(journal)
+  }
+
+  /**
    * Takes one of the state as it is now. Rejects with JournalError 74 when the disk fails or is
    * full; then nothing has changed. One at a time.
    */
@@ -201,6 +214,7 @@ export class Checkpoints {
       for (const [name, { store }] of frozen) store.thaw(saved?.manifest.tables.get(name) ?? null)
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
+        this.#emptied = new Set() // it has left no page in these
         const sparse = sparseFiles(saved.manifest.files, saved.live)
         await this.#empty(sparse, saved.manifest, stores, pause)
         await this.#removeUnneeded(journal)
@@ -236,49 +250,37 @@ export class Checkpoints {
    * all but those that are not in memory. Must not be called while one is being taken.
    */
   renew(pages: readonly BadPage[], stores: Stores): BadPage[] {
-    return pages.filter(({ store: name, page, file, offset }) => {
-      const table = this.#kept[0]?.tables.get(name)
-      if (table?.files[page] !== file || table.offsets[page] !== offset) return true // not named
-      const store = stores.get(name)
-      if (store?.holds?.(page) === false) return false
-      store?.markDirty(page)
-      return true
-    })
+    return markBadDirty(pages, this.#kept[0], stores)
+  }
+
+  /** Has the next checkpoint move all pages out of a file, once `forget` is called. */
+  moveOut(file: number): void {
+    this.#worn.add(file)
   }
 
   /**
-   * Has the next checkpoint leave no copy of erased pages in use. To be awaited right before it is
-   * taken; with the checkpoint after that one the copies leave the disk.
+   * Has the next checkpoint leave no copy of erased pages in use, and no page in a worn file. To be
+   * awaited right before it is taken; with the checkpoint after that one these leave the disk.
    */
-  async forgetErased(stores: Stores, pause: Pause): Promise<void> {
-    const erasing = () => [...stores].filter(([, { erased }]) => erased && erased.size > 0)
-    for (let found = erasing(); found.length > 0; found = erasing()) {
+  async forget(stores: Stores, pause: Pause): Promise<void> {
+    for (;;) {
       const newest = this.#kept[0]
-      const emptied = new Set(this.#emptied)
-      for (const [name, { erased }] of found) {
-        const table = newest?.tables.get(name)
-        const copies = table && filesWithCopies(table, newest!.files.keys(), erased!)
-        for (const file of copies ?? []) emptied.add(file)
-        erased!.clear()
-      }
-      if (newest !== undefined) await this.#empty(emptied, newest, stores, pause)
+      const files = new Set([...this.#worn, ...filesOfErased(newest, stores)])
+      this.#worn.clear()
+      if (files.size === 0 || newest === undefined) return
+      await this.#empty(files, newest, stores, pause)
     }
   }
 
-  /** Has the next checkpoint leave no page of the newest one in these files. */
+  /** Has the next checkpoint leave no page of the newest one in these files, too. */
   async #empty(
-    sparse: ReadonlySet<number>,
-    { tables, files }: Manifest,
+    files: ReadonlySet<number>,
+    newest: Manifest,
     stores: Stores,
     pause: Pause,
   ): Promise<void> {
-    let emptied = sparse
-    for (const [name, table] of tables) {
-      if (stores.get(name)?.erased === undefined) continue
-      emptied = withOlderCopies(table, [...files.keys()], emptied)
-    }
-    this.#emptied = emptied
-    await markFilesDirty(tables, emptied, stores, pause)
+    this.#emptied = filesToEmpty(new Set([...this.#emptied, ...files]), newest, stores)
+    await markFilesDirty(newest.tables, this.#emptied, stores, pause)
   }
 
   // Removal that fails now is retried after the next checkpoint.

@@ -13,7 +13,35 @@
 // Y2. A page that moves may leave copies in files that this no longer counts, if the page before it
 //     has moved as well. So these files are emptied with the one that it leaves.
 
-import type { PageTable } from './paged-store.ts'
+import type { Manifest } from './manifest.ts'
+import type { PageTable, Stores } from './paged-store.ts'
+
+/** The page files that may have copies of what was erased in these stores, which forget it now. */
+export function filesOfErased(newest: Manifest | undefined, stores: Stores): Set<number> {
+  const all = new Set<number>()
+  for (const [name, { erased }] of stores) {
+    if (erased === undefined || erased.size === 0) continue
+    const table = newest?.tables.get(name)
+    const copies = table && filesWithCopies(table, newest!.files.keys(), erased)
+    for (const file of copies ?? []) all.add(file)
+    erased.clear()
+  }
+  return all
+}
+
+/** The files `emptied`, and those of the checkpoint that have to be emptied with them (Y2). */
+export function filesToEmpty(
+  emptied: ReadonlySet<number>,
+  { tables, files }: Manifest,
+  stores: Stores,
+): ReadonlySet<number> {
+  let all = emptied
+  for (const [name, table] of tables) {
+    if (stores.get(name)?.erased === undefined) continue
+    all = withOlderCopies(table, [...files.keys()], all)
+  }
+  return all
+}
 
 /** The files among `files` that may have copies of these pages. */
 export function filesWithCopies(

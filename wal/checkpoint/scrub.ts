@@ -6,6 +6,7 @@
 //                     damaged, and parity can rebuild it ──▶ its blocks are written in place
 //                     damaged beyond that ──▶ lost here: the next checkpoint saves it from memory
 //               ──▶ the parity is written again, unless something is lost
+//   the device cannot read or write a part of the file ──▶ its pages are moved to other files
 //
 // S1. Bytes written in place have the crc that the manifest has for them (parity.ts, P3). They were
 //     damaged before, so a crash during the write makes nothing worse.
@@ -19,7 +20,7 @@ import { codeOf, isUnreadable } from '../errors.ts'
 import type { Pause } from '../pace.ts'
 import type { BadPage } from './bad-pages.ts'
 import { type CheckpointDirectory, ifPossible, writeWhole } from './checkpoint-files.ts'
-import { pagesIn, verifyPages } from './checkpoint-reader.ts'
+import { verifyPages } from './checkpoint-reader.ts'
 import { type Manifest, pagesName, parityName } from './manifest.ts'
 import { type PageFile, ParityBuilder, parityFileBytes, pieceBytes } from './parity.ts'
 import { openIfThere, type Rebuilt, readWhole, Sidecars } from './sidecar.ts'
@@ -33,11 +34,13 @@ export interface ScrubOptions {
 export interface Scrubbed {
   /** Pages that were rebuilt and written in place. */
   mended: BadPage[]
-  /**
-   * Pages that the next checkpoint should rewrite: parity could not rebuild them, they could not be
-   * written in place, or a part of their file cannot be read, so that it can have no parity.
-   */
+  /** Pages that parity could not rebuild, and that the next checkpoint should rewrite. */
   lost: BadPage[]
+  /**
+   * Whether no page is lost, but the device cannot write a page in place, or cannot read a part of
+   * the file that no page uses, so that it can have no parity: its pages should be moved.
+   */
+  isWorn: boolean
   /** Whether the parity was missing or did not match the file, and has been written again. */
   newParity: boolean
 }
@@ -54,12 +57,13 @@ export async function scrubFile(
 ): Promise<Scrubbed> {
   const { storeId, files } = manifests[0]!
   const file = { storeId, number, bytes: files.get(number)! }
-  const result: Scrubbed = { mended: [], lost: [], newParity: false }
+  const result: Scrubbed = { mended: [], lost: [], isWorn: false, newParity: false }
   if (await parityFits(place, file, options)) return result
   for (const manifest of manifests) await mend(place, manifest, number, result, options)
-  if (result.lost.length > 0 || (await parityFits(place, file, options))) return result
+  if (result.lost.length > 0 || result.isWorn) return result
+  if (await parityFits(place, file, options)) return result
   result.newParity = await makeParity(place, file, options)
-  if (!result.newParity) result.lost = pagesIn(manifests[0]!, number)
+  result.isWorn = !result.newParity
   return result
 }
 
@@ -67,16 +71,18 @@ async function mend(
   place: CheckpointDirectory,
   manifest: Manifest,
   number: number,
-  { mended, lost }: Scrubbed,
+  result: Scrubbed,
   { pause }: ScrubOptions,
 ): Promise<void> {
   const sidecars = new Sidecars(place, manifest)
+  const { mended, lost } = result
   try {
     for (const page of await verifyPages(manifest, number, { ...place, pause })) {
       const rebuilt = await sidecars.rebuild(page)
-      const isMended = rebuilt !== null && (await writeInPlace(place, number, rebuilt))
-      if (isMended) mended.push(page)
-      else if (!lost.some(({ offset }) => offset === page.offset)) lost.push(page)
+      if (rebuilt === null) {
+        if (!lost.some(({ offset }) => offset === page.offset)) lost.push(page)
+      } else if (await writeInPlace(place, number, rebuilt)) mended.push(page)
+      else result.isWorn = true
     }
   } finally {
     await sidecars.close()
