@@ -1,4 +1,4 @@
-// Loads blocks of text from disk into the block cache, each once for all who wait for it.
+// Loads blocks of text from disk into the block cache, for one request at a time.
 //
 //   load ──▶ reading ──good──▶ shown by the cache
 //               │ ├──not there any more: a checkpoint has moved the page──▶ its new place
@@ -6,7 +6,7 @@
 //               └──────────────────────┴──▶ not to be had: `damaged` or `failed`
 //
 // L1. A block is shown only after its crc was found right.
-// L2. A slot is held while it is read into, whoever else gives up waiting for it.
+// L2. A slot is held while it is read into, even if who waits for it gives up.
 //
 // Neighbours: cold-reads.ts parks requests; node/text-disk.ts reads and mends.
 
@@ -69,60 +69,49 @@ const placesMax = 4
 export type Loaded = 'loaded' | 'damaged' | 'failed'
 
 interface Loading {
-  read: BlockRead
-  done: ((outcome: Loaded) => void)[]
-  /** How many places were tried. */
-  places: number
+  /** Blocks whose outcome is not known. */
+  left: number
+  worst: Loaded
+  done: (outcome: Loaded) => void
 }
 
 export class BlockLoads {
   /** Blocks that were read from disk and were good. */
   blocksRead = 0
   readonly #source: TextSource
-  /** By slot. */
-  readonly #loading = new Map<number, Loading>()
+  #loading: Loading | null = null
 
   constructor(source: TextSource) {
     this.#source = source
   }
 
-  /** Loads the blocks of these slots, which the caller holds; calls `done` once, maybe at once. */
+  /**
+   * Loads the blocks of these slots, which the caller holds; calls `done` once, maybe at once. Not
+   * to be called before the last load is done.
+   */
   load(slots: readonly { block: number; slot: number }[], done: (outcome: Loaded) => void): void {
-    let left = 1
-    let worst: Loaded = 'loaded'
-    const oneDone = (outcome: Loaded) => {
-      if (outcome !== 'loaded' && worst !== 'damaged') worst = outcome
-      left -= 1
-      if (left === 0) done(worst)
-    }
-    const reads: BlockRead[] = []
-    for (const { block, slot } of slots) {
-      if (this.#source.blocks.isLoaded(slot)) continue
-      const loading = this.#loading.get(slot)
-      const place = loading === undefined ? this.#source.placeOf(block) : null
-      // One without a place has come back into memory.
-      if (loading === undefined && place === null) continue
-      left += 1
-      if (loading !== undefined) {
-        loading.done.push(oneDone)
-        continue
-      }
-      const read = { block, slot, place: place! }
-      this.#source.blocks.holdAgain(slot) // L2
-      this.#loading.set(slot, { read, done: [oneDone], places: 1 })
-      reads.push(read)
-    }
-    if (reads.length > 0) this.#read(reads)
-    oneDone('loaded')
-  }
-
-  #read(reads: readonly BlockRead[]): void {
+    assert(this.#loading === null, 'blocks are loaded for one request at a time')
+    const reads = this.#readsOf(slots)
+    if (reads.length === 0) return done('loaded')
+    this.#loading = { left: reads.length, worst: 'loaded', done }
+    for (const { slot } of reads) this.#source.blocks.holdAgain(slot) // L2
     this.#source.disk.read(reads, (results) => {
-      for (const [i, result] of results.entries()) this.#note(reads[i]!, result)
+      for (let i = 0; i < reads.length; i++) this.#note(reads[i]!, results[i]!, 1)
     })
   }
 
-  #note(read: BlockRead, { kind, why }: ReadResult): void {
+  #readsOf(slots: readonly { block: number; slot: number }[]): BlockRead[] {
+    const reads: BlockRead[] = []
+    for (const { block, slot } of slots) {
+      if (this.#source.blocks.isLoaded(slot)) continue
+      const place = this.#source.placeOf(block)
+      if (place !== null) reads.push({ block, slot, place }) // others have come back into memory
+    }
+    return reads
+  }
+
+  /** `places`: how many places of the block were tried. */
+  #note(read: BlockRead, { kind, why }: ReadResult, places: number): void {
     switch (kind) {
       case 'good':
         this.blocksRead += 1
@@ -131,7 +120,7 @@ export class BlockLoads {
         return this.#end(read, 'failed')
       case 'gone':
       case 'damaged':
-        this.#readElsewhere(read, why)
+        this.#readElsewhere(read, why, places)
     }
   }
 
@@ -139,15 +128,13 @@ export class BlockLoads {
    * Each checkpoint may move a page, and remove or empty the file that it was in before; an erasure
    * brings it into memory. Only what is wrong where the page lies now is damage.
    */
-  #readElsewhere(read: BlockRead, why: string): void {
-    const loading = this.#loading.get(read.slot)!
+  #readElsewhere(read: BlockRead, why: string, places: number): void {
     const place = this.#source.placeOf(read.block)
     if (place === null) return this.#end(read, 'failed')
     const isSame = place.file === read.place.file && place.offset === read.place.offset
-    if (isSame || loading.places === placesMax) return void this.#mend(read, why)
-    loading.places += 1
-    loading.read = { ...read, place }
-    this.#read([loading.read])
+    if (isSame || places === placesMax) return void this.#mend(read, why)
+    const moved = { ...read, place }
+    this.#source.disk.read([moved], ([result]) => this.#note(moved, result!, places + 1))
   }
 
   async #mend(read: BlockRead, why: string): Promise<void> {
@@ -158,10 +145,13 @@ export class BlockLoads {
 
   #end({ slot }: BlockRead, outcome: Loaded): void {
     const { blocks } = this.#source
-    const { done } = this.#loading.get(slot)!
-    this.#loading.delete(slot)
+    const loading = this.#loading!
     if (outcome === 'loaded') blocks.setLoaded(slot)
-    for (const each of done) each(outcome)
+    else if (loading.worst !== 'damaged') loading.worst = outcome
     blocks.release(slot)
+    loading.left -= 1
+    if (loading.left > 0) return
+    this.#loading = null
+    loading.done(loading.worst)
   }
 }

@@ -73,8 +73,11 @@ export class TextBlocks {
     return (this.#blockOf.length - this.#free.length) * blockBytes
   }
 
-  /** The bytes of a block, valid until the next `await`; null, and noted, if it is missing. */
-  get(block: number): Uint8Array | null {
+  /**
+   * The bytes of a block, or some of them, valid until the next `await`; null, and noted, if it is
+   * missing.
+   */
+  get(block: number, from = 0, length = blockBytes): Uint8Array | null {
     const slot = this.#slotOf.get(block)
     if (slot === undefined || !this.#isLoaded[slot]) {
       this.misses += 1
@@ -84,7 +87,8 @@ export class TextBlocks {
     this.hits += 1
     this.#isUsed[slot] = true
     this.#shown?.add(block)
-    return this.bytesOf(slot)
+    const { slab, at } = this.placeOf(slot)
+    return new Uint8Array(this.slabs[slab], at + from, length)
   }
 
   /** Whether a block was noted as missing since the last `takeMissing`. */

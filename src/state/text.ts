@@ -122,13 +122,13 @@ export class Text implements PagedStore {
       const page = Math.floor(begin / pageBytes)
       const isCold = !this.holds(page)
       const pieceBytes = isCold ? blockBytes : pageBytes
-      const piece = isCold
-        ? this.blocks.get(Math.floor(begin / blockBytes))
-        : this.pages.bytesOf(page)
       const offset = begin % pieceBytes
       const length = Math.min(end - begin, pieceBytes - offset)
+      const piece = isCold
+        ? this.blocks.get(Math.floor(begin / blockBytes), offset, length)
+        : this.pages.bytesOf(page).subarray(offset, offset + length)
       if (piece === null) isWhole = false
-      else target.set(piece.subarray(offset, offset + length), at)
+      else target.set(piece, at)
       at += length
       begin += length
     }
