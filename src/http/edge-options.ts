@@ -3,6 +3,7 @@
 import type { ErrorPage } from '../api/errors.ts'
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
+import type { Ticks } from './heavy-work.ts'
 
 /** The error code of every answer while the node does not serve requests; null while it does. */
 export interface Availability {
@@ -25,6 +26,6 @@ export interface EdgeOptions {
   showsHost?: boolean
   /** Shows errors to browsers; null: they are JSON for everybody. */
   errorPage?: ErrorPage | null
-  /** Calls a function when an event-loop iteration ends; by default `setImmediate`. */
-  atTickEnd?: ((end: () => void) => void) | undefined
+  /** When ticks end; by default with the iterations of the event loop. */
+  ticks?: Ticks | undefined
 }

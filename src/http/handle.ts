@@ -82,9 +82,9 @@ export class Edge {
     options: EdgeOptions = {},
     load = new Load(),
   ) {
-    const { trustProxy = null, onForwarded, cors = null, showsHost = false, atTickEnd } = options
+    const { trustProxy = null, onForwarded, cors = null, showsHost = false, ticks } = options
     this.#load = load
-    this.#tick = new Tick(() => this.#service?.forum.journal.flush(), atTickEnd)
+    this.#tick = new Tick(() => this.#service?.forum.journal.flush(), ticks)
     this.#availability = availability
     this.#trustProxy = trustProxy
     const isWatched = trustProxy === null && onForwarded !== undefined
@@ -251,6 +251,7 @@ export class Edge {
     const { coldReads, waiting } = this.#service!.forum
     if (coldReads.isNeeded) {
       exchange.hold()
+      this.#tick.noteParked()
       return coldReads.park(call, (parked) => {
         if ('rejected' in parked) return this.#finish(exchange, route, call, parked, held)
         const run = () => this.#run(exchange, route, call, held)

@@ -9,8 +9,10 @@
 //     request exceeds this, the work that waits is processed.
 // T4. Paced work, of which there may be much at once, gives way to requests: a third as many pieces
 //     of it are done in a tick as requests, and at least `pacedMin`. It comes behind their work.
+// T5. Heavy work, a piece of which takes as long as many requests, comes behind that, one piece in
+//     a tick at most, with rests for the other requests (heavy-work.ts).
 
-import { Queue } from '../../wal/queue.ts'
+import { HeavyWork, realTicks, type Ticks } from './heavy-work.ts'
 
 const bytesMax = 4 << 20
 const workMax = 16_384
@@ -24,28 +26,25 @@ const pacedMin = 4
  */
 const requestsPerPaced = 3
 
-/** A piece takes 0.1 to 0.3 ms. */
-const heavyEveryMs = 2
-
 /** Does at most `count` pieces of work; returns whether there are more. */
 type Paced = (count: number) => boolean
 
 export class Tick {
   readonly #afterWork: () => void
-  readonly #atEnd: (end: () => void) => void
+  readonly #ticks: Ticks
+  readonly #heavy: HeavyWork
   #work: (() => void)[] = []
   #answers: (() => void)[] = []
-  readonly #heavy = new Queue<() => void>()
-  /** When the last piece of heavy work was done. */
-  #heavyMs = 0
+  /** Requests of this tick that wait for heavy work. */
+  #parked = 0
   #bytes = 0
   #isPlanned = false
   #paced: Paced = () => false
 
-  /** `atEnd` calls the function that it is given when the tick ends. */
-  constructor(afterWork: () => void, atEnd: (end: () => void) => void = setImmediate) {
+  constructor(afterWork: () => void, ticks = realTicks) {
     this.#afterWork = afterWork
-    this.#atEnd = atEnd
+    this.#ticks = ticks
+    this.#heavy = new HeavyWork(ticks, () => this.plan())
   }
 
   /** Adds work that holds a body of `bytes`. */
@@ -56,10 +55,14 @@ export class Tick {
     this.plan()
   }
 
+  /** The request whose work is being done comes to nothing until its heavy work is done. */
+  noteParked(): void {
+    this.#parked += 1
+  }
+
   /** Adds work that takes much longer than that of other requests. */
   addHeavyWork(task: () => void): void {
-    this.#heavy.push(task)
-    this.plan()
+    this.#heavy.add(task)
   }
 
   /** Adds an answer, which is sent when the work is done. */
@@ -77,20 +80,21 @@ export class Tick {
   plan(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
-    this.#atEnd(() => this.#end())
+    this.#ticks.atEnd(() => this.#end())
   }
 
   #end(): void {
     const work = this.#work
     this.#work = []
     this.#bytes = 0
+    this.#parked = 0
     let isMorePaced = false
     // Runs once if there are only answers.
     for (let from = 0; from === 0 || from < work.length; from += roundMax) {
       const to = Math.min(from + roundMax, work.length)
       for (let i = from; i < to; i++) work[i]()
       isMorePaced = this.#paced(Math.max(pacedMin, Math.ceil((to - from) / requestsPerPaced)))
-      if (from === 0) this.#doHeavyWork(work.length > 0)
+      if (from === 0) this.#heavy.doOne(to - from > this.#parked)
       this.#afterWork()
       const answers = this.#answers
       this.#answers = []
@@ -98,15 +102,7 @@ export class Tick {
     }
     this.#isPlanned = false
     // Added by these, or left over.
-    const left = this.#work.length + this.#answers.length + this.#heavy.length
-    if (isMorePaced || left > 0) this.plan()
-  }
-
-  #doHeavyWork(isBusy: boolean): void {
-    if (this.#heavy.length === 0) return
-    const now = performance.now()
-    if (isBusy && now - this.#heavyMs < heavyEveryMs) return
-    this.#heavyMs = now
-    this.#heavy.shift()()
+    const left = this.#work.length + this.#answers.length
+    if (isMorePaced || left > 0 || this.#heavy.needsTick) this.plan()
   }
 }

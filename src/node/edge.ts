@@ -20,7 +20,7 @@ export function newEdge(
   availability: Refusing,
   load: Load,
   log: Logger,
-  { atTickEnd }: Pick<EdgeOptions, 'atTickEnd'>,
+  { ticks }: Pick<EdgeOptions, 'ticks'>,
 ): Edge {
   const { trustProxy, cors, publicUrl, pages } = config
   const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
@@ -28,7 +28,7 @@ export function newEdge(
   const options: EdgeOptions = {
     trustProxy,
     cors,
-    atTickEnd,
+    ticks,
     showsHost: publicUrl === null,
     errorPage: pages ? errorPage : null,
     onForwarded: (header) => log.warn({ header, hint }, 'forwarding_header_ignored'),

@@ -16,6 +16,7 @@ import type { Send } from '../delivery/send.ts'
 import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
+import type { Ticks } from '../http/heavy-work.ts'
 import { Load } from '../http/load.ts'
 import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
@@ -56,8 +57,8 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   pause?: Pause
   /** Listens in place of an HTTP server. */
   listen?: Listen
-  /** Calls a function at the end of an event-loop iteration (http/tick.ts). */
-  atTickEnd?: (end: () => void) => void
+  /** When requests are processed, in place of the iterations of the event loop (http/tick.ts). */
+  ticks?: Ticks
   /** Posts to webhooks in place of the network. */
   send?: Send
   /** The settings as they were written, for readers; without them there can be none. */

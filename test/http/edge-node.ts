@@ -11,6 +11,7 @@ import type { Health } from '../../wal/journal/journal.ts'
 import type { ColdText } from '../forum/cold-text.ts'
 import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
 import { FakeExchange } from './fake-exchange.ts'
+import { ticksThat } from './ticks.ts'
 
 /** A log that becomes durable when the test says so. */
 class Journal {
@@ -45,7 +46,7 @@ export class Node {
   readonly forum: Forum
   readonly availability: Availability = { refusal: null }
   readonly edge = new Edge(withPages(routes), this.availability, {
-    atTickEnd: (end) => this.#atTickEnd(end),
+    ticks: ticksThat((end) => this.#atTickEnd(end)),
     errorPage,
   })
   /** While there is a list, ticks do not end; otherwise every request is a separate tick. */

@@ -1,5 +1,5 @@
 // A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory, T4
-// paced work gives way, T5 heavy work one piece at a time.
+// paced work gives way, T5 heavy work rests (H1 to H3 of heavy-work.ts).
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
@@ -113,20 +113,106 @@ t.test('T4: much paced work: a third of the requests, at least 4, to its end', a
   t.strictSame(done, [])
 })
 
-t.test('T5: heavy work: one piece in a tick, behind the work of others', async (t) => {
-  const ends: (() => void)[] = []
-  const did: string[] = []
-  const tick = new Tick(
-    () => {},
-    (end) => ends.push(end),
-  )
-  for (const name of ['h1', 'h2', 'h3']) tick.addHeavyWork(() => did.push(name))
-  tick.addWork(() => did.push('w'), 0)
-  ends.shift()!()
-  t.same(did, ['w', 'h1'])
-  ends.shift()!()
-  t.same(did, ['w', 'h1', 'h2'], 'a tick without other work')
-  ends.shift()!()
-  t.same(did, ['w', 'h1', 'h2', 'h3'])
-  t.equal(ends.length, 0)
+/** Ticks that end when the test says so, and time that passes as it says. */
+class Scene {
+  readonly did: string[] = []
+  readonly tick: Tick
+  #nowMs = 1000
+  #end: (() => void) | null = null
+  readonly #timers: { atMs: number; wake: () => void }[] = []
+
+  constructor() {
+    this.tick = new Tick(() => {}, {
+      atEnd: (end) => {
+        this.#end = end
+      },
+      now: () => this.#nowMs,
+      after: (ms, wake) => this.#timers.push({ atMs: this.#nowMs + ms, wake }),
+    })
+  }
+
+  /** Adds pieces of heavy work, each of which takes so long. */
+  addHeavy(ms: number, ...names: string[]): void {
+    for (const name of names) {
+      this.tick.addHeavyWork(() => {
+        this.#nowMs += ms
+        this.did.push(name)
+      })
+    }
+  }
+
+  addRequest(): void {
+    this.tick.addWork(() => this.did.push('request'), 0)
+  }
+
+  /** A request that reads text from disk. */
+  addParked(): void {
+    this.tick.addWork(() => this.tick.noteParked(), 0)
+  }
+
+  /** Ends the tick that is planned; returns what was done. Time passes before. */
+  end(afterMs = 0): string[] {
+    this.#nowMs += afterMs
+    for (const timer of this.#timers.splice(0)) {
+      if (timer.atMs <= this.#nowMs) timer.wake()
+      else this.#timers.push(timer)
+    }
+    const end = this.#end
+    this.#end = null
+    end?.()
+    return this.did.splice(0)
+  }
+
+  get isPlanned(): boolean {
+    return this.#end !== null
+  }
+}
+
+t.test('T5 H1: heavy work: one piece in a tick, behind the work of others', async (t) => {
+  const scene = new Scene()
+  scene.addHeavy(0, 'h1', 'h2', 'h3')
+  scene.addRequest()
+  t.same(scene.end(), ['request', 'h1'])
+  t.same(scene.end(), ['h2'], 'a tick without other work')
+  t.same(scene.end(), ['h3'])
+  t.notOk(scene.isPlanned)
+})
+
+t.test('H2 H3: other requests come: a piece of 0.1 ms, then 2.4 ms of rest', async (t) => {
+  const scene = new Scene()
+  scene.addHeavy(0.1, 'h1', 'h2', 'h3')
+  scene.addRequest()
+  t.same(scene.end(), ['request', 'h1'])
+  t.ok(scene.isPlanned, 'the next tick finds out whether it rests')
+  t.same(scene.end(), [])
+  t.notOk(scene.isPlanned, 'nothing spins')
+  for (let n = 0; n < 2; n++) {
+    scene.addRequest()
+    t.same(scene.end(1), ['request'])
+    t.notOk(scene.isPlanned)
+  }
+  scene.addRequest()
+  t.same(scene.end(0.5), ['request', 'h2'], '2.5 ms after the first')
+  t.same(scene.end(), [])
+  t.same(scene.end(2.1), ['h3'], 'no other request for 2 ms: the rest is over')
+})
+
+t.test('H2: only requests that read from disk come: no rests', async (t) => {
+  const scene = new Scene()
+  for (let n = 0; n < 3; n++) {
+    scene.addParked()
+    scene.addHeavy(1, `h${n}`)
+    t.same(scene.end(), [`h${n}`])
+  }
+})
+
+t.test('H2: a piece took very long: the rest does not', async (t) => {
+  const scene = new Scene()
+  scene.addHeavy(5_000, 'h1', 'h2')
+  scene.addRequest()
+  t.same(scene.end(), ['request', 'h1'])
+  for (let ms = 0; ms < 20; ms += 1) {
+    scene.addRequest()
+    t.same(scene.end(1), ms < 19 ? ['request'] : ['request', 'h2'])
+  }
 })

@@ -22,6 +22,7 @@ import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
 import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
+import { ticksThat } from '../http/ticks.ts'
 
 const packr = new Packr({ useRecords: false })
 
@@ -59,8 +60,8 @@ export class Side {
   constructor(journal: Forum['journal']) {
     this.world = newWorld()
     this.forum = makeForum({ ...this.world.forum, journal })
-    const atTickEnd = (end: () => void) => end()
-    this.edge = new Edge(withPages(routes), { refusal: null }, { atTickEnd }, this.load)
+    const ticks = ticksThat((end) => end())
+    this.edge = new Edge(withPages(routes), { refusal: null }, { ticks }, this.load)
     this.edge.open(serviceOf(this.forum), this.gate)
   }
 

@@ -18,6 +18,7 @@ import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/journal/writer.ts'
+import { ticksThat } from '../http/ticks.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { Model } from './model.ts'
 import { type Fact, type Operation, secret } from './model-types.ts'
@@ -162,14 +163,14 @@ export class Machine {
         return { port: 1, stop: () => {} }
       },
       // The end of the tick runs at once, so that a request is compared as soon as it is handled.
-      atTickEnd: (end: () => void) => {
+      ticks: ticksThat((end) => {
         isRequest = true
         try {
           end()
         } finally {
           isRequest = false
         }
-      },
+      }),
       send: (post: Post) =>
         new Promise<Sent>((answer) => {
           this.calling.push({ post, answer })
