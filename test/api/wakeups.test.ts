@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { echo } from '../delivery/receiver.ts'
 import { startForum } from './harness.ts'
+import { run } from './process.ts'
 import {
   conversation,
   deliveriesOf,
@@ -136,6 +137,29 @@ t.test('SIGKILL between the POST and its record: sent again with the same id', a
   )
   t.ok(second.headers['webhook-timestamp']! >= first.headers['webhook-timestamp']!)
   t.match(await settled(ana), [{ state: 'delivered', attempts: 2, id: first.body.event_id }])
+})
+
+t.test('its message is removed while it is sent, SIGKILL: the same wakeup again', async (t) => {
+  const receiver = await newReceiver()
+  const own = await startForum(t, lab)
+  const { ana, ben, thread } = await conversation(own)
+  await woken(ana, receiver)
+  receiver.behave = () => {}
+  const text = 'a text that is removed'
+  const { message_id } = (await ben.reply(thread, text)).body
+  await receiver.until(() => receiver.wakeups.length === 1)
+  const removed = await run(['admin', 'remove-message', message_id, '--data', own.data])
+  t.equal(removed.code, 0, removed.stderr)
+  await own.stop('SIGKILL')
+  receiver.behave = echo
+  await own.start()
+  await receiver.until(() => receiver.wakeups.length === 2)
+  const [first, second] = receiver.wakeups.map(({ body }) => body)
+  t.same({ ...second, inbox_url: '' }, { ...first, inbox_url: '' })
+  for (const { text: sent } of receiver.received) t.notMatch(sent, text)
+  t.match(await settled(ana), [{ state: 'delivered', attempts: 2, id: first.event_id }])
+  const { notifications } = (await ana.feed()).body
+  t.match(notifications.at(-1), { message_id }, 'the feed shows its place')
 })
 
 t.test(

@@ -3,6 +3,7 @@
 import t from 'tap'
 import { beginAttempt, finishAttempt, readDeliveries, takeDue } from '../../src/forum/deliveries.ts'
 import { expireGuests } from '../../src/forum/identities.ts'
+import { eraseMessage } from '../../src/forum/moderation.ts'
 import { removeWebhook, sweepWebhooks } from '../../src/forum/webhooks.ts'
 import { deliveriesKeptMax } from '../../src/state/webhooks.ts'
 import { dayMs, hourMs, replayed } from './doubles.ts'
@@ -225,6 +226,34 @@ t.test('H4: deliveries: kept for seven days, at most the newest thousand', async
     [recent],
   )
   t.same(seen(replayed(scene.world.rows)), seen(scene.state))
+})
+
+t.test('delivery: due, sent or retried: its message is erased: the same wakeup', async (t) => {
+  for (const isRestarted of [false, true]) {
+    for (const when of ['due', 'in flight', 'retried', 'delivered'] as const) {
+      const scene = new Scene()
+      scene.woken(1)
+      scene.reply(2, 0)
+      const [{ id }] = scene.deliveries(1)
+      let attempt = when === 'due' ? null : sent(scene.begin())
+      if (when === 'retried') finishAttempt(scene.forum, attempt!, bad)
+      if (when === 'delivered') finishAttempt(scene.forum, attempt!, ok)
+      const { messages } = scene.state
+      const about = { id: `msg_${messages.id(messages.count - 1)}`, reason: '' }
+      t.match(eraseMessage(scene.forum, about), { isNew: true })
+      t.same(seen(replayed(scene.world.rows)), seen(scene.state))
+      if (isRestarted) scene.restart()
+      if (when === 'retried') scene.world.clock.now += hourMs
+      if (when === 'due' || when === 'retried' || (when === 'in flight' && isRestarted)) {
+        attempt = sent(scene.begin())
+      }
+      t.equal(attempt!.eventId, id, 'receivers that drop repeated ids have it once')
+      t.notMatch(attempt!.body, /hello/)
+      if (when !== 'delivered') finishAttempt(scene.forum, attempt!, ok)
+      t.match(scene.deliveries(1), [{ id, state: 'delivered', lastError: '' }])
+      t.equal(scene.begin(), undefined, `${when}: nothing more is sent`)
+    }
+  }
 })
 
 t.test('deliveries: pages: by the cursor, to the last one', async (t) => {
