@@ -8,23 +8,22 @@
 
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
+import type { JournalOptions } from '../../wal/journal/journal.ts'
 import type { Pause } from '../../wal/pace.ts'
-import { ConfigError } from '../config/arguments.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
 import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import type { Availability } from '../http/edge-options.ts'
-import type { Listen, Listener } from '../http/exchange.ts'
+import type { Listen } from '../http/exchange.ts'
 import type { Ticks } from '../http/heavy-work.ts'
 import { Load } from '../http/load.ts'
-import { serveOperators } from '../ops/serve.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
 import type { Erasure } from './admin-protocol.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
+import { openPorts, type PortsParts } from './ports.ts'
 import type { Readers } from './readers.ts'
 import { newState, openForum, recover } from './recovery.ts'
 import type { ConnectStream, Replication } from './replication.ts'
@@ -32,9 +31,6 @@ import { Serving } from './serving.ts'
 import { type Admin, startAdmin } from './start-admin.ts'
 import type { Lives } from './start-again.ts'
 import { startReaders } from './start-readers.ts'
-
-/** How long a start that failed waits for the log, to close it. */
-const unlockMs = 10_000
 
 export interface Node {
   /** The URL at which it answers. */
@@ -81,47 +77,33 @@ export async function startNode(
   log: Logger,
   environment: Environment = {},
 ): Promise<Node> {
-  const { listen, logOutput = allWritten, send } = environment
-  const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
-  const availability: Availability = { refusal: 'starting' }
-  const { host, port, opsPort, nodeLimits } = config
-  const [load, { memoryBytesMax, textBytesMax }] = [new Load(nodeLimits.load), nodeLimits]
-  const edge = newEdge(config, availability, load, log, environment)
   const startedAt = performance.now()
-  const about = { version, http: http.name, durability: config.durabilityName, logOutput }
-  const known = { availability, meter: edge.meter, load, state: newState(config) }
-  const checkpoints = new CheckpointSchedule(config, log, environment)
-  const vitals = newVitals({ ...about, ...known, memoryBytesMax, textBytesMax })
-  Object.assign(vitals, { checkpoints: checkpoints.stats, scrub: checkpoints.scrub.stats })
+  const prepared = prepare(config, version, log, environment)
+  const { availability, load, edge, checkpoints, vitals } = prepared
   const replication = await replicationOf(config, vitals, log, environment)
   // This locks the directory at once, so that a second start reports that and not the port.
   const recovering = recover(config, vitals, checkpoints, log, environment, replication)
   await Promise.race([recovering, nextIteration()])
-  const ops = await orClose(recovering, '--ops-port', () => serveOperators(config, vitals))
-  const sharing = config.readers > 0 ? ('first' as const) : undefined
-  const listening = { load, behindProxy: config.trustProxy !== null, sharing }
-  const listener = await orClose(recovering, '--host or --port', () =>
-    http.listen(host, port, (exchange) => edge.handle(exchange), listening),
-  )
-  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const ports = await openPorts({ ...prepared, config, log }, recovering)
+  const { listener, url } = ports
   const giveUp = async () => {
     listener.stop()
-    listener.close?.()
-    ops?.stop()
+    ports.close()
     await replication?.close()
   }
   const journal = await orElse(giveUp, recovering)
   const options = { config, log, environment, checkpoints }
   const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
+  const { send } = environment
   const role = () => replication?.role ?? 'single'
   const parts = { forum, config, version, publicUrl, load, send, role, startedAt, epoch: epoch.id }
   const serving = new Serving(parts)
   const { gate, failed, service } = serving
   vitals.gateLength = () => gate.length
   vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings]
-  let [readers, admin]: [Readers | null, Admin | null] = [null, null]
+  let readers: Readers | null = null
+  let admin: Admin | null = null
   const stop = async () => {
     availability.refusal = 'shutting_down'
     const readersEnded = readers?.stop()
@@ -136,8 +118,7 @@ export async function startNode(
     await journal.close()
     await replication?.close()
     await sleep(lingerMs)
-    listener.close?.()
-    ops?.stop()
+    ports.close()
   }
   edge.open(service, gate)
   checkpoints.begin(journal, forum.state)
@@ -154,6 +135,37 @@ export async function startNode(
   return { url, failed, takeCheckpoint: () => checkpoints.take(), moderate, erasure, stop }
 }
 
+/** What a node has before its log is read. */
+interface Prepared extends Omit<PortsParts, 'config' | 'log'> {
+  availability: Availability
+  checkpoints: CheckpointSchedule
+}
+
+function prepare(config: Config, version: string, log: Logger, environment: Environment): Prepared {
+  const { listen, logOutput = allWritten } = environment
+  const http = listen ? { name: 'test', listen } : chooseHttp(config, log)
+  const availability: Availability = { refusal: 'starting' }
+  const { memoryBytesMax, textBytesMax, load: limits } = config.nodeLimits
+  const load = new Load(limits)
+  const edge = newEdge(config, availability, load, log, environment)
+  const checkpoints = new CheckpointSchedule(config, log, environment)
+  const vitals = newVitals({
+    version,
+    http: http.name,
+    durability: config.durabilityName,
+    availability,
+    meter: edge.meter,
+    load,
+    memoryBytesMax,
+    textBytesMax,
+    state: newState(config),
+    logOutput,
+  })
+  vitals.checkpoints = checkpoints.stats
+  vitals.scrub = checkpoints.scrub.stats
+  return { http, availability, load, edge, checkpoints, vitals }
+}
+
 /** What leads or follows where the log is replicated; a node that is alone loads none of it. */
 async function replicationOf(
   config: Config,
@@ -165,22 +177,6 @@ async function replicationOf(
   if (replication === null) return null
   const { Replication } = await import('./replication.ts')
   return new Replication({ config, replication, disk, connect, log, vitals, lives })
-}
-
-/** Listens; on failure unlocks the data directory, and throws which flag to change. */
-async function orClose<L extends Listener | null>(
-  recovering: Promise<Journal>,
-  flag: string,
-  listen: () => Promise<L>,
-): Promise<L> {
-  try {
-    return await listen()
-  } catch (error) {
-    // A replicated log may wait for its stream; the next start takes the lock of a dead process.
-    const journal = await Promise.race([recovering, sleep(unlockMs)])
-    await journal?.close()
-    throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
-  }
 }
 
 /** The result of the work; if it fails, what has begun before is stopped. */
