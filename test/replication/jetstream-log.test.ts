@@ -1,5 +1,6 @@
 // The stream on a real cluster: what log-stream.ts promises of it.
 
+import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
@@ -70,6 +71,22 @@ t.test('stream: two in flight, another takes the first place: none is in it', na
   t.same(await a!.publish(message(5, 5), 4, fourth), rejected)
   t.match(await a!.last(), { sequence: 4, term: 2 })
 })
+
+t.test(
+  'stream: gone, or the connection is closed: whether it was appended is unknown',
+  nats,
+  async (t) => {
+    const [log] = await connected(t, 'a')
+    await log!.publish(message(1, 1), 0)
+    const manager = await jetstreamManager(log!.connection)
+    await manager.streams.delete(log!.name)
+    await t.rejects(log!.publish(message(2, 2), 1), { name: 'StreamUnavailable' })
+    const publishing = log!.publish(message(2, 2), 1)
+    await log!.close()
+    await t.rejects(publishing, { name: 'StreamUnavailable', message: /closed/ })
+    await t.rejects(log!.publish(message(2, 2), 1), { name: 'StreamUnavailable' })
+  },
+)
 
 t.test(
   'stream: read: all from a place on, then what comes, then trimmed ones: an end',

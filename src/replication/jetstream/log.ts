@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto'
 import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { DiscardPolicy } from '@nats-io/jetstream'
-import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import {
   type Calls,
   type Lease,
@@ -21,15 +21,19 @@ import {
   StreamUnavailable,
   type Unplaced,
 } from '../log-stream.ts'
+import { Appends } from './appends.ts'
 import { apiCode, available, isFull, isOutOfPlace, noMessageFound } from './errors.ts'
 import { makeStream } from './make-stream.ts'
 import { readStream } from './reader.ts'
 
 const version = 1
 const headerName = 'Agent-Forum'
+// Those of the servers, by which they append a message once, and only behind the expected one.
+const idHeader = 'Nats-Msg-Id'
+const lastSequenceHeader = 'Nats-Expected-Last-Sequence'
+const lastIdHeader = 'Nats-Expected-Last-Msg-Id'
 /** Room for the headers of a message within the servers' `max_payload`. */
 const headerBytesMax = 1024
-const publishMs = 5_000
 /** How long the servers remember the ids of messages. */
 const idsKeptMs = 30_000
 
@@ -54,6 +58,7 @@ export class JetStreamLog implements LogStream {
   readonly messageBytesMax: number
   readonly #client: JetStreamClient
   readonly #manager: JetStreamManager
+  readonly #appends: Appends
   readonly #idPrefix = randomBytes(6).toString('hex')
   readonly #ids = new WeakMap<Unplaced, string>()
   #count = 0
@@ -65,6 +70,7 @@ export class JetStreamLog implements LogStream {
     this.messageBytesMax = connection.info!.max_payload - headerBytesMax
     this.#client = client
     this.#manager = manager
+    this.#appends = new Appends(connection, subjectOf(name))
     this.lease = lease
     this.notes = notes
     this.objects = objects
@@ -84,16 +90,18 @@ export class JetStreamLog implements LogStream {
 
   async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
     const { first, last, term, bytes } = message
-    const marks = headers()
-    marks.set(headerName, `${version} ${term} ${first} ${last}`)
     this.#count += 1
-    const msgID = `${this.#idPrefix}.${this.#count}`
-    this.#ids.set(message, msgID)
-    const lastMsgID = behind === undefined ? undefined : this.#ids.get(behind)
-    const expect = { lastSequence: expectedLast, ...(lastMsgID === undefined ? {} : { lastMsgID }) }
-    const options = { headers: marks, msgID, expect, timeout: publishMs }
+    const id = `${this.#idPrefix}.${this.#count}`
+    this.#ids.set(message, id)
+    const headers: Record<string, [string]> = {
+      [headerName]: [`${version} ${term} ${first} ${last}`],
+      [idHeader]: [id],
+      [lastSequenceHeader]: [`${expectedLast}`],
+    }
+    const idBehind = behind === undefined ? undefined : this.#ids.get(behind)
+    if (idBehind !== undefined) headers[lastIdHeader] = [idBehind]
     try {
-      const ack = await available(() => this.#client.publish(subjectOf(this.name), bytes, options))
+      const ack = await available(() => this.#appends.append(bytes, headers))
       if (!ack.duplicate) return { sequence: ack.seq }
       throw new StreamUnavailable('the stream: a message was sent twice')
     } catch (error) {
@@ -131,6 +139,7 @@ export class JetStreamLog implements LogStream {
   }
 
   async close(): Promise<void> {
+    this.#appends.close()
     await this.connection.close()
   }
 
