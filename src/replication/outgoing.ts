@@ -25,6 +25,7 @@ export class OutgoingQueue {
   #again: Outgoing[] = []
   /** The last of those that wait, if more may be added to it. */
   #open: Outgoing | null = null
+  #bytes = 0
 
   /** Frames that wait are sent as one message of at most `bytesMax`. */
   constructor(bytesMax: number) {
@@ -35,10 +36,16 @@ export class OutgoingQueue {
     return this.#again.length + this.#waiting.length
   }
 
+  /** Bytes of the records of those that wait. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Adds records as they stand in a frame. They are copied. */
   add(first: number, count: number, records: Uint8Array): void {
     const { length } = records
-    const part = Uint8Array.from(records)
+    const part = new Uint8Array(records)
+    this.#bytes += length
     const open = this.#open
     if (open !== null && open.length + length <= this.#bytesMax) {
       open.last += count
@@ -54,14 +61,14 @@ export class OutgoingQueue {
   /** Has these be the next ones, in their order. */
   putBack(outgoing: readonly Outgoing[]): void {
     this.#again.unshift(...outgoing)
+    for (const { length } of outgoing) this.#bytes += length
   }
 
   /** Takes the next one. There must be one. */
   shift(): Outgoing {
-    const again = this.#again.shift()
-    if (again !== undefined) return again
-    const outgoing = this.#waiting.shift()
+    const outgoing = this.#again.shift() ?? this.#waiting.shift()
     if (outgoing === this.#open) this.#open = null
+    this.#bytes -= outgoing.length
     return outgoing
   }
 }

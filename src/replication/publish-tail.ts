@@ -24,6 +24,7 @@ export async function publishTail(
     term: last.term,
     sequence: last.sequence,
     position: last.last,
+    gatherMs: 0,
     onAcknowledged: () => {},
     onEnded: () => {
       hasEnded = true

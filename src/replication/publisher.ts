@@ -33,6 +33,8 @@ const inFlightMax = 8
 const oneByOne = 1_000
 /** Frames that wait are sent as one message up to this length. */
 const mergedBytesMax = 128 * 1024
+/** Where frames are gathered, so many bytes leave before the time is over. */
+const gatheredBytesMax = 32 * 1024
 /** How long the stream may seem to have lost what it acknowledged: a server may answer late. */
 const lostAfterMs = 15_000
 
@@ -43,6 +45,8 @@ export interface PublisherOptions {
   sequence: number
   /** The position that it ends with. */
   position: number
+  /** The least time between two messages, unless many bytes wait; 0: each frame leaves at once. */
+  gatherMs: number
   /** Called when `acknowledged` has advanced. */
   onAcknowledged(position: number): void
   /** Called once, when nothing will be acknowledged any more. */
@@ -65,6 +69,9 @@ export class Publisher {
   #isFull = false
   #inFlightMax = inFlightMax
   #leftOneByOne = 0
+  /** When the newest message left. */
+  #sentMs = Number.NEGATIVE_INFINITY
+  #gathering: NodeJS.Timeout | null = null
   /** When nothing had been waiting, or the last acknowledgement arrived. */
   #movedMs = performance.now()
   readonly #backoff = new Backoff()
@@ -128,6 +135,7 @@ export class Publisher {
   /** Publishes nothing any more; whoever waits is rejected. */
   stop(): void {
     this.#state = 'stopped'
+    if (this.#gathering !== null) clearTimeout(this.#gathering)
     this.#waiters.fail(stopped())
   }
 
@@ -135,12 +143,27 @@ export class Publisher {
     while (
       this.#state === 'sending' &&
       this.#inFlight.length < this.#inFlightMax &&
-      this.#waiting.length > 0
+      this.#waiting.length > 0 &&
+      !this.#isGathering()
     ) {
       const outgoing = this.#waiting.shift()
       this.#inFlight.push(outgoing)
+      this.#sentMs = performance.now()
       this.#publish(outgoing, this.#inFlight.length - 1)
     }
+  }
+
+  /** Whether what waits is to wait for more; if so, plans when it leaves. */
+  #isGathering(): boolean {
+    const { gatherMs } = this.#options
+    if (gatherMs === 0 || this.#waiting.bytes >= gatheredBytesMax) return false
+    const leftMs = this.#sentMs + gatherMs - performance.now()
+    if (leftMs <= 0) return false
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null
+      this.#send()
+    }, leftMs)
+    return true
   }
 
   /** Sends the message that is in flight behind `index` others. */

@@ -31,6 +31,9 @@ export interface ReplicatedJournalOptions {
 /** Without an acknowledgement for this long, writes are refused instead of waiting, too. */
 const stalledMsMax = 5_000
 
+/** async: only followers wait for the stream, and a message costs as much as 10 KB in it. */
+const gatherMs = 5
+
 export class ReplicatedJournal implements Journal {
   onDurable: (durable: number) => void = () => {}
   onFailed: (error: JournalError) => void = () => {}
@@ -42,7 +45,7 @@ export class ReplicatedJournal implements Journal {
   #shown: number
 
   constructor(options: ReplicatedJournalOptions) {
-    const { local, stream, term, sequence } = options
+    const { local, stream, mode, term, sequence } = options
     this.#options = options
     this.#local = local
     this.publisher = new Publisher({
@@ -50,6 +53,7 @@ export class ReplicatedJournal implements Journal {
       term,
       sequence,
       position: local.position,
+      gatherMs: mode === 'async' ? gatherMs : 0,
       onAcknowledged: () => this.#advance(),
       onEnded: (why) => this.#fail(endError(why)),
     })

@@ -42,12 +42,14 @@ class Trial {
   readonly time: VirtualTime
   readonly engine: SimulatedEngine
   readonly ended: Ended[] = []
+  readonly gatherMs: number
   publisher: Publisher | null = null
   end = 1
   /** What each acknowledgement claimed that was not true then. */
   readonly lies: string[] = []
 
-  constructor(seed: number) {
+  constructor(seed: number, gatherMs: number) {
+    this.gatherMs = gatherMs
     this.random = seededRandom(seed)
     this.time = new VirtualTime(this.random, 0)
     this.engine = new SimulatedEngine(this.random)
@@ -70,8 +72,8 @@ class Trial {
     return call
   }
 
-  async lead(): Promise<void> {
-    const stream = new SimulatedStream(this.engine, { messageBytesMax: 600 })
+  async lead(messageBytesMax = 600): Promise<void> {
+    const stream = new SimulatedStream(this.engine, { messageBytesMax })
     const beginning = { node: 'a', mode: 'acked' as const, position: 0, term: 0, epoch: '', at: 1 }
     const {
       record: { term },
@@ -82,6 +84,7 @@ class Trial {
       term,
       sequence: message.sequence,
       position: message.last,
+      gatherMs: this.gatherMs,
       onAcknowledged: (position) => {
         const has = this.engine.messages.filter((each) => each.term === term).at(-1)!.last
         if (position > has) this.lies.push(`${position} of ${has}`)
@@ -110,7 +113,7 @@ class Trial {
 }
 
 async function live(seed: number, t: Test): Promise<Trial> {
-  const trial = new Trial(seed)
+  const trial = new Trial(seed, seed % 3 === 0 ? 5 : 0)
   trial.time.enter()
   try {
     await trial.lead()
@@ -179,3 +182,37 @@ t.test(
     }
   },
 )
+
+t.test('publisher: gathers: frames within the time: one message, at its end', async (t) => {
+  const trial = new Trial(1, 5)
+  trial.time.enter()
+  t.teardown(() => trial.time.leave())
+  await trial.lead(1 << 20)
+  const { publisher, engine, time } = trial
+  const add = (bytes: number) => {
+    const record = Buffer.alloc(bytes)
+    record.writeUInt32LE(bytes - recordHeaderBytes)
+    trial.end += 1
+    publisher!.add(trial.end, 1, record)
+  }
+  const arrived = async () => {
+    while (engine.completeOne()) await settled()
+    return engine.messages.slice(1).map(({ last }) => last)
+  }
+  add(100)
+  t.same(await arrived(), [2], 'the first one leaves at once')
+  add(100)
+  await time.advance(4)
+  add(100)
+  t.same(await arrived(), [2])
+  await time.advance(2)
+  t.same(await arrived(), [2, 4], 'two in one')
+  await time.advance(10)
+  add(100)
+  t.same(await arrived(), [2, 4, 5], 'after a pause, at once')
+  add(100)
+  t.same(await arrived(), [2, 4, 5])
+  add(64 * 1024)
+  t.same(await arrived(), [2, 4, 5, 7], 'so many bytes do not wait')
+  publisher!.stop()
+})
