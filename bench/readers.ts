@@ -1,7 +1,8 @@
 // Question:   how far do readers (`serve --readers N`) take a node, by what they cost and save?
 // Compares:   the same load on a node without readers, with one, and with four; alternately.
 // Fixed:      64 connections, all processes of the node on core 0 and the load on core 1, messages
-//             of 300 bytes, --durability always; medians of rounds.
+//             of 300 bytes, --durability always, the same population, and 30,000 replies before
+//             anything is measured; medians of rounds.
 // Reports:    processor time of the leader for a reply, of a reader for a record that it applies,
 //             and for a reply that it passes on; of one process for a page and for an empty poll,
 //             alone and as a reader; the age of durable positions at readers; their memory; from
@@ -10,12 +11,12 @@
 //             many cores do to each other.
 // Smoke:      test/bench/readers.test.ts (npm run test:deep). Run it: node dist/bench/readers.js
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { median } from './compare.ts'
+import { median, type Side } from './compare.ts'
 import { type Population, populate } from './population.ts'
 import { scenarios } from './scenarios.ts'
 import { type Forum, sender, startForum } from './sides.ts'
@@ -30,6 +31,11 @@ const { values } = parseArgs({
 const [messages, seconds, rounds] = [values.messages, values.seconds, values.rounds].map(Number)
 const counts = [0, 1, 4]
 const connections = 64
+/**
+ * Replies before anything is measured: until then V8 compiles, in each process, which is most of
+ * what four readers do in their first seconds.
+ */
+const warmUpReplies = 30_000
 /** Two reports of a reader: what it has counted has arrived. */
 const settleMs = 700
 const size = { identities: 1_000, threads: 200, messages, contentBytes: 300 }
@@ -52,6 +58,7 @@ interface Measured {
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'agent-forum-readers-'))
+const populated = join(dir, 'population')
 process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
 
 async function startWith(readers: number, data: string): Promise<Forum> {
@@ -61,9 +68,21 @@ async function startWith(readers: number, data: string): Promise<Forum> {
   return forum
 }
 
-async function costOf(forum: Forum, load: Load, population: Population): Promise<Cost> {
+async function senderOf(forum: Forum, load: Load, population: Population): Promise<Side> {
   const scenario = scenarios.find(({ name }) => name === load)!
-  const send = (await sender(dir, scenario, population, forum))(load, forum)
+  return (await sender(dir, scenario, population, forum))(load, forum)
+}
+
+async function warmUp(forum: Forum, population: Population): Promise<void> {
+  const send = await senderOf(forum, 'reply', population)
+  for (let replies = 0; replies < warmUpReplies; ) {
+    replies += (await send.load({ connections, seconds }, 0)).requests
+  }
+  await costOf(forum, 'page', population)
+}
+
+async function costOf(forum: Forum, load: Load, population: Population): Promise<Cost> {
+  const send = await senderOf(forum, load, population)
   const before = await forum.metrics()
   const { requests } = await send.load({ connections, seconds }, 0)
   await sleep(settleMs)
@@ -75,10 +94,12 @@ async function costOf(forum: Forum, load: Load, population: Population): Promise
   }
 }
 
-async function measure(readers: number, population: Population, data: string, into: Measured) {
+async function measure(readers: number, population: Population, into: Measured) {
+  const data = join(dir, 'data')
+  cpSync(populated, data, { recursive: true })
   const forum = await startWith(readers, data)
   try {
-    if (rounds > 1) await costOf(forum, 'page', population) // warms up
+    if (rounds > 1) await warmUp(forum, population)
     for (const load of loads) into.costs[load].push(await costOf(forum, load, population))
     const metrics = await forum.metrics()
     for (const [name, value] of metrics) {
@@ -89,6 +110,7 @@ async function measure(readers: number, population: Population, data: string, in
     into.readerBytes = metrics.get('agent_forum_reader_resident_memory_bytes{reader="1"}') ?? 0
   } finally {
     await forum.stop()
+    rmSync(data, { recursive: true })
   }
 }
 
@@ -123,7 +145,6 @@ function rateOf(cores: number, part: number, costs: Constants): number {
 }
 
 async function main(): Promise<void> {
-  const populated = join(dir, 'data')
   const population = await populate(populated, size)
   const found = counts.map((): Measured => {
     const costs = { reply: [], page: [], 'feed-empty': [] }
@@ -132,7 +153,7 @@ async function main(): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const order = [...counts.keys()]
     if (round % 2 === 1) order.reverse()
-    for (const i of order) await measure(counts[i], population, populated, found[i])
+    for (const i of order) await measure(counts[i], population, found[i])
   }
   console.log('processor time for a request, in microseconds')
   for (const load of loads) {

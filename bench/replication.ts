@@ -94,11 +94,14 @@ class Bench {
       sides.push((await sender(this.dir, scenario, this.population, forum))(name, forum))
     }
     const results = await compare(sides, amount, rounds)
-    for (const { side, perSecond, ratio, cpuUsPerRequest, latencyMs, errors } of results) {
+    for (const each of results) {
+      const { side, perSecond, ratio, cpuUsPerRequest, cpuRatio, latencyMs, errors } = each
+      const inRounds = `${each.ratioMin.toFixed(2)} to ${each.ratioMax.toFixed(2)}`
       say(
         `${scenario.name}, ${side}: ${Math.round(perSecond)}/s, ` +
-          `${ratio.toFixed(2)} of the first, ` +
-          `${cpuUsPerRequest.toFixed(1)} us, p50 ${latencyMs['50'].toFixed(1)} ms, ` +
+          `${ratio.toFixed(2)} of the first (${inRounds}), ` +
+          `${cpuUsPerRequest.toFixed(1)} us (${cpuRatio.toFixed(2)} by these), ` +
+          `p50 ${latencyMs['50'].toFixed(1)} ms, ` +
           `p99 ${latencyMs['99'].toFixed(1)} ms${errors === 0 ? '' : `, ${errors} errors`}`,
       )
     }
