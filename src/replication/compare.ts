@@ -7,9 +7,13 @@
 //   log      1 ─────── term 1 ───▶ 36                       behind: goes on with 37
 //   log      1 ─────── term 1 ───────────▶ 45               diverged: from 40 on it is another one
 //   log      1 ─────── term 1 ───────▶ 39 ── term 3 ──▶ 72  ahead: 71 and 72 are not there yet
+//
+// A server may answer late. Then the log seems to be ahead, or to have a term that is lost; the
+// caller asks again. That it goes on, has diverged or is to be cleared rests on messages that are
+// there (search.ts, F1).
 
 import type { LogStream, StreamMessage } from './log-stream.ts'
-import { firstWhere } from './search.ts'
+import { firstWhere, keptMessage } from './search.ts'
 
 export interface LocalLog {
   /** The position of its last record; 0: it is empty. */
@@ -38,17 +42,16 @@ export async function compareWithStream(stream: LogStream, local: LocalLog): Pro
   if (last === null) return { kind: 'empty' }
   if (last.term < local.term) return { kind: 'lost', last }
   if (last.term > local.term) {
-    const later = await firstWhere(stream, ({ term }) => term > local.term)
-    if (later !== null && later.first <= local.position) {
+    const later = await firstWhere(stream, last, ({ term }) => term > local.term)
+    if (later.first <= local.position) {
       // If what came before it is trimmed, the term may have begun earlier.
-      const isBegin = later.sequence === 1 || later.sequence > (await stream.firstSequence())
+      const { sequence } = later
+      const isBegin = sequence === 1 || (await keptMessage(stream, sequence - 1)) !== null
       return isBegin ? { kind: 'diverged', from: later.first } : { kind: 'trimmed', first: later }
     }
   } else if (last.last < local.position) return { kind: 'ahead', last }
   if (last.last <= local.position) return { kind: 'behind', next: last.sequence + 1, last }
-  const next = await firstWhere(stream, (message) => message.last > local.position)
-  if (next === null || next.first > local.position + 1) {
-    return { kind: 'trimmed', first: next ?? last }
-  }
+  const next = await firstWhere(stream, last, (message) => message.last > local.position)
+  if (next.first > local.position + 1) return { kind: 'trimmed', first: next }
   return { kind: 'behind', next: next.sequence, last }
 }

@@ -5,7 +5,8 @@
 //      └──a message that cannot follow──▶ failed
 //
 // R1. Every record is passed on once, in order, without a gap: a message that begins behind the
-//     next position, or has an older term, is not part of this history, and ends the reading.
+//     next position, or has an older term, is not part of this history, and ends the reading. So
+//     does one of a later term that begins at a position which the follower's log has already.
 // R2. A message is passed on when the one before has been taken: the follower's own log may be
 //     slower than the stream.
 // R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
@@ -128,6 +129,9 @@ export class StreamTail {
     if (term < this.#term) return this.#fail(`message ${sequence} is of an older term, ${term}`)
     if (first > receiver.position + 1) {
       return this.#fail(`message ${sequence} begins at ${first}, behind ${receiver.position + 1}`)
+    }
+    if (term > this.#term && first <= receiver.position) {
+      return this.#fail(`message ${sequence} begins term ${term} at ${first}, which is taken`)
     }
     this.#pauseMs = pauseMsMin
     const skipped = receiver.position + 1 - first

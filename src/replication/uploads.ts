@@ -17,7 +17,7 @@ import type { State } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { uploadCheckpoint } from './checkpoint-transfer.ts'
 import { type FollowerNote, followerKeys } from './follower-note.ts'
-import type { LogStream } from './log-stream.ts'
+import type { LogStream, StreamMessage } from './log-stream.ts'
 import { firstWhere } from './search.ts'
 
 /** The checkpoints of a node, as a leader uses them. */
@@ -143,8 +143,11 @@ export class Uploads {
     const { erasedPosition } = forum.state
     const erased = erasedPosition <= uploaded ? erasedPosition : 0
     const position = Math.max(needed, erased)
-    const next = await firstWhere(stream, ({ last }) => last > position)
-    const below = next?.sequence ?? (await stream.last())?.sequence ?? 0
+    const newest = await stream.last()
+    if (newest === null) return
+    const isKept = ({ last }: StreamMessage) => last > position
+    const oldest = isKept(newest) ? await firstWhere(stream, newest, isKept) : newest
+    const { sequence: below } = oldest
     if (below <= (await stream.firstSequence())) return
     await stream.trim(below)
     onNotice({ event: 'stream_trimmed', position, below })

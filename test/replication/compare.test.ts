@@ -6,6 +6,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Comparison, compareWithStream } from '../../src/replication/compare.ts'
+import { StreamUnavailable } from '../../src/replication/log-stream.ts'
+import { seededRandom } from '../wal/simulated-inode.ts'
 import { MemoryStream } from './memory-stream.ts'
 
 /** For each term the lengths of its messages; `begin` is the position before the stream. */
@@ -97,6 +99,43 @@ t.test('compare: messages are trimmed: never a place that leaves a gap', async (
   await t.resolves(fc.assert(property))
   t.ok(trimmed > 0, `${trimmed} logs end before what is kept`)
 })
+
+t.test('compare: servers answer late: never a place that is not its own', async (t) => {
+  const seen = new Map<string, number>()
+  const logs = fc.record({ at: fc.nat(), tail: fc.nat(8), seed: fc.nat() })
+  const property = fc.asyncProperty(streams, logs, async (shape, { at, tail, seed }) => {
+    const { stream, truth, begin } = await streamOf(shape)
+    const position = begin + (at % (truth.length + 1))
+    const term = termAt(truth, begin, position)!
+    const own = { position: position + tail, term }
+    const right = await compareWithStream(stream, own)
+    const found = await compareWithStream(lateServers(stream, seed), own).catch(unavailable)
+    seen.set(found.kind, (seen.get(found.kind) ?? 0) + 1)
+    // Only these lead to something that is not asked again.
+    if (found.kind === 'diverged') return fc.stringify(found) === fc.stringify(right)
+    if (found.kind !== 'behind') return found.kind !== 'trimmed'
+    return right.kind === 'behind' && found.next === right.next
+  })
+  await t.resolves(fc.assert(property, { numRuns: 500 }))
+  for (const kind of ['behind', 'diverged', 'ahead', 'unavailable'])
+    t.ok(seen.get(kind), `${kind} ${seen.get(kind)} times`)
+})
+
+/** The stream as servers show it of which each may lack the newest messages. */
+function lateServers(stream: MemoryStream, seed: number): MemoryStream {
+  const random = seededRandom(seed)
+  const newest = () => Math.max(1, stream.messages.length - Math.floor(random() * 4))
+  const late = Object.create(stream) as MemoryStream
+  late.last = async () => stream.at(newest())
+  late.get = async (sequence) => (sequence <= newest() ? stream.at(sequence) : null)
+  late.firstSequence = () => stream.firstSequence()
+  return late
+}
+
+function unavailable(error: unknown): { kind: 'unavailable' } {
+  if (!(error instanceof StreamUnavailable)) throw error
+  return { kind: 'unavailable' }
+}
 
 t.test('compare: no message yet, or a term that is not there: said', async (t) => {
   const stream = new MemoryStream()

@@ -42,7 +42,7 @@ export class SimulatedEngine {
   isAvailable = true
   /** The share of requests and of replies that is lost. */
   lossRate = 0
-  /** How often `last` answers with an older message, as a server does that leads no more. */
+  /** How often an answer lacks the newest messages, as that of a server that leads no more. */
   staleRate = 0
   /** How many bytes the stream may hold. */
   capacityBytes = Number.POSITIVE_INFINITY
@@ -72,9 +72,16 @@ export class SimulatedEngine {
 
   /** What a server takes for the newest message. */
   get seeminglyLast(): StreamMessage | null {
-    const back = this.random() < this.staleRate ? Math.floor(this.random() * 4) : 0
-    if (back > 0) this.count('last: an older one')
-    return this.message(Math.max(this.firstSequence, this.lastSequence - back))
+    const missing = this.#missing()
+    if (missing > 0) this.count('last: an older one')
+    return this.message(Math.max(this.firstSequence, this.lastSequence - missing))
+  }
+
+  /** What a server takes for the message with this sequence. */
+  seemingly(sequence: number): StreamMessage | null {
+    if (sequence <= this.lastSequence - this.#missing()) return this.message(sequence)
+    if (sequence <= this.lastSequence) this.count('get: not there yet')
+    return null
   }
 
   get firstSequence(): number {
@@ -163,6 +170,11 @@ export class SimulatedEngine {
 
   count(outcome: string): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
+  }
+
+  /** How many of the newest messages the server lacks that answers. */
+  #missing(): number {
+    return this.random() < this.staleRate ? Math.floor(this.random() * 4) : 0
   }
 
   #possible(): Step[] {

@@ -73,7 +73,7 @@ export class SimulatedStream implements LogStream, Connection {
   }
 
   get(sequence: number): Promise<StreamMessage | null> {
-    return this.#call((engine) => engine.message(sequence))
+    return this.#call((engine) => engine.seemingly(sequence))
   }
 
   trim(below: number): Promise<void> {

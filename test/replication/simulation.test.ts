@@ -68,6 +68,7 @@ const mustHappenInMany = [
   'reply lost',
   'request lost',
   'last: an older one',
+  'get: not there yet',
   'log: lease_lost',
   'log: put_aside',
   'log: torn_tail_cut',

@@ -136,6 +136,11 @@ for (const [what, why, break_] of [
   ['a gap', /begins at 5, behind 4/, (stream: MemoryStream) => publish(stream, 5, 6, 2)],
   ['an older term', /of an older term, 1/, (stream: MemoryStream) => publish(stream, 4, 4, 1)],
   [
+    'a later term at a position that the log has',
+    /begins term 3 at 3, which is taken/,
+    (stream: MemoryStream) => publish(stream, 3, 3, 3),
+  ],
+  [
     'a message whose records do not fill it',
     /does not hold its records/,
     (stream: MemoryStream) =>
