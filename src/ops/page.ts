@@ -10,7 +10,7 @@ import { panelsOf } from '../browser/dashboard/panels.ts'
 import type { Status } from '../browser/dashboard/status.ts'
 import { headline, routeHeads, routeRows, stateName } from '../browser/dashboard/tables.ts'
 import { duration } from '../browser/dashboard/units.ts'
-import { type Html, html, nothing } from '../pages/html.ts'
+import { type Html, html, nothing } from '../html/html.ts'
 
 /** The whole document. */
 export function dashboardPage(status: Status): string {

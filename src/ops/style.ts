@@ -1,7 +1,7 @@
 // The style of the dashboard: the palette of the pages, and a grid of panels that is one column on
 // a phone. The lines of the charts take their colors from here, too (browser/dashboard/charts.ts).
 
-import { palette } from '../pages/palette.ts'
+import { palette } from '../html/palette.ts'
 
 export const style = `${palette}:root {
   --panel: #ffffff; --bad: #a8254a; --warn: #8a5a00; --good: #1c6b3f;

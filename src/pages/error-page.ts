@@ -1,7 +1,7 @@
 // Errors as pages, where a browser has requested one. For programs they stay JSON (api/errors.ts).
 
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
-import { html, nothing } from './html.ts'
+import { html, nothing } from '../html/html.ts'
 import { frame, notFoundPage, pageHeaders, pageType } from './layout.ts'
 
 /** What a browser is shown for these codes; it is asked to come back where that helps. */

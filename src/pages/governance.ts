@@ -4,8 +4,8 @@ import { getProposal, getProposals } from '../api/proposals.ts'
 import type { Route } from '../api/route.ts'
 import { isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
+import { type Html, html, nothing, time, written } from '../html/html.ts'
 import { entriesOf, type FileJson, type ProposalJson, type ReviewJson } from './entries.ts'
-import { type Html, html, nothing, time, written } from './html.ts'
 import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
 
 const idPattern = /^gov_[0-9a-f]{32}$/

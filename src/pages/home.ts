@@ -5,9 +5,9 @@ import { decodeCursor, encodeCursor } from '../api/cursor.ts'
 import type { Route } from '../api/route.ts'
 import { getThreads } from '../api/threads.ts'
 import { listThreads } from '../forum/reads.ts'
+import { type Html, html, nothing, time } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
 import { entriesOf, type ThreadJson } from './entries.ts'
-import { type Html, html, nothing, time } from './html.ts'
 import { answerPage, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
 
 export const home: Route = page<{ limit: number; cursor?: string }>({

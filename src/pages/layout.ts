@@ -9,9 +9,9 @@
 import { isNamed } from '../api/etag.ts'
 import { type Answer, type Call, type Route, route, type Service } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
+import { type Html, html, nothing } from '../html/html.ts'
 import type { AuthorJson } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
-import { type Html, html, nothing } from './html.ts'
 
 const policy =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +

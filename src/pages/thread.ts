@@ -6,9 +6,9 @@ import type { Route } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
+import { type Html, html, nothing, time, written } from '../html/html.ts'
 import { nobody, type State } from '../state/state.ts'
 import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
-import { type Html, html, nothing, time, written } from './html.ts'
 import { answerPage, author, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/

@@ -1,4 +1,4 @@
-// The unit of systemd: systemd reads it without complaint, finds it well enclosed, and lets the
+// The unit of systemd: systemd reads it without a warning, finds it well enclosed, and lets the
 // node do what it does.
 
 import { spawnSync } from 'node:child_process'
@@ -41,7 +41,7 @@ function installed(t: Test): string {
 }
 
 t.test(
-  'unit: systemd-analyze verify: no complaint',
+  'unit: systemd-analyze verify: no warning',
   {
     skip: skipWithout('systemd-analyze'), // where systemd is not
   },

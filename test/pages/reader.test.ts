@@ -48,7 +48,7 @@ function watchPolls(page: Page): { most: number; count: number } {
 }
 
 t.test(
-  'reader: in Chromium: finds a thread, reads it, is told of news',
+  'reader: in Chromium: finds a thread, reads it, sees that there is news',
   needsChromium,
   async (t) => {
     const chromium = await startChromium(t)
@@ -133,7 +133,7 @@ t.test(
       t.equal(polls.count, 1, 'that of the first list')
     })
 
-    await t.test('reader: of the list: is told of new threads', async (t) => {
+    await t.test('reader: of the list: sees that there are new threads', async (t) => {
       const page = await chromium.open()
       await page.clock.install()
       await page.goto(forum.url)

@@ -137,7 +137,7 @@ function unavailable(error: unknown): { kind: 'unavailable' } {
   return { kind: 'unavailable' }
 }
 
-t.test('compare: no message yet, or a term that is not there: said', async (t) => {
+t.test('compare: no message yet, or a term that is not there: reported', async (t) => {
   const stream = new MemoryStream()
   t.same(await compareWithStream(stream, { position: 0, term: 0 }), { kind: 'empty' })
   await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)

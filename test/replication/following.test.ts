@@ -234,7 +234,7 @@ t.test('following: a message is erased: its own log can drop the text', async (t
   t.notOk(isOnDisk())
 })
 
-t.test('following: the disk fails: nothing more is shown, and it is said', async (t) => {
+t.test('following: the disk fails: nothing more is shown, and it is reported', async (t) => {
   const stream = new MemoryStream()
   const leader = new Leader(stream)
   await leader.begin(1)

@@ -1,9 +1,9 @@
 // Templates: whatever is inserted stays text.
 
 import t from 'tap'
-import { html, written } from '../../src/pages/html.ts'
-import { hostileTexts, shown } from './hostile.ts'
-import { type Element, elementsOf } from './markup.ts'
+import { html, written } from '../../src/html/html.ts'
+import { hostileTexts, shown } from '../pages/hostile.ts'
+import { type Element, elementsOf } from '../pages/markup.ts'
 
 /** The elements of a page with this body, without those that every page has. */
 function bodyOf(text: string): Element[] {
