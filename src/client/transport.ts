@@ -48,7 +48,7 @@ export class Transport {
   readonly #timeoutMs: number
 
   constructor({ url, token, fetch: own, retries = 4, timeoutMs = 60_000 }: ForumOptions) {
-    this.#url = new URL(url).href.replace(/\/+$/, '')
+    this.#url = baseOf(url)
     this.token = token
     this.#fetch = own ?? ((input, init) => fetch(input, init))
     this.#retries = retries
@@ -163,4 +163,10 @@ function toWire(value: unknown): unknown {
 /** Runtimes say "fetch failed", and why in the cause. */
 function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : message
+}
+
+/** Without a slash at its end. Throws a TypeError; `localhost:8787` has a scheme, `localhost:`. */
+function baseOf(url: string): string {
+  if (/^https?:\/\/./i.test(url)) return new URL(url).href.replace(/\/+$/, '')
+  throw new TypeError(`url takes something like http://127.0.0.1:8787, which ${url} is not`)
 }

@@ -216,7 +216,8 @@ export function checkSettings(
   environment: NodeJS.ProcessEnv,
 ): Config {
   const setting = (name: SettingName) => sources.find(name)
-  const number = (flag: SettingName, min: number, max: number) => numberOf(setting(flag), min, max)
+  const number = (flag: SettingName, min: number, max: number, because?: string) =>
+    numberOf(setting(flag), min, max, because)
   const quota = (flag: QuotaFlagName) =>
     setting(flag).text === '' ? null : number(flag, 0, quotaMax)
   const durability = durabilityOf(setting('durability'))

@@ -82,8 +82,8 @@ export const limitFlags = {
 
 export type LimitFlagName = Exclude<keyof typeof limitFlags, 'readers'>
 
-/** Reads a flag as a whole number in a range. Throws a ConfigError. */
-type ReadNumber = (flag: LimitFlagName, min: number, max: number) => number
+/** Reads a flag as a whole number in a range, as `numberOf` does. Throws a ConfigError. */
+type ReadNumber = (flag: LimitFlagName, min: number, max: number, because?: string) => number
 
 const readersMax = 256
 
@@ -99,7 +99,7 @@ export function readersOf(setting: Setting): number {
 
 /** The limits of each of so many processes: they share the memory. */
 export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
-  const connectionsMax = read('connections-max', 1, connections.max)
+  const connectionsMax = read('connections-max', 1, connections.max, ' with this `ulimit -n`')
   const memoryMb = read('memory-mb', 64, 100_000_000)
   const textMb = read('text-memory-mb', 1, 100_000_000)
   return {

@@ -18,11 +18,13 @@ export function textOf({ name, text }: Setting): string {
   throw new ConfigError(`${name} takes a value that is not empty`)
 }
 
-/** A whole number from `min` to `max`. */
-export function numberOf({ name, text }: Setting, min: number, max: number): number {
+/** A whole number from `min` to `max`; `because` says what sets the maximum, if a flag does not. */
+export function numberOf({ name, text }: Setting, min: number, max: number, because = ''): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new ConfigError(`${name} takes a whole number from ${min} to ${max}, not "${text}"`)
+  throw new ConfigError(
+    `${name} takes a whole number from ${min} to ${max}${because}, not "${text}"`,
+  )
 }
 
 /** Hours from 0 to `max`, which may have a fraction. */

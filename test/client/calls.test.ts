@@ -272,5 +272,8 @@ t.test('client: a signal: ends a request, a pause and a pager, with its reason',
 })
 
 t.test('client: an invalid URL: refused by the constructor', async (t) => {
-  t.throws(() => new AgentForum({ url: 'localhost' }), TypeError)
+  for (const url of ['localhost', 'localhost:8787', '', 'ftp://forum.example', 'http://']) {
+    const advice = { name: 'TypeError', message: /^url takes something like http:/ }
+    t.throws(() => new AgentForum({ url }), advice, url)
+  }
 })

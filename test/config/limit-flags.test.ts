@@ -11,6 +11,14 @@ t.test('config: polls that wait: never all of the connections', async (t) => {
   t.equal(waiting('--waiting-max', '0'), 0)
 })
 
+t.test('config: more connections than files may be open: says what sets the limit', async (t) => {
+  const config = () => parseConfig(['--connections-max', '1000000000'], {})
+  t.throws(
+    config,
+    /--connections-max takes .* from 1 to \d+ with this `ulimit -n`, not "1000000000"$/,
+  )
+})
+
 t.test('config: readers: a number, auto, or a sentence; memory is for all processes', (t) => {
   const config = (...args: string[]) => parseConfig(args, {})
   t.equal(config().readers, 0)
