@@ -1,5 +1,5 @@
-// The page cache: P1 a page is found only while it is current, P2 it is cached when added again, P3
-// the size is bounded.
+// The page cache: P1 a page is found only while it is current, P2 it is cached when added often
+// enough, P3 the size is bounded.
 
 import t from 'tap'
 import { PageCache, type PageKey } from '../../src/forum/page-cache.ts'
@@ -11,7 +11,7 @@ function read(pages: PageCache, key: PageKey, text: string): string {
   return Buffer.from(bytes).toString()
 }
 
-t.test('P2: added once: not cached; again: cached, as a copy in its own memory', async (t) => {
+t.test('P2: 50 messages, added again: cached, as a copy in its own memory', async (t) => {
   const pages = new PageCache()
   const scratch = Buffer.from('a page')
   t.equal(pages.add(key, scratch), null)
@@ -21,6 +21,29 @@ t.test('P2: added once: not cached; again: cached, as a copy in its own memory',
   t.equal(pages.get(key), copy)
   t.equal(Buffer.from(copy).toString(), 'a page')
   t.equal(copy.buffer.byteLength, copy.length)
+})
+
+t.test('P2: the shorter the page: the more often it is added before it is cached', async (t) => {
+  const pages = new PageCache()
+  for (const [messages, times] of [
+    [1, 10],
+    [2, 8],
+    [10, 4],
+    [26, 2],
+    [100, 2],
+  ]) {
+    const page = { ...key, end: key.first + messages }
+    for (let i = 1; i < times; i++) t.equal(pages.add(page, Buffer.from('a page')), null)
+    t.not(pages.add(page, Buffer.from('a page')), null, `${messages} messages: ${times} times`)
+  }
+})
+
+t.test('P2: a short page, the thread grows before it was added often: not cached', async (t) => {
+  const pages = new PageCache()
+  for (let position = 1; position < 5; position++) {
+    const page = { ...key, end: 52, position }
+    for (let i = 0; i < 7; i++) t.equal(pages.add(page, Buffer.from('a page')), null)
+  }
 })
 
 t.test('P1: another thread, beginning, end or position: another page', async (t) => {

@@ -198,7 +198,7 @@ t.test('forwarder: more writes than may wait: 503, and nothing is sent', async (
 t.test('L3: a message is erased: a page that was read before is not shown again', async (t) => {
   const { pair, thread, message } = begunPair()
   const path = `/api/threads/${thread}`
-  for (let i = 0; i < 3; i++) t.match(pair.follower.get(path).answers[0]!.text, /"content":"c"/)
+  for (let i = 0; i < 12; i++) t.match(pair.follower.get(path).answers[0]!.text, /"content":"c"/)
   let cleared = 0
   pair.follower.forum.pageCache.clear = () => {
     cleared += 1
