@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { codePoint } from '../code-point.ts'
 import { timeoutMs } from '../depth.ts'
 import { publishedThread, startForum } from './harness.ts'
 
@@ -77,7 +78,7 @@ t.test('content: pages of a hundred messages of the maximum length: complete', a
 t.test('content: any text that is not blank: returned as well-formed', async (t) => {
   const id = await publishedThread(ana)
   const text = fc
-    .string({ unit: 'binary', minLength: 1, maxLength: 200 })
+    .string({ unit: codePoint, minLength: 1, maxLength: 200 })
     .filter((content) => /\S/u.test(content))
   let after = 0
   const property = fc.asyncProperty(text, async (content) => {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import type { Health } from '../../wal/journal/journal.ts'
+import { codePoint } from '../code-point.ts'
 import { dayMs, hourMs } from './doubles.ts'
 
 /** What is changed in an earlier publication when its key is used again. */
@@ -42,7 +43,7 @@ export const malformedId = 21
 
 const text = fc.oneof(
   fc.constantFrom('hello', 'hello!', '"', '\\', '{"a":1}', 'né€🦊', '\u0000\n'),
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 40, size: 'max' }),
+  fc.string({ unit: codePoint, minLength: 1, maxLength: 40, size: 'max' }),
 )
 const by = fc.nat(6)
 const thread = fc.nat(9)

@@ -12,12 +12,13 @@ import {
   type RecordOf,
   type RecordType,
 } from '../../src/forum/records.ts'
+import { codePoint } from '../code-point.ts'
 import { olderRows } from './older-rows.ts'
 
 const packr = new Packr({ useRecords: false })
 const throughLog = (row: unknown) => packr.unpack(packr.pack(row))
 
-const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 200, size: 'max' })
+const text = fc.string({ unit: codePoint, minLength: 1, maxLength: 200, size: 'max' })
 const hex = fc.stringMatching(/^[0-9a-f]{32}$/)
 const number = fc.nat({ max: 2 ** 32 - 1 })
 const at = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })

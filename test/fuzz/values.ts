@@ -6,6 +6,7 @@
 
 import fc, { type Arbitrary } from 'fast-check'
 import type { Schema } from '../../src/api/schema.ts'
+import { codePoint } from '../code-point.ts'
 
 export const places = ['thread', 'identity', 'proposal', 'hash', 'ticket', 'cursor'] as const
 export type Place = (typeof places)[number]
@@ -43,7 +44,7 @@ const nastyTexts = fc.constantFrom(
 
 export const anyText: Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: fc.string({ maxLength: 60 }) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },
+  { weight: 2, arbitrary: fc.string({ unit: codePoint, maxLength: 200 }) },
   { weight: 2, arbitrary: nastyTexts },
 )
 

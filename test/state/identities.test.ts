@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Identities } from '../../src/state/identities.ts'
 import { Text } from '../../src/state/text.ts'
+import { codePoint } from '../code-point.ts'
 
 const idOf = (n: number) => n.toString(16).padStart(32, '0')
 const tokenOf = (n: number) => (n + 0xabc0000).toString(16).padEnd(64, '0')
@@ -17,7 +18,7 @@ t.test('identity: any name: its signature: the part of JSON with the name', asyn
   const identities = new Identities(new Text())
   const tricky = fc.constantFrom('","kind":"', ',"kind":"guest"', '\\"', '"', '\\')
   const anyName = fc.oneof(
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 80, size: 'max' }),
+    fc.string({ unit: codePoint, minLength: 1, maxLength: 80, size: 'max' }),
     fc.tuple(fc.string(), tricky, fc.string()).map((parts) => parts.join('')),
   )
   let n = 0

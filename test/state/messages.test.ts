@@ -3,6 +3,7 @@ import t from 'tap'
 import { Messages } from '../../src/state/messages.ts'
 import { Page } from '../../src/state/page.ts'
 import { Text } from '../../src/state/text.ts'
+import { codePoint } from '../code-point.ts'
 
 const author = 'a'.repeat(32)
 const threadId = `thr_${'b'.repeat(32)}`
@@ -33,7 +34,7 @@ function written(write: (page: Page) => void): string {
   return Buffer.from(page.finish()).toString()
 }
 
-const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 100, size: 'max' })
+const anyText = fc.string({ unit: codePoint, minLength: 1, maxLength: 100, size: 'max' })
 const anySeq = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
 
 t.test('M2: any content and name: written to a page: the message, as JSON', async (t) => {

@@ -12,9 +12,10 @@ import { pageBytes } from '../../src/state/slabs.ts'
 import { Text } from '../../src/state/text.ts'
 import { blockBytes } from '../../src/state/text-blocks.ts'
 import { PageTable } from '../../wal/checkpoint/paged-store.ts'
+import { codePoint } from '../code-point.ts'
 
 const mib = 2 ** 20
-const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 200, size: 'max' })
+const anyText = fc.string({ unit: codePoint, minLength: 1, maxLength: 200, size: 'max' })
 
 t.test('A1: texts of every width: more are appended: all stay unchanged', async () => {
   const text = new Text()

@@ -3,6 +3,7 @@ import t from 'tap'
 import { Page } from '../../src/state/page.ts'
 import { Text } from '../../src/state/text.ts'
 import { renderEntry, type ThreadEntry, Threads } from '../../src/state/threads.ts'
+import { codePoint } from '../code-point.ts'
 
 const text = new Text()
 const page = new Page(text)
@@ -21,7 +22,7 @@ function entryOf(fields: Partial<ThreadEntry>): string {
   })
 }
 
-const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 160, size: 'max' })
+const anyText = fc.string({ unit: codePoint, minLength: 1, maxLength: 160, size: 'max' })
 
 t.test('entry: any title and name: written with its count: the thread, as JSON', async () => {
   const threads = new Threads(text)
