@@ -13,6 +13,7 @@ import { blockBytes } from '../../src/state/text-blocks.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
 import { PageSource } from '../../wal/checkpoint/page-source.ts'
+import { smallFilesMax } from '../../wal/checkpoint/paged-store.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
 import { dir } from '../wal/helpers.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
@@ -228,4 +229,53 @@ t.test('the second file is cut off: the start reads all of it, and rebuilds', as
       t.ok((await next.read(page)).bytes.equals(wanted))
     }
   }
+})
+
+t.test(
+  'checkpoints with one full page each: their files are merged, the text is whole',
+  async (t) => {
+    const life = new Life()
+    const pages = smallFilesMax + 10
+    let most = 0
+    const filesOf = ({ disk }: Life) => disk.list(dir).filter((name) => name.endsWith('.pages'))
+    for (let page = 0; page < pages; page++) {
+      fill(life.text, kib)
+      await life.take()
+      most = Math.max(most, filesOf(life).length)
+    }
+    t.ok(most >= smallFilesMax, `${most} page files`)
+    t.ok(filesOf(life).length < 20, `${filesOf(life).length} are left`)
+    const wanted = expected(pages * kib)
+    for (const each of [life, await life.restart()]) {
+      for (let page = 0; page < pages; page++) {
+        const { bytes, mended } = await each.read(page)
+        if (mended > 0 || !bytes.equals(wanted.subarray(page * pageBytes).subarray(0, pageBytes))) {
+          t.fail(`page ${page}, ${mended} blocks mended`)
+        }
+      }
+    }
+  },
+)
+
+t.test('a start: there are many page files of text: few are open at once', async (t) => {
+  const life = new Life()
+  for (let page = 0; page < smallFilesMax - 4; page++) {
+    fill(life.text, kib)
+    await life.take()
+  }
+  const disk = life.disk.copy()
+  const [open, close] = [disk.open.bind(disk), disk.close.bind(disk)]
+  let [now, most] = [0, 0]
+  disk.open = (...args) => {
+    now += 1
+    most = Math.max(most, now)
+    return open(...args)
+  }
+  disk.close = (file) => {
+    now -= 1
+    close(file)
+  }
+  await life.restart(disk)
+  t.ok(most < 10, `${most} were open`)
+  t.equal(now, 0)
 })

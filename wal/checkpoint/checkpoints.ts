@@ -46,10 +46,10 @@ import {
 import {
   Bytes,
   type Filled,
+  filesToRewrite,
   markFilesDirty,
   type Rows,
   type Stores,
-  sparseFiles,
 } from './paged-store.ts'
 
 /** How many checkpoints are kept (C2). */
@@ -215,8 +215,8 @@ export class Checkpoints {
       for (const source of rows.values()) source.thaw()
       if (saved !== null) {
         this.#emptied = new Set() // it has left no page in these
-        const sparse = sparseFiles(saved.manifest.files, saved.live)
-        await this.#empty(sparse, saved.manifest, stores, pause)
+        const files = filesToRewrite(saved.manifest.files, saved.live)
+        await this.#empty(files, saved.manifest, stores, pause)
         await this.#removeUnneeded(journal)
       }
     }

@@ -36,10 +36,16 @@ export class PageFiles {
     }
   }
 
-  /** Bytes of a file. */
+  /** Bytes of a file, which is not kept open: there may be many of which nothing is read. */
   size(number: number): number {
-    const file = this.#file(number)
-    return file === null ? 0 : this.#place.disk.size(file)
+    const { disk, dir } = this.#place
+    const file = openIfThere(disk, path.join(dir, pagesName(number)))
+    if (file === null) return 0
+    try {
+      return disk.size(file)
+    } finally {
+      disk.close(file)
+    }
   }
 
   async readLater(number: number, offset: number, into: Uint8Array): Promise<boolean> {

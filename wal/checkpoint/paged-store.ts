@@ -10,6 +10,13 @@ import type { Pause } from '../pace.ts'
 
 /** A page file of which a smaller fraction is in use is emptied: its pages are written again. */
 const livePartMin = 0.5
+/**
+ * Each checkpoint that saves a full page which will not change adds a page file. When so many are
+ * small, they are emptied, so that their pages are written into one. With 10,000 of them a start
+ * took 0.2 s of processor time longer, and each checkpoint 0.13 s.
+ */
+export const smallFilesMax = 32
+const smallFileBytes = 4 << 20
 
 /** A target that the bytes of a checkpoint are read into. */
 export interface Filled {
@@ -149,15 +156,20 @@ export async function liveBytes(
   return live
 }
 
-/** The page files of which little is still in use. */
-export function sparseFiles(
+/** The page files to be emptied: those of which little is in use, and small ones if many are. */
+export function filesToRewrite(
   files: ReadonlyMap<number, number>,
   live: ReadonlyMap<number, number>,
 ): Set<number> {
-  const sparse = Array.from(files).filter(
-    ([file, bytes]) => (live.get(file) ?? 0) < bytes * livePartMin,
-  )
-  return new Set(sparse.map(([file]) => file))
+  const sparse: number[] = []
+  const small: number[] = []
+  for (const [file, bytes] of files) {
+    if ((live.get(file) ?? 0) < bytes * livePartMin) sparse.push(file)
+    else if (bytes < smallFileBytes) small.push(file)
+  }
+  if (small.length < smallFilesMax) return new Set(sparse)
+  const oldest = small.sort((a, b) => a - b).slice(0, smallFilesMax)
+  return new Set([...sparse, ...oldest])
 }
 
 /**
