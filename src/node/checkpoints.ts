@@ -62,6 +62,7 @@ export class CheckpointSchedule {
   #bytesAtLast = 0
   #notBeforeMs = 0
   #taking: Promise<void> | null = null
+  #removing: Promise<void> = Promise.resolve()
   #warmingUp: Promise<void> = Promise.resolve()
   #isStopped = false
   #timer: NodeJS.Timeout | null = null
@@ -126,9 +127,7 @@ export class CheckpointSchedule {
     this.#state = state
     this.#reportDamage(state.text)
     this.#checkpoints.finishStart()
-    this.#taking = this.#removeLeftovers(journal).finally(() => {
-      this.#taking = null
-    })
+    this.#removing = this.#removeLeftovers(journal)
     this.scrub.begin(this.#checkpoints.rebuilt)
     this.#warmingUp = this.#warmUp(state.text)
     if (this.#everyBytes === 0) return
@@ -145,7 +144,7 @@ export class CheckpointSchedule {
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#isStopped = true
-    await this.#warmingUp
+    await Promise.all([this.#warmingUp, this.#removing])
     await this.scrub.stop()
     await this.#taking
     if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
@@ -245,8 +244,9 @@ export class CheckpointSchedule {
   async #takeOne(): Promise<void> {
     const journal = this.#journal!
     const state = this.#state!
-    const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     const pause = this.#newPause()
+    await this.#removing
+    const bytesBefore = this.#bytesSince() + this.#bytesAtLast
     await this.#checkpoints.forget(storesOf(state), pause)
     const begun = performance.now()
     try {

@@ -125,6 +125,25 @@ t.test('two checkpoints are taken, old files stay: not gone, until they go', asy
   await node.stop()
 })
 
+t.test('old files stay, killed: the next start removes them, and takes a checkpoint', async (t) => {
+  const disk = base.disk.copy()
+  const running = await start(disk)
+  t.ok(await erase(running, base, 5))
+  await running.node.takeCheckpoint()
+  disk.refuse('remove', 'EIO')
+  await running.node.takeCheckpoint()
+  const next = disk.dieAlone()
+  await running.node.stop()
+  const { node } = await start(next)
+  const newest = () =>
+    [...next.contents().keys()].filter((name) => name.endsWith('.checkpoint')).at(-1)
+  const before = newest()
+  await node.takeCheckpoint() // while the files are being removed
+  t.not(newest(), before)
+  t.same(filesWith(next, 5), [])
+  await node.stop()
+})
+
 t.test('two checkpoints are taken: gone as soon as no file has the text, not before', async (t) => {
   const disk = base.disk.copy()
   const running = await start(disk)
