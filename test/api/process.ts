@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { canShare } from '../../src/http/node.ts'
 
 export const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
@@ -72,7 +73,8 @@ export class Program {
     const ofNode = isNode ? coldEnvironment : {}
     const env = { PATH, AGENT_FORUM_HTTP, ...ofNode, ...environment }
     // Node's own HTTP server cannot share its port in every version of Node.
-    const isShared = env.AGENT_FORUM_HTTP !== 'node' && !args.includes('node')
+    const isOfNode = env.AGENT_FORUM_HTTP === 'node' || args.includes('node')
+    const isShared = !isOfNode || canShare(process.versions.node)
     this.readers = isNode && isShared ? readersOfTests : 0
     if (this.readers > 0) Object.assign(env, { AGENT_FORUM_READERS: `${this.readers}` })
     const options = isNode ? coldOptions : []
