@@ -74,7 +74,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/replication/', /performance\.now|randomBytes/],
   ['src/node/server.ts', /performance\.now/],
   ['src/node/serving.ts', /performance\.now/],
-  ['src/node/replicated.ts', /performance\.now/],
+  ['src/node/replica.ts', /performance\.now/],
   ['src/node/history-place.ts', /performance\.now/],
   ['src/node/recovery.ts', /performance\.now/],
   ['src/node/reader', /performance\.now/],

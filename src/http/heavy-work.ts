@@ -34,7 +34,7 @@ export const realTicks: Ticks = {
 const restPerPiece = 24
 /** A piece that took long, as when the process was suspended, does not delay the next for long. */
 const restMsMax = 20
-/** Other requests come, if the last one came so long ago. */
+/** Other requests are coming if the last one came within this time. */
 const othersMs = 2
 
 export class HeavyWork {

@@ -1,6 +1,6 @@
 // Finds the place of a node's log in the common history, at a start.
 //
-//   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replicated.ts)
+//   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replica.ts)
 //             │                     ├─ diverged: the tail is put aside; start again
 //             │                     └─ what would continue it is trimmed: cleared; start again
 //             └─ no log here: the checkpoint of the leader is fetched

@@ -226,7 +226,9 @@ export class Reader {
     if (this.#refusal !== null || !this.#listener.setOpen!(isListening)) return
     this.#isListening = isListening
     const { newestMs } = this.#leader.staleness
-    this.#log.warn({ behindMs: Math.round(newestMs) }, isListening ? 'caught_up' : 'lags')
+    const behindMs = Math.round(newestMs)
+    if (isListening) this.#log.info({ behindMs }, 'caught_up')
+    else this.#log.warn({ behindMs }, 'lags')
     this.#report()
   }
 

@@ -67,7 +67,7 @@ export class Readers implements ReadersStats {
     load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
     this.#hub = new ReaderHub({
       ...{ journal, handler, log: { disk, dir: config.data, storeId: journal.storeId } },
-      onReport: ({ report }, before) => this.#counts.add(before, report!),
+      onReport: (report, before) => this.#counts.add(before, report),
       onChange: () => this.#onChange(),
     })
     for (let reader = 1; reader <= config.readers; reader++) this.#start(reader, restartMsMin)

@@ -30,31 +30,38 @@ export async function startReplicatedNode(
   const { host, port } = config
   // All lives listen on one port, which callers know. The system would not give a port that it had
   // chosen itself again while connections of the life before are kept (TIME_WAIT).
-  const known = { ...config, port: port === 0 ? await tryPort(host, 0).catch(() => 0) : port }
-  const node = new ReplicatedNode(known, lives, log, (its) =>
-    startNode(its, version, log, { ...environment, lives }),
-  )
+  const lifeConfig = {
+    ...config,
+    port: port === 0 ? await tryPort(host, 0).catch(() => 0) : port,
+  }
+  const isStandby = config.replication?.isStandby === true
+  const startLife = () => startNode(lifeConfig, version, log, { ...environment, lives })
+  const node = new ReplicatedNode({ isStandby, lives, log, startLife })
   return (await node.start()) ? node : null
 }
 
-type StartOne = (config: Config) => Promise<Node>
+interface ReplicatedNodeParts {
+  /** Whether it follows when another node leads, instead of ending. */
+  isStandby: boolean
+  lives: Lives
+  log: Logger
+  startLife: () => Promise<Node>
+}
 
 class ReplicatedNode implements Node {
   url = ''
   readonly failed: Promise<never>
+  readonly #parts: ReplicatedNodeParts
   readonly #lives: Lives
   readonly #log: Logger
-  readonly #startOne: StartOne
-  readonly #config: Config
   #node: Node | null = null
   #changing: Promise<unknown> = Promise.resolve()
   #fail: (error: unknown) => void = () => {}
 
-  constructor(config: Config, lives: Lives, log: Logger, startOne: StartOne) {
-    this.#config = config
-    this.#log = log
-    this.#lives = lives
-    this.#startOne = startOne
+  constructor(parts: ReplicatedNodeParts) {
+    this.#parts = parts
+    this.#lives = parts.lives
+    this.#log = parts.log
     this.failed = new Promise<never>((_, reject) => {
       this.#fail = reject
     })
@@ -65,7 +72,7 @@ class ReplicatedNode implements Node {
   async start(): Promise<boolean> {
     while (!this.#lives.isStopped) {
       try {
-        this.#enter(await this.#startOne(this.#config))
+        this.#enter(await this.#parts.startLife())
         return true
       } catch (error) {
         if (this.#lives.isStopped) return false
@@ -116,11 +123,10 @@ class ReplicatedNode implements Node {
   /** Whether a node that is started again can go on; notes that another node leads. */
   #isPassing(error: unknown): boolean {
     if (error instanceof StartAgain) return true
-    const { replication } = this.#config
     if (!(error instanceof JournalError && error.exitCode === 78)) return false
     this.#lives.fenced += 1
     this.#log.warn({ why: error.finding }, 'fenced')
-    return replication?.isStandby === true
+    return this.#parts.isStandby
   }
 }
 

@@ -16,7 +16,7 @@ import { loadNodeId } from '../replication/node-id.ts'
 import type { Term } from '../state/state.ts'
 import type { Epoch } from './epoch.ts'
 import { type Continuation, HistoryPlace } from './history-place.ts'
-import { Replicated, type ReplicatedParts } from './replicated.ts'
+import { Replica, type ReplicaParts } from './replica.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import type { Serving } from './serving.ts'
 import { Lives, StartAgain } from './start-again.ts'
@@ -36,7 +36,7 @@ export interface ReplicationOptions {
 }
 
 /** What a node is made of, as far as its part in replication needs it. */
-type Parts = Pick<ReplicatedParts, 'journal' | 'forum' | 'edge' | 'load' | 'checkpoints'> & {
+type Parts = Pick<ReplicaParts, 'journal' | 'forum' | 'edge' | 'load' | 'checkpoints'> & {
   serving: Serving
   epoch: Epoch
 }
@@ -48,7 +48,7 @@ export class Replication {
   #secret = ''
   #place: HistoryPlace | null = null
   #continuation: Continuation | null = null
-  #part: Replicated | null = null
+  #part: Replica | null = null
   readonly #lives: Lives
 
   constructor(options: ReplicationOptions) {
@@ -89,7 +89,7 @@ export class Replication {
   async begin({ serving, epoch, ...parts }: Parts): Promise<void> {
     const { config, replication, log, vitals } = this.#options
     const lives = this.#lives
-    const part = new Replicated({
+    const part = new Replica({
       ...parts,
       config: replication,
       stream: this.#stream!,
@@ -121,7 +121,7 @@ export class Replication {
     await part.begin(this.#continuation)
   }
 
-  /** Replicated, `quiesce`. */
+  /** Replica, `quiesce`. */
   async quiesce(): Promise<void> {
     await this.#part?.quiesce()
   }

@@ -4,7 +4,7 @@
 // N2. Stopping: no new connections, 503 for new requests; those in flight are finished and synced.
 // N3. Stopping awaits the challenges and wakeups in flight; the others are sent by the next start.
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
-// N5. A node that is alone leads. With a replicated log it leads or follows (replicated.ts).
+// N5. A node that is alone leads. With a replicated log it leads or follows (replica.ts).
 
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'

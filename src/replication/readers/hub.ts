@@ -89,17 +89,20 @@ export class ReaderHub {
   add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
     const { log, handler, onReport, onChange } = this.#parts
     const reader = new ReaderPort({
-      ...{ socket, log, handler, now: this.#now },
+      socket,
+      log,
+      handler,
+      now: this.#now,
       written: () => this.#journal.written,
       announced: () => this.#announced,
       onLive: () => this.#onLive(reader),
       onDrain: () => this.#showHeld(),
       onAnswer: () => this.#onAnswer(reader),
-      onReport: (_, before) => {
-        onReport(reader, before)
+      onReport: (report, before) => {
+        onReport(report, before)
         onChange()
       },
-      onGone: (_, why) => {
+      onGone: (why) => {
         this.#remove(reader)
         onGone(why)
       },

@@ -44,15 +44,15 @@ export interface ReaderPortParts {
   handler: Handler
   now: () => number
   /** It is live from now on. */
-  onLive(reader: ReaderPort): void
+  onLive(): void
   /** It has taken everything that was sent. */
   onDrain(): void
   /** There are answers to send: `sendAnswers` is to be called soon. */
-  onAnswer(reader: ReaderPort): void
-  /** It has reported; `before` is its last report. */
-  onReport(reader: ReaderPort, before: ReaderReport | null): void
+  onAnswer(): void
+  /** It has reported; `before` is the report before this one. */
+  onReport(report: ReaderReport, before: ReaderReport | null): void
   /** Its connection has ended; once. */
-  onGone(reader: ReaderPort, why: string): void
+  onGone(why: string): void
 }
 
 export class ReaderPort {
@@ -134,7 +134,7 @@ export class ReaderPort {
     this.#cursor?.close()
     this.#cursor = null
     this.#parts.socket.destroy()
-    this.#parts.onGone(this, why)
+    this.#parts.onGone(why)
   }
 
   #take(kind: Kind, payload: Buffer): void {
@@ -144,7 +144,7 @@ export class ReaderPort {
     if (kind !== kinds.report) throw new Error(`a reader does not send messages of kind ${kind}`)
     const before = this.report
     this.report = unpacked(payload) as ReaderReport
-    this.#parts.onReport(this, before)
+    this.#parts.onReport(this.report, before)
   }
 
   #answer(payload: Buffer): void {
@@ -153,7 +153,7 @@ export class ReaderPort {
     answerForwarded(handler, request, announced, (answer) => {
       if (this.#isGone) return
       this.#answers.push(message(kinds.answer, encodeAnswer(id, answer)))
-      if (this.#answers.length === 1) this.#parts.onAnswer(this)
+      if (this.#answers.length === 1) this.#parts.onAnswer()
     })
   }
 
@@ -181,7 +181,7 @@ export class ReaderPort {
           this.#cursor = null
           cursor.close()
           this.isLive = true
-          return onLive(this)
+          return onLive()
         } else break
       }
     } catch (error) {

@@ -32,7 +32,7 @@ import { type Lives, StartAgain, StoppedEarly } from './start-again.ts'
 
 const lookMs = 100
 
-export interface ReplicatedParts {
+export interface ReplicaParts {
   config: ReplicationConfig
   stream: LogStream
   /** The id of this node. */
@@ -53,8 +53,8 @@ export interface ReplicatedParts {
   fail(error: Error): void
 }
 
-export class Replicated {
-  readonly #parts: ReplicatedParts
+export class Replica {
+  readonly #parts: ReplicaParts
   #following: Following | null = null
   #standby: Standby | null = null
   #leading: Leading | null = null
@@ -62,7 +62,7 @@ export class Replicated {
   #isStopped = false
   #failure: Error | null = null
 
-  constructor(parts: ReplicatedParts) {
+  constructor(parts: ReplicaParts) {
     this.#parts = parts
   }
 
