@@ -4,8 +4,9 @@
 //             read at a node alone and at a follower; what a leader needs for a reply with what a
 //             follower needs to apply it.
 // Fixed:      nodes with the same population, --durability always; 64 connections; the sides of
-//             each comparison alternately; all servers on core 0, the load on core 1, so that
-//             processor time tells more than rates: three nats-servers share the core, too.
+//             each comparison alternately, after one unmeasured load of each; all servers on core
+//             0, the load on core 1, so that processor time tells more than rates: three
+//             nats-servers share the core, too.
 // Reports:    rates and processor time, of the nats-servers, too; bytes on the wire for a reply;
 //             lag under load; records a second of a follower that catches up from a checkpoint and
 //             the stream; milliseconds from SIGKILL of the leader to the first write of the next.
@@ -93,6 +94,7 @@ class Bench {
     for (const [name, forum] of Object.entries(nodes)) {
       sides.push((await sender(this.dir, scenario, this.population, forum))(name, forum))
     }
+    if (rounds > 1) for (const { load } of sides) await load(amount, 0) // V8 compiles meanwhile
     const results = await compare(sides, amount, rounds)
     for (const each of results) {
       const { side, perSecond, ratio, cpuUsPerRequest, cpuRatio, latencyMs, errors } = each
