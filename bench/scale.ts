@@ -98,7 +98,10 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
   const quiet = ['--checkpoint-mb', '0']
 
   let forum = await timeStarts({
-    ...{ starts, after: 'after a clean stop', signal: 'SIGTERM', count },
+    starts,
+    after: 'after a clean stop',
+    signal: 'SIGTERM',
+    count,
     start: () => startLarge(quiet),
   })
   const memory = await memoryByPart(forum, data)
@@ -107,7 +110,10 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
   await writeLog(options, dir, { forum, population })
   await forum.stop('SIGKILL')
   forum = await timeStarts({
-    ...{ starts, after: `after SIGKILL with ${logMb} MB of log`, signal: 'SIGKILL', count },
+    starts,
+    after: `after SIGKILL with ${logMb} MB of log`,
+    signal: 'SIGKILL',
+    count,
     start: () => startLarge(quiet),
   })
   await forum.stop()
@@ -115,8 +121,14 @@ async function measure(options: ScaleOptions, dir: string): Promise<ScaleResults
   const { rounds, watchSeconds } = options
   const phase = progress.phase('checkpoints', rounds * 2)
   const checkpoints = await watchCheckpoints({
-    ...{ data, population, dir, flags: own },
-    ...{ everyMb: checkpointMb, rounds, seconds: watchSeconds, onStep: phase.tick },
+    data,
+    population,
+    dir,
+    flags: own,
+    everyMb: checkpointMb,
+    rounds,
+    seconds: watchSeconds,
+    onStep: phase.tick,
   })
   phase.end()
   say(...checkpointLines(checkpoints, checkpointMb))

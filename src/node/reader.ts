@@ -180,7 +180,10 @@ export class Reader {
       state,
       journal: new FollowedLog(),
       stamps: systemStamps(),
-      ...{ webhookKey: noKey, ticketKey: noKey, addressKey: noKey, epochBegin },
+      webhookKey: noKey,
+      ticketKey: noKey,
+      addressKey: noKey,
+      epochBegin,
       waitingPollsMax: nodeLimits.waitingPollsMax,
       textDisk: openTextDisk({ config, log: this.#log, environment: {}, state, checkpoints }),
       coldReadsLimits: nodeLimits.coldReads,
@@ -196,7 +199,11 @@ export class Reader {
     const { memoryBytesMax } = nodeLimits
     new NodeAdmission({ load, gate, journal: follower, memoryBytesMax, free }).start()
     const service: Service = {
-      ...{ forum, publicUrl, version, epoch, compat: config.compat },
+      forum,
+      publicUrl,
+      version,
+      epoch,
+      compat: config.compat,
       role: () => this.#role,
       pollAfterSeconds: config.pollAfterSeconds,
       webhooks: { refuseUrl: () => null, challenge: () => null }, // the leader's

@@ -66,7 +66,9 @@ export class Readers implements ReadersStats {
     const ownConnections = load.connections
     load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
     this.#hub = new ReaderHub({
-      ...{ journal, handler, log: { disk, dir: config.data, storeId: journal.storeId } },
+      journal,
+      handler,
+      log: { disk, dir: config.data, storeId: journal.storeId },
       onReport: (report, before) => this.#counts.add(before, report),
       onChange: () => this.#onChange(),
     })
@@ -175,7 +177,12 @@ export class Readers implements ReadersStats {
     const { nodeLimits } = config
     const { version, epoch, publicUrl, forum } = service
     return {
-      ...{ reader, version, texts, nodeLimits, epoch, publicUrl },
+      reader,
+      version,
+      texts,
+      nodeLimits,
+      epoch,
+      publicUrl,
       epochBegin: forum.epochBegin ?? null,
       storeId: journal.storeId,
       role: service.role(),

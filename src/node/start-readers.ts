@@ -26,7 +26,8 @@ export async function startReaders(
   checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
   const { max, ended } = vitals.waiting
   const waiting = {
-    ...{ max, ended },
+    max,
+    ended,
     get length() {
       return readers.waiting
     },

@@ -13,9 +13,9 @@ import {
   message,
   numberAt,
   numbersMessage,
-  outMs,
   packedMessage,
   Splitter,
+  silenceMsMax,
 } from '../../src/replication/readers/messages.ts'
 import { until } from '../until.ts'
 import { appendEach, dir, open } from '../wal/helpers.ts'
@@ -164,7 +164,7 @@ t.test('H2: it takes nothing: waited for no longer than it answers, later given 
   socket.takes = false
   const last = journal.append('a')
   await until('it to be durable', () => journal.durable === last)
-  clock.ms += outMs - 1
+  clock.ms += silenceMsMax - 1
   await new Promise((resolve) => setTimeout(resolve, 600)) // two beats
   t.same(shown, [])
   clock.ms += 1
@@ -180,7 +180,7 @@ t.test('H2: it takes nothing: waited for no longer than it answers, later given 
 t.test('H2: a stop: one that is silent: waited for as long as it answers', async (t) => {
   const { journal, hub, gone, clock, add } = await scene(t)
   const [silent, busy] = [add(0), add(0)]
-  clock.ms += outMs - 1
+  clock.ms += silenceMsMax - 1
   hub.stop()
   t.equal(silent.socket.messages.at(-1)?.kind, kinds.stop)
   await beats(silent.socket, 2)

@@ -9,10 +9,10 @@ import {
   kinds,
   message,
   numbersMessage,
-  outMs,
   packedMessage,
   Splitter,
   sharedNow,
+  silenceMsMax,
 } from '../../src/replication/readers/messages.ts'
 import { Pair } from './follower-pair.ts'
 
@@ -42,7 +42,7 @@ t.test('D3: no news for as long as the leader waits: not fresh, until there is n
   t.notOk(leader.isFresh, 'before any news')
   come(numbersMessage(kinds.durable, 0, sharedNow()))
   t.ok(leader.isFresh)
-  come(numbersMessage(kinds.durable, 0, sharedNow() - outMs))
+  come(numbersMessage(kinds.durable, 0, sharedNow() - silenceMsMax))
   t.notOk(leader.isFresh, 'what comes late does not count as new')
   t.same(events, ['news', 'news'])
   t.end()

@@ -7,9 +7,9 @@
 // H1. An answer to a write leaves when every reader that serves has been sent what it shows: a
 //     caller that has it, and asks another process, finds it there. A reader processes what was
 //     sent to it before requests that arrive later (leader-port.ts, D2).
-// H2. A reader that does not take what it is sent is waited for no longer than `outMs`: from then
-//     on it answers nothing (D3), until it has caught up. One that is silent is given up; during a
-//     stop after `outMs`, as it would answer nothing.
+// H2. A reader that does not take what it is sent is waited for no longer than `silenceMsMax`: from
+//     then on it answers nothing (D3 of leader-port.ts), until it has caught up. A silent one is
+//     given up; during a stop after `silenceMsMax`, as it would answer nothing.
 // H3. Readers hear of no position that was not announced: when the journal has failed, of none.
 //
 // Neighbours: reader-port.ts is one reader, node/readers.ts starts and ends their processes.
@@ -21,9 +21,9 @@ import {
   kinds,
   message,
   numbersMessage,
-  outMs,
   packedMessage,
   sharedNow,
+  silenceMsMax,
 } from './messages.ts'
 import { ReaderPort, type ReaderPortParts } from './reader-port.ts'
 
@@ -187,7 +187,7 @@ export class ReaderHub {
     const waitedMs = this.#now() - sinceMs
     for (const reader of this.#readers) {
       const isBehind = reader.isServing && reader.waitingBytes > 0
-      if (isBehind && waitedMs < outMs) return // until it has drained, or the next beat
+      if (isBehind && waitedMs < silenceMsMax) return // until it has drained, or the next beat
     }
     this.heldSeconds += waitedMs / 1000
     this.#held = null
@@ -218,7 +218,7 @@ export class ReaderHub {
     this.#sendAll(this.#durableMessage())
     for (const reader of this.#readers) {
       const whileServing = reader.isLive ? silentMs : silentWhileStartingMs
-      const max = this.#isStopping ? outMs : whileServing
+      const max = this.#isStopping ? silenceMsMax : whileServing
       if (now - reader.heardMs > max) reader.giveUp('it is silent')
     }
     this.#showHeld()

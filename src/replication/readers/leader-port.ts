@@ -4,8 +4,8 @@
 // D2. Requests are processed at the end of an event-loop iteration (http/tick.ts), in which all
 //     that the leader had sent before they arrived is read: the system's buffer is smaller than
 //     what one iteration reads.
-// D3. After `outMs` without news of the leader, `isFresh` is false: nothing may be answered from
-//     the state. Both ends go by one clock of the machine, which is never set.
+// D3. After `silenceMsMax` without news of the leader, `isFresh` is false: nothing may be answered
+//     from the state. Both ends go by one clock of the machine, which is never set.
 // D4. When the connection ends, nothing becomes durable any more, and requests that were passed on
 //     have an unknown outcome.
 
@@ -27,10 +27,10 @@ import {
   message,
   numberAt,
   numbersMessage,
-  outMs,
   packedMessage,
   Splitter,
   sharedNow,
+  silenceMsMax,
   unpacked,
 } from './messages.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
@@ -79,9 +79,9 @@ export class LeaderPort implements LeaderLink {
     socket.on('end', () => this.#lose())
   }
 
-  /** Whether what the state shows is no older than `outMs` (D3). */
+  /** Whether what the state shows is no older than `silenceMsMax` (D3). */
   get isFresh(): boolean {
-    return sharedNow() - this.#newestMs < outMs
+    return sharedNow() - this.#newestMs < silenceMsMax
   }
 
   /** Asks for all records behind this position. */

@@ -35,10 +35,10 @@ export const kinds = {
 export type Kind = (typeof kinds)[keyof typeof kinds]
 
 /**
- * How long a leader waits for a reader to take what it is sent. After that time without news of the
- * leader, by the clock that both share, a reader answers nothing.
+ * For how long either end may be silent: the leader waits no longer until a reader has taken what
+ * it is sent, and a reader answers nothing after that time without news, by the clock of both.
  */
-export const outMs = 2000
+export const silenceMsMax = 2000
 
 const headBytes = 5
 const frameHeadBytes = 12
