@@ -25,7 +25,7 @@ export class UsageError extends Error {}
 
 export const help = `npm run bench -- [flags]
 
-  --quick            fewer and shorter rounds: under 3 minutes in all
+  --quick            fewer and shorter rounds: about 3 minutes in all
   --smoke            a second for each scenario, with a tiny forum: whether it still runs
   --no-peers         without Redis and PostgreSQL
   --only NAMES       these scenarios only, with commas between
