@@ -100,7 +100,7 @@ export class State {
     const { moderation } = this
     const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
     const rest = { proposals, reviews, receipts, tickets, quotas, webhooks, moderation }
-    return { arena: text, names, ...tables, ...rest } // what is on disk is never renamed (V2)
+    return { arena: text, names, ...tables, ...rest } // names on disk never change (saved.ts, V2)
   }
 
   facts(): unknown[] {

@@ -4,7 +4,7 @@
 // U1. Every record is returned once, in order, without a gap.
 // U2. It reads what the page cache holds, which is what `write` has returned for: the records need
 //     not be synced. Whoever shows them has to wait until they are.
-// U3. A segment ends where the next one begins, whatever its bytes say (J8).
+// U3. A segment ends where the next one begins, whatever its bytes say (format.ts, J8).
 // U4. Segments that a checkpoint has removed are an error with exit code 77: the reader begins
 //     again from that checkpoint.
 

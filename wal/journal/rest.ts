@@ -43,7 +43,7 @@ export async function lookBehind(
   return rest
 }
 
-// A frame within the rest may be good, but only its watermark matters (J2).
+// A frame within the rest may be good, but only its watermark matters (format.ts, J2).
 export function findPromise(
   { end, seed }: Pick<ReadLog, 'end' | 'seed'>,
   { name, head }: Pick<SegmentFile, 'name' | 'head'>,

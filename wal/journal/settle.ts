@@ -174,7 +174,8 @@ function growIfThereIsSpace(file: number, from: number, options: SettleOptions):
   }
 }
 
-// Frees the space of the frames that are now in the next segment. Not needed for correctness (J8).
+// Frees the space of the frames that are now in the next segment. It is correct without that, too:
+// a segment ends where the next one begins (format.ts, J8).
 function cutBehindBase({ base }: LogEnd, { disk, dir }: SettleOptions): void {
   const file = disk.open(segmentPath(dir, base.number), 'write')
   disk.truncate(file, base.at)

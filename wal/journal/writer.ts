@@ -225,7 +225,7 @@ export class Writer implements Journal {
     return { firstPosition: this.#written + 1, watermark: this.#synced, link: this.#link }
   }
 
-  // J2: a seal states that all records are synced, so it is written only when they are.
+  // format.ts, J2: a seal states that all records are synced, so it is written only when they are.
   #writeSeal(): void {
     assert(this.#synced === this.#written)
     this.#sealed = this.#write(encodeSeal(this.#written, this.#link, this.#seed))
