@@ -12,11 +12,15 @@
 // R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
 //     time since the stream has had the first record that is missing here. While the stream cannot
 //     be asked, that time runs, because then nobody knows.
+// R4. If nothing arrives for five looks though the stream goes on, it is read again. A server
+//     whose copy has stopped growing sends nothing, and reports no error (nats-server 2.9.10).
 
 import { eachEncoded } from '../../wal/journal/format.ts'
 import type { LogStream, StreamMessage } from './log-stream.ts'
 
 const lookEveryMs = 1_000
+/** Longer than a message is on its way on a slow link. */
+const idleLooksMax = 5
 const pauseMsMin = 100
 const pauseMsMax = 2_000
 
@@ -40,6 +44,7 @@ export interface TailOptions {
   /** The reading was interrupted, and goes on. */
   onInterrupted: (error: Error) => void
   now?: () => number
+  lookEveryMs?: number
 }
 
 /** The stream is not the continuation of the follower's log. */
@@ -58,6 +63,10 @@ export class StreamTail {
   #pauseMs = pauseMsMin
   #isStopped = false
   #taking: Promise<void> = Promise.resolve()
+  #isTaking = false
+  /** How many looks in a row have found that this message is there and has not arrived. */
+  #idleLooks = 0
+  #awaited = 0
   /** The last position of the stream, as of the last look, and when that was. */
   #last = 0
   #lookedMs: number
@@ -114,7 +123,10 @@ export class StreamTail {
     this.#reading = this.#options.stream.read(
       this.#next,
       (message) => {
-        this.#taking = this.#take(message)
+        this.#isTaking = true
+        this.#taking = this.#take(message).finally(() => {
+          this.#isTaking = false
+        })
         return this.#taking
       },
       (error) => this.#again(error),
@@ -152,6 +164,7 @@ export class StreamTail {
   /** Reads again, a little later, unless what is missing has been trimmed. */
   #again(error: Error): void {
     if (this.#isStopped) return
+    this.#reading = null
     this.#options.onInterrupted(error)
     this.#timer = setTimeout(() => void this.#retry(), this.#pauseMs).unref()
     this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
@@ -186,11 +199,25 @@ export class StreamTail {
         this.#last = last.last
         this.#missing.push({ position: last.last, sinceMs: beganMs })
       }
+      this.#watch(last?.sequence ?? 0)
     } catch {
       // R3: the lag grows until the stream can be asked again.
+      this.#idleLooks = 0
     }
     if (this.#isStopped) return
-    this.#looking = setTimeout(() => void this.#look(), lookEveryMs).unref()
+    const pauseMs = this.#options.lookEveryMs ?? lookEveryMs
+    this.#looking = setTimeout(() => void this.#look(), pauseMs).unref()
+  }
+
+  /** Reads again if nothing arrives (R4); `newest` is the sequence of the newest message. */
+  #watch(newest: number): void {
+    const isIdle = this.#reading !== null && !this.#isTaking && newest >= this.#next
+    this.#idleLooks = isIdle && this.#awaited === this.#next ? this.#idleLooks + 1 : 0
+    this.#awaited = this.#next
+    if (this.#idleLooks < idleLooksMax) return
+    this.#idleLooks = 0
+    this.#reading?.stop()
+    this.#again(new Error(`message ${this.#next} of ${newest} does not arrive`))
   }
 }
 

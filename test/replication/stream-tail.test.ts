@@ -57,10 +57,11 @@ interface Setting {
   next?: number
   term?: number
   now?: () => number
+  lookEveryMs?: number
 }
 
 function follow(t: Test, stream: MemoryStream, setting: Setting = {}) {
-  const { receiver = new Remembering(), next = 1, term = 0, now } = setting
+  const { receiver = new Remembering(), next = 1, term = 0, now, lookEveryMs } = setting
   const failures: Error[] = []
   const interruptions: Error[] = []
   const tail = new StreamTail({
@@ -71,6 +72,7 @@ function follow(t: Test, stream: MemoryStream, setting: Setting = {}) {
     onFailed: (error) => failures.push(error),
     onInterrupted: (error) => interruptions.push(error),
     ...(now === undefined ? {} : { now }),
+    ...(lookEveryMs === undefined ? {} : { lookEveryMs }),
   })
   tail.start()
   t.teardown(() => tail.stop())
@@ -113,6 +115,25 @@ t.test('tail: interrupted, also while nobody answers: goes on where it was', asy
   await publish(stream, 4, 5)
   await until('the fifth', () => receiver.position === 5)
   t.same(receiver.taken, upTo(5))
+  t.same(failures, [])
+})
+
+t.test('tail: a server sends nothing of what the stream has: it is read again', async (t) => {
+  const stream = new MemoryStream()
+  await publish(stream, 1, 3)
+  let [stops, readings] = [0, 0]
+  const silent = { stop: () => void stops++ }
+  const partly = Object.assign(Object.create(stream) as MemoryStream, {
+    last: () => stream.last(),
+    firstSequence: () => stream.firstSequence(),
+    read: (...args: Parameters<MemoryStream['read']>) =>
+      readings++ === 0 ? silent : stream.read(...args),
+  })
+  const { receiver, interruptions, failures } = follow(t, partly, { lookEveryMs: 1 })
+  await until('all three', () => receiver.position === 3)
+  t.same(receiver.taken, upTo(3))
+  t.match(interruptions, [/message 1 of 1 does not arrive/])
+  t.equal(stops, 1, 'the first reading has been stopped')
   t.same(failures, [])
 })
 
