@@ -60,32 +60,45 @@ export async function runServe(args: string[], version: string): Promise<number>
   for (const variable of unknownVariables(process.env)) {
     log.warn({ variable }, 'unknown_environment_variable')
   }
-  const stopped = new Promise<string>((resolve) => {
+  const stopping = new AbortController()
+  const stopped = new Promise<void>((resolve) => {
     // A second signal (npm forwards what the terminal has sent already) does not shorten the stop.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
+    for (const each of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(each, (signal) => {
+        if (!stopping.signal.aborted) log.info({ signal }, 'stopping')
+        stopping.abort()
+        resolve()
+      })
+    }
   })
-  const environment = { logOutput: output, settings: settingTexts(settings) }
+  const { signal } = stopping
+  const environment = { logOutput: output, settings: settingTexts(settings), stopping: signal }
   const node = await start(config, version, log, environment, stopped)
-  if (node === null) return 0
-  log.info({ url: node.url, durability: config.durabilityName, data: config.data }, 'started')
-  const signal = await Promise.race([stopped, node.failed])
-  log.info({ signal }, 'stopping')
-  await Promise.race([node.stop(), node.failed])
+  if (node !== null) {
+    const { url } = node
+    const { durabilityName: durability, data } = config
+    if (!signal.aborted) log.info({ url, durability, data }, 'started')
+    await Promise.race([stopped, node.failed])
+    await Promise.race([node.stop(), node.failed])
+  }
   log.info('stopped')
   return 0
 }
 
-/** Starts a node; null: it was stopped before it served, while it waited for the stream. */
+/** Starts a node; null: it was stopped before it served. */
 async function start(
   config: Config,
   version: string,
   log: Logger,
-  environment: Environment,
+  environment: Environment & { stopping: AbortSignal },
   stopped: Promise<unknown>,
 ): Promise<Node | null> {
   if (config.replication === null) {
     const { startNode } = await import('../node/server.ts')
-    return startNode(config, version, log, environment)
+    return startNode(config, version, log, environment).catch((error) => {
+      if (error === environment.stopping.reason) return null
+      throw error
+    })
   }
   const { startReplicatedNode } = await import('../node/replicated-node.ts')
   return startReplicatedNode(config, version, log, environment, stopped)

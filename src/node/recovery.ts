@@ -19,7 +19,7 @@ import type { CheckpointSchedule } from './checkpoints.ts'
 import { type Epoch, loadEpoch } from './epoch.ts'
 import type { Replication } from './replication.ts'
 import { deriveKey, loadSecret } from './secret.ts'
-import { startProgress } from './start-progress.ts'
+import { type OnStartProgress, startProgress } from './start-progress.ts'
 import { openTextDisk, type TextDiskOptions } from './text-disk.ts'
 
 /** Stamps that warn operators when the system clock is set, or behind the log at a start. */
@@ -44,17 +44,21 @@ export function newState(config: Config): State {
   return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits })
 }
 
+interface RecoveryEnvironment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
+  stopping?: AbortSignal
+}
+
 /**
  * Opens the log and folds it, from the newest checkpoint on, into the state of the vitals. Locks
- * the directory at once. Rejects with a JournalError. With `replication`, the log is a part of the
- * common history when it resolves.
+ * the directory at once. Rejects with a JournalError, or the reason of `stopping`. With
+ * `replication`, the log is a part of the common history when it resolves.
  */
 export async function recover(
   config: Config,
   vitals: Vitals,
   checkpoints: CheckpointSchedule,
   log: Logger,
-  { disk, segmentBytes }: Pick<JournalOptions, 'disk' | 'segmentBytes'>,
+  { disk, segmentBytes, stopping }: RecoveryEnvironment,
   replication: Replication | null = null,
 ): Promise<Journal> {
   const fresh = () => {
@@ -63,7 +67,11 @@ export async function recover(
     vitals.state.text.readPage = (page) => readPageNow(place, page)
     return vitals.state
   }
-  const onProgress = startProgress(vitals, log)
+  const note = startProgress(vitals, log)
+  const onProgress: OnStartProgress = (...progress) => {
+    stopping?.throwIfAborted()
+    note(...progress)
+  }
   const begun = performance.now()
   const journal = await openJournal({
     dir: config.data,

@@ -57,6 +57,8 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   ticks?: Ticks
   /** Posts to webhooks in place of the network. */
   send?: Send
+  /** Gives the start up while checkpoint and log are read: `startNode` rejects with its reason. */
+  stopping?: AbortSignal
   /** The settings as they were written, for readers; without them there can be none. */
   settings?: SettingTexts
   /** The output of the log, whose state metrics and readiness show. */
@@ -68,8 +70,8 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
 }
 
 /**
- * Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError, and where the
- * log is replicated with `StartAgain`.
+ * Starts a node; resolves when it serves. Rejects with a JournalError or ConfigError, with the
+ * reason of `stopping`, and where the log is replicated with `StartAgain`.
  */
 export async function startNode(
   config: Config,

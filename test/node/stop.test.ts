@@ -1,6 +1,7 @@
-// A node that stops within a process that goes on.
+// A node that stops within a process that goes on, also before it serves.
 
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import pino from 'pino'
 import t from 'tap'
@@ -26,3 +27,17 @@ for (const http of ['auto', 'node']) {
     await until('the end of the connection', () => socket.readableEnded || socket.destroyed)
   })
 }
+
+t.test('node: stopped while its log is read: gives up, and leaves all as it was', async (t) => {
+  const data = dataDirectory(t)
+  const config = parseConfig(['--data', data, '--port', '0'], {})
+  const start = (stopping: AbortSignal) =>
+    startNode(config, '0.0.0', pino({ level: 'silent' }), { stopping })
+  const first = await start(new AbortController().signal)
+  await first.stop()
+  await t.rejects(start(AbortSignal.abort(new Error('a signal'))), { message: 'a signal' })
+  t.notOk(existsSync(`${data}/lock`))
+  const again = await start(new AbortController().signal)
+  t.equal((await fetch(`${again.url}/api/status`)).status, 200)
+  await again.stop()
+})
