@@ -33,7 +33,7 @@ export const realTicks: Ticks = {
  */
 const restPerPiece = 24
 /** A piece that took long, as when the process was suspended, does not delay the next for long. */
-const restMsMax = 20
+const restMsMax = 10
 /** Other requests are coming if the last one came within this time. */
 const othersMs = 2
 

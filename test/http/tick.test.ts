@@ -211,8 +211,8 @@ t.test('H2: a piece took very long: the rest does not', async (t) => {
   scene.addHeavy(5_000, 'h1', 'h2')
   scene.addRequest()
   t.same(scene.end(), ['request', 'h1'])
-  for (let ms = 0; ms < 20; ms += 1) {
+  for (let ms = 1; ms <= 10; ms++) {
     scene.addRequest()
-    t.same(scene.end(1), ms < 19 ? ['request'] : ['request', 'h2'])
+    t.same(scene.end(1), ms < 10 ? ['request'] : ['request', 'h2'])
   }
 })
