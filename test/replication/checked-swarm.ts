@@ -143,13 +143,23 @@ export class CheckedSwarm {
     return this.seen.differences(finals)
   }
 
+  /** Sends a new write, once; if it is not acknowledged, `differences` repeats it. */
+  async writeOnce(): Promise<void> {
+    await this.#try(this.#newWrite(this.#writers[0]!))
+  }
+
+  #newWrite(by: Caller): Write {
+    const key = `checked-write-${this.#writes++}`
+    const list = this.#threadPath()
+    const content = `${key} ${'é😀 '.repeat(this.#below(60))}`
+    const write = { by, key, list, content, behind: this.seen.newest }
+    this.#open.add(write)
+    return write
+  }
+
   async #keepWriting(by: Caller): Promise<void> {
     while (!this.#isStopping) {
-      const key = `checked-write-${this.#writes++}`
-      const list = this.#threadPath()
-      const content = `${key} ${'é😀 '.repeat(this.#below(60))}`
-      const write = { by, key, list, content, behind: this.seen.newest }
-      this.#open.add(write)
+      const write = this.#newWrite(by)
       while (!(await this.#try(write)) && !this.#isStopping) await sleep(retryMs)
       await sleep(this.#below(this.#size.pauseMs))
     }

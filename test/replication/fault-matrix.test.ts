@@ -54,6 +54,8 @@ async function compareAfter(t: Test, cluster: Cluster, stream: string, chosen: r
   for (const node of nodes) t.equal(await node.stop(), 0, `${node.name} stops`)
   t.equal(await logDifference(nodes), null, 'the logs are the same')
   t.comment(Object.fromEntries(swarm.outcomes))
+  const lostEnds = nodes.reduce((sum, node) => sum + node.lostEnds, 0)
+  if (lostEnds > 0) t.comment(`the servers lost the end of the stream ${lostEnds} times`)
 }
 
 if (isDeep) {

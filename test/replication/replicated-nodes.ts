@@ -5,6 +5,9 @@
 //   await b.kill() … await b.start()          SIGKILL, and the same node again, on the same port
 //   a.links.set('cut') … a.links.set('open')
 //   await settled([a, b])                     one leads, all others follow, all are ready
+//
+// A leader whose stream has lost its end ends with exit code 74, and is started again, as a
+// supervisor does: it then publishes what is missing. Any other end is the test's to find.
 
 import type { Test } from 'tap'
 import { ask } from '../api/operators.ts'
@@ -43,6 +46,8 @@ export class ReplicatedNode implements Place {
   #program: Program | null = null
   /** The output of its earlier lives. */
   #earlier = ''
+  /** How often it was started again because the stream had lost its end. */
+  lostEnds = 0
 
   constructor({ name, links, ports, data, flags }: NodeOptions) {
     const [port, opsPort] = ports
@@ -71,7 +76,13 @@ export class ReplicatedNode implements Place {
   /** Starts the process. It serves some time later. */
   start(): void {
     this.#earlier = this.log
-    this.#program = new Program(this.#flags, { AGENT_FORUM_SECRET: secret })
+    const program = new Program(this.#flags, { AGENT_FORUM_SECRET: secret })
+    this.#program = program
+    program.child.once('close', (code) => {
+      if (code !== 74 || !/the stream ends at position \d+, before/.test(program.stderr)) return
+      this.lostEnds += 1
+      this.start()
+    })
   }
 
   async kill(): Promise<void> {
