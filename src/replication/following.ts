@@ -113,7 +113,9 @@ export class Following {
   async stop(): Promise<void> {
     if (this.#noting !== null) clearInterval(this.#noting)
     this.#link.termBegan() // where this node has taken over
-    await this.pause()
+    const paused = this.pause()
+    this.#ownLog.stop()
+    await paused
   }
 
   #termBegan(): void {

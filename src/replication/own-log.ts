@@ -6,7 +6,8 @@
 //
 // O1. A record is in the open batch of this log before it is applied, so that state and log advance
 //     together, as where a node leads.
-// O2. Nothing is appended while the log cannot take more: then the stream waits.
+// O2. Nothing is appended while the log cannot take more: then the stream waits. A stop waits for
+//     nothing: the disk may be full for hours, and the next start reads the rest from the stream.
 // O3. Between two runs other work gets its turn: reads are answered while a node catches up.
 // O4. An erasure is taken as by the node that decided on it (forum/moderation.ts, E1): not while a
 //     checkpoint is being written, and at the beginning of a segment, so that the segments which
@@ -43,6 +44,7 @@ export class OwnLog implements Receiver {
   readonly #state: FollowedState
   readonly #unpackr = new Unpackr({ useRecords: false, int64AsType: 'number' })
   #wakeUp: () => void = () => {}
+  #isStopped = false
 
   constructor(journal: FollowedJournal, follower: Pick<Follower, 'receive'>, state: FollowedState) {
     this.#journal = journal
@@ -56,7 +58,8 @@ export class OwnLog implements Receiver {
 
   /**
    * Appends and applies records; resolves when more can be taken. Rejects with the error of the
-   * journal when its storage has failed, and with `NewerRecord` when this program is too old.
+   * journal when its storage has failed, with `NewerRecord` when this program is too old, and
+   * when it is stopped while there is no room.
    */
   async receive(first: number, count: number, records: Uint8Array): Promise<void> {
     let next = first
@@ -76,6 +79,12 @@ export class OwnLog implements Receiver {
     this.#wakeUp()
   }
 
+  /** Waits for room no longer (O2). */
+  stop(): void {
+    this.#isStopped = true
+    this.#wakeUp()
+  }
+
   async #room(run: Uint8Array): Promise<void> {
     const journal = this.#journal
     const erased = this.#erasedBy(run)
@@ -85,6 +94,7 @@ export class OwnLog implements Receiver {
     }
     while (!mayErase() || journal.health !== 'ok') {
       if (journal.failure !== null) throw journal.failure
+      if (this.#isStopped) throw new Error('stopped without room for what the stream has')
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs)
         this.#wakeUp = () => {

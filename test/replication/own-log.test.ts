@@ -105,6 +105,19 @@ t.test('own log: the disk was full and is not any more: goes on by itself', asyn
   t.equal(runs.length, 1)
 })
 
+t.test('own log: stopped while the disk is full: ends, and keeps what it has', async (t) => {
+  const { log, journal, runs } = newLog()
+  journal.health = 'storage_full'
+  const receiving = log.receive(1, 3, recordsOf(3, 100))
+  await turn()
+  log.stop()
+  await t.rejects(receiving, /stopped without room/)
+  t.same(runs, [])
+  journal.health = 'ok'
+  await log.receive(1, 3, recordsOf(3, 100))
+  t.equal(journal.position, 3, 'what there is room for is taken')
+})
+
 t.test('own log: the storage has failed: rejects with its error', async (t) => {
   const { log, runs, journal } = newLog()
   journal.health = 'overloaded'
