@@ -36,6 +36,11 @@ export class OutgoingQueue {
     return this.#again.length + this.#waiting.length
   }
 
+  /** The next one, or null. */
+  get first(): Outgoing | null {
+    return this.#again[0] ?? (this.#waiting.length > 0 ? this.#waiting.first : null)
+  }
+
   /** Bytes of the records of those that wait. */
   get bytes(): number {
     return this.#bytes

@@ -53,7 +53,10 @@ export interface PublisherOptions {
   onEnded(why: Ended): void
 }
 
-/** Another node leads, or the stream does not have any more what it acknowledged. */
+/**
+ * Another node leads; or the stream does not have any more what it acknowledged, or ends within
+ * what is to be sent: then its end has to be compared with the log again.
+ */
 export type Ended = { kind: 'fenced'; term: number } | { kind: 'lost'; position: number }
 
 export class Publisher {
@@ -216,25 +219,31 @@ export class Publisher {
   /** Goes on behind the end of the stream; after a pause, if nothing has arrived there. */
   async #goOn(last: StreamMessage): Promise<void> {
     this.#sequence = last.sequence
-    const { length } = this.#inFlight
     this.#isFull = this.#inFlight.some(({ outcome }) => isRejection(outcome, 'full'))
-    while ((this.#inFlight[0]?.last ?? Number.POSITIVE_INFINITY) <= last.last) {
-      this.#leave(this.#inFlight.shift()!)
+    const waiting = this.#waiting
+    const hasFailed = this.#inFlight.length > 0
+    waiting.putBack(this.#inFlight.splice(0))
+    // Those that wait may have arrived, too: sent before, or by an earlier life of this node.
+    const { length } = waiting
+    while ((waiting.first?.last ?? Number.POSITIVE_INFINITY) <= last.last) {
+      this.#leave(waiting.shift())
     }
-    const [first] = this.#inFlight
+    const { first } = waiting
+    // Such a life may have cut its messages otherwise.
+    if (first !== null && first.first <= last.last) {
+      return this.#endWith({ kind: 'lost', position: last.last })
+    }
     // Servers that forget the id of the newest message, or compare it too early, reject those
     // behind the first one.
-    if (first !== undefined && isRejection(first.outcome, 'wrong_sequence')) {
+    if (first !== null && isRejection(first.outcome, 'wrong_sequence')) {
       this.#inFlightMax = 1
       this.#leftOneByOne = oneByOne
     }
-    assert(first === undefined || first.first > last.last, 'P3: messages are never cut otherwise')
-    if (length > 0 && this.#inFlight.length === length) {
+    if (hasFailed && waiting.length === length) {
       await this.#backoff.pause()
       if (this.#state !== 'looking') return
     }
     this.#state = 'sending'
-    this.#waiting.putBack(this.#inFlight.splice(0))
     this.#send()
   }
 

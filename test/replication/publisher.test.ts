@@ -10,7 +10,9 @@ import { type Ended, Publisher } from '../../src/replication/publisher.ts'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
 import { settled, VirtualTime } from '../simulate/virtual-time.ts'
+import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
+import { MemoryStream } from './memory-stream.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
@@ -102,12 +104,13 @@ class Trial {
   disturb(): void {
     const { engine, random } = this
     engine.lossRate = random() < 0.5 ? 0 : random() * 0.4
+    engine.staleRate = random() < 0.5 ? 0 : 0.5
     engine.isAvailable = random() < 0.9
     engine.capacityBytes = random() < 0.9 ? Number.POSITIVE_INFINITY : 1000
   }
 
   calm(): void {
-    Object.assign(this.engine, { lossRate: 0, isAvailable: true })
+    Object.assign(this.engine, { lossRate: 0, staleRate: 0, isAvailable: true })
     this.engine.capacityBytes = Number.POSITIVE_INFINITY
   }
 }
@@ -180,6 +183,25 @@ t.test(
     for (const name of ['request lost', 'reply lost', 'publish: wrong sequence', 'publish: full']) {
       t.ok(outcomes.get(name)! > 0, `${name} has happened`)
     }
+  },
+)
+
+t.test(
+  'publisher: the stream ends within what is to be sent: it ends, and says where',
+  async (t) => {
+    const stream = new MemoryStream()
+    const bytes = Buffer.alloc(0)
+    await stream.publish({ first: 1, last: 1, term: 1, bytes }, 0)
+    await stream.publish({ first: 2, last: 5, term: 1, bytes }, 1)
+    const ended: Ended[] = []
+    const publisher = new Publisher({
+      ...{ stream, term: 1, sequence: 1, position: 1, gatherMs: 0 },
+      onAcknowledged: () => t.fail('nothing of it is acknowledged'),
+      onEnded: (why) => ended.push(why),
+    })
+    publisher.add(2, 5, frame(2, 5, Math.random))
+    await until('its end', () => ended.length > 0)
+    t.same(ended, [{ kind: 'lost', position: 5 }])
   },
 )
 
