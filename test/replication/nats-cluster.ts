@@ -231,8 +231,9 @@ interface JetStreamState {
   meta_cluster?: { leader?: string }
 }
 
+/** Whether it takes part in the cluster; its copies of streams may still be behind. */
 async function isServing(server: NatsServer): Promise<boolean> {
-  if ((await server.monitor('/healthz')) === null) return false
+  if ((await server.monitor('/healthz?js-server-only=true')) === null) return false
   const state = (await server.monitor('/jsz')) as JetStreamState | null
   if (state === null) return false
   return state.meta_cluster === undefined || state.meta_cluster.leader !== undefined
