@@ -225,7 +225,10 @@ export class SimulatedStream implements LogStream, Connection {
           const answerer = answerers.get(term)
           if (answerer === undefined) return reply(null)
           const { connection, answer } = answerer
-          const run = () => void answer(copy).then((bytes) => reply(Buffer.from(bytes)))
+          const run = () => {
+            if (connection.isDead) return // nobody is there, and its memory is another node's
+            void answer(copy).then((bytes) => reply(Buffer.from(bytes)))
+          }
           engine.add({ kind: 'request', from: connection, run })
         }, callMs)
       },
