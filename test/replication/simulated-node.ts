@@ -60,6 +60,11 @@ export class SimulatedNode {
     return this.#handler !== null
   }
 
+  /** The number of its lives so far. */
+  get life(): number {
+    return this.#life
+  }
+
   get isUp(): boolean {
     return this.#node !== null && this.failure === null
   }

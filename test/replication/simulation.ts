@@ -203,10 +203,18 @@ class Simulation {
     const { engine } = this.world
     for (const node of this.nodes) {
       let isOver = false
-      node.stop(() => {
+      let stopping = 0
+      const over = () => {
         isOver = true
+      }
+      // One that learns meanwhile that it was replaced starts again, and is stopped then.
+      await this.until(`${node.name} to stop`, () => {
+        if (node.isUp && stopping !== node.life) {
+          stopping = node.life
+          node.stop(over)
+        }
+        return isOver
       })
-      await this.until(`${node.name} to stop`, () => isOver)
       node.crash('kill')
     }
     for (const node of this.nodes) {
