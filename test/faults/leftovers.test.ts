@@ -27,6 +27,9 @@ t.test('removed message: its file cannot be removed, restarts: gone when it is',
   const removed = await run([...admin, '--no-wait'])
   t.equal(removed.code, 0, removed.stderr)
   const { position } = JSON.parse(removed.stdout).act
+  // The seal of a clean stop is in the segment that the removal began. After a kill the end of the
+  // log may still count as unsynced from the first segment on, and the start has to shorten that.
+  t.equal((await forum.stop())?.code, 0)
   const segment = join(forum.data, '0000000001.wal')
   if (!isSet(segment, '+i')) return t.comment('skipped: chattr +i is not permitted')
   t.teardown(() => isSet(segment, '-i'))
@@ -34,7 +37,6 @@ t.test('removed message: its file cannot be removed, restarts: gone when it is',
   const cannot = /could not remove files/
 
   forum.flags.splice(0, 2)
-  await forum.stop('SIGKILL')
   await forum.start()
   await until('the checkpoints', async () => cannot.test((await erasure()).warnings.join()))
   t.match(await erasure(), { checkpoints_left: 0, is_gone: false })
