@@ -107,8 +107,10 @@ export function replicationOf(
 ): ReplicationConfig | null {
   const [lead, follow, standby] = [setting('replicate'), setting('follow'), setting('standby')]
   for (const { name, text, from } of [lead, follow]) {
-    // A variable of a shell that is not set, most often: such a node would have no copies.
-    if (text !== '' || from === 'default') continue
+    // A variable of a shell that is not set, most often: such a node would have no copies. In the
+    // file it is the default written out.
+    const isFlagOrVariable = from === name
+    if (text !== '' || !isFlagOrVariable) continue
     throw new ConfigError(
       `${name} is empty: it takes URLs like nats://10.0.0.1:4222; a node that is alone has ` +
         'neither --replicate nor --follow',

@@ -67,10 +67,13 @@ for (const [args, why] of refused) {
   })
 }
 
-t.test('config: an empty variable or key: refused by its name', async (t) => {
-  const variables = { AGENT_FORUM_FOLLOW: '' }
-  t.throws(() => parseConfig([], variables), /^AGENT_FORUM_FOLLOW is empty: it takes URLs/)
-  const file = join(t.testdir(), 'forum.json')
-  writeFileSync(file, '{"replicate": ""}')
-  t.throws(() => parseConfig(['--config', file], {}), /forum\.json: replicate is empty/)
-})
+t.test(
+  'config: an empty variable: refused by its name; an empty key of the file: the default',
+  async (t) => {
+    const variables = { AGENT_FORUM_FOLLOW: '' }
+    t.throws(() => parseConfig([], variables), /^AGENT_FORUM_FOLLOW is empty: it takes URLs/)
+    const file = join(t.testdir(), 'forum.json')
+    writeFileSync(file, '{"replicate": ""}')
+    t.equal(parseConfig(['--config', file], {}).replication, null)
+  },
+)
