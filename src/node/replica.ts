@@ -10,19 +10,13 @@
 //     the lease goes back when the log is closed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
-import type { Forum } from '../forum/forum.ts'
-import type { TrustProxy } from '../http/client-address.ts'
-import type { Gate } from '../http/gate.ts'
-import type { Edge } from '../http/handle.ts'
-import type { Load } from '../http/load.ts'
 import { logNotices } from '../ops/log.ts'
 import { answerCalls } from '../replication/call-link.ts'
-import { Following } from '../replication/following.ts'
+import { Following, type FollowingParts } from '../replication/following.ts'
 import { type Leading, lead } from '../replication/lead.ts'
-import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
+import { StreamUnavailable } from '../replication/log-stream.ts'
 import { ledByAnother } from '../replication/replicated-journal.ts'
 import { Standby } from '../replication/standby.ts'
 import { StreamBroken } from '../replication/stream-tail.ts'
@@ -32,20 +26,10 @@ import { type Lives, StartAgain, StoppedEarly } from './start-again.ts'
 
 const lookMs = 100
 
-export interface ReplicaParts {
+/** The journal is a part of the history, and all of it is applied. */
+export interface ReplicaParts extends Omit<FollowingParts, 'next' | 'onFailed'> {
   config: ReplicationConfig
-  stream: LogStream
-  /** The id of this node. */
-  node: string
-  /** Its own log, which is a part of the history, and all of which is applied. */
-  journal: Journal
-  forum: Forum
-  gate: Gate
-  edge: Edge
-  load: Load
   checkpoints: CheckpointSchedule
-  trustProxy: TrustProxy | null
-  log: Logger
   lives: Lives
   /** Makes the node decide, with this journal: called once, when it leads. */
   lead(journal: Journal): void

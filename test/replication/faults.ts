@@ -38,6 +38,14 @@ async function takenOver({ standby, swarm }: Scene, begunMs: number): Promise<vo
   await swarm.acknowledges(10)
 }
 
+/** Has the leader's links in this state until the standby leads. */
+async function withLeaderLinks(scene: Scene, state: 'cut' | 'silent'): Promise<void> {
+  const begunMs = performance.now()
+  scene.leader.links.set(state)
+  await takenOver(scene, begunMs)
+  scene.leader.links.set('open')
+}
+
 /** How many writes were acknowledged at a node. */
 function acknowledgedAt({ seen }: CheckedSwarm, node: ReplicatedNode): number {
   return [...seen.acknowledged.values()].filter(({ place }) => place === node.name).length
@@ -100,21 +108,11 @@ export const faults: Record<string, Fault> = {
   },
   'the leader is cut off from the servers': {
     isInSample: false,
-    async strike(scene) {
-      const begunMs = performance.now()
-      scene.leader.links.set('cut')
-      await takenOver(scene, begunMs)
-      scene.leader.links.set('open')
-    },
+    strike: (scene) => withLeaderLinks(scene, 'cut'),
   },
   'nothing passes between the leader and the servers': {
     isInSample: false,
-    async strike(scene) {
-      const begunMs = performance.now()
-      scene.leader.links.set('silent')
-      await takenOver(scene, begunMs)
-      scene.leader.links.set('open')
-    },
+    strike: (scene) => withLeaderLinks(scene, 'silent'),
   },
   'the standby is killed': {
     isInSample: false,
