@@ -7,8 +7,11 @@
 //             fifty is in memory; no page is in the page cache; the server on two cores, since
 //             it reads in a thread, and the load on one of them; medians of rounds.
 // Reports:    latencies and pages/s; blocks read and processor time for a page; polls/s and their
-//             ratio to those without; the longest delay of the event loop; the targets.
-// Leaves out: the disk: the system has most of the files in its page cache.
+//             ratio to those without; the share of the event loop's processor time that polls have,
+//             beside pages; the longest delay of the event loop; the targets.
+// Leaves out: the disk: the system has most of the files in its page cache. A third core: both load
+//             generators and the thread that reads share one, so the ratio of polls/s is too low
+//             where the loop is not busy; the share of its processor time is what pages leave.
 // Smoke:      test/bench/cold.test.ts. Run it: node dist/bench/cold.js
 
 import { execFileSync } from 'node:child_process'
@@ -20,7 +23,7 @@ import { median } from './compare.ts'
 import type { Seen, Send } from './generator.ts'
 import { bestGenerator, generators } from './load.ts'
 import { type Population, populate } from './population.ts'
-import { cpuSeconds, has } from './process.ts'
+import { cpuSeconds, has, mainThreadSeconds } from './process.ts'
 import { type Request, ringOf } from './ring.ts'
 import { scenarios } from './scenarios.ts'
 import { type Forum, startForum } from './sides.ts'
@@ -57,6 +60,8 @@ interface Measured {
   blocks: number
   /** Processor time of the server, with its threads. */
   cpuMs: number
+  /** Of that, the event loop's. */
+  loopMs: number
 }
 
 /** Who reads cold pages, and polls, at the same time: numbers of connections. */
@@ -88,14 +93,17 @@ async function measure(
   const filling = { prefix: '', position: 0 }
   const before = await forum.metrics() // resets the delay
   const cpuBefore = cpuSeconds(forum.pid)
+  const loopBefore = mainThreadSeconds(forum.pid)
   const [coldSeen, hotSeen] = await Promise.all([
     cold === 0 ? null : read({ url: forum.url, connections: cold, seconds }, filling),
     hot === 0 ? null : poll({ url: forum.url, connections: hot, seconds }, filling),
   ])
   const cpuMs = (cpuSeconds(forum.pid) - cpuBefore) * 1e3
+  const loopMs = (mainThreadSeconds(forum.pid) - loopBefore) * 1e3
   const after = await forum.metrics()
   const blocks = after.get(blocksRead)! - before.get(blocksRead)!
-  return { cold: coldSeen, hot: hotSeen, stallMs: after.get(longest)! * 1e3, blocks, cpuMs }
+  const stallMs = after.get(longest)! * 1e3
+  return { cold: coldSeen, hot: hotSeen, stallMs, blocks, cpuMs, loopMs }
 }
 
 /** Lets the process, and the threads that it will start, use all cores. */
@@ -113,6 +121,11 @@ function report(found: Map<Load, Measured[]>): void {
       const ratio = of(({ hot }, round) => hot!.requests / found.get(alone)![round].hot!.requests)
       const perSecond = Math.round(of(({ hot }) => hot!.requests / hot!.seconds))
       parts.unshift(`${perSecond} polls/s, ${ratio.toFixed(2)} of those alone`)
+      const share = of(({ hot, loopMs }, round) => {
+        const without = found.get(alone)![round]
+        return (hot!.requests / loopMs) * (without.loopMs / without.hot!.requests)
+      })
+      parts.push(`polls have ${share.toFixed(2)} of the loop's processor time`)
     }
     if (measured[0].cold !== null) {
       const ms = (p: '50' | '99') => of(({ cold }) => cold!.latencyMs[p]).toFixed(2)

@@ -122,7 +122,7 @@ export async function freePort(): Promise<number> {
 /** Seconds of processor time that a process and its children have used; NaN where unknown. */
 export function cpuSeconds(pid: number): number {
   try {
-    const own = statOf(pid)
+    const own = statOf(`${pid}`)
     const children = readdirSync(`/proc/${pid}/task`).flatMap(
       (task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').match(/\d+/g) ?? [],
     )
@@ -132,8 +132,14 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-function statOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+/** Seconds of processor time of a process's main thread, in which its event loop runs. */
+export function mainThreadSeconds(pid: number): number {
+  return statOf(`${pid}/task/${pid}`)
+}
+
+/** Seconds of processor time of a process or a thread, by its folder in /proc. */
+function statOf(folder: string): number {
+  const text = readFileSync(`/proc/${folder}/stat`, 'utf8')
   // The second field is the program's name, which may contain spaces.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [user, system] = fields.slice(11, 13).map(Number)

@@ -12,5 +12,6 @@ t.test('bench: cold: run small: every load is reported, without errors', async (
   t.equal(stdout.match(/^p(?:ages|olls) .*longest delay/gm)?.length, 5, stdout)
   t.match(stdout, /pages by 64 clients: \d+ pages\/s, p50 [\d.]+ ms/)
   t.match(stdout, /[1-9][\d.]* blocks read for a page/)
+  t.equal(stdout.match(/polls have [\d.]+ of the loop's processor time/g)?.length, 3, stdout)
   t.notMatch(stdout, /errors/)
 })
