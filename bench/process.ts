@@ -4,8 +4,6 @@
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 
 const serverCore = 0
@@ -107,16 +105,6 @@ export async function startServer(
     }
   }
   throw new Error(`the server ended before it listened: ${args.join(' ')}`)
-}
-
-/** A port on the loopback interface that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Seconds of processor time that a process and its children have used; NaN where unknown. */

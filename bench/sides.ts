@@ -2,10 +2,11 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../test/free-port.ts'
 import type { Side } from './compare.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import type { Population } from './population.ts'
-import { freePort, type Server, startServer } from './process.ts'
+import { type Server, startServer } from './process.ts'
 import { type Answered, ask } from './ring.ts'
 import type { Scenario } from './scenarios.ts'
 

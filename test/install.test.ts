@@ -18,8 +18,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort } from './api/operators.ts'
 import { Program } from './api/process.ts'
+import { freePort } from './free-port.ts'
 
 const top = join(import.meta.dirname, '../..')
 const modules = join(top, 'node_modules')

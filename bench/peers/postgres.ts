@@ -7,8 +7,9 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from '../../test/free-port.ts'
 import { contentOf, type Population } from '../population.ts'
-import { freePort, startDaemon, startServer } from '../process.ts'
+import { startDaemon, startServer } from '../process.ts'
 import type { PeerKind } from './peer.ts'
 
 const debianVersions = '/usr/lib/postgresql'

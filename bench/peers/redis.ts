@@ -5,10 +5,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/free-port.ts'
 import type { Amount, Side } from '../compare.ts'
 import type { Seen } from '../generator.ts'
 import { contentOf } from '../population.ts'
-import { type Child, freePort, has, runLoad, startDaemon } from '../process.ts'
+import { type Child, has, runLoad, startDaemon } from '../process.ts'
 import type { PeerKind } from './peer.ts'
 
 const longStreams = 100

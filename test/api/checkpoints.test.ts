@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../free-port.ts'
 import { type Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
-import { ask, freePort, sample } from './operators.ts'
+import { ask, sample } from './operators.ts'
 import type { LogLine } from './process.ts'
 
 /** Enough log that a clean stop takes a checkpoint. */

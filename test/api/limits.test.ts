@@ -5,9 +5,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { type Client, type Forum, newKey, publishedThread, startForum } from './harness.ts'
-import { ask, freePort, sample } from './operators.ts'
+import { ask, sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
 interface Watched {

@@ -1,17 +1,6 @@
 // Requests of operators: /livez, /readyz and /metrics on their separate port.
 
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { request } from 'undici'
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 export async function ask(port: number, path: string, method = 'GET') {
   const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}${path}`, {

@@ -3,8 +3,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
+import { freePort } from '../free-port.ts'
 import { startForum } from './harness.ts'
-import { ask, freePort, samples } from './operators.ts'
+import { ask, samples } from './operators.ts'
 import { dataDirectory, run } from './process.ts'
 
 t.test('operator: a forum in use: alive, ready, and its metrics', async (t) => {

@@ -59,7 +59,10 @@ export class Program {
   /** How many readers it has been told to have, by TEST_READERS. */
   readonly readers: number
   readonly #ended: Promise<Run>
-  #changed: () => void = () => {}
+  /** Whether its output is complete, which it may not be yet when the process is gone. */
+  #isRead = false
+  /** Those who wait for more output, or for its end. */
+  #waiting: (() => void)[] = []
   #deadline: NodeJS.Timeout | undefined
 
   constructor(
@@ -86,7 +89,7 @@ export class Program {
     running.add(this.child)
     this.child.stdout?.setEncoding('utf8').on('data', (text) => {
       this.stdout += text
-      this.#changed()
+      this.#wake()
     })
     this.child.stderr!.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
@@ -94,7 +97,8 @@ export class Program {
     this.#ended = once(this.child, 'close').then(([code, signal]) => {
       clearTimeout(this.#deadline)
       running.delete(this.child)
-      this.#changed()
+      this.#isRead = true
+      this.#wake()
       return { code, signal, stdout: this.stdout, stderr: this.stderr }
     })
   }
@@ -131,14 +135,16 @@ export class Program {
       for (;;) {
         const line = this.log.find((line) => line.msg === message && isMeant(line))
         if (line !== undefined) return line
-        if (this.hasEnded) throw new Error(`no "${message}" in:\n${this.stdout}${this.stderr}`)
-        await new Promise<void>((resolve) => {
-          this.#changed = resolve
-        })
+        if (this.#isRead) throw new Error(`no "${message}" in:\n${this.stdout}${this.stderr}`)
+        await new Promise<void>((resolve) => this.#waiting.push(resolve))
       }
     } finally {
       clearTimeout(deadline)
     }
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
   }
 
   /** Sends the signal if the process still runs, and waits for its end. */

@@ -2,8 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { freePort } from '../free-port.ts'
 import { publishedThread, startForum } from './harness.ts'
-import { freePort, sample } from './operators.ts'
+import { sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
 /** Sends one byte of `text` per second, and then nothing. */

@@ -3,9 +3,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { type Client, publishedThread, startForum } from './harness.ts'
-import { freePort, sample } from './operators.ts'
+import { sample } from './operators.ts'
 import { requestText, wire } from './wire.ts'
 
 const ops = await freePort()

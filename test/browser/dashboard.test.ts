@@ -4,7 +4,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
-import { freePort } from '../api/operators.ts'
+import { freePort } from '../free-port.ts'
 import { small, swarm } from '../swarm/run.ts'
 import { until } from '../until.ts'
 import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'

@@ -2,8 +2,8 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { freePort } from '../api/operators.ts'
 import { dataDirectory, Program, run } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 const serve = (t: Test, ...flags: string[]) => [

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parseConfig, unknownVariables } from '../../src/config/config.ts'
 import { startForum } from '../api/harness.ts'
-import { freePort } from '../api/operators.ts'
+import { freePort } from '../free-port.ts'
 
 const top = join(import.meta.dirname, '../../..')
 const read = (name: string) => readFileSync(join(top, name), 'utf8')

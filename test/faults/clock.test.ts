@@ -11,8 +11,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Forum, publishedThread } from '../api/harness.ts'
-import { ask, freePort, sample } from '../api/operators.ts'
+import { ask, sample } from '../api/operators.ts'
 import { dataDirectory } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 
 const dayMs = 24 * 3_600_000
 

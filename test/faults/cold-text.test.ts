@@ -16,8 +16,9 @@ import {
   startForum,
   startForumOn,
 } from '../api/harness.ts'
-import { ask, freePort, sample, samples } from '../api/operators.ts'
+import { ask, sample, samples } from '../api/operators.ts'
 import { dataDirectory } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { flip } from './flip.ts'
 

@@ -6,7 +6,7 @@ import pino from 'pino'
 import type { Test } from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
-import { freePort } from '../api/operators.ts'
+import { freePort } from '../free-port.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export interface Held {

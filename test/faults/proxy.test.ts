@@ -11,8 +11,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startForum } from '../api/harness.ts'
-import { freePort, sample } from '../api/operators.ts'
+import { sample } from '../api/operators.ts'
 import { isDeep } from '../depth.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 const guide = readFileSync(new URL('../../../docs/proxies.md', import.meta.url), 'utf8')

@@ -11,8 +11,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
-import { ask, freePort, samples } from '../api/operators.ts'
+import { ask, samples } from '../api/operators.ts'
 import { dataDirectory, run } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 t.setTimeout(240_000)

@@ -7,8 +7,9 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Client, Forum } from '../api/harness.ts'
-import { ask, freePort, sample } from '../api/operators.ts'
+import { ask, sample } from '../api/operators.ts'
 import { dataDirectory, Program } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 // Fault injection needs strace and the permission to trace, which not every machine has.

@@ -3,8 +3,8 @@
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
-import { freePort } from '../api/operators.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'
+import { freePort } from '../free-port.ts'
 import { inputsOf } from './requests.ts'
 import { openSession } from './session.ts'
 

@@ -31,7 +31,7 @@ const http = flags.choice('http', ['auto', 'uws', 'node'])
 // Loaded when the flags are known to be usable: it takes over a second.
 const [harness, { freePort }, { inputsOf }, { openSession }] = await Promise.all([
   import('../api/harness.ts'),
-  import('../api/operators.ts'),
+  import('../free-port.ts'),
   import('./requests.ts'),
   import('./session.ts'),
 ])

@@ -9,8 +9,9 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { checkSettings, findSettings, settingTexts } from '../../src/config/config.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
-import { ask, freePort, samples } from '../api/operators.ts'
+import { ask, samples } from '../api/operators.ts'
 import { dataDirectory } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 
 t.setTimeout(240_000)

@@ -14,10 +14,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import { Links } from './tcp-link.ts'
 
@@ -210,7 +210,7 @@ export async function startCluster(t: Owner, options: ClusterOptions = {}): Prom
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-nats-'))
   const servers: NatsServer[] = []
   for (let n = 1; n <= size; n++) {
-    const ports = [await quietPort(), await quietPort(), await quietPort()]
+    const ports = [await freePort(), await freePort(), await freePort()]
     servers.push(new NatsServer(`server-${n}`, dir, ports))
   }
   const cluster = new Cluster(servers)
@@ -237,23 +237,4 @@ async function isServing(server: NatsServer): Promise<boolean> {
   const state = (await server.monitor('/jsz')) as JetStreamState | null
   if (state === null) return false
   return state.meta_cluster === undefined || state.meta_cluster.leader !== undefined
-}
-
-/**
- * A free port below the ephemeral ones, so that no client's socket takes it while its server is
- * down.
- */
-export async function quietPort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    const server = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('listening', () => resolve(true)).once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1')
-    })
-    if (!isFree) continue
-    server.close()
-    await once(server, 'close')
-    return port
-  }
 }

@@ -12,9 +12,10 @@
 import type { Test } from 'tap'
 import { ask } from '../api/operators.ts'
 import { dataDirectory, Program, run } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
 import type { Place } from './checked-swarm.ts'
-import { type Cluster, quietPort } from './nats-cluster.ts'
+import type { Cluster } from './nats-cluster.ts'
 import type { Links } from './tcp-link.ts'
 
 /** How long a standby waits for a sign of the leader: the shortest time that the flag takes. */
@@ -163,7 +164,7 @@ export async function startPair(
     const links = await cluster.links(t)
     const common = ['--standby', '--takeover-seconds', `${takeoverSeconds}`]
     const replication = [role, links.url, '--replicate-stream', stream, ...common, ...flags]
-    const ports = [await quietPort(), await quietPort()] as const
+    const ports = [await freePort(), await freePort()] as const
     const data = dataDirectory(t)
     const made = new ReplicatedNode({ name, links, ports, data, flags: replication })
     t.teardown(async () => {

@@ -3,7 +3,8 @@
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
-import { freePort, sample } from '../api/operators.ts'
+import { sample } from '../api/operators.ts'
+import { freePort } from '../free-port.ts'
 import { swarm } from './run.ts'
 
 t.test('swarm: --wait: every feed is gathered by polls that wait', async (t) => {
