@@ -173,8 +173,10 @@ function report(found: readonly Measured[]): void {
   const applied = (reply(four, 'readers') - reply(one, 'readers')) / 3
   const passedOn = reply(one, 'readers') - applied
   const alone = reply(none, 'leader')
+  const atLeader = reply(four, 'leader')
   const ofAlone = (value: number) => `${us(value)}, ${(value / alone).toFixed(2)} of a reply alone`
-  console.log(`a record applied by a reader: ${ofAlone(applied)} (target 0.40)`)
+  const ofLeader = `${(applied / atLeader).toFixed(2)} of a reply at the leader of four`
+  console.log(`a record applied by a reader: ${ofAlone(applied)}, ${ofLeader} (target 0.40)`)
   console.log(`a reply passed on by a reader: ${ofAlone(passedOn)}`)
   for (const [i, { costs }] of found.entries()) {
     console.log(
@@ -193,7 +195,7 @@ function report(found: readonly Measured[]): void {
   const mb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
   const memory = `reader ${mb(one.readerBytes)}, leader ${mb(one.leaderBytes)}`
   console.log(`memory with ${messages} messages: ${memory}`)
-  const [write, read] = [reply(four, 'leader'), middle(one.costs.page, 'readers')]
+  const [write, read] = [atLeader, middle(one.costs.page, 'readers')]
   const page = middle(none.costs.page, 'leader')
   reportRates({ reply: alone, page }, { write, applied, passedOn, read })
 }

@@ -1,11 +1,12 @@
-// A reader: a process beside the leader, which keeps the same state, follows its log in memory, and
-// answers reads on the same port. It writes nothing to the data directory.
+// A reader: a process beside the leader, which follows its log, keeps the state that reads need,
+// and answers reads on the same port. It writes nothing to the data directory.
 //
 //   setup ──▶ newest checkpoint ──▶ records behind it ──▶ caught up: listens ──▶ stop, or lost
 //                                                              ▲    │
 //                                                              └────┴ lags: does not listen
 //
 // R1. What only the leader decides is passed on to it: writes, tokens that have expired, tickets.
+//     So the state lacks what only commands read (state/for-commands.ts).
 // R2. It answers nothing while it has no news of the leader (leader-port.ts, D3), gets no
 //     connections while it lags, and ends with the leader.
 // R3. Text that is not in memory is read from the leader's page files: from those of a newer
@@ -15,6 +16,7 @@
 // Neighbours: readers.ts starts readers; reader-process.ts is the program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import { readManifest } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
@@ -96,9 +98,9 @@ export class Reader {
   async start(): Promise<void> {
     const { storeId } = this.#setup
     const checkpoints = new CheckpointSchedule(this.#config, this.#log)
-    let state = newState(this.#config)
+    let state = newState(this.#config, 'reads')
     const fresh = () => {
-      state = newState(this.#config)
+      state = newState(this.#config, 'reads')
       return state
     }
     await checkpoints.load(storeId, fresh, () => {})
@@ -261,6 +263,8 @@ export class Reader {
   #report(): void {
     const [load, forum, follower] = [this.#load, this.#forum, this.#follower]
     const { user, system } = process.cpuUsage()
+    const { used_heap_size, external_memory } = getHeapStatistics()
+    const text = forum?.state.text
     const { counts, seconds } = this.#leader.staleness
     this.#leader.report({
       reader: this.#setup.reader,
@@ -271,6 +275,9 @@ export class Reader {
       textReads: forum?.coldReads.blocksRead ?? 0,
       cpuSeconds: (user + system) / 1e6,
       residentBytes: residentMemory(),
+      heapBytes: used_heap_size,
+      externalBytes: external_memory,
+      textBytes: text === undefined ? 0 : text.bytesInMemory + text.blocks.bytes,
       connections: load.connections(),
       bodyBytes: load.bodyBytes,
       answerBytes: load.answerBytes,

@@ -14,7 +14,7 @@ import { randomSeed, type Stamps, systemStamps } from '../forum/stamp.ts'
 import { hasRightKey } from '../forum/webhooks.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
-import { State } from '../state/state.ts'
+import { State, type StateOptions } from '../state/state.ts'
 import type { CheckpointSchedule } from './checkpoints.ts'
 import { type Epoch, loadEpoch } from './epoch.ts'
 import type { Replication } from './replication.ts'
@@ -36,12 +36,12 @@ function watchedStamps(vitals: Vitals, log: Logger): Stamps {
   return stamps
 }
 
-/** An empty state with the limits of this configuration. */
-export function newState(config: Config): State {
+/** An empty state with the limits of this configuration; `uses` as in `StateOptions.for`. */
+export function newState(config: Config, uses: StateOptions['for'] = 'commands'): State {
   const retentionMs = config.idempotencyHours * 3_600_000
   const { limits, nodeLimits } = config
   const { textBytesMax } = nodeLimits
-  return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits })
+  return new State({ retentionMs, seed: randomSeed(), textBytesMax, limits, for: uses })
 }
 
 interface RecoveryEnvironment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {

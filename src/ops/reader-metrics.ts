@@ -33,6 +33,10 @@ export interface RunningReader {
   reader: number
   position: number
   residentBytes: number
+  /** Used bytes of the JS heap, bytes outside it, and those of them that are rendered text. */
+  heapBytes: number
+  externalBytes: number
+  textBytes: number
 }
 
 export function readersMetrics(stats: ReadersStats | null, position: number): string {
@@ -57,6 +61,15 @@ export function readersMetrics(stats: ReadersStats | null, position: number): st
       `${prefix}_resident_memory_bytes`,
       'Resident memory of a reader in bytes.',
       each(({ residentBytes }) => residentBytes),
+    ),
+    gauge(
+      `${prefix}_memory_bytes`,
+      'Memory of a reader in bytes: used JS heap, outside of it, and of that the text.',
+      running.flatMap(({ reader, heapBytes, externalBytes, textBytes }) =>
+        Object.entries({ heap: heapBytes, external: externalBytes, text: textBytes }).map(
+          ([part, value]) => ({ labels: { reader: `${reader}`, part }, value }),
+        ),
+      ),
     ),
     counter(
       `${prefix}_cpu_seconds_total`,

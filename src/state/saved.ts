@@ -5,7 +5,10 @@
 //     rebuilt after a load.
 // V2. Names and meanings never change. Anything that older checkpoints do not contain requires a
 //     new `formVersion`, and code that converts the older form.
+// V3. A state of which parts are left out (for-commands.ts) is loaded like any other, and is never
+//     saved.
 
+import assert from 'node:assert/strict'
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
 import { inSlicesOf } from '../../wal/pace.ts'
 
@@ -19,6 +22,8 @@ export interface Saved {
   /** Plain objects, possibly many, which are packed one by one (row-snapshot.ts). */
   readonly rows?: Readonly<Record<string, RowSource>>
   readonly parts?: Readonly<Record<string, Saved>>
+  /** Whether parts are left out that a checkpoint needs. */
+  readonly isPartial?: boolean
   /** A value that msgpack can encode. */
   facts?(): unknown
   /** Restores the part from what `facts` returned; its stores and parts are restored before. */
@@ -47,6 +52,7 @@ export function rowsOf(saved: Saved): Rows {
 
 /** Everything that a checkpoint saves: the argument of `Checkpoints.take`. */
 export function whatIsSaved(saved: Saved) {
+  assert(saved.isPartial !== true, 'V3: it is whole')
   return { stores: storesOf(saved), rows: rowsOf(saved), facts: factsOf(saved) }
 }
 

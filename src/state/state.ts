@@ -4,19 +4,20 @@
 // F2. Times never go back: a record's time is at least the time of the one before it.
 
 import { Feeds } from './feeds.ts'
+import { forCommands, leftOut } from './for-commands.ts'
 import { Identities } from './identities.ts'
 import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
 import { Moderation } from './moderation.ts'
 import { Proposals } from './proposals.ts'
-import { type QuotaLimits, Quotas } from './quotas.ts'
-import { Receipts } from './receipts.ts'
+import type { QuotaLimits, Quotas } from './quotas.ts'
+import type { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
 import type { Saved } from './saved.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Text } from './text.ts'
 import { Threads } from './threads.ts'
-import { Tickets } from './tickets.ts'
+import type { Tickets } from './tickets.ts'
 import { Webhooks } from './webhooks.ts'
 
 export interface StateOptions {
@@ -28,6 +29,8 @@ export interface StateOptions {
   textBytesMax?: number
   /** Rate limits per action; by default there are none. */
   limits?: QuotaLimits
+  /** `reads`: without the parts that only commands read (for-commands.ts). */
+  for?: 'commands' | 'reads'
 }
 
 /** The term of a replicated log that the state is in. */
@@ -71,8 +74,10 @@ export class State {
   readonly proposals: Proposals
   readonly reviews: Reviews
   readonly receipts: Receipts
-  readonly tickets = new Tickets()
+  readonly tickets: Tickets
   readonly quotas: Quotas
+  /** Whether no command can run on it, as parts are left out that only commands read. */
+  readonly isPartial: boolean
   readonly moderation = new Moderation()
   /** Guests with lower numbers have expired; guests expire in the order of their creation. */
   guestsExpired = 0
@@ -84,14 +89,18 @@ export class State {
   /** The last epoch that began with a term, or null. */
   epoch: TermEpoch | null = null
 
-  constructor({ retentionMs, seed, textBytesMax, limits = {} }: StateOptions) {
+  constructor(options: StateOptions) {
+    const { retentionMs, seed, textBytesMax, limits = {} } = options
     this.text = new Text(textBytesMax)
     this.threads = new Threads(this.text)
     this.messages = new Messages(this.text)
     this.proposals = new Proposals(this.text)
     this.reviews = new Reviews(this.text)
-    this.receipts = new Receipts(retentionMs, seed)
-    this.quotas = new Quotas(limits)
+    this.isPartial = options.for === 'reads'
+    const parts = this.isPartial ? leftOut() : forCommands({ retentionMs, seed, limits })
+    this.receipts = parts.receipts
+    this.tickets = parts.tickets
+    this.quotas = parts.quotas
   }
 
   get parts(): Record<string, Saved> {
@@ -99,7 +108,8 @@ export class State {
     const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
     const { moderation } = this
     const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
-    const rest = { proposals, reviews, receipts, tickets, quotas, webhooks, moderation }
+    const kept = this.isPartial ? {} : { receipts, tickets, quotas }
+    const rest = { proposals, reviews, ...kept, webhooks, moderation }
     return { arena: text, names, ...tables, ...rest } // names on disk never change (saved.ts, V2)
   }
 

@@ -178,11 +178,12 @@ t.test('panels: a follower, a leader: how far one is behind the other', async (t
 })
 
 t.test('panels: readers: how many serve, and the slowest', async (t) => {
+  const memory = { residentBytes: 2 ** 20, heapBytes: 0, externalBytes: 0, textBytes: 0 }
   const readers = {
     counts: { configured: 3, serving: 2 },
     running: [
-      { reader: 1, position: 7, residentBytes: 2 ** 20 },
-      { reader: 2, position: 4, residentBytes: 2 ** 20 },
+      { reader: 1, position: 7, ...memory },
+      { reader: 2, position: 4, ...memory },
     ],
     cpuSeconds: 0,
     restarts: 1,

@@ -105,6 +105,11 @@ t.test('readers: text that only checkpoints have: the same at all, also after mo
   await until('readers to have read text from disk', async () => {
     return (await metricsOf(here.ops)).get('agent_forum_reader_text_reads_total')! > 0
   })
+  const metrics = await metricsOf(here.ops)
+  const bytes = (part: string) =>
+    metrics.get(`agent_forum_reader_memory_bytes{reader="2",part="${part}"}`)!
+  t.ok(bytes('heap') > 0)
+  t.ok(bytes('text') > 0 && bytes('external') > bytes('text'), 'the text is outside the heap')
 })
 
 t.test('readers: a message is erased: gone at all, also in later checkpoints', async (t) => {

@@ -18,6 +18,7 @@ import {
   type ForwardedAnswer,
   Forwarder,
 } from '../../src/replication/forwarding.ts'
+import type { State } from '../../src/state/state.ts'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
 import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
@@ -57,9 +58,11 @@ export class Side {
   readonly edge: Edge
   readonly load = new Load({ ...new Load().limits, waitingMax: 8, queueBytesMax: 100_000 })
 
-  constructor(journal: Forum['journal']) {
+  /** With an empty state, unless it is given another one. */
+  constructor(journal: Forum['journal'], state?: State) {
     this.world = newWorld()
-    this.forum = makeForum({ ...this.world.forum, journal })
+    const { forum } = this.world
+    this.forum = makeForum({ ...forum, journal, state: state ?? forum.state })
     const ticks = ticksThat((end) => end())
     this.edge = new Edge(withPages(routes), { refusal: null }, { ticks }, this.load)
     this.edge.open(serviceOf(this.forum), this.gate)

@@ -12,7 +12,7 @@ import assert from 'node:assert/strict'
 import { pack, unpack } from 'msgpackr'
 import { apply } from '../../src/forum/apply.ts'
 import { decode, encode } from '../../src/forum/records.ts'
-import { State } from '../../src/state/state.ts'
+import { State, type StateOptions } from '../../src/state/state.ts'
 import { hourMs } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
@@ -35,11 +35,19 @@ export interface Simulated {
   outcomes: Map<string, number>
 }
 
+/** What is left when all is over. */
+export interface Left extends Simulated {
+  /** Its disk has the log and the checkpoints. */
+  machine: Machine
+  /** Of the identities that callers know. */
+  tokens: readonly string[]
+}
+
 /** Simulates one seed. Throws at the first difference from the model. */
 export async function simulate(
   seed: number,
   trace: (line: () => string) => void = () => {},
-): Promise<Simulated> {
+): Promise<Left> {
   const random = seededRandom(Math.imul(seed, 0x9e3779b1))
   const mode = random()
   const durability = mode < 0.85 ? 'always' : mode < 0.93 ? 'interval:50' : 'none'
@@ -52,7 +60,9 @@ export async function simulate(
     for (let life = 1; life <= lives; life++) await live(machine, callers)
     await deliverAll(machine, callers)
     assert.equal(foldedHash(machine), foldedHash(machine), 'one log folds to one state')
-    return { records: machine.facts.length, lives, outcomes: machine.outcomes }
+    const { facts, outcomes } = machine
+    const tokens = callers.tokens.map(({ token }) => token)
+    return { records: facts.length, lives, outcomes, machine, tokens }
   } finally {
     machine.time.leave()
   }
@@ -190,10 +200,19 @@ async function deliverAll(machine: Machine, callers: Workload): Promise<void> {
 }
 
 /** The hash of the state to which the surviving records fold. */
-function foldedHash({ facts, config }: Machine): string {
-  const state = new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits })
-  for (const { position, record } of facts) {
+function foldedHash(machine: Machine): string {
+  return stateHash(folded(machine, emptyState(machine)))
+}
+
+/** An empty state with the limits of this machine; `uses` as in `StateOptions.for`. */
+export function emptyState({ config }: Machine, uses: StateOptions['for'] = 'commands'): State {
+  return new State({ retentionMs: 24 * hourMs, seed: 1, limits: config.limits, for: uses })
+}
+
+/** The state, with all surviving records behind its position applied to it. */
+export function folded({ facts }: Machine, state: State): State {
+  for (const { position, record } of facts.slice(state.position)) {
     apply(state, position, decode(unpack(pack(encode(record)))))
   }
-  return stateHash(state)
+  return state
 }

@@ -22,6 +22,10 @@ export interface ReaderReport {
   textReads: number
   cpuSeconds: number
   residentBytes: number
+  /** Used bytes of the JS heap, bytes outside it, and those of them that are rendered text. */
+  heapBytes: number
+  externalBytes: number
+  textBytes: number
   connections: number
   bodyBytes: number
   answerBytes: number

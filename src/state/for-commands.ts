@@ -1,0 +1,81 @@
+// The parts of a state that only commands read: the receipts of idempotency keys, publishing
+// tickets, and the windows of rate limits.
+//
+//   for a node, which may lead      Receipts       Tickets       Quotas
+//   for a reader, which never does  NoReceipts     NoTickets     NoQuotas
+//
+// O1. `apply` is the same for both: a part that is left out accepts every record and keeps nothing.
+// O2. It is loaded from no checkpoint. A state without it is never saved (saved.ts, V3).
+// O3. Commands run where the parts are: to read one that is left out is a bug, and asserted.
+//
+// Without receipts, a reader takes 6.6 us to apply a reply instead of 8.8, and 46 bytes less for it
+// with a million keys (columns 29, index 17). What else only commands read, as since when somebody
+// follows a thread, is a few columns of tables that reads need, and stays.
+
+import assert from 'node:assert/strict'
+import { type QuotaLimits, Quotas } from './quotas.ts'
+import { Receipts } from './receipts.ts'
+import { Tickets } from './tickets.ts'
+
+export interface ForCommands {
+  receipts: Receipts
+  tickets: Tickets
+  quotas: Quotas
+}
+
+export interface ForCommandsOptions {
+  retentionMs: number
+  seed: number
+  limits: QuotaLimits
+}
+
+export function forCommands({ retentionMs, seed, limits }: ForCommandsOptions): ForCommands {
+  const receipts = new Receipts(retentionMs, seed)
+  return { receipts, tickets: new Tickets(), quotas: new Quotas(limits) }
+}
+
+/** The parts of a state that is only read. */
+export function leftOut(): ForCommands {
+  return { receipts: new NoReceipts(0, 0), tickets: new NoTickets(), quotas: new NoQuotas({}) }
+}
+
+class NoReceipts extends Receipts {
+  override add(): void {}
+
+  override find(): never {
+    return isLeftOut('receipts')
+  }
+}
+
+class NoTickets extends Tickets {
+  override issue(): void {}
+  override use(): void {}
+
+  override has(): never {
+    return isLeftOut('tickets')
+  }
+
+  override mayPublish(): never {
+    return isLeftOut('tickets')
+  }
+
+  override message(): never {
+    return isLeftOut('tickets')
+  }
+}
+
+class NoQuotas extends Quotas {
+  override count(): void {}
+
+  override needsClient(): never {
+    return isLeftOut('quotas')
+  }
+
+  override waitMs(): never {
+    return isLeftOut('quotas')
+  }
+}
+
+function isLeftOut(part: string): never {
+  assert.fail(`O3: a state that is only read has no ${part}`)
+}

@@ -1,0 +1,149 @@
+// Goal:   the state of a reader, without what only commands read, gives every answer that the
+//         leader's gives.
+// Method: simulated nodes live through bad days, in which every kind of record is made. What they
+//         have left on disk is read in three ways: as a node does, as a reader does that folds the
+//         whole log, and as one that begins with the newest checkpoint. The states are compared by
+//         their hashes, and the answers to every read, of every caller, byte by byte.
+
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { routes } from '../../src/api/routes.ts'
+import { withPages } from '../../src/pages/pages.ts'
+import { Follower } from '../../src/replication/follower.ts'
+import { formVersion, whatIsSaved } from '../../src/state/saved.ts'
+import { targetOf } from '../../src/state/saved-forms.ts'
+import { State } from '../../src/state/state.ts'
+import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
+import { sizeOf, timeoutMs } from '../depth.ts'
+import { hashesOf } from '../forum/state-hash.ts'
+import type { Machine } from '../simulate/machine.ts'
+import { emptyState, folded, simulate } from '../simulate/simulation.ts'
+import { KeptLog, Side } from './follower-pair.ts'
+
+t.setTimeout(timeoutMs)
+
+const seeds = Math.ceil(sizeOf('SIMULATE_SEEDS') / 16)
+/** What the node has, and a reader has not. */
+const leftOut = /^(facts of )?(receipts|tickets|quotas)\./
+/** Of each kind, and so many callers. */
+const idsMax = 5
+
+/** What a reader has that has read all that the machine has left on its disk. */
+async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded: number }> {
+  const { disk } = machine
+  disk.manual = false
+  const quiet = { form: formVersion, onNotice: () => {} }
+  const checkpoints = new Checkpoints({ disk, dir: '/simulated', ...quiet })
+  let state = emptyState(machine, 'reads')
+  const loaded = await checkpoints.load(null, (form) => {
+    state = emptyState(machine, 'reads')
+    state.text.readsAll = true
+    return targetOf(state, form, () => {})
+  })
+  return { state: folded(machine, state), loaded }
+}
+
+/** Answers reads from this state, as a follower that has everything. */
+function sideOf(state: State): Side {
+  const side = new Side(new KeptLog(), state)
+  side.world.clock.now = state.now
+  new Follower(side.forum, side.gate)
+  return side
+}
+
+/** What is answered to this request; `passed on`, if the leader is to answer it. */
+function answerTo(side: Side, method: string, path: string, token: string, query: string) {
+  let isPassedOn = false
+  side.edge.forward = () => {
+    isPassedOn = true
+  }
+  const { answers } = side.send(method, path, token, query)
+  assert.equal(answers.length, isPassedOn ? 0 : 1, `${method} ${path} is answered once`)
+  return isPassedOn ? 'passed on' : answers[0]
+}
+
+function idsOf({ threads, identities, proposals, messages }: State): string[] {
+  const some = (count: number, id: (n: number) => string) =>
+    Array.from({ length: Math.min(count, idsMax) }, (_, n) => id(count - 1 - n))
+  return [
+    ...some(threads.count, (n) => threads.id(n)),
+    ...some(identities.count, (n) => identities.id(n)),
+    ...some(proposals.count, (n) => proposals.id(n)),
+    ...some(messages.count, (n) => `msg_${messages.id(n)}`),
+    'thr_00000000000000000000000000000000',
+  ]
+}
+
+/** Sends every read of every caller to all; counts answers by route and status. */
+function compareReads(sides: readonly Side[], state: State, tokens: readonly string[]) {
+  const counts = new Map<string, number>()
+  const ids = idsOf(state)
+  const middle = Math.floor(state.position / 2)
+  for (const { method, path, name } of withPages(routes)) {
+    for (const id of path.includes(':') ? ids : ['']) {
+      for (const caller of ['', ...tokens.slice(0, idsMax)]) {
+        for (const query of ['', 'limit=2', `after=${middle}&limit=3`]) {
+          const place = path.replace(/:\w+/, id)
+          const [whole, ...readers] = sides.map((side) =>
+            answerTo(side, method, place, caller, query),
+          )
+          for (const each of readers) assert.deepEqual(each, whole, `${place}?${query}`)
+          const outcome = typeof whole === 'string' ? whole : whole!.status
+          counts.set(`${name} ${outcome}`, (counts.get(`${name} ${outcome}`) ?? 0) + 1)
+        }
+      }
+    }
+  }
+  return counts
+}
+
+t.test('reader: after any life of a node: it holds and answers what the node does', async (t) => {
+  const answered = new Map<string, number>()
+  let fromCheckpoints = 0
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { machine, tokens } = await simulate(seed)
+    const whole = folded(machine, emptyState(machine))
+    const reader = folded(machine, emptyState(machine, 'reads'))
+    const { state: later, loaded } = await fromCheckpoint(machine)
+    if (loaded > 0) fromCheckpoints += 1
+    const expected = Object.entries(hashesOf(whole)).filter(([name]) => !leftOut.test(name))
+    assert.deepEqual(Object.entries(hashesOf(reader)), expected, `seed ${seed}`)
+    const sides = [whole, reader, later].map(sideOf)
+    for (const [name, count] of compareReads(sides, whole, tokens)) {
+      answered.set(name, (answered.get(name) ?? 0) + count)
+    }
+  }
+  t.ok(fromCheckpoints > 0, `${fromCheckpoints} from checkpoints`)
+  for (const { method, guarded, name } of routes) {
+    if (method === 'get' && guarded !== true) t.ok(answered.get(`${name} 200`), `${name} is read`)
+  }
+})
+
+t.test('O1: records with keys, tickets and limits: a state for reads keeps none of it', (t) => {
+  const state = new State({
+    retentionMs: 1,
+    seed: 1,
+    limits: { messages: { all: 1 } },
+    for: 'reads',
+  })
+  state.receipts.add(0, 'a key of somebody', 'reply', 0, 1)
+  state.tickets.issue('nonce', 5, 1)
+  state.tickets.use('nonce', 0, 2)
+  state.quotas.count('messages', { by: 0, client: '', at: 1 })
+  t.strictSame([state.receipts.count, state.tickets.count], [0, 0])
+  t.same(state.quotas.facts(), [])
+  t.end()
+})
+
+t.test('O3, V3: a command on a state for reads, or a checkpoint of it: asserted', (t) => {
+  const state = new State({ retentionMs: 1, seed: 1, for: 'reads' })
+  const quotaEvent = { by: 0, client: '', at: 1 }
+  t.throws(() => state.receipts.find(0, 'key'), /has no receipts/)
+  t.throws(() => state.tickets.has('nonce'), /has no tickets/)
+  t.throws(() => state.tickets.message('nonce'), /has no tickets/)
+  t.throws(() => state.tickets.mayPublish('nonce', 1), /has no tickets/)
+  t.throws(() => state.quotas.waitMs('messages', quotaEvent), /has no quotas/)
+  t.throws(() => state.quotas.needsClient('messages'), /has no quotas/)
+  t.throws(() => whatIsSaved(state), /it is whole/)
+  t.end()
+})
