@@ -47,14 +47,12 @@ interface Outcome extends File {
 }
 
 /**
- * Serves until `stop` is called; null: there is no port to serve. Rejects with a sentence when it
- * cannot listen on the port.
+ * Serves until `stop` is called. Rejects with a sentence when it cannot listen on the port.
  */
 export async function serveOperators(
   { opsPort: port, publicUrl }: { opsPort: number; publicUrl: string | null },
   vitals: Vitals,
-): Promise<Listener | null> {
-  if (port === 0) return null
+): Promise<Listener> {
   const loopDelay = new LoopDelay()
   const samples = new Samples(vitals, loopDelay, performance.now())
   const answers = answersOf(vitals, samples)
