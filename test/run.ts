@@ -1,65 +1,29 @@
-// npm test, npm run test:deep: runs compiled test files, each in its own process. It runs two files
-// more at a time than there are processors, because many tests mostly wait: for a limit of the node
-// to pass, a disk to sync or another process to start. Arguments are the files to run instead of
-// all.
+// npm test, npm run test:deep: runs compiled test files, each in its own process or in one with
+// others (jobs.ts). It runs two processes more at a time than there are processors, because many
+// tests mostly wait: for a limit of the node to pass, a disk to sync or another process to start.
+// Arguments are the files to run instead of all.
 //
-// A file prints TAP and ends with a line that counts its assertions. The output of a file that
+// A process prints TAP and ends with a line that counts its assertions. The output of a file that
 // fails is printed, indented; of the others only the skipped tests are listed. The last line is the
 // sum:
 //
 //   # { total: N, pass: N, fail: N }
 //
-// They do not inherit NODE_EXTRA_CA_CERTS: nothing here leaves the machine, and on Node 20 each
-// process parses those certificates when it starts, which takes longer than all the rest of a start
-// (68 ms of processor time with a list of the usual ones, 30 without).
+// The processes do not inherit NODE_EXTRA_CA_CERTS: nothing here leaves the machine, and on Node 20
+// each process parses those certificates when it starts, which takes longer than all the rest of a
+// start (68 ms of processor time with a list of the usual ones, 30 without).
 //
 // Files do not run under the `tap` command, because it loads coverage hooks into every process,
 // which take a third of the time of all tests.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { counted } from '../wal/counted.ts'
 import { isDeep, sizes, timeoutMs } from './depth.ts'
-
-const here = import.meta.dirname
-/** What takes longest comes first, so that small files fill the gaps at the end. */
-const first = [
-  ...['mcp/', 'replication/fault', 'replication/nodes', 'install', 'pages/reader', 'simulate/'],
-  ...['faults/', 'bench/', 'api/', 'browser/', 'replication/', 'wal/', 'cli/', 'client/', ''],
-]
-
-// Some API suites run a second time over Node's own HTTP server, which serves where uWebSockets.js
-// does not run: those that exercise the wire, where the adapters differ. The deep run repeats all
-// suites except those that send no requests, wait long for webhooks, or test the code behind the
-// edge.
-// `npm run test:node -- 24` runs them too. `limits` is left to the deep run: how far node:http
-// grows before the heap is collected (up to 193 MiB were seen, 100 are allowed) depends on the
-// machine.
-const wire = ['bodies', 'connections', 'hostile', 'methods', 'slow-clients', 'threads', 'waiting']
-const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
-
-// Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
-// in the deep run all but those that count checkpoints or memory.
-const cold = ['idempotency', 'lists', 'proposals', 'threads']
-const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
-
-// And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
-// replicated log, and all but those that look at one process. Not where the port cannot be shared
-// (http/node.ts).
-const ofReaders = ['feed', 'threads']
-const neverOfReaders = [
-  ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
-  ...['slow-clients', 'waiting'],
-]
-
-interface Job {
-  name: string
-  file: string
-  environment: Record<string, string>
-}
+import { type FileResult, fileResults } from './group-results.ts'
+import { allJobs, type Job, jobsOf, testsDirectory } from './jobs.ts'
 
 interface Count {
   total: number
@@ -67,45 +31,17 @@ interface Count {
   fail: number
 }
 
-function allJobs(): Job[] {
-  const names = readdirSync(here, { recursive: true, encoding: 'utf8' })
-  const files = names.filter((name) => name.endsWith('.test.js')).sort()
-  const rankOf = (name: string) => first.findIndex((beginning) => name.startsWith(beginning))
-  files.sort((a, b) => rankOf(a) - rankOf(b))
-  const again = (sample: readonly string[], never: readonly string[]) =>
-    files.filter((name) => {
-      const suite = /^api\/(.*)\.test\.js$/.exec(name)?.[1]
-      if (suite === undefined) return false
-      return isDeep ? !never.includes(suite) : sample.includes(suite)
-    })
-  const overNode = { AGENT_FORUM_HTTP: 'node' }
-  const onDisk = { TEST_TEXT: 'cold' }
-  const withReaders = { TEST_READERS: '2' }
-  const shared = again(ofReaders, neverOfReaders)
-  if (isDeep) shared.push('faults/kill.test.js', 'replication/fault-matrix.test.js')
-  return [
-    ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
-    ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
-    ...shared.map((name) => jobOf(name, withReaders, ' with readers')),
-    ...files.map((name) => jobOf(name)),
-  ]
-}
-
-function jobOf(file: string, environment: Record<string, string> = {}, how = ''): Job {
-  return { name: file + how, file: join(here, file), environment }
-}
-
-/**
- * Runs one file, and resolves to its counts. A file with an unexpected exit code counts as failed.
- */
-async function run({ name, file, environment }: Job): Promise<Count> {
+/** Runs one job and prints what each file has done; resolves to its counts. */
+async function run({ name, files, environment }: Job): Promise<Count> {
   const begun = performance.now()
   const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env
   const env = { TAP_TIMEOUT: `${timeoutMs / 1000}`, ...inherited, ...environment }
-  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+  const paths = files.map((file) => join(testsDirectory, file))
+  const programs = files.length === 1 ? paths : [join(testsDirectory, 'group.js'), ...paths]
+  const child = spawn(process.execPath, ['--enable-source-maps', ...programs], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: timeoutMs * 2,
+    timeout: timeoutMs * (files.length + 1),
     killSignal: 'SIGKILL',
   })
   let output = ''
@@ -117,13 +53,21 @@ async function run({ name, file, environment }: Job): Promise<Count> {
   const [code, signal] = await once(child, 'close')
   const count = countOf(output)
   const isGood = code === 0 && count.fail === 0 && count.total > 0
-  if (!isGood) count.fail = Math.max(count.fail, 1)
-  const seconds = ((performance.now() - begun) / 1000).toFixed(1).padStart(6)
-  console.log(`${isGood ? 'ok    ' : 'not ok'} ${seconds} s  ${name}`)
-  const indented = output.replace(/^/gm, '    ')
-  if (!isGood) console.log(`${indented}\n${name} ended with ${signal ?? code}\n`)
+  const whole = { file: name, isGood, seconds: (performance.now() - begun) / 1000, output }
+  const results = files.length === 1 ? [whole] : fileResults(output, files)
+  // A process can fail when all of its files are done.
+  if (!isGood && results.every(({ isGood }) => isGood)) results.push(whole)
+  for (const result of results) print(result)
+  const areGood = results.every(({ isGood }) => isGood)
+  if (!areGood) console.log(`${name} ended with ${signal ?? code}\n`)
+  if (!areGood) count.fail = Math.max(count.fail, 1)
   for (const [skipped] of output.matchAll(/^.*# SKIP.*$/gm)) console.log(skipped)
   return count
+}
+
+function print({ file, isGood, seconds, output }: FileResult): void {
+  console.log(`${isGood ? 'ok    ' : 'not ok'} ${seconds.toFixed(1).padStart(6)} s  ${file}`)
+  if (!isGood) console.log(output.replace(/^/gm, '    '))
 }
 
 function countOf(output: string): Count {
@@ -154,9 +98,11 @@ if (isDeep) {
 }
 const begun = performance.now()
 const named = process.argv.slice(2)
-const jobs = named.length === 0 ? allJobs() : named.map((file) => jobOf(relative(here, file)))
+const jobs =
+  named.length === 0 ? allJobs() : jobsOf(named.map((file) => relative(testsDirectory, file)))
 const { total, pass, fail } = await runAll(jobs)
 const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
-console.log(`${counted(jobs.length, 'file')} in ${minutes} minutes`)
+const files = jobs.reduce((sum, job) => sum + job.files.length, 0)
+console.log(`${counted(files, 'file')} in ${minutes} minutes`)
 console.log(`# { total: ${total}, pass: ${pass}, fail: ${fail} }`)
 process.exitCode = fail === 0 ? 0 : 1

@@ -70,7 +70,7 @@ export class Program {
     environment: Record<string, string> = {},
     { file = program, stdout = 'pipe', under = [] }: ProgramOptions = {},
   ) {
-    // Some tests run once over each HTTP server (test/run.ts).
+    // Some tests run once over each HTTP server (test/jobs.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const isNode = file === program && args[0] === 'serve'
     const ofNode = isNode ? coldEnvironment : {}

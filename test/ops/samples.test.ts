@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
 import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { Samples } from '../../src/ops/samples.ts'
@@ -6,7 +6,7 @@ import type { Vitals } from '../../src/ops/vitals.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import { follower, vitalsOf } from './vitals.ts'
 
-function samplesOf(vitals: Vitals): Samples {
+function samplesOf(t: Test, vitals: Vitals): Samples {
   const delay = new LoopDelay()
   t.teardown(() => delay.stop())
   return new Samples(vitals, delay, 0)
@@ -22,7 +22,7 @@ t.test('samples: requests of two routes: rates by measured time, and times', asy
   const vitals = vitalsOf(null, null)
   const [read, write] = [vitals.meter.add('read'), vitals.meter.add('write')]
   vitals.meter.add('neverUsed')
-  const samples = samplesOf(vitals)
+  const samples = samplesOf(t, vitals)
   read.answers[2] = 10
   samples.take(1000)
   read.answers[2] = 30
@@ -49,7 +49,7 @@ t.test('samples: requests of two routes: rates by measured time, and times', asy
 
 t.test('samples: more than are kept: the newest ten minutes', async (t) => {
   const vitals = vitalsOf(null, null)
-  const samples = samplesOf(vitals)
+  const samples = samplesOf(t, vitals)
   const taken = samplesMax + 50
   for (let i = 1; i <= taken; i++) {
     vitals.waiting = { ...vitals.waiting, length: i }
@@ -65,7 +65,7 @@ t.test('samples: more than are kept: the newest ten minutes', async (t) => {
 
 t.test('samples: requested after one: what followed it', async (t) => {
   const vitals = vitalsOf(null, null)
-  const samples = samplesOf(vitals)
+  const samples = samplesOf(t, vitals)
   t.match(samples.since(0), { first: 1, last: 0, at: [] })
   for (let i = 1; i <= 5; i++) {
     vitals.waiting = { ...vitals.waiting, length: i % 4 }
@@ -79,7 +79,7 @@ t.test('samples: requested after one: what followed it', async (t) => {
 
 t.test('samples: the log is replayed: its positions are no peak', async (t) => {
   const vitals = vitalsOf('starting', null)
-  const samples = samplesOf(vitals)
+  const samples = samplesOf(t, vitals)
   samples.take(1000)
   const syncs = { count: 0, seconds: 0, buckets: new Array(13).fill({ count: 0 }) }
   const journal = { durable: 1_000_000, position: 1_000_000, stats: () => ({ syncs }) }
@@ -96,7 +96,7 @@ t.test('samples: the log is replayed: its positions are no peak', async (t) => {
 t.test('samples: refusals, checkpoints, replication: a column for each', async (t) => {
   const vitals = vitalsOf(null, null)
   vitals.checkpoints = { ...vitals.checkpoints, taken: 0 }
-  const samples = samplesOf(vitals)
+  const samples = samplesOf(t, vitals)
   samples.take(1000)
   vitals.load.refused.memory += 3
   vitals.checkpoints.taken += 1

@@ -1,0 +1,134 @@
+// The jobs of npm test and npm run test:deep, in the order in which they begin. A job is a process
+// that runs one test file, or several of them (test/group.ts).
+//
+// A file that starts no process of its own often runs for a shorter time than it takes to start
+// Node and to load tap and what the file imports, which is 0.3 to 0.5 s of processor time. So most
+// of these files share a process with others (`shared`).
+
+import { readdirSync } from 'node:fs'
+import { counted } from '../wal/counted.ts'
+import { isDeep } from './depth.ts'
+
+export interface Job {
+  name: string
+  /** Below test/. */
+  files: readonly string[]
+  environment: Readonly<Record<string, string>>
+}
+
+export const testsDirectory = import.meta.dirname
+
+/**
+ * What takes longest comes first, so that small jobs fill the gaps at the end. A name is the
+ * beginning of those of files or of groups.
+ */
+const first = [
+  ...['mcp/', 'replication/fault', 'replication/nodes', 'install', 'pages/reader', 'simulate/'],
+  ...['group ', 'faults/', 'bench/', 'api/', 'browser/', 'replication/', 'wal/', 'cli/'],
+  ...['client/', ''],
+]
+
+/** Each line is one process for the files in these folders. */
+const shared = [
+  ['actors', 'config', 'delivery', 'documents', 'html', 'http', 'ops', 'swarm'],
+  ['forum', 'state'],
+  ['replication', 'wal'],
+]
+
+/**
+ * Files in these folders that have a process of their own: because they have hooks for all of their
+ * tests, because they start processes, or because they take 2 s or more. Together with others those
+ * take longer than alone, up to three times: the heap is larger, and compiled code is more general.
+ */
+const alone: Record<string, readonly string[]> = {
+  actors: ['compile', 'kinds'],
+  delivery: ['send'],
+  documents: ['webhook-receiver'],
+  forum: [
+    ...['checkpoints', 'clock', 'deliveries', 'expiry', 'feed', 'forum', 'governance', 'reads'],
+    ...['waiting', 'webhook-program'],
+  ],
+  http: ['cold', 'surrogates'],
+  ops: ['dashboard'],
+  replication: [
+    ...['checked-swarm', 'connect', 'engine-faults', 'fault-matrix', 'follower', 'following'],
+    ...['jetstream-calls', 'jetstream-log', 'lead', 'nats-cluster', 'nodes', 'publisher'],
+    ...['readers', 'simulation'],
+  ],
+  state: ['pages', 'receipts', 'salvage', 'text', 'text-files'],
+  swarm: ['feeds', 'swarm', 'verify', 'waiting'],
+  wal: [
+    ...['checkpoint-power', 'checkpoints', 'damage', 'lock', 'parity', 'power'],
+    ...['recovery', 'sidecar'],
+  ],
+}
+
+// Some API suites run a second time over Node's own HTTP server, which serves where uWebSockets.js
+// does not run: those that exercise the wire, where the adapters differ. The deep run repeats all
+// suites except those that send no requests, wait long for webhooks, or test the code behind the
+// edge.
+// `npm run test:node -- 24` runs them too. `limits` is left to the deep run: how far node:http
+// grows before the heap is collected (up to 193 MiB were seen, 100 are allowed) depends on the
+// machine.
+const wire = ['bodies', 'connections', 'hostile', 'methods', 'slow-clients', 'threads', 'waiting']
+const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
+
+// Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
+// in the deep run all but those that count checkpoints or memory.
+const cold = ['idempotency', 'lists', 'proposals', 'threads']
+const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
+
+// And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
+// replicated log, and all but those that look at one process. Not where the port cannot be shared
+// (http/node.ts).
+const ofReaders = ['feed', 'threads']
+const neverOfReaders = [
+  ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
+  ...['slow-clients', 'waiting'],
+]
+
+/** All jobs of a run. */
+export function allJobs(): Job[] {
+  const names = readdirSync(testsDirectory, { recursive: true, encoding: 'utf8' })
+  const files = names.filter((name) => name.endsWith('.test.js')).sort()
+  const again = (sample: readonly string[], never: readonly string[]) =>
+    files.filter((name) => {
+      const suite = /^api\/(.*)\.test\.js$/.exec(name)?.[1]
+      if (suite === undefined) return false
+      return isDeep ? !never.includes(suite) : sample.includes(suite)
+    })
+  const overNode = { AGENT_FORUM_HTTP: 'node' }
+  const onDisk = { TEST_TEXT: 'cold' }
+  const withReaders = { TEST_READERS: '2' }
+  const readers = again(ofReaders, neverOfReaders)
+  if (isDeep) readers.push('faults/kill.test.js', 'replication/fault-matrix.test.js')
+  return [
+    ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
+    ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
+    ...readers.map((name) => jobOf(name, withReaders, ' with readers')),
+    ...jobsOf(files),
+  ]
+}
+
+/** The jobs that run these files once each. */
+export function jobsOf(files: readonly string[]): Job[] {
+  const jobs: Job[] = []
+  const groups = new Map<readonly string[], string[]>()
+  for (const file of files) {
+    const [folder, name] = file.replace('.test.js', '').split('/')
+    const isAlone = alone[folder!]?.includes(name!)
+    const group = isAlone ? undefined : shared.find((folders) => folders.includes(folder!))
+    if (group === undefined) jobs.push(jobOf(file))
+    else groups.set(group, [...(groups.get(group) ?? []), file])
+  }
+  for (const [folders, files] of groups) {
+    const name = `group of ${counted(files.length, 'file')} in ${folders.join(', ')}`
+    jobs.push(files.length === 1 ? jobOf(files[0]!) : { name, files, environment: {} })
+  }
+  const rankOf = ({ name }: Job) => first.findIndex((beginning) => name.startsWith(beginning))
+  return jobs.sort((a, b) => rankOf(a) - rankOf(b))
+}
+
+function jobOf(file: string, environment: Record<string, string> = {}, how = ''): Job {
+  return { name: file + how, files: [file], environment }
+}
