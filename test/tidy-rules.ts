@@ -48,7 +48,10 @@ const below: Record<string, readonly string[]> = {
   'src/client': [],
   'src/browser': [],
   'src/mcp': ['src/client', 'src/config/arguments.ts', 'src/api'],
-  'src/cli': ['src/config', 'src/node', 'src/swarm', 'src/mcp', 'src/forum', 'src/ops', 'wal'],
+  'src/cli': [
+    ...['src/config', 'src/node', 'src/swarm', 'src/mcp', 'src/http', 'src/api', 'src/forum'],
+    ...['src/ops', 'wal'],
+  ],
   'src/config': ['src/api', 'src/http', 'src/state', 'wal'],
   'src/replication': ['src/http', 'src/api', 'src/forum', 'src/state', 'wal'],
   'src/node': [

@@ -13,8 +13,10 @@ import { anyJson, valueFor } from '../fuzz/values.ts'
 
 const dist = join(import.meta.dirname, '../..')
 
-t.test('schemas: a node is loaded: no schema is compiled, and no compiler loaded', async (t) => {
-  const program = `
+t.test(
+  'schemas: a node and its tools are loaded: no schema is compiled, and no compiler loaded',
+  async (t) => {
+    const program = `
     import { createRequire } from 'node:module'
     import '${dist}/src/node/server.js'
     import { routes } from '${dist}/src/api/routes.js'
@@ -22,11 +24,13 @@ t.test('schemas: a node is loaded: no schema is compiled, and no compiler loaded
     import { prepare } from '${dist}/src/http/prepared-route.js'
     const meter = new Meter()
     for (const route of routes) prepare(route, meter)
+    import '${dist}/src/mcp/tools.js'
     const { cache } = createRequire(import.meta.url)
     console.log(Object.keys(cache).filter((path) => /ajv\\/dist\\/(?!runtime)/.test(path)).length)`
-  const args = ['--input-type=module', '--eval', program]
-  t.equal(execFileSync(process.execPath, args, { encoding: 'utf8' }), '0\n')
-})
+    const args = ['--input-type=module', '--eval', program]
+    t.equal(execFileSync(process.execPath, args, { encoding: 'utf8' }), '0\n')
+  },
+)
 
 t.test('schemas: any value: the built function decides as one compiled here', async (t) => {
   const bodies = routes.flatMap(({ body }) => (body === undefined ? [] : [body]))

@@ -4,7 +4,10 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
+import { McpServer } from '@modelcontextprotocol/server'
 import t, { type Test } from 'tap'
+import { Agent } from '../../src/mcp/agent.ts'
+import { mcpServer } from '../../src/mcp/server.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { type Connected, connected, served, stdio, versions } from './connected.ts'
 
@@ -216,6 +219,22 @@ t.test('mcp over HTTP: another host, origin or path: refused', async (t) => {
   t.equal(await status(pathname, { host: 'forum.example' }), 403)
   t.equal(await status(pathname, { host, origin: 'https://forum.example' }), 403)
   t.equal(await status('//[', { host }), 400)
+})
+
+t.test('mcp: a server for each request: its tools have the schemas of the others', async (t) => {
+  const register = t.capture(McpServer.prototype, 'registerTool')
+  const agent = new Agent({
+    url: 'http://127.0.0.1:1',
+    token: undefined,
+    file: undefined,
+    name: '',
+  })
+  for (let n = 0; n < 2; n++) mcpServer(agent, '0')
+  const configs = register().map(({ args: [, config] }) => config)
+  t.equal(configs.length, 2 * names.length)
+  for (const [i, config] of configs.slice(0, names.length).entries()) {
+    t.equal(configs[i + names.length], config, 'compiled once, and not for each request')
+  }
 })
 
 t.test('mcp: its package: loaded by no other command', async (t) => {
