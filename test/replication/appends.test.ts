@@ -11,6 +11,8 @@ type Callback = (error: Error | null, message: Pick<Msg, 'subject' | 'data' | 'j
 /** A connection without servers. */
 class Unanswered {
   readonly replies: string[] = []
+  isConnected = true
+  #lose: () => void = () => {}
   readonly #callbacks: Callback[] = []
 
   subscribe(_: string, { callback }: { callback: Callback }) {
@@ -28,6 +30,16 @@ class Unanswered {
     for (const callback of this.#callbacks) callback(null, { subject: reply, data, json })
   }
 
+  onLost(run: () => void): () => void {
+    this.#lose = run
+    return () => {}
+  }
+
+  lose(): void {
+    this.isConnected = false
+    this.#lose()
+  }
+
   fail(error: Error): void {
     for (const callback of this.#callbacks) callback(error, null as never)
   }
@@ -38,7 +50,7 @@ t.test('appends: no answer in time: rejected, and what was sent later is awaited
   time.enter()
   t.teardown(() => time.leave())
   const connection = new Unanswered()
-  const appends = new Appends(connection as unknown as NatsConnection, 'log')
+  const appends = new Appends(connection as unknown as NatsConnection, connection, 'log')
   const outcomes: string[] = []
   const append = (name: string) =>
     appends.append(Buffer.from(name), {}).then(
@@ -66,4 +78,19 @@ t.test('appends: no answer in time: rejected, and what was sent later is awaited
   await time.advance(7_000)
   await settled()
   t.strictSame(outcomes.slice(4), ['fifth: timeout'])
+})
+
+t.test('appends: the connection is lost: rejected at once, until there is one again', async (t) => {
+  const connection = new Unanswered()
+  const appends = new Appends(connection as unknown as NatsConnection, connection, 'log')
+  const lost = ['first', 'second'].map((name) => appends.append(Buffer.from(name), {}))
+  connection.lose()
+  for (const append of lost) await t.rejects(append, { message: 'the connection was lost' })
+  const unsent = appends.append(Buffer.from('third'), {})
+  await t.rejects(unsent, { message: 'the connection was lost' })
+  t.equal(connection.replies.length, 2, 'nothing is sent without a connection')
+  connection.isConnected = true
+  const answered = appends.append(Buffer.from('fourth'), {})
+  connection.answer(connection.replies[2]!, { stream: 'log', seq: 1 })
+  t.match(await answered, { seq: 1 })
 })

@@ -3,26 +3,36 @@
 //   subject   <name>.leader.<term>      a leader listens only on that of its own term, so that a
 //                                       request never reaches one that others have replaced for us
 
-import { type NatsConnection, NoRespondersError, RequestError } from '@nats-io/transport-node'
+import {
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  RequestError,
+} from '@nats-io/transport-node'
 import { type Calls, callMs, StreamUnavailable } from '../log-stream.ts'
+import type { ServerLink } from './link.ts'
 
 export class NatsCalls implements Calls {
   readonly #connection: NatsConnection
   readonly #name: string
-  #isConnected = true
+  readonly #link: ServerLink
 
-  constructor(connection: NatsConnection, name: string) {
+  constructor(connection: NatsConnection, link: ServerLink, name: string) {
     this.#connection = connection
+    this.#link = link
     this.#name = name
-    void this.#watch()
   }
 
   async call(term: number, request: Uint8Array): Promise<Uint8Array | null> {
     // The client would keep the request, and the caller would wait for nothing.
-    if (!this.#isConnected) return null
+    if (!this.#link.isConnected) return null
     try {
       const subject = this.#subjectOf(term)
-      return (await this.#connection.request(subject, request, { timeout: callMs })).data
+      const options = { timeout: callMs }
+      const answered = await this.#link.unlessLost(
+        this.#connection.request(subject, request, options),
+      )
+      return answered.data
     } catch (error) {
       if (isUnheard(error)) return null
       throw new StreamUnavailable(`the leader: ${(error as Error).message}`, { cause: error })
@@ -34,20 +44,17 @@ export class NatsCalls implements Calls {
       callback: (error, message) => {
         if (error !== null) return
         // Without an answer the caller's time ends: it reports an unknown outcome.
-        answer(message.data).then(
-          (bytes) => message.respond(bytes),
-          () => {},
-        )
+        this.#respond(message, answer(message.data)).catch(() => {})
       },
     })
     return { stop: () => subscription.unsubscribe() }
   }
 
-  async #watch(): Promise<void> {
-    for await (const { type } of this.#connection.status()) {
-      if (type === 'disconnect') this.#isConnected = false
-      if (type === 'reconnect') this.#isConnected = true
-    }
+  /** An answer that is ready while there is no connection still finds its caller. */
+  async #respond(message: Msg, answer: Promise<Uint8Array>): Promise<void> {
+    const bytes = await answer
+    await this.#link.whenConnected()
+    message.respond(bytes)
   }
 
   #subjectOf(term: number): string {

@@ -19,8 +19,9 @@ import type { Notice } from '../../../wal/journal/types.ts'
 import { bodyBytesMax } from '../../http/handle.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import { NatsCalls } from './calls.ts'
-import { available, hasNoJetStream, isTooFew } from './errors.ts'
+import { hasNoJetStream, isTooFew } from './errors.ts'
 import { JetStreamLease } from './lease.ts'
+import { answerMs, ServerLink } from './link.ts'
 import { JetStreamLog } from './log.ts'
 import { JetStreamNotes } from './notes.ts'
 import { JetStreamObjects } from './objects.ts'
@@ -55,7 +56,6 @@ const pingEveryMs = 1_000
 const pingsOutMax = 2
 const reconnectAfterMs = 250
 const connectMs = 5_000
-const requestMs = 5_000
 const againMs = 500
 const payloadBytesMin = bodyBytesMax + 128 * 1024
 /** How long servers that have just been started may take to find each other. */
@@ -72,11 +72,12 @@ export async function connectEngine(
 ): Promise<JetStreamLog> {
   const connection = await whenAvailable(() => openConnection(options), options, onNotice)
   void report(connection, onNotice)
+  const link = new ServerLink(connection)
   try {
     checkPayload(connection)
     const untilMs = performance.now() + gatherMsMax
     return await whenAvailable(
-      () => openAll(connection, options, performance.now() > untilMs),
+      () => openAll({ connection, link }, options, performance.now() > untilMs),
       options,
       onNotice,
     )
@@ -161,14 +162,19 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
 /** A note is read from the server that leads the bucket: a copy on another one may be old. */
 const notesOptions = { allow_direct: false }
 
+interface Engine {
+  connection: NatsConnection
+  link: ServerLink
+}
+
 /** Makes what is missing. `isGathered`: servers that are missing now are missing for good. */
 async function openAll(
-  connection: NatsConnection,
+  engine: Engine,
   options: EngineOptions,
   isGathered: boolean,
 ): Promise<JetStreamLog> {
   try {
-    return await makeAll(connection, options)
+    return await makeAll(engine, options)
   } catch (error) {
     if (error instanceof StreamUnavailable && !isGathered) throw error
     if (hasNoJetStream(error)) {
@@ -180,24 +186,27 @@ async function openAll(
   }
 }
 
-async function makeAll(connection: NatsConnection, options: EngineOptions): Promise<JetStreamLog> {
+async function makeAll(
+  { connection, link }: Engine,
+  options: EngineOptions,
+): Promise<JetStreamLog> {
   const { stream, replicas, takeoverMs } = options
-  const client = jetstream(connection, { timeout: requestMs })
-  const manager = await available(() => jetstreamManager(connection, { timeout: requestMs }))
-  await available(() => JetStreamLog.make(manager, stream, replicas))
-  const bucket = await available(() =>
+  const client = jetstream(connection, { timeout: answerMs })
+  const manager = await link.available(() => jetstreamManager(connection, { timeout: answerMs }))
+  await link.available(() => JetStreamLog.make(manager, stream, replicas))
+  const bucket = await link.available(() =>
     new Kvm(client).create(`${stream}-notes`, { history: 1, replicas, ...notesOptions }),
   )
-  const files = { client, manager, name: `${stream}-checkpoints` }
-  await available(() => JetStreamObjects.make(files, replicas))
-  const notes = new JetStreamNotes(bucket)
+  const files = { link, client, manager, name: `${stream}-checkpoints` }
+  await link.available(() => JetStreamObjects.make(files, replicas))
+  const notes = new JetStreamNotes(link, bucket)
   const parts = {
     notes,
     lease: new JetStreamLease(notes, takeoverMs),
     objects: new JetStreamObjects(files),
-    calls: new NatsCalls(connection, stream),
+    calls: new NatsCalls(connection, link, stream),
   }
-  return new JetStreamLog({ connection, client, manager, name: stream, ...parts })
+  return new JetStreamLog({ connection, link, client, manager, name: stream, ...parts })
 }
 
 async function report(connection: NatsConnection, onNotice: OnNotice): Promise<void> {

@@ -23,6 +23,7 @@ import {
 } from '../log-stream.ts'
 import { Appends } from './appends.ts'
 import { apiCode, available, isFull, isOutOfPlace, noMessageFound } from './errors.ts'
+import type { ServerLink } from './link.ts'
 import { makeStream } from './make-stream.ts'
 import { readStream } from './reader.ts'
 
@@ -39,6 +40,7 @@ const idsKeptMs = 30_000
 
 interface Parts {
   connection: NatsConnection
+  link: ServerLink
   client: JetStreamClient
   manager: JetStreamManager
   name: string
@@ -56,6 +58,7 @@ export class JetStreamLog implements LogStream {
   readonly connection: NatsConnection
   readonly name: string
   readonly messageBytesMax: number
+  readonly #link: ServerLink
   readonly #client: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #appends: Appends
@@ -63,14 +66,16 @@ export class JetStreamLog implements LogStream {
   readonly #ids = new WeakMap<Unplaced, string>()
   #count = 0
 
-  constructor({ connection, client, manager, name, lease, notes, objects, calls }: Parts) {
+  constructor(parts: Parts) {
+    const { connection, link, client, manager, name, lease, notes, objects, calls } = parts
     this.connection = connection
+    this.#link = link
     this.name = name
     // Known from the first connection on; the servers of one cluster have the same.
     this.messageBytesMax = connection.info!.max_payload - headerBytesMax
     this.#client = client
     this.#manager = manager
-    this.#appends = new Appends(connection, subjectOf(name))
+    this.#appends = new Appends(connection, link, subjectOf(name))
     this.lease = lease
     this.notes = notes
     this.objects = objects
@@ -120,7 +125,7 @@ export class JetStreamLog implements LogStream {
   }
 
   async firstSequence(): Promise<number> {
-    const { state } = await available(() => this.#manager.streams.info(this.name))
+    const { state } = await this.#link.asked(() => this.#manager.streams.info(this.name))
     return Math.max(1, state.first_seq)
   }
 
@@ -129,13 +134,15 @@ export class JetStreamLog implements LogStream {
     onMessage: (message: StreamMessage) => void | Promise<void>,
     onError: (error: Error) => void,
   ): { stop(): void } {
-    return readStream({ client: this.#client, name: this.name, from, decode, onMessage, onError })
+    const { name } = this
+    const source = { link: this.#link, client: this.#client, name, decode }
+    return readStream({ ...source, from, onMessage, onError })
   }
 
   async trim(below: number): Promise<void> {
     const last = await this.last()
     const seq = Math.min(below, last?.sequence ?? 1)
-    if (seq > 1) await available(() => this.#manager.streams.purge(this.name, { seq }))
+    if (seq > 1) await this.#link.available(() => this.#manager.streams.purge(this.name, { seq }))
   }
 
   async close(): Promise<void> {
@@ -145,7 +152,7 @@ export class JetStreamLog implements LogStream {
 
   async #find(query: { seq: number } | { last_by_subj: string }): Promise<StreamMessage | null> {
     try {
-      const found = await available(() => this.#manager.streams.getMessage(this.name, query))
+      const found = await this.#link.asked(() => this.#manager.streams.getMessage(this.name, query))
       return found === null ? null : messageOf(found)
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null

@@ -2,17 +2,20 @@
 
 import type { KV } from '@nats-io/kv'
 import type { Note, Notes } from '../log-stream.ts'
-import { apiCode, available, wrongLastSequence } from './errors.ts'
+import { apiCode, wrongLastSequence } from './errors.ts'
+import type { ServerLink } from './link.ts'
 
 export class JetStreamNotes implements Notes {
+  readonly #link: ServerLink
   readonly #bucket: KV
 
-  constructor(bucket: KV) {
+  constructor(link: ServerLink, bucket: KV) {
+    this.#link = link
     this.#bucket = bucket
   }
 
   async read(key: string): Promise<Note | null> {
-    const entry = await available(() => this.#bucket.get(key))
+    const entry = await this.#link.asked(() => this.#bucket.get(key))
     if (entry === null || entry.operation !== 'PUT') return null
     return { value: entry.json(), revision: entry.revision }
   }
@@ -20,7 +23,7 @@ export class JetStreamNotes implements Notes {
   async write(key: string, value: unknown, revision?: number): Promise<number | null> {
     const bytes = new TextEncoder().encode(JSON.stringify(value))
     try {
-      return await available(() => {
+      return await this.#link.available(() => {
         if (revision === undefined) return this.#bucket.put(key, bytes)
         if (revision === 0) return this.#bucket.create(key, bytes)
         return this.#bucket.update(key, bytes, revision)
@@ -32,11 +35,11 @@ export class JetStreamNotes implements Notes {
   }
 
   async remove(key: string): Promise<void> {
-    await available(() => this.#bucket.delete(key))
+    await this.#link.available(() => this.#bucket.delete(key))
   }
 
   async keys(prefix: string): Promise<string[]> {
-    return await available(async () => {
+    return await this.#link.available(async () => {
       const keys: string[] = []
       for await (const key of await this.#bucket.keys(`${prefix}>`)) keys.push(key)
       return keys

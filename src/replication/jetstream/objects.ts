@@ -7,10 +7,12 @@
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import { DiscardPolicy } from '@nats-io/jetstream'
 import type { Objects } from '../log-stream.ts'
-import { apiCode, available, noMessageFound } from './errors.ts'
+import { apiCode, noMessageFound } from './errors.ts'
+import type { ServerLink } from './link.ts'
 import { makeStream } from './make-stream.ts'
 
 export interface ObjectStream {
+  link: ServerLink
   client: JetStreamClient
   manager: JetStreamManager
   /** The name of the stream. */
@@ -25,7 +27,10 @@ export class JetStreamObjects implements Objects {
   }
 
   /** Makes the stream if it is missing. */
-  static make({ manager, name }: ObjectStream, replicas: number): Promise<void> {
+  static make(
+    { manager, name }: Pick<ObjectStream, 'manager' | 'name'>,
+    replicas: number,
+  ): Promise<void> {
     return makeStream(manager, {
       name,
       subjects: [`${name}.>`],
@@ -36,14 +41,15 @@ export class JetStreamObjects implements Objects {
   }
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
-    await available(() => this.#stream.client.publish(this.#subject(name), bytes))
+    const { link, client } = this.#stream
+    await link.available(() => client.publish(this.#subject(name), bytes))
   }
 
   async get(name: string): Promise<Uint8Array | null> {
-    const { manager, name: stream } = this.#stream
+    const { link, manager, name: stream } = this.#stream
     try {
       const query = { last_by_subj: this.#subject(name) }
-      return (await available(() => manager.streams.getMessage(stream, query)))?.data ?? null
+      return (await link.asked(() => manager.streams.getMessage(stream, query)))?.data ?? null
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null
       throw error
@@ -51,14 +57,14 @@ export class JetStreamObjects implements Objects {
   }
 
   async remove(name: string): Promise<void> {
-    const { manager, name: stream } = this.#stream
-    await available(() => manager.streams.purge(stream, { filter: this.#subject(name) }))
+    const { link, manager, name: stream } = this.#stream
+    await link.available(() => manager.streams.purge(stream, { filter: this.#subject(name) }))
   }
 
   async list(): Promise<string[]> {
-    const { manager, name } = this.#stream
+    const { link, manager, name } = this.#stream
     const filter = { subjects_filter: `${name}.>` }
-    const { state } = await available(() => manager.streams.info(name, filter))
+    const { state } = await link.asked(() => manager.streams.info(name, filter))
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(name.length + 1))
   }
 

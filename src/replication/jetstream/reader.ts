@@ -5,7 +5,7 @@ import type { JetStreamClient, JsMsg } from '@nats-io/jetstream'
 import { DeliverPolicy } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { type StreamMessage, StreamUnavailable } from '../log-stream.ts'
-import { available } from './errors.ts'
+import type { ServerLink } from './link.ts'
 
 /**
  * How many messages the servers may send ahead. With a limit in bytes in its place, the reading
@@ -17,6 +17,7 @@ const heartbeatMs = 1_000
 const requestMs = 5_000
 
 interface Reading {
+  link: ServerLink
   client: JetStreamClient
   name: string
   from: number
@@ -51,14 +52,14 @@ export function readStream(reading: Reading): { stop(): void } {
     if (taking !== undefined) await taking
   }
   const run = async () => {
-    const consumer = await available(() =>
+    const consumer = await reading.link.available(() =>
       reading.client.consumers.get(reading.name, {
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: reading.from,
       }),
     )
     if (isStopped) return
-    const messages = await available(() => consumer.consume(requests))
+    const messages = await reading.link.available(() => consumer.consume(requests))
     stopReading = () => messages.stop()
     if (isStopped) return stopReading()
     for await (const message of messages) {

@@ -1,0 +1,126 @@
+// The link to the servers, as those who wait for an answer need to know it.
+//
+//   connected ──▶ lost ──▶ connected      the client connects again by itself
+//
+// L1. When the connection is lost, whoever waits for an answer hears of it at once: the answer may
+//     have been on its way, and never arrives. The outcome of what was sent is unknown.
+// L2. What is to be sent while there is no connection waits for it, as long as an answer may take.
+//     The client would keep it, and drop it when it begins to connect again.
+// L3. A question that changes nothing is asked again while it is not answered: servers that elect
+//     the leader of a stream drop what arrives meanwhile.
+//
+// Without it a write waited for the time limit of an answer when a server was killed: 5 s where it
+// was published, 10 s where it was passed on.
+
+import type { NatsConnection } from '@nats-io/transport-node'
+import { StreamUnavailable } from '../log-stream.ts'
+import { available } from './errors.ts'
+
+/** How long an answer may take. */
+export const answerMs = 5_000
+const askAgainMs = 1_000
+/** Why a call was given up. */
+export const lostConnection = 'the connection was lost'
+
+/** Who waits for a connection. */
+interface Waiting {
+  resolve(): void
+  reject(): void
+}
+
+export class ServerLink {
+  #isConnected = true
+  #isClosed = false
+  readonly #onLost = new Set<() => void>()
+  readonly #waiting = new Set<Waiting>()
+
+  constructor(connection: Pick<NatsConnection, 'status'>) {
+    void this.#watch(connection)
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Calls `run` each time when the connection is lost, until the returned function is called. */
+  onLost(run: () => void): () => void {
+    this.#onLost.add(run)
+    return () => this.#onLost.delete(run)
+  }
+
+  /** Resolves when there is a connection; rejects with `StreamUnavailable` if there is none. */
+  async whenConnected(): Promise<void> {
+    if (this.#isConnected) return
+    if (this.#isClosed) throw notConnected()
+    let timer: NodeJS.Timeout | undefined
+    let waiting: Waiting | undefined
+    const connected = new Promise<void>((resolve, reject) => {
+      waiting = { resolve, reject: () => reject(notConnected()) }
+      this.#waiting.add(waiting)
+      timer = setTimeout(waiting.reject, answerMs)
+    })
+    try {
+      await connected
+    } finally {
+      clearTimeout(timer)
+      this.#waiting.delete(waiting!)
+    }
+  }
+
+  /** Makes a call; an error that may pass, or a lost connection, is `StreamUnavailable`. */
+  async available<T>(call: () => Promise<T>): Promise<T> {
+    await this.whenConnected()
+    return available(() => this.unlessLost(call()))
+  }
+
+  /** As `available`, for a call that changes nothing (L3). */
+  async asked<T>(call: () => Promise<T>): Promise<T> {
+    await this.whenConnected()
+    let asking: NodeJS.Timeout | undefined
+    const again = new Promise<T>((resolve, reject) => {
+      asking = setInterval(() => call().then(resolve, reject), askAgainMs)
+    })
+    try {
+      return await available(() => this.unlessLost(call(), again))
+    } finally {
+      clearInterval(asking)
+    }
+  }
+
+  /** The first outcome of some calls; rejects when the connection is lost. */
+  async unlessLost<T>(...calls: Promise<T>[]): Promise<T> {
+    let stopListening = () => {}
+    const lost = new Promise<never>((_, reject) => {
+      stopListening = this.onLost(() => reject(new Error(lostConnection)))
+    })
+    try {
+      return await Promise.race([...calls, lost])
+    } finally {
+      stopListening()
+    }
+  }
+
+  async #watch(connection: Pick<NatsConnection, 'status'>): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect') this.#lose()
+      if (type === 'reconnect') this.#connect()
+    }
+    this.#isClosed = true
+    this.#lose()
+    for (const { reject } of this.#waiting) reject()
+  }
+
+  #lose(): void {
+    this.#isConnected = false
+    for (const run of [...this.#onLost]) run()
+  }
+
+  #connect(): void {
+    this.#isConnected = true
+    for (const { resolve } of this.#waiting) resolve()
+  }
+}
+
+function notConnected(): StreamUnavailable {
+  return new StreamUnavailable('the stream: not connected')
+}
