@@ -26,7 +26,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     pageFiles(vitals),
     ...readersOf(vitals),
     ...replicationLine(vitals),
-    ...warningsOf(vitals).map((warning) => `${mark(false)} ${warning}`),
+    ...warningsBesideLag(vitals).map((warning) => `${mark(false)} ${warning}`),
   ]
   return { isReady, text: `${lines.join('\n')}\n` }
 }
@@ -58,14 +58,23 @@ function serving(vitals: Vitals): string {
 
 /** What is wrong and does not keep the node from answering, one sentence each. */
 export function warningsOf(vitals: Vitals): string[] {
-  const { journal, warnings, logOutput, clockWarnings, readers } = vitals
-  const ofLog = [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings]
-  const ofParts = [...(readers?.warnings ?? []), ...replicationWarnings(vitals)]
-  return [...ofLog, ...clockWarnings(), ...ofParts]
+  return [...warningsBesideLag(vitals), ...replicationWarnings(vitals)]
 }
 
-function starting({ start: { step, done, of } }: Vitals): string {
-  if (step === 'stream') return 'starting: waits for the stream of the log, or reads it'
+/** Those that do not repeat the line about replication. */
+function warningsBesideLag(vitals: Vitals): string[] {
+  const { journal, warnings, logOutput, clockWarnings, readers } = vitals
+  const ofLog = [...(journal?.warnings ?? []), ...warnings(), ...logOutput.warnings]
+  return [...ofLog, ...clockWarnings(), ...(readers?.warnings ?? [])]
+}
+
+/** With a replicated log the log is open meanwhile, and may be what the start waits for. */
+function starting({ start: { step, done, of }, journal }: Vitals): string {
+  if (step === 'stream') {
+    const health = journal?.health ?? 'ok'
+    const why = health === 'ok' ? '' : `; storage: ${health}`
+    return `starting: waits for the stream of the log, or reads it${why}`
+  }
   if (step === 'indexes') return `starting: ${done} of ${of} indexes filled`
   const percent = of === 0 ? 0 : Math.floor((100 * done) / of)
   const what = step === 'checkpoint' ? 'checkpoint read' : 'log replayed'

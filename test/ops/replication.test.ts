@@ -43,6 +43,25 @@ t.test('readiness: verbose: the part, the term and the lag', async (t) => {
   t.match(late, '[-] requests: lagging: 0 positions and 31.0 s behind\n')
 })
 
+t.test('readiness: verbose: a follower that is behind: one line of replication', async (t) => {
+  const lines = readiness(replicated('follower', 7, 6), true).text.split('\n')
+  const ofReplication = lines.filter((line) => line.includes('replication'))
+  t.strictSame(ofReplication, [
+    '[-] replication: follower in term 3, 7 positions and 6.0 s behind',
+  ])
+})
+
+t.test('readiness: starting, with a full disk: says both', async (t) => {
+  const text = (health: 'ok' | 'storage_full') => {
+    const vitals = vitalsOf('starting', health)
+    vitals.start = { step: 'stream', done: 0, of: 0 }
+    return readiness(vitals, false).text
+  }
+  const waiting = 'starting: waits for the stream of the log, or reads it'
+  t.equal(text('ok'), `${waiting}\n`)
+  t.equal(text('storage_full'), `${waiting}; storage: storage_full\n`)
+})
+
 t.test('metrics: of a node that is alone: none of replication; else all', async (t) => {
   t.equal(replicationMetrics(vitalsOf(null, 'ok')), '')
   const values = replicationMetrics(replicated('leader', 5, 1.5))
