@@ -8,7 +8,7 @@ import type { JetStreamLog } from '../../src/replication/jetstream/log.ts'
 import type { LeaseHolder, StreamMessage, Unplaced } from '../../src/replication/log-stream.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
-import { type Cluster, nats, startCluster } from './nats-cluster.ts'
+import { type Cluster, type NatsServer, nats, startCluster } from './nats-cluster.ts'
 
 const takeoverMs = 400
 let cluster: Cluster
@@ -144,6 +144,57 @@ t.test('stream: read: far more than is sent ahead: all of it, in order', nats, a
     Array.from(seen, (_, index) => index + 1),
   )
 })
+
+interface Streams {
+  account_details?: { stream_detail?: { name: string; consumer_detail?: object[] }[] }[]
+}
+
+/** The server that serves the readers of a stream; null: there is none yet. */
+async function serverOfReaders(stream: string): Promise<NatsServer | null> {
+  for (const server of cluster.servers) {
+    const found = (await server.monitor('/jsz?streams=1&consumers=1')) as Streams | null
+    const streams = (found?.account_details ?? []).flatMap((each) => each.stream_detail ?? [])
+    const served = streams.find(({ name }) => name === stream)?.consumer_detail ?? []
+    if (served.length > 0) return server
+  }
+  return null
+}
+
+t.test(
+  'stream: read: the server of the reading is killed: an end; read again: the rest',
+  nats,
+  async (t) => {
+    const [log] = await connected(t, 'a')
+    await log!.publish(message(1, 1), 0)
+    const seen: number[] = []
+    const errors: Error[] = []
+    const read = (from: number) =>
+      log!.read(
+        from,
+        ({ sequence }) => void seen.push(sequence),
+        (error) => errors.push(error),
+      )
+    const reading = read(1)
+    t.teardown(() => reading.stop())
+    await until('the first message', () => seen.length === 1)
+    const server = await until('a server to serve it', () => serverOfReaders(log!.name))
+    await server.kill()
+    await until('the reading to end', () => errors.length === 1)
+    t.match(errors[0], { name: 'StreamUnavailable', message: /is silent$|connection was lost$/ })
+    await until('a message to be appended', async () => {
+      const last = (await log!.last().catch(() => null))?.sequence
+      return last !== undefined && (await log!.publish(message(2, 2), last).catch(() => false))
+    })
+    await until('the new one', () => {
+      if (errors.length > 0) read(2)
+      errors.length = 0
+      return seen.includes(2)
+    })
+    t.same([...new Set(seen)].slice(0, 2), [1, 2])
+    server.start()
+    await cluster.isReady()
+  },
+)
 
 t.test('lease: held, not renewed, then taken: one holder, after the time only', nats, async (t) => {
   const [a, b] = await connected(t, 'a', 'b')
