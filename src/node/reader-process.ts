@@ -1,20 +1,20 @@
-// The program of a reader (reader.ts). Its leader starts it with a socket as descriptor 3, and ends
-// it through that: signals, which a terminal sends to all processes, are left to the leader.
+// The program of a reader (reader.ts). The main process starts it with a socket as descriptor 3, and
+// ends it through that: signals, which a terminal sends to all processes, are left to the main one.
 
 import { Socket } from 'node:net'
 import { JournalError, messageOf } from '../../wal/errors.ts'
 import { ConfigError } from '../config/arguments.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { openLog } from '../ops/log.ts'
-import { LeaderPort } from '../replication/readers/leader-port.ts'
+import { MainPort } from '../replication/readers/main-port.ts'
 import { Reader } from './reader.ts'
 import type { ReaderSetup } from './reader-setup.ts'
 
-const leaderDescriptor = 3
+const mainDescriptor = 3
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
-// Its leader starts another one: reader.ts, R4.
+// The main process starts another one: reader.ts, R4.
 process.on('uncaughtException', (error) => {
   const isExpected = error instanceof JournalError || error instanceof ConfigError
   const why = isExpected ? messageOf(error) : (error.stack ?? messageOf(error))
@@ -25,11 +25,11 @@ process.on('uncaughtException', (error) => {
 let reader: Reader | null = null
 const end = (ended: Promise<void> | undefined) => void (ended ?? Promise.resolve()).then(exit)
 const exit = () => process.exit(0)
-const leader = new LeaderPort(new Socket({ fd: leaderDescriptor }), {
+const main = new MainPort(new Socket({ fd: mainDescriptor }), {
   onSetup(received) {
     const setup = received as ReaderSetup
     const { log } = openLog(setup.texts['log-level'])
-    reader = new Reader(setup, leader, log.child({ reader: setup.reader }))
+    reader = new Reader(setup, main, log.child({ reader: setup.reader }))
     void reader.start()
   },
   onNews: () => reader!.onNews(),

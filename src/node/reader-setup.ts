@@ -1,4 +1,4 @@
-// What a reader is made from: the leader sends it over their socket, before anything else.
+// What a reader is made from: the main process sends it over their socket, before anything else.
 
 import type { Role } from '../api/route.ts'
 import {
@@ -11,7 +11,7 @@ import {
 import { replicationFlags } from '../config/replication-flags.ts'
 import type { FoundSetting } from '../config/setting-sources.ts'
 
-/** What a leader tells a reader at its start. */
+/** What the main process tells a reader at its start. */
 export interface ReaderSetup {
   /** Its number, from 1. */
   reader: number
@@ -26,17 +26,17 @@ export interface ReaderSetup {
   nodeLimits: Config['nodeLimits']
 }
 
-/** The configuration of a reader: what the leader was given, with limits that it has divided. */
+/** The configuration of a reader: that of the main process, with limits that it has divided. */
 export function configOf({ texts, nodeLimits }: ReaderSetup): Config {
   const settings = checkSettings({ find: (name) => settingOf(name, texts[name]) }, {})
   return { ...settings, nodeLimits }
 }
 
-/** The leader has checked the settings; files that they name are its own affair. */
+/** The main process has checked the settings; files that they name are its own affair. */
 function settingOf(name: SettingName, text: string): FoundSetting {
-  const isLeadersOnly =
+  const isMainOnly =
     ['config', 'webhook-ca', 'ops-port'].includes(name) || Object.hasOwn(replicationFlags, name)
-  return isLeadersOnly
+  return isMainOnly
     ? { name: `--${name}`, text: settingFlags[name].preset, from: 'default' }
-    : { name: `--${name}`, text, from: 'the leader' }
+    : { name: `--${name}`, text, from: 'the main process' }
 }

@@ -1,16 +1,16 @@
-// A reader: a process beside the leader, which follows its log, keeps the state that reads need,
-// and answers reads on the same port. It writes nothing to the data directory.
+// A reader: a process beside the main process of a node, which follows its log, keeps the state that
+// reads need, and answers reads on the same port. It writes nothing to the data directory.
 //
 //   setup ──▶ newest checkpoint ──▶ records behind it ──▶ caught up: listens ──▶ stop, or lost
 //                                                              ▲    │
 //                                                              └────┴ lags: does not listen
 //
-// R1. What only the leader decides is passed on to it: writes, tokens that have expired, tickets.
-//     So the state lacks what only commands read (state/for-commands.ts).
-// R2. It answers nothing while it has no news of the leader (leader-port.ts, D3), gets no
-//     connections while it lags, and ends with the leader.
-// R3. Text that is not in memory is read from the leader's page files: from those of a newer
-//     checkpoint when the state is at its position, with whatever was erased up to there.
+// R1. What only the main process decides is passed on to it: writes, tokens that have expired,
+//     tickets. So the state lacks what only commands read (state/for-commands.ts).
+// R2. It answers nothing while it has no news of the main process (main-port.ts, D3), gets no
+//     connections while it lags, and ends with the main process.
+// R3. Text that is not in memory is read from the page files of the main process: from those of a
+//     newer checkpoint when the state is at its position, with whatever was erased up to there.
 // R4. A reader that cannot go on ends: another one starts, from the newest checkpoint.
 //
 // Neighbours: readers.ts starts readers; reader-process.ts is the program.
@@ -36,7 +36,7 @@ import { Load } from '../http/load.ts'
 import { residentMemory } from '../http/open-files.ts'
 import { FollowedLog, Follower } from '../replication/follower.ts'
 import { Forwarder } from '../replication/forwarding.ts'
-import type { LeaderPort } from '../replication/readers/leader-port.ts'
+import type { MainPort } from '../replication/readers/main-port.ts'
 import type { State } from '../state/state.ts'
 import { textStoreName } from '../state/text.ts'
 import { NodeAdmission } from './admission.ts'
@@ -55,13 +55,13 @@ const lagMs = 2000
 const answersEndMs = 5000
 const answersCheckMs = 10
 const warmUpSliceMs = 1
-/** Keys of the leader, which a reader does not need. */
+/** Keys of the main process, which a reader does not need. */
 const noKey = Buffer.alloc(32)
 
 export class Reader {
   readonly #setup: ReaderSetup
   readonly #config: Config
-  readonly #leader: LeaderPort
+  readonly #main: MainPort
   readonly #log: Logger
   readonly #load: Load
   readonly #gate = new Gate()
@@ -77,24 +77,24 @@ export class Reader {
   #manifest: Manifest | null = null
   #newer: { number: number; position: number } | null = null
 
-  constructor(setup: ReaderSetup, leader: LeaderPort, log: Logger) {
+  constructor(setup: ReaderSetup, main: MainPort, log: Logger) {
     this.#setup = setup
     this.#role = setup.role
-    this.#leader = leader
+    this.#main = main
     this.#log = log
     this.#config = configOf(setup)
     this.#load = new Load(setup.nodeLimits.load)
     const reader = this
     const availability: Refusing = {
       get refusal() {
-        return reader.#refusal ?? (leader.isFresh ? null : 'overloaded')
+        return reader.#refusal ?? (main.isFresh ? null : 'overloaded')
       },
     }
     this.#edge = newEdge(this.#config, availability, this.#load, log, {})
     setInterval(() => this.#report(), reportEveryMs).unref()
   }
 
-  /** Loads the newest checkpoint, and asks the leader for what is behind it. */
+  /** Loads the newest checkpoint, and asks the main process for what is behind it. */
   async start(): Promise<void> {
     const { storeId } = this.#setup
     const checkpoints = new CheckpointSchedule(this.#config, this.#log)
@@ -108,19 +108,19 @@ export class Reader {
     state.text.readPage = (place) => readPageNow(this.#place, place) ?? this.#end('a page is gone')
     this.#open(state)
     this.#log.info({ position: state.position }, 'reader_loaded')
-    this.#leader.start(state.position)
+    this.#main.start(state.position)
     await warmUp(state.text, {
       ...this.#place,
       pause: inSlicesOf(warmUpSliceMs),
       isStopped: () => this.#refusal === 'shutting_down',
-      onDamaged: () => {}, // the leader scrubs
+      onDamaged: () => {}, // the main process scrubs
     })
   }
 
-  /** Something has become durable, or the leader shows that it is there. */
+  /** Something has become durable, or the main process shows that it is there. */
   onNews(): void {
     if (this.#refusal === 'starting') void this.#listen()
-    const { newestMs } = this.#leader.staleness
+    const { newestMs } = this.#main.staleness
     if (newestMs > lagMs) this.#setListening(false)
     else if (newestMs < lagMs / 2) this.#setListening(true)
     this.#adopt()
@@ -135,7 +135,7 @@ export class Reader {
     this.#role = role
   }
 
-  /** Nothing becomes durable any more, though the leader is there: it refuses what waits. */
+  /** Nothing becomes durable any more, though the main process is there: it refuses what waits. */
   onFailed(failure: Gate['failure']): void {
     this.#gate.fail(failure)
   }
@@ -152,13 +152,13 @@ export class Reader {
     await sleep(lingerMs)
   }
 
-  /** The leader is gone: what waits to become durable will not. */
+  /** The main process is gone: what waits to become durable will not. */
   async onLost(): Promise<void> {
     this.#gate.fail('no_leader')
     await this.stop()
   }
 
-  /** Whether answers wait for the leader, or to become durable. */
+  /** Whether answers wait for the main process, or to become durable. */
   get #isAnswering(): boolean {
     return this.#gate.length > 0 || (this.#forwarder?.inFlight ?? 0) > 0
   }
@@ -168,7 +168,7 @@ export class Reader {
   }
 
   #open(state: State): void {
-    const [config, load, gate, leader] = [this.#config, this.#load, this.#gate, this.#leader]
+    const [config, load, gate, main] = [this.#config, this.#load, this.#gate, this.#main]
     const { epoch, epochBegin, publicUrl, version } = this.#setup
     const { trustProxy, nodeLimits } = config
     const newest = () => this.#manifest!
@@ -176,7 +176,7 @@ export class Reader {
       get newest() {
         return newest()
       },
-      scrub: { report: async () => false }, // the leader's scrub finds it, too
+      scrub: { report: async () => false }, // the main process's scrub finds it, too
     }
     const forum = makeForum({
       state,
@@ -193,8 +193,8 @@ export class Reader {
     this.#forum = forum
     const follower = new Follower(forum, gate)
     this.#follower = follower
-    leader.follower = follower
-    const forwarder = new Forwarder({ link: leader, gate, journal: follower, load, trustProxy })
+    main.follower = follower
+    const forwarder = new Forwarder({ link: main, gate, journal: follower, load, trustProxy })
     this.#forwarder = forwarder
     this.#edge.forward = (exchange, route) => forwarder.forward(exchange, route)
     const free = () => clearCaches(forum)
@@ -208,7 +208,7 @@ export class Reader {
       compat: config.compat,
       role: () => this.#role,
       pollAfterSeconds: config.pollAfterSeconds,
-      webhooks: { refuseUrl: () => null, challenge: () => null }, // the leader's
+      webhooks: { refuseUrl: () => null, challenge: () => null }, // the main process's
       durability: config.durabilityName,
       uptimeSeconds: () => Math.floor(performance.now() / 1000),
     }
@@ -234,7 +234,7 @@ export class Reader {
     if (this.#isListening === isListening || this.#listener === null) return
     if (this.#refusal !== null || !this.#listener.setOpen!(isListening)) return
     this.#isListening = isListening
-    const { newestMs } = this.#leader.staleness
+    const { newestMs } = this.#main.staleness
     const behindMs = Math.round(newestMs)
     if (isListening) this.#log.info({ behindMs }, 'caught_up')
     else this.#log.warn({ behindMs }, 'lags')
@@ -265,8 +265,8 @@ export class Reader {
     const { user, system } = process.cpuUsage()
     const { used_heap_size, external_memory } = getHeapStatistics()
     const text = forum?.state.text
-    const { counts, seconds } = this.#leader.staleness
-    this.#leader.report({
+    const { counts, seconds } = this.#main.staleness
+    this.#main.report({
       reader: this.#setup.reader,
       isServing: this.#isListening && this.#refusal === null,
       position: follower?.position ?? 0,

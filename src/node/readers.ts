@@ -1,12 +1,12 @@
-// The leader's readers: starts their processes, starts those again that end, and hands the port
-// over to them.
+// The readers of this node, as its main process has them: starts their processes, starts those
+// again that end, and hands the port over to them.
 //
 // Y1. While a reader serves, this process accepts no connections: its time is for writes.
 //     Without any, it serves alone.
 // Y2. A reader that ends is started again, at first at once, less often while it keeps failing.
 // Y3. Readers end with this process: their only connection to it closes.
 // Y4. Where the log is replicated, they follow this node, whether it leads or follows: they show
-//     what its journal says is durable, and what they pass to it, it may pass on to its leader.
+//     what its journal says is durable, and what they pass to it, it may pass on to the leader.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'

@@ -8,7 +8,7 @@
 // L3. What depends on text that has changed in place is forgotten when the change is applied.
 //
 // Neighbours: forwarding.ts passes writes on; whoever receives the records decides when they are
-// durable: when the leader says so (readers), or when they are in this node's own log.
+// durable: when the main process says so (readers), or when they are in this node's own log.
 
 import assert from 'node:assert/strict'
 import { Unpackr } from 'msgpackr'

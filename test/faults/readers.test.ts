@@ -1,6 +1,6 @@
 // Goal:   what happens to a node with readers: a reader is killed, or stopped and continued; the
-//         leader is killed; another process has the port. A caller reads its own writes on every
-//         connection, all processes answer the same, and none outlives the leader.
+//         main process is killed; another process has the port. A caller reads its own writes on
+//         every connection, all processes answer the same, and none outlives the main one.
 // Method: real processes, ended by their ids. Every request that matters is sent on connections of
 //         its own, so that the system deals them out to all processes.
 // Leaves out: which process answers, because callers cannot know; a stopped reader that never
@@ -118,7 +118,7 @@ t.test('readers: one is killed again and again: nothing acknowledged is lost', a
     await replied(here, `before ${n}`)
     process.kill(pids(here.forum).at(n === 0 ? 0 : -1)!, 'SIGKILL')
     await replied(here, `after ${n}`)
-    // The leader counts the killed reader as serving until it has noticed the death.
+    // The main process counts the killed reader as serving until it has noticed the death.
     await until('the next reader to be started', () => pids(here.forum).length === 3 + n)
     await serving(here.ops, 2)
   }
@@ -147,7 +147,7 @@ t.test('readers: one is stopped, and continues: writes go on, nothing old is sho
   for (const text of await readApart(here)) t.equal(text.split('"meanwhile"').length, 2)
 })
 
-t.test('readers: the leader is killed: all end, and the next start has everything', async (t) => {
+t.test('readers: the main process is killed: all end; the next start has everything', async (t) => {
   const here = await scene(t)
   await replied(here, 'kept')
   const before = pids(here.forum)

@@ -1,6 +1,6 @@
-// Goal:   readers find text where the leader's checkpoints have it, whatever these move and remove,
-//         and show an erased message as little as the leader does.
-// Method: the leader in this process, so that a test says when a checkpoint is taken; two readers
+// Goal:   readers find text where the checkpoints of the main process have it, whatever these move
+//         and remove, and show an erased message as little as it does.
+// Method: the main process is that of the test, which says when a checkpoint is taken; two readers
 //         with room for one page of text each; every request on a connection of its own.
 
 import { randomUUID } from 'node:crypto'

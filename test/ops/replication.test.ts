@@ -46,9 +46,7 @@ t.test('readiness: verbose: the part, the term and the lag', async (t) => {
 t.test('readiness: verbose: a follower that is behind: one line of replication', async (t) => {
   const lines = readiness(replicated('follower', 7, 6), true).text.split('\n')
   const ofReplication = lines.filter((line) => line.includes('replication'))
-  t.strictSame(ofReplication, [
-    '[-] replication: follower in term 3, 7 positions and 6.0 s behind',
-  ])
+  t.strictSame(ofReplication, ['[-] replication: follower in term 3, 7 positions and 6.0 s behind'])
 })
 
 t.test('readiness: starting, with a full disk: says both', async (t) => {

@@ -1,5 +1,5 @@
-// The leader's side of its readers, and the messages between them, without processes: sockets that
-// take what the test lets them take.
+// The hub of the readers, and the messages between it and them, without processes: sockets that take
+// what the test lets them take.
 
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
@@ -21,7 +21,7 @@ import { until } from '../until.ts'
 import { appendEach, dir, open } from '../wal/helpers.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
-/** Resolves when the reader has been told so often where the leader is. */
+/** Resolves when the reader has been told so often where the main process is. */
 async function beats({ messages }: FakeSocket, count: number): Promise<void> {
   const told = () => messages.filter(({ kind }) => kind === kinds.durable).length
   const before = told()

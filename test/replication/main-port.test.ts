@@ -1,10 +1,10 @@
-// The reader's side of its leader: what it knows of it, and what becomes of requests.
+// The reader's side of the main process: what it knows of it, and what becomes of requests.
 
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
 import { encodeAnswer, type ForwardedAnswer } from '../../src/replication/forwarding.ts'
-import { LeaderPort } from '../../src/replication/readers/leader-port.ts'
+import { MainPort } from '../../src/replication/readers/main-port.ts'
 import {
   kinds,
   message,
@@ -27,35 +27,35 @@ function scene() {
   socket.write = (bytes?: Buffer) => splitter.add(bytes!)
   const events: string[] = []
   const note = (event: string) => () => events.push(event)
-  const leader = new LeaderPort(socket as unknown as Socket, {
+  const main = new MainPort(socket as unknown as Socket, {
     ...{ onSetup: note('setup'), onNews: note('news'), onCheckpoint: note('checkpoint') },
     onRole: (role) => events.push(`role ${role}`),
     onFailed: (failure) => events.push(`failed ${failure}`),
     ...{ onStop: note('stop'), onLost: note('lost') },
   })
-  leader.follower = new Pair().following
-  return { socket, events, leader, come: (bytes: Buffer) => socket.emit('data', bytes) }
+  main.follower = new Pair().following
+  return { socket, events, main, come: (bytes: Buffer) => socket.emit('data', bytes) }
 }
 
-t.test('D3: no news for as long as the leader waits: not fresh, until there is news', (t) => {
-  const { leader, events, come } = scene()
-  t.notOk(leader.isFresh, 'before any news')
+t.test('D3: no news for as long as the main process waits: not fresh, until there is news', (t) => {
+  const { main, events, come } = scene()
+  t.notOk(main.isFresh, 'before any news')
   come(numbersMessage(kinds.durable, 0, sharedNow()))
-  t.ok(leader.isFresh)
+  t.ok(main.isFresh)
   come(numbersMessage(kinds.durable, 0, sharedNow() - silenceMsMax))
-  t.notOk(leader.isFresh, 'what comes late does not count as new')
+  t.notOk(main.isFresh, 'what comes late does not count as new')
   t.same(events, ['news', 'news'])
   t.end()
 })
 
 t.test('D4: answers come in any order: each to its request; lost: none has one', async (t) => {
-  const { leader, socket, events, come } = scene()
+  const { main, socket, events, come } = scene()
   const answers: (string | null)[] = ['-', '-', '-']
   const answer = (body: string): ForwardedAnswer => {
     return { status: 201, type: 'text/plain', headers: '', body, position: 0 }
   }
   for (const i of [0, 1, 2]) {
-    leader.request(request, (found) => {
+    main.request(request, (found) => {
       answers[i] = found === null ? null : `${found.body}`
     })
   }
@@ -66,7 +66,7 @@ t.test('D4: answers come in any order: each to its request; lost: none has one',
   t.same(answers, ['first', 'second', '-'])
   socket.emit('close')
   t.same(answers, ['first', 'second', null])
-  leader.request(request, (found) => t.equal(found, null))
+  main.request(request, (found) => t.equal(found, null))
   t.same(events, ['lost'])
 })
 

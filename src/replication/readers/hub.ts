@@ -1,4 +1,4 @@
-// The leader's side of all its readers: it passes frames on as they are written, and durable
+// The side of the main process: it passes frames on to its readers as they are written, and durable
 // positions before anything that they cover is shown.
 //
 //   journal ──frame──▶ kept ──durable──▶ frames and position to every reader
@@ -6,9 +6,9 @@
 //
 // H1. An answer to a write leaves when every reader that serves has been sent what it shows: a
 //     caller that has it, and asks another process, finds it there. A reader processes what was
-//     sent to it before requests that arrive later (leader-port.ts, D2).
+//     sent to it before requests that arrive later (main-port.ts, D2).
 // H2. A reader that does not take what it is sent is waited for no longer than `silenceMsMax`: from
-//     then on it answers nothing (D3 of leader-port.ts), until it has caught up. A silent one is
+//     then on it answers nothing (D3 of main-port.ts), until it has caught up. A silent one is
 //     given up; during a stop after `silenceMsMax`, as it would answer nothing.
 // H3. Readers hear of no position that was not announced: when the journal has failed, of none.
 //

@@ -1,11 +1,12 @@
-// The leader, as a reader sees it: its records, what of them is durable, and the way for writes.
+// The main process, as a reader sees it: its records, what of them is durable, and the way for
+// writes.
 //
-// D1. Records are applied as they come, and shown when the leader says that they are durable.
+// D1. Records are applied as they come, and shown when the main process says that they are durable.
 // D2. Requests are processed at the end of an event-loop iteration (http/tick.ts), in which all
-//     that the leader had sent before they arrived is read: the system's buffer is smaller than
-//     what one iteration reads.
-// D3. After `silenceMsMax` without news of the leader, `isFresh` is false: nothing may be answered
-//     from the state. Both ends go by one clock of the machine, which is never set.
+//     that the main process had sent before they arrived is read: the system's buffer is smaller
+//     than what one iteration reads.
+// D3. After `silenceMsMax` without news of the main process, `isFresh` is false: nothing may be
+//     answered from the state. Both ends go by one clock of the machine, which is never set.
 // D4. When the connection ends, nothing becomes durable any more, and requests that were passed on
 //     have an unknown outcome.
 
@@ -35,10 +36,10 @@ import {
 } from './messages.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
 
-export interface LeaderPortEvents {
-  /** What the leader sends first. */
+export interface MainPortEvents {
+  /** What the main process sends first. */
   onSetup(setup: unknown): void
-  /** Some position has become durable, or the leader shows that it is there. */
+  /** Some position has become durable, or the main process shows that it is there. */
   onNews(): void
   onCheckpoint(number: number, position: number): void
   /** The node's part among those that share a log has changed. */
@@ -51,7 +52,7 @@ export interface LeaderPortEvents {
   onLost(): void
 }
 
-export class LeaderPort implements LeaderLink {
+export class MainPort implements LeaderLink {
   /** Receives the records, once there is a state that they can be applied to. */
   follower: Follower | null = null
   /** How old durable positions were when they came. */
@@ -61,16 +62,16 @@ export class LeaderPort implements LeaderLink {
     counts: new Array<number>(stalenessBoundsSeconds.length + 1).fill(0),
   }
   readonly #socket: Socket
-  readonly #events: LeaderPortEvents
+  readonly #events: MainPortEvents
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
   readonly #pending = new Map<number, (answer: ForwardedAnswer | null) => void>()
   #lastId = 0
   #waiting: Buffer[] = []
-  /** When the leader sent the newest message that was read. */
+  /** When the main process sent the newest message that was read. */
   #newestMs = 0
   #isLost = false
 
-  constructor(socket: Socket, events: LeaderPortEvents) {
+  constructor(socket: Socket, events: MainPortEvents) {
     this.#socket = socket
     this.#events = events
     socket.on('data', (chunk: Buffer) => this.#splitter.add(chunk))
@@ -126,7 +127,7 @@ export class LeaderPort implements LeaderLink {
       case kinds.stop:
         return this.#events.onStop()
       default:
-        throw new Error(`a leader does not send messages of kind ${kind}`)
+        throw new Error(`the main process does not send messages of kind ${kind}`)
     }
   }
 

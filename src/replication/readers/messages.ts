@@ -1,11 +1,11 @@
-// What a leader and its readers send each other, over a socket between two processes of one
+// What the main process and its readers send each other, over a socket between two processes of one
 // program: both are always of the same version.
 //
 //   0  4  length of the payload
 //   4  1  kind
 //   5     payload
 //
-//   leader ──▶ reader                              reader ──▶ leader
+//   main process ──▶ reader                        reader ──▶ main process
 //   setup       what it needs to start, msgpack    start    f64 the position it has loaded
 //   frame       f64 first, u32 count, records      request  a forwarded request
 //   durable     f64 position, f64 when (ms)        report   how it is, msgpack
@@ -35,8 +35,8 @@ export const kinds = {
 export type Kind = (typeof kinds)[keyof typeof kinds]
 
 /**
- * For how long either end may be silent: the leader waits no longer until a reader has taken what
- * it is sent, and a reader answers nothing after that time without news, by the clock of both.
+ * For how long either end may be silent: the main process waits no longer until a reader has taken
+ * what it is sent, and a reader answers nothing after that time without news, by the clock of both.
  */
 export const silenceMsMax = 2000
 

@@ -1,4 +1,4 @@
-// One reader, as its leader sees it: what is sent to it, and where it is.
+// One reader, as the main process sees it: what is sent to it, and where it is.
 //
 //   connected ──start──▶ catching up, from the files of the log ──▶ live ──▶ serving
 //        └───────────────────────────┴──────────────────────────────┴───────────┴──▶ gone
@@ -8,7 +8,7 @@
 //     one event-loop iteration, when the cursor is where the log is.
 // P2. What it does not take waits here, at most `waitingBytesMax`; then it is given up.
 //
-// Neighbours: hub.ts has all of them; leader-port.ts is the other end.
+// Neighbours: hub.ts has all of them; main-port.ts is the other end.
 
 import type { Socket } from 'node:net'
 import { LogCursor, type LogPlaceToRead } from '../../../wal/journal/log-cursor.ts'
@@ -40,7 +40,7 @@ export interface ReaderPortParts {
   written: () => number
   /** The durable position that readers were told last. */
   announced: () => number
-  /** The leader's edge. */
+  /** The main process's edge. */
   handler: Handler
   now: () => number
   /** It is live from now on. */

@@ -1,4 +1,5 @@
-// What a reader tells its leader about itself: whether it serves, and all that /metrics adds up.
+// What a reader tells the main process about itself: whether it serves, and all that /metrics adds
+// up.
 
 /** The counters of a route (http/meter.ts). */
 export interface RouteReport {
@@ -16,7 +17,7 @@ export interface ReaderReport {
   position: number
   /** How old durable positions were when they came: counts by bucket, and the sum in seconds. */
   staleness: { counts: number[]; seconds: number }
-  /** Requests that were passed on to the leader. */
+  /** Requests that were passed on to the main process. */
   forwarded: number
   /** Blocks of text that were read from disk. */
   textReads: number
