@@ -3,10 +3,10 @@
 // Fixed:      64 connections, all processes of the node on core 0 and the load on core 1, messages
 //             of 300 bytes, --durability always, the same population, and 30,000 replies before
 //             anything is measured; medians of rounds.
-// Reports:    processor time of the leader for a reply, of a reader for a record that it applies,
-//             and for a reply that it passes on; of one process for a page and for an empty poll,
-//             alone and as a reader; the age of durable positions at readers; their memory; from
-//             these, what 8 and 32 cores give, for three shares of writes.
+// Reports:    processor time of the main process for a reply, of a reader for a record that it
+//             applies, and for a reply that it passes on; of one process for a page and for an
+//             empty poll, alone and as a reader; the age of durable positions at readers; their
+//             memory; from these, what 8 and 32 cores give, for three shares of writes.
 // Leaves out: rates: on two cores, all processes share one. What memory bandwidth and the caches of
 //             many cores do to each other.
 // Smoke:      test/bench/readers.test.ts (npm run test:deep). Run it: node dist/bench/readers.js
@@ -126,7 +126,7 @@ function staleAt({ staleness }: Measured, part: number): string {
 const us = (value: number) => value.toFixed(1).padStart(7)
 const middle = (costs: readonly Cost[], of: keyof Cost) => median(costs.map((cost) => cost[of]))
 
-/** Microseconds: a write at the leader; at a reader a record, a write passed on, and a read. */
+/** Microseconds: a write at the main process; at a reader a record, a write passed on, a read. */
 interface Constants {
   write: number
   applied: number
@@ -137,7 +137,7 @@ interface Constants {
 /** Replies and reads a second, if this part of the requests are replies. */
 function rateOf(cores: number, part: number, costs: Constants): number {
   const { write, applied, passedOn, read } = costs
-  // One core syncs, sends wakeups and takes checkpoints beside the leader's.
+  // One core syncs, sends wakeups and takes checkpoints beside those of the main process.
   const readers = cores - 2
   const byLeader = 1e6 / (part * write)
   const byReaders = 1e6 / (part * applied + (part * passedOn + (1 - part) * read) / readers)
@@ -160,7 +160,7 @@ async function main(): Promise<void> {
     for (const [i, { costs }] of found.entries()) {
       const [leader, readers] = [middle(costs[load], 'leader'), middle(costs[load], 'readers')]
       const who = `${load}, ${counts[i]} readers`.padEnd(24)
-      console.log(`${who} leader ${us(leader)}   readers together ${us(readers)}`)
+      console.log(`${who} main process ${us(leader)}   readers together ${us(readers)}`)
     }
   }
   report(found)
@@ -175,12 +175,12 @@ function report(found: readonly Measured[]): void {
   const alone = reply(none, 'leader')
   const atLeader = reply(four, 'leader')
   const ofAlone = (value: number) => `${us(value)}, ${(value / alone).toFixed(2)} of a reply alone`
-  const ofLeader = `${(applied / atLeader).toFixed(2)} of a reply at the leader of four`
+  const ofLeader = `${(applied / atLeader).toFixed(2)} of a reply at the main process of four`
   console.log(`a record applied by a reader: ${ofAlone(applied)}, ${ofLeader} (target 0.40)`)
   console.log(`a reply passed on by a reader: ${ofAlone(passedOn)}`)
   for (const [i, { costs }] of found.entries()) {
     console.log(
-      `a reply at the leader, ${counts[i]} readers: ${ofAlone(middle(costs.reply, 'leader'))}`,
+      `a reply, main process, ${counts[i]} readers: ${ofAlone(middle(costs.reply, 'leader'))}`,
     )
   }
   for (const load of ['page', 'feed-empty'] as const) {
@@ -193,7 +193,7 @@ function report(found: readonly Measured[]): void {
     console.log(`age of positions at ${counts[i]} readers: ${ages}`)
   }
   const mb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
-  const memory = `reader ${mb(one.readerBytes)}, leader ${mb(one.leaderBytes)}`
+  const memory = `reader ${mb(one.readerBytes)}, main process ${mb(one.leaderBytes)}`
   console.log(`memory with ${messages} messages: ${memory}`)
   const [write, read] = [atLeader, middle(one.costs.page, 'readers')]
   const page = middle(none.costs.page, 'leader')

@@ -1,5 +1,6 @@
-// The program of a reader (reader.ts). The main process starts it with a socket as descriptor 3, and
-// ends it through that: signals, which a terminal sends to all processes, are left to the main one.
+// The program of a reader (reader.ts). The main process starts it with a socket as descriptor 3,
+// and ends it through that: signals, which a terminal sends to all processes, are left to the main
+// one.
 
 import { Socket } from 'node:net'
 import { JournalError, messageOf } from '../../wal/errors.ts'

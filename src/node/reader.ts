@@ -1,5 +1,5 @@
-// A reader: a process beside the main process of a node, which follows its log, keeps the state that
-// reads need, and answers reads on the same port. It writes nothing to the data directory.
+// A reader: a process beside the main process of a node, which follows its log, keeps the state
+// that reads need, and answers reads on the same port. It writes nothing to the data directory.
 //
 //   setup ──▶ newest checkpoint ──▶ records behind it ──▶ caught up: listens ──▶ stop, or lost
 //                                                              ▲    │

@@ -1,5 +1,5 @@
-// The hub of the readers, and the messages between it and them, without processes: sockets that take
-// what the test lets them take.
+// The hub of the readers, and the messages between it and them, without processes: sockets that
+// take what the test lets them take.
 
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'

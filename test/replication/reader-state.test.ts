@@ -51,7 +51,7 @@ function sideOf(state: State): Side {
   return side
 }
 
-/** What is answered to this request; `passed on`, if the leader is to answer it. */
+/** What is answered to this request; `passed on`, if the main process is to answer it. */
 function answerTo(side: Side, method: string, path: string, token: string, query: string) {
   let isPassedOn = false
   side.edge.forward = () => {

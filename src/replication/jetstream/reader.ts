@@ -1,5 +1,5 @@
-// Reads the stream by an ordered consumer of the client. What arrives is checked here: a message that
-// is missing ends the reading.
+// Reads the stream by an ordered consumer of the client. What arrives is checked here: a message
+// that is missing ends the reading.
 //
 // The consumer lives on one server. When that is killed, the client asks for it in vain, each time
 // for 5 s, until the server is back; so the reading ends when the server has been silent, or the
