@@ -5,6 +5,7 @@
 //         files; strace makes its reads of one file fail, or take long.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -94,12 +95,25 @@ function find({ data }: Forum): [string, number] | null {
 async function inject({ forum, pages }: Scene, fault: string): Promise<ChildProcess | null> {
   const { status } = spawnSync('strace', ['-D', '-f', '-qq', '-o', '/dev/null', 'true'])
   if (status !== 0) return null
-  const { pid } = forum
   const faults = ['-P', pages, '-e', 'trace=pread64', '-e', `inject=pread64:${fault}`]
-  const strace = spawn('strace', ['-f', '-qq', '-o', '/dev/null', ...faults, '-p', `${pid}`])
-  const tracer = () => /TracerPid:\t([1-9]\d*)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  await until('strace to be attached', tracer)
+  const strace = spawn('strace', ['-f', '-o', '/dev/null', ...faults, '-p', `${forum.pid}`])
+  let said = ''
+  strace.stderr.setEncoding('utf8').on('data', (text) => {
+    said += text
+  })
+  // It says so when it has all threads; /proc shows a tracer as soon as it has the first one.
+  await until('strace to be attached', () => said.includes(' attached with '))
   return strace
+}
+
+/** A disk that answers nothing until strace is ended: longer than the test takes. */
+const hangs = 'delay_enter=600000000'
+
+/** From now on reads go on as if nothing had been, also those that are under way. */
+async function end(strace: ChildProcess): Promise<void> {
+  const ended = once(strace, 'close')
+  strace.kill('SIGKILL')
+  await ended
 }
 
 const skipped = 'skipped: strace is missing, or may not trace'
@@ -197,7 +211,7 @@ t.test('node: no sector of text can be read: 503, others are answered', async (t
 t.test('node: text is read slowly: hot requests go on, few wait, a stop ends all', async (t) => {
   const scene = await aForum(t, ['--cold-reads-max', '4'])
   const { ana, cold, hot, ops, forum } = scene
-  const strace = await inject(scene, 'delay_enter=700000')
+  const strace = await inject(scene, hangs)
   if (strace === null) return t.comment(skipped)
   const parked = (count: number) =>
     until(`${count} parked`, async () => (await sample(ops, 'agent_forum_text_waiting')) === count)
@@ -214,13 +228,16 @@ t.test('node: text is read slowly: hot requests go on, few wait, a stop ends all
   await parked(2)
   t.match(await ana.read(cold, '?limit=3'), { status: 503, body: { error: 'overloaded' } })
   t.equal(await sample(ops, 'agent_forum_refusals_total{why="cold_reads"}'), 1)
+  await end(strace)
   t.equal((await first).status, 200)
   t.equal((await second).status, 200)
+  const again = await inject(scene, hangs)
   const reads = [30, 40].map((limit) => ana.read(cold, `?limit=${limit}`))
   await parked(2)
   const stopping = forum.stop()
   for (const answer of await Promise.all(reads)) {
     t.match(answer, { status: 503, body: { error: 'shutting_down' } })
   }
+  await end(again!)
   t.equal((await stopping)!.code, 0)
 })

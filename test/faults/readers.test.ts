@@ -59,10 +59,18 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads the same on so many connections of their own. */
+/**
+ * Reads the same on so many connections of their own. A reader that has had no news of the leader
+ * for two seconds, as on a busy machine, answers 503, and is asked again.
+ */
 function readApart({ forum, thread }: Scene, count = 12): Promise<string[]> {
   const url = `${forum.url}/api/threads/${thread}?limit=100`
-  const read = async () => (await request(url, { reset: true })).body.text()
+  const read = () =>
+    until('a page', async () => {
+      const { statusCode, body } = await request(url, { reset: true })
+      const text = await body.text()
+      return statusCode === 503 ? null : text
+    })
   return Promise.all(Array.from({ length: count }, read))
 }
 
@@ -109,7 +117,9 @@ t.test('readers: a caller reads its own writes on every connection', async (t) =
   )
   await until('writes to be added up', async () => (await answers('reply')) >= 40)
   t.equal(await answers('reply'), 40, 'a write counts once')
-  t.match((await ask(here.ops, '/readyz?verbose')).text, '[+] readers: 2 of 2 serve')
+  await until('readiness to say that both serve', async () => {
+    return (await ask(here.ops, '/readyz?verbose')).text.includes('[+] readers: 2 of 2 serve')
+  })
 })
 
 t.test('readers: one is killed again and again: nothing acknowledged is lost', async (t) => {
@@ -136,12 +146,13 @@ t.test('readers: one is stopped, and continues: writes go on, nothing old is sho
   await replied(here, 'before')
   const [pid] = pids(here.forum)
   process.kill(pid!, 'SIGSTOP')
-  // The system deals some of these connections out to the one that is stopped.
-  const attempts = Array.from({ length: 8 }, () => replyOnce(here, 'meanwhile'))
+  // The system deals about half of these connections out to the one that is stopped: so many that
+  // it does not deal out all of them to that one by chance.
+  const attempts = Array.from({ length: 40 }, () => replyOnce(here, 'meanwhile'))
   const [status] = await Promise.race([Promise.any(attempts), sleep(8000, ['nobody answers'])])
   process.kill(pid!, 'SIGCONT')
   t.ok(status === 201 || status === 200, `${status}`)
-  for (const text of await readApart(here)) t.match(text, /"meanwhile"|"overloaded"/)
+  for (const text of await readApart(here)) t.match(text, '"meanwhile"')
   await Promise.all(attempts)
   await serving(here.ops, 2)
   for (const text of await readApart(here)) t.equal(text.split('"meanwhile"').length, 2)
@@ -175,10 +186,12 @@ t.test('readers: polls wait at all of them: answered with the news, and at a sto
   await until('all polls to wait', async () => {
     return (await metricsOf(here.ops)).get('agent_forum_waiting') === 6
   })
+  const readers = pids(here.forum)
+  t.equal(readers.length, 2)
   const ended = await here.forum.stop()
   t.equal(ended!.code, 0)
   for (const { messages } of await Promise.all(last)) t.equal(messages.length, 0)
-  t.notOk(pids(here.forum).some(isAlive))
+  t.notOk(readers.some(isAlive))
 })
 
 t.test('readers: a port in use: exit code 64, though readers would share it', async (t) => {

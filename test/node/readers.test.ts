@@ -56,18 +56,29 @@ async function metricsOf(ops: number): Promise<Map<string, number>> {
 
 async function post({ node, token }: Pick<Scene, 'node' | 'token'>, path: string, body: object) {
   const authorization = token === '' ? {} : { authorization: `Bearer ${token}` }
-  const answer = await request(node.url + path, {
-    method: 'POST',
-    reset: true,
-    headers: {
-      ...{ 'content-type': 'application/json', 'idempotency-key': randomUUID() },
-      ...authorization,
-    },
+  const headers = {
+    ...{ 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+    ...authorization,
+  }
+  const text = await unlessBusy(node.url + path, {
+    ...{ method: 'POST', reset: true, headers },
     body: JSON.stringify(body),
   })
-  const text = await answer.body.text()
-  if (answer.statusCode !== 201) throw new Error(text)
   return JSON.parse(text) as Record<string, string>
+}
+
+/**
+ * What is answered on a connection of its own. A reader that has had no news of the leader for two
+ * seconds, as on a busy machine, answers 503, and is asked again.
+ */
+function unlessBusy(url: string, options: Parameters<typeof request>[1]): Promise<string> {
+  return until('an answer', async () => {
+    const { statusCode, body } = await request(url, options)
+    const text = await body.text()
+    if (statusCode === 503) return null
+    if (statusCode > 201) throw new Error(text)
+    return text
+  })
 }
 
 /** Replies that fill pages of text; resolves to their ids. */
@@ -87,7 +98,7 @@ async function fill(here: Scene, count: number): Promise<string[]> {
 function readApart({ node, thread }: Scene): Promise<string[]> {
   const read = async () => {
     const url = `${node.url}/api/threads/${thread}?after=0&limit=20`
-    const text = await (await request(url, { reset: true })).body.text()
+    const text = await unlessBusy(url, { reset: true })
     return text.slice(text.indexOf('"messages"'), text.indexOf('"next_after"'))
   }
   return Promise.all(Array.from({ length: apart }, read))

@@ -38,13 +38,24 @@ async function post({ url }: ReplicatedNode, path: string, body: object, token =
   }
   const payload = JSON.stringify(body)
   const options = { method: 'POST', reset: true, headers, body: payload } as const
-  return answerOf(await request(url + path, options))
+  return unlessBusy(async () => answerOf(await request(url + path, options)))
 }
 
 /** Gets the same on so many connections. */
 function getApart({ url }: ReplicatedNode, path: string): Promise<Answer[]> {
-  const get = async () => answerOf(await request(url + path, { reset: true }))
+  const get = () => unlessBusy(async () => answerOf(await request(url + path, { reset: true })))
   return Promise.all(Array.from({ length: apart }, get))
+}
+
+/**
+ * The answer to a request. A reader that has had no news of its node for two seconds, as on a busy
+ * machine, refuses it, and it is sent again.
+ */
+function unlessBusy(send: () => Promise<Answer>): Promise<Answer> {
+  return until('an answer', async () => {
+    const answer = await send()
+    return answer.body.error === 'overloaded' ? null : answer
+  })
 }
 
 async function metricsOf({ opsPort }: ReplicatedNode): Promise<Map<string, number>> {
@@ -62,7 +73,8 @@ async function haveReaders(nodes: readonly ReplicatedNode[]): Promise<void> {
 t.test('readers: of two nodes: every process shows what its node shows', nats, async (t) => {
   const cluster = await startCluster(t, { size: 1 })
   const flags = ['--readers', '2', '--replicate-replicas', '1']
-  const [a, b] = await startPair(t, cluster, { stream: 'readers', flags })
+  // The leader of a busy machine must not be replaced before its link is cut.
+  const [a, b] = await startPair(t, cluster, { stream: 'readers', flags, takeoverSeconds: 4 })
   await haveReaders([a, b])
   const { token } = (await post(b, '/api/identities', { kind: 'guest' })).body
   const created = await post(b, '/api/threads', { title: 't', content: 'c' }, token)
@@ -82,13 +94,16 @@ t.test('readers: of two nodes: every process shows what its node shows', nats, a
   }
   const reply = async (node: ReplicatedNode, content: string) => {
     const { status, body } = await post(node, `${path}/replies`, { content }, token)
-    t.equal(status, 201, JSON.stringify(body))
+    t.ok(status === 201 || status === 200, JSON.stringify(body)) // 200: it was sent again
     expected.push(content)
     await areShown(node, content)
   }
-  const haveRole = async (node: ReplicatedNode, role: string) => {
-    for (const { body } of await getApart(node, '/api/status')) t.equal(body.role, role, node.name)
-  }
+  // The node tells its readers, one after the other.
+  const haveRole = (node: ReplicatedNode, role: string) =>
+    until(`every process of the ${node.name} node to be a ${role}`, async () => {
+      const answers = await getApart(node, '/api/status')
+      return answers.every(({ body }) => body.role === role)
+    })
 
   await haveRole(a, 'leader')
   await haveRole(b, 'follower')

@@ -18,8 +18,8 @@ import type { Place } from './checked-swarm.ts'
 import type { Cluster } from './nats-cluster.ts'
 import type { Links } from './tcp-link.ts'
 
-/** How long a standby waits for a sign of the leader: the shortest time that the flag takes. */
-const takeoverSeconds = 1
+/** The shortest time that the flag takes. */
+const takeoverSecondsMin = 1
 const secret = 'the same secret on all nodes of one history'
 
 export interface NodeStatus {
@@ -147,6 +147,8 @@ export class ReplicatedNode implements Place {
 
 export interface PairOptions {
   stream: string
+  /** How long a standby waits for a sign of the leader; default 1. */
+  takeoverSeconds?: number
   /** More flags of both nodes. */
   flags?: readonly string[]
 }
@@ -158,7 +160,7 @@ export interface PairOptions {
 export async function startPair(
   t: Test,
   cluster: Cluster,
-  { stream, flags = [] }: PairOptions,
+  { stream, flags = [], takeoverSeconds = takeoverSecondsMin }: PairOptions,
 ): Promise<[ReplicatedNode, ReplicatedNode]> {
   const node = async (name: string, role: string) => {
     const links = await cluster.links(t)
