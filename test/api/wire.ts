@@ -11,7 +11,7 @@ export interface WireAnswer {
 }
 
 /** Longer than any answer takes, unless the server never answers. */
-const patienceMs = 10_000
+const patienceMs = 60_000
 
 export class Wire {
   readonly socket: Socket

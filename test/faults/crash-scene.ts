@@ -44,6 +44,7 @@ export class Scene {
     const args = ['--enable-source-maps', program, this.#data, JSON.stringify(point)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#process = child
+    this.#url = '' // another process may have the port now
     const lines = createInterface({ input: child.stdout })
     const served = new Promise<boolean>((resolve) => {
       lines.on('line', (line) => {

@@ -8,11 +8,10 @@
 // Leaves out: loss of power, since the kernel still holds what a killed process wrote; test/wal
 //             covers it.
 
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
-import { Program } from '../api/process.ts'
+import { dataDirectory, Program } from '../api/process.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { type Agent, History, type Write } from './history.ts'
@@ -94,7 +93,7 @@ t.setTimeout(timeoutMs)
 
 t.test(`killed ${rounds} times under load: nothing acknowledged or shown is lost`, async (t) => {
   t.comment(`TEST_SEED=${chosenSeed}`)
-  const data = join(t.testdir(), 'data')
+  const data = dataDirectory(t)
   for (let round = 1; round <= rounds; round++) {
     await start(data)
     while (agents.length < agentCount) {

@@ -126,6 +126,8 @@ t.test('log: a socket that nobody reads: only whole lines are dropped or written
   child.stdout!.setEncoding('utf8').on('data', (more) => {
     text += more
   })
+  // At its end the process waits half a second until there is room for the last report.
+  await until('some of the log to be read', () => text !== '')
   child.send('end')
   await once(child, 'close')
   const log = linesIn(text)

@@ -28,6 +28,13 @@ const setHidden = (page: Page, isHidden: boolean) =>
     Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))`)
 
+/** From now on time passes on the page only when the test says so. */
+async function stopClock(page: Page): Promise<void> {
+  const now = Date.now()
+  await page.clock.install({ time: now })
+  await page.clock.pauseAt(now + 1)
+}
+
 /** The most polls of the page that were under way at the same time, and how many there were. */
 function watchPolls(page: Page): { most: number; count: number } {
   const polls = { most: 0, count: 0 }
@@ -149,7 +156,7 @@ t.test(
     await t.test('reader: the node refuses: asks again when it may, and not before', async (t) => {
       const page = await chromium.open()
       const polls = watchPolls(page)
-      await page.clock.install()
+      await stopClock(page)
       const refusal = { status: 503, headers: { 'retry-after': '30' }, body: '{}' }
       await page.route('**/api/**', (route) => route.fulfill(refusal))
       await page.goto(`${forum.url}/t/${demo.thread}`)
@@ -189,7 +196,7 @@ t.test(
     await t.test('reader: polls end without having waited: they become rare', async (t) => {
       const page = await chromium.open()
       const polls = watchPolls(page)
-      await page.clock.install()
+      await stopClock(page)
       const empty = { json: { messages: [], next_after: 1 } }
       await page.route('**/api/**', (route) => route.fulfill(empty))
       await page.goto(`${forum.url}/t/${demo.thread}`)

@@ -4,6 +4,7 @@
 import t from 'tap'
 import { dataDirectory, Program } from '../api/process.ts'
 import { chosenSeed } from '../depth.ts'
+import { freePort } from '../free-port.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { CheckedSwarm, type Place } from './checked-swarm.ts'
 
@@ -12,8 +13,9 @@ t.test('swarm: a node is killed while it acts: one history', async (t) => {
   const data = dataDirectory(t)
   const place: Place = { name: 'node', url: null }
   let server: Program
+  const port = `${await freePort()}`
   const start = async () => {
-    server = new Program(['serve', '--port', '0', '--data', data])
+    server = new Program(['serve', '--port', port, '--data', data])
     place.url = (await server.logged('started')).url!
   }
   await start()
