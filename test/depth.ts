@@ -13,12 +13,14 @@ interface Size {
 
 export const sizes = {
   SIMULATE_SEEDS: { check: 50, deep: 5_000, of: 'seeds that a simulated node lives through' },
-  POWER_SEEDS: { check: 300, deep: 20_000, of: 'seeds of power losses of a journal' },
-  CHECKPOINT_SEEDS: { check: 100, deep: 3_000, of: 'seeds of power losses during checkpoints' },
+  POWER_SEEDS: { check: 120, deep: 20_000, of: 'seeds of power losses of a journal' },
+  CHECKPOINT_SEEDS: { check: 40, deep: 3_000, of: 'seeds of power losses during checkpoints' },
   PUBLISHER_SEEDS: { check: 150, deep: 10_000, of: 'seeds of a publisher on a network that fails' },
   KILLS: { check: 3, deep: 50, of: 'kills of a node under load' },
-  CRASH_POINTS: { check: 16, deep: 1_000, of: 'crash points at most, chosen at random' },
-  DAMAGE_STRIDE: { check: 1_999, deep: 31, of: 'bytes between the damaged bytes of a store' },
+  CRASH_POINTS: { check: 10, deep: 1_000, of: 'crash points at most, chosen at random' },
+  DAMAGE_STRIDE: { check: 3_989, deep: 31, of: 'bytes between the damaged bytes of a store' },
+  DAMAGE_STEP: { check: 3, deep: 1, of: 'bytes between the damaged bytes of a small log' },
+  WEBHOOK_PROGRAMS: { check: 20, deep: 2_000, of: 'random programs with webhooks' },
   REPLICATION_SEEDS: { check: 20, deep: 2_000, of: 'seeds that two simulated nodes live through' },
   REPLICATION_FAULTS: { check: 1, deep: 20, of: 'faults of each kind in a cluster of nodes' },
   FUZZ_ROUNDS: { check: 2, deep: 500, of: 'rounds of fuzzing for each HTTP server' },

@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { finishAttempt } from '../../src/forum/deliveries.ts'
 import { DueWebhooks } from '../../src/forum/due-webhooks.ts'
+import { sizeOf } from '../depth.ts'
 import { dayMs, replayed } from './doubles.ts'
 import { agents, ok, Scene, seen } from './webhook-scene.ts'
 import { run, type Step, step } from './webhook-steps.ts'
@@ -52,7 +53,7 @@ t.test('webhooks: random programs: exactly the right ones are woken, across rest
         checkReplay(scene)
       },
     ),
-    { numRuns: 60 },
+    { numRuns: sizeOf('WEBHOOK_PROGRAMS') },
   )
 })
 
@@ -81,6 +82,6 @@ t.test('H3: webhooks: whatever happened: in the end every delivery has been trie
       for (const { open } of scene.state.webhooks.all()) assert.equal(open.length, 0)
       assert.equal(scene.forum.dueWebhooks.size, 0)
     }),
-    { numRuns: 60, examples: [[interrupted]] },
+    { numRuns: sizeOf('WEBHOOK_PROGRAMS'), examples: [[interrupted]] },
   )
 })

@@ -7,6 +7,7 @@ import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { pieceBytes } from '../../wal/checkpoint/parity.ts'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import { Sidecar } from '../../wal/checkpoint/sidecar.ts'
+import { sizeOf } from '../depth.ts'
 import { Fold, type Folding, type Row, startFolding } from './fold.ts'
 import { dir, until } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -77,7 +78,9 @@ async function load({ log }: Store, disk: SimulatedDisk): Promise<number> {
   return checkpoints.rebuilt.length
 }
 
-/** Flips a bit of each byte of the files of checkpoints, one at a time. */
+const step = sizeOf('DAMAGE_STEP')
+
+/** Flips a bit of each byte of the files of checkpoints, or of every third, one at a time. */
 async function eachFlip(
   disk: SimulatedDisk,
   visit: (name: string, at: number) => Promise<void>,
@@ -85,7 +88,7 @@ async function eachFlip(
   let bytes = 0
   const files = filesOf(disk)
   for (const [name, { length }] of files) {
-    for (let at = 0; at < length; at++) {
+    for (let at = 0; at < length; at += step) {
       disk.bytesOf(name)[at]! ^= 1 << (at % 8)
       await visit(name, at)
       disk.bytesOf(name)[at]! ^= 1 << (at % 8)
@@ -113,8 +116,8 @@ t.test('P1 P3: any byte of any file of the checkpoints changed: the same state',
       throw new Error(`${name} at ${at}`, { cause: error })
     }
   })
-  t.ok(rebuilt > 1000, `${rebuilt} pages were rebuilt`)
-  t.pass(`${files} files, ${bytes} bytes: each changed, and loaded; ${starts} whole starts`)
+  t.ok(rebuilt > 1000 / step, `${rebuilt} pages were rebuilt`)
+  t.pass(`${files} files, ${bytes} bytes: every ${step} changed, loaded; ${starts} whole starts`)
 })
 
 t.test('P1: the same without parity: many of the bytes make a start impossible', async (t) => {
@@ -125,7 +128,7 @@ t.test('P1: the same without parity: many of the bytes make a start impossible',
   const { bytes } = await eachFlip(disk, async () => {
     await load(known, disk).catch(() => refused++)
   })
-  t.ok(refused > 500, `${refused} of ${bytes}`)
+  t.ok(refused > 500 / step, `${refused} of ${bytes}`)
 })
 
 t.test('S1 S2: a bit flipped, scrubbed while serving: the files are as they were', async (t) => {
