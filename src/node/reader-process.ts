@@ -8,6 +8,7 @@ import { ConfigError } from '../config/arguments.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { openLog } from '../ops/log.ts'
 import { MainPort } from '../replication/readers/main-port.ts'
+import { letHeapGrow } from './heap-growth.ts'
 import { Reader } from './reader.ts'
 import type { ReaderSetup } from './reader-setup.ts'
 
@@ -23,6 +24,7 @@ process.on('uncaughtException', (error) => {
   process.exit(1)
 })
 
+letHeapGrow()
 let reader: Reader | null = null
 const end = (ended: Promise<void> | undefined) => void (ended ?? Promise.resolve()).then(exit)
 const exit = () => process.exit(0)

@@ -26,6 +26,7 @@ import type { ReadersStats } from '../ops/reader-metrics.ts'
 import { ReaderHub } from '../replication/readers/hub.ts'
 import { kinds, packedMessage } from '../replication/readers/messages.ts'
 import type { ReaderReport } from '../replication/readers/report.ts'
+import { letHeapGrow } from './heap-growth.ts'
 import { ReaderCounts } from './reader-counts.ts'
 import type { ReaderSetup } from './reader-setup.ts'
 
@@ -58,6 +59,7 @@ export class Readers implements ReadersStats {
   #isStopping = false
 
   constructor(parts: ReadersParts) {
+    letHeapGrow()
     this.#parts = parts
     const { journal, config, edge, load, disk = realDisk } = parts
     const handler = edge.handle.bind(edge)

@@ -1,5 +1,5 @@
 // Goal:   the state of a reader, without what only commands read, gives every answer that the
-//         leader's gives.
+//         main process's gives.
 // Method: simulated nodes live through bad days, in which every kind of record is made. What they
 //         have left on disk is read in three ways: as a node does, as a reader does that folds the
 //         whole log, and as one that begins with the newest checkpoint. The states are compared by

