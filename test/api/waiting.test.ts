@@ -112,28 +112,38 @@ t.test('waiting: in the status: a capability', async (t) => {
   t.match(body, { capabilities: { waiting_polls: true } })
 })
 
-async function limited(t: Test, ...flags: string[]): Promise<{ ana: Client; port: number }> {
+interface Limited {
+  ana: Client
+  port: number
+  /** Ends what ana's polls wait for. */
+  tellAna(): Promise<unknown>
+}
+
+async function limited(t: Test, ...flags: string[]): Promise<Limited> {
   const port = await freePort()
   const forum = await startForum(t, ['--ops-port', `${port}`, ...flags])
-  return { ana: await forum.identity(), port }
+  const [ana, ben] = [await forum.identity(), await forum.identity()]
+  return { ana, port, tellAna: () => publishedThread(ben, { participant_ids: [ana.id] }) }
 }
 
 t.test('waiting: over --waiting-max: answered at once, counted', async (t) => {
-  const { ana, port } = await limited(t, '--waiting-max', '1')
-  const first = ana.feed('?wait=3')
+  const { ana, port, tellAna } = await limited(t, '--waiting-max', '1')
+  const first = ana.feed('?wait=50')
   await held(1, port)
   t.strictSame((await ana.feed('?wait=50')).body.notifications, [])
   t.equal(await ended('full', port), 1)
-  t.equal((await first).status, 200)
+  await tellAna()
+  t.equal((await first).body.notifications.length, 1)
 })
 
 t.test('waiting: seven eighths of the connections may wait: others are served', async (t) => {
-  const { ana, port } = await limited(t, '--connections-max', '16')
+  const { ana, port, tellAna } = await limited(t, '--connections-max', '16')
   t.equal(await sample(port, 'agent_forum_limit{of="waiting"}'), 14)
-  const polls = Array.from({ length: 14 }, () => ana.feed('?wait=1'))
+  const polls = Array.from({ length: 14 }, () => ana.feed('?wait=50'))
   await held(14, port)
   t.equal((await ana.get('/api/status')).status, 200)
-  for (const { status } of await Promise.all(polls)) t.equal(status, 200)
+  await tellAna()
+  for (const { body } of await Promise.all(polls)) t.equal(body.notifications.length, 1)
 })
 
 t.test('waiting: SIGTERM: all are answered before the node ends', async (t) => {
