@@ -58,13 +58,14 @@ t.test('its owner was killed and is a zombie: taken', async (t) => {
   const parent = spawn('sh', ['-c', script, process.execPath, owning, where])
   t.teardown(() => parent.kill('SIGKILL'))
   let text = ''
-  await new Promise<void>((resolve) =>
+  // The shell's line comes before the child's or behind it.
+  const pid = await new Promise<number>((resolve) =>
     parent.stdout.on('data', (chunk) => {
       text += chunk
-      if (text.includes('held')) resolve()
+      const [, line] = /^(\d+)\n/m.exec(text) ?? []
+      if (line !== undefined && text.includes('held\n')) resolve(Number(line))
     }),
   )
-  const pid = Number.parseInt(text, 10)
   process.kill(pid, 'SIGKILL')
   const state = () => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   await until('a zombie of init', () => state()[0] === 'Z' && state()[17] === '1')
