@@ -34,12 +34,14 @@ function eventsOf({ events }: AnyActorKind): fc.Arbitrary<EventObject> {
 for (const kind of actorKinds as readonly AnyActorKind[]) {
   t.test(`${kind.id}: any state: random events: every way of running it agrees`, async (t) => {
     const visited = new Set<string>()
-    fc.assert(
-      fc.property(fc.array(eventsOf(kind), { maxLength: 30 }), (sequence) => {
-        for (const state of runEveryWay(kind, sequence)) visited.add(state)
-      }),
-      { numRuns: 500 },
-    )
-    t.same([...visited].sort(), Object.keys(kind.codes).sort(), 'every state was reached')
+    const property = fc.property(fc.array(eventsOf(kind), { maxLength: 30 }), (sequence) => {
+      for (const state of runEveryWay(kind, sequence)) visited.add(state)
+    })
+    const states = Object.keys(kind.codes)
+    // Two in a hundred sequences deliver something: 500 of them may leave a state out.
+    for (let rounds = 0; rounds < 5 && visited.size < states.length; rounds++) {
+      fc.assert(property, { numRuns: 500 })
+    }
+    t.same([...visited].sort(), states.sort(), 'every state was reached')
   })
 }

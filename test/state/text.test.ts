@@ -204,8 +204,12 @@ t.test('A2 A4: random lives with little memory: every entry reads as it was', as
     found.hot += life.found.hot
     found.cold += life.found.cold
   })
-  await fc.assert(property, { numRuns: 12, endOnFailure: true })
-  t.ok(found.hot > 30 && found.cold > 30, JSON.stringify(found))
+  // The lives are random: if they read too little from disk or from memory, there are more.
+  const isEnough = () => found.hot > 30 && found.cold > 30
+  for (let rounds = 0; rounds < 5 && !isEnough(); rounds++) {
+    await fc.assert(property, { numRuns: 12, endOnFailure: true })
+  }
+  t.ok(isEnough(), JSON.stringify(found))
 })
 
 t.test('A2: a cold page that cannot be read: it stays cold, and its slot is free', async (t) => {
