@@ -53,7 +53,7 @@ const alone: Record<string, readonly string[]> = {
   replication: [
     ...['checked-swarm', 'connect', 'engine-faults', 'fault-matrix', 'follower', 'following'],
     ...['jetstream-calls', 'jetstream-log', 'lead', 'nats-cluster', 'nodes', 'publisher'],
-    ...['readers', 'simulation'],
+    ...['reader-state', 'readers', 'simulation'],
   ],
   state: ['pages', 'receipts', 'salvage', 'text', 'text-files'],
   swarm: ['feeds', 'swarm', 'verify', 'waiting'],
