@@ -1,5 +1,6 @@
 // How far the JS heap grows before V8 collects all of it, in a process that exchanges messages with
-// another one: the main process of a node with readers, and each reader.
+// others all the time: a node of a replicated log, the main process of a node with readers, and
+// each reader.
 //
 // V8 counts memory outside of the heap as growth of it. That is what the text and the columns need,
 // and each message with records, requests or answers needs buffers. So it collected a heap of
@@ -7,6 +8,8 @@
 //
 // With one reader, in six rounds that alternate with V8's own rule, a reply takes the main process
 // 42 microseconds instead of 48, and the reader 37 instead of 38, for 15 to 25 MB of memory each.
+// With a replicated log, in two runs each, a reply takes the leader 46.6 instead of 48.6, and the
+// follower 25.9 instead of 29.8; the rate in the mode `acked` is 0.49 of a node alone instead of 0.43.
 
 import { setFlagsFromString } from 'node:v8'
 

@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
 import type { Config } from '../config/config.ts'
 import { tryPort } from '../http/port-error.ts'
+import { letHeapGrow } from './heap-growth.ts'
 import { type Environment, type Node, startNode } from './server.ts'
 import { Lives, StartAgain } from './start-again.ts'
 
@@ -26,6 +27,7 @@ export async function startReplicatedNode(
   environment: Environment,
   stopped: Promise<unknown>,
 ): Promise<Node | null> {
+  letHeapGrow()
   const lives = new Lives(stopped)
   const { host, port } = config
   // All lives listen on one port, which callers know. The system would not give a port that it had
