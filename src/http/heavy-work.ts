@@ -29,9 +29,9 @@ export const realTicks: Ticks = {
 
 /**
  * A piece is two fifths of what its request costs the event loop, which runs, parks and loads it
- * before. With this rest all of that takes a tenth of the time at most.
+ * before. With this rest all of that takes a fifteenth of the time at most.
  */
-const restPerPiece = 24
+const restPerPiece = 36
 /** A piece that took long, as when the process was suspended, does not delay the next for long. */
 const restMsMax = 10
 /** Other requests are coming if the last one came within this time. */
