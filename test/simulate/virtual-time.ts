@@ -95,6 +95,8 @@ export class VirtualTime {
 
   leave(): void {
     this.forget()
+    // Otherwise each promise of all later simulations would carry it on.
+    this.#owners?.disable()
     keepMemory()
     Object.assign(crypto, real.crypto)
     Object.assign(timers, real.timers)
