@@ -29,7 +29,8 @@ export const realTicks: Ticks = {
 
 /**
  * A piece is two fifths of what its request costs the event loop, which runs, parks and loads it
- * before. With this rest all of that takes a fifteenth of the time at most.
+ * before; all of that is a fifteenth of the time at most. Polls keep 0.91 of the loop's processor
+ * time (docs/performance.md): pieces probably take the caches from them, too.
  */
 const restPerPiece = 36
 /** A piece that took long, as when the process was suspended, does not delay the next for long. */
