@@ -22,8 +22,8 @@ import { ConfigError } from '../config/arguments.ts'
 import { logNotices } from '../ops/log.ts'
 import { fetchCheckpoint } from '../replication/checkpoint-transfer.ts'
 import { type Comparison, compareWithStream } from '../replication/compare.ts'
-import { type History, OtherHistory, readHistory } from '../replication/history.ts'
-import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
+import { type History, OtherHistory, otherStore, readHistory } from '../replication/history.ts'
+import { type LogStream, type StreamMessage, StreamUnavailable } from '../replication/log-stream.ts'
 import { publishTail } from '../replication/publish-tail.ts'
 import type { Term } from '../state/state.ts'
 import { adoptEpoch, loadEpoch } from './epoch.ts'
@@ -134,14 +134,16 @@ export class HistoryPlace {
     )
   }
 
-  async #compare(journal: Journal, { number: term, node: leader }: Term): Promise<Comparison> {
+  async #compare(journal: Journal, term: Term): Promise<Comparison> {
     const { stream, node, patienceMs = patienceMsDefault } = this.#options
-    const { position } = journal
+    const { position, storeId: store } = journal
+    const { number, nonce, node: leader } = term
+    const end = { position, term: number, nonce, store }
     const untilMs = performance.now() + patienceMs
     for (;;) {
-      const found = await this.#ask(() => compareWithStream(stream, { position, term }))
+      const found = await this.#ask(() => compareWithStream(stream, end))
       const isOthers = found.kind === 'ahead' && leader !== node
-      const isMissing = isOthers || found.kind === 'lost' || (found.kind === 'empty' && term > 0)
+      const isMissing = isOthers || found.kind === 'lost' || (found.kind === 'empty' && number > 0)
       if (!isMissing || performance.now() > untilMs) return found
       await this.#pause()
     }
@@ -164,6 +166,7 @@ export class HistoryPlace {
       log.warn({ position: from, term: term.number }, 'put_aside')
       throw new StartAgain(`the log was put aside from position ${from} on`)
     }
+    if (found.kind === 'other') throw otherHistory(journal, term, found.message)
     if (found.kind === 'trimmed') {
       // What this node had not published when it led is in its log only.
       planClearing(place, { keeps: term.node === node })
@@ -193,4 +196,16 @@ export class HistoryPlace {
     await sleep(askAgainMs)
     if (this.#options.isStopped()) throw new StoppedEarly('stopped')
   }
+}
+
+/** Nothing is changed: an operator decides which of two histories is the right one. */
+function otherHistory({ storeId, position }: Journal, term: Term, message: StreamMessage): Error {
+  const { store = storeId } = message.name ?? {}
+  if (store !== storeId) return new ConfigError(otherStore(store, storeId))
+  return new JournalError(
+    77,
+    `the log ends at position ${position} of term ${term.number}, and the stream goes on behind ` +
+      'other records: they are two histories of one store',
+    { advice: 'nothing was changed; start with an empty --data, or with another stream' },
+  )
 }

@@ -4,8 +4,11 @@
 //
 // L1. The stream has the record before this node's log has it: a term that is in any log is in the
 //     stream, so that no two logs have different records of one term.
+//     The record has a nonce, so that two nodes that begin a term of one number, each in a stream
+//     that the other does not see, are known to be two (term-name.ts).
 // L2. Nothing is appended to this node's log meanwhile: it leads only afterwards.
 
+import { randomBytes } from 'node:crypto'
 import { Packr } from 'msgpackr'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { LeaderBegan, ReplicateMode } from '../forum/records/leadership.ts'
@@ -15,16 +18,19 @@ import {
   type LogStream,
   type StreamMessage,
   StreamUnavailable,
+  type TermName,
   type Unplaced,
 } from './log-stream.ts'
+import { isOfTerm, type LogEnd } from './term-name.ts'
+
+const nonceBytes = 16
 
 export interface Beginning {
   /** The id of this node. */
   node: string
   mode: ReplicateMode
-  /** The position and the term of the last record of its log. */
-  position: number
-  term: number
+  /** The last record of its log. */
+  end: LogEnd
   /** The id of the epoch that begins with the term; '': none does. */
   epoch: string
   /** The time of the record, in milliseconds since the epoch. */
@@ -34,32 +40,38 @@ export interface Beginning {
 export interface Begun {
   /** The record, and the message with it, which this node must append to its log now. */
   record: LeaderBegan
+  name: TermName
   message: StreamMessage
 }
 
 /**
- * Begins the next term behind `position`; null if the stream ends elsewhere: another node leads, or
- * this one has to follow first. Waits while the stream cannot be reached, unless `isStopped`.
+ * Begins the next term behind the end of the log; null if the stream ends elsewhere: another node
+ * leads, or this one has to follow first. Waits while the stream cannot be reached, unless
+ * `isStopped`.
  */
 export async function beginTerm(
   stream: LogStream,
-  { node, mode, position, term: lastTerm, epoch, at }: Beginning,
+  { node, mode, end, epoch, at }: Beginning,
   isStopped: () => boolean = () => false,
 ): Promise<Begun | null> {
   const backoff = new Backoff()
-  const record: LeaderBegan = { type: 'leader.began', at, term: lastTerm + 1, node, mode, epoch }
+  const { position, store, nonce: behind } = end
+  const term = end.term + 1
+  const nonce = randomBytes(nonceBytes).toString('hex')
+  const record: LeaderBegan = { type: 'leader.began', at, term, node, mode, epoch, nonce }
+  const name = { store, nonce }
   const bytes = packed(encode(record))
   const place = { first: position + 1, last: position + 1 }
-  const sent: Unplaced = { ...place, term: record.term, bytes }
+  const sent: Unplaced = { ...place, term, name: { ...name, behind }, bytes }
   while (!isStopped()) {
     try {
       const last = await stream.last()
       // It may be there already, if its acknowledgement was lost.
-      if (last !== null && isSame(last, sent)) return { record, message: last }
-      const isEnd = last === null || (last.last === position && last.term === lastTerm)
+      if (last !== null && isSame(last, sent)) return { record, name, message: last }
+      const isEnd = last === null || (last.last === position && isOfTerm(last, end))
       if (!isEnd) return null
       const published = await stream.publish(sent, last?.sequence ?? 0)
-      if ('sequence' in published) return { record, message: { ...sent, ...published } }
+      if ('sequence' in published) return { record, name, message: { ...sent, ...published } }
       if (published.rejected === 'full') await backoff.pause()
     } catch (error) {
       if (!(error instanceof StreamUnavailable)) throw error

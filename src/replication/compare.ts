@@ -1,12 +1,13 @@
 // Compares a node's log with the stream: whether it is a part of the common history, and where the
-// node goes on. Two records at the same position that were written in the same term are the same
-// record (log-stream.ts, S2), and whatever is in a log of a term that began in the stream after the
-// log's last term is not part of the history.
+// node goes on. Two records at the same position that were written in the same term (which is more
+// than its number: term-name.ts) are the same record (log-stream.ts, S2), and whatever is in a log
+// of a term that began in the stream after the log's last term is not part of the history.
 //
 //   stream   1 ─────── term 1 ───────▶ 40 ── term 3 ──▶ 70
 //   log      1 ─────── term 1 ───▶ 36                       behind: goes on with 37
 //   log      1 ─────── term 1 ───────────▶ 45               diverged: from 40 on it is another one
 //   log      1 ─────── term 1 ───────▶ 39 ── term 3 ──▶ 72  ahead: 71 and 72 are not there yet
+//   log      1 ─── another term 1 ───▶ 36                   other: nothing of it is touched
 //
 // A server may answer late. Then the log seems to be ahead, or to have a term that is lost; the
 // caller asks again. That it goes on, has diverged or is to be cleared rests on messages that are
@@ -14,13 +15,7 @@
 
 import type { LogStream, StreamMessage } from './log-stream.ts'
 import { firstWhere, keptMessage } from './search.ts'
-
-export interface LocalLog {
-  /** The position of its last record; 0: it is empty. */
-  position: number
-  /** The term of its last record; 0: it was written before there was a stream. */
-  term: number
-}
+import { goesOnFrom, isOfOtherStore, isOfTerm, type LogEnd } from './term-name.ts'
 
 export type Comparison =
   /** There has never been a message. */
@@ -35,23 +30,44 @@ export type Comparison =
   | { kind: 'trimmed'; first: StreamMessage }
   /** The log has a term that the stream does not have: the stream has lost messages. */
   | { kind: 'lost'; last: StreamMessage }
+  /** The stream, of which this is a message, is not the history that the log is a part of. */
+  | { kind: 'other'; message: StreamMessage }
 
 /** Compares a log with the stream. Rejects with `StreamUnavailable`. */
-export async function compareWithStream(stream: LogStream, local: LocalLog): Promise<Comparison> {
+export async function compareWithStream(stream: LogStream, local: LogEnd): Promise<Comparison> {
   const last = await stream.last()
   if (last === null) return { kind: 'empty' }
+  if (isOfOtherStore(last, local)) return { kind: 'other', message: last }
   if (last.term < local.term) return { kind: 'lost', last }
   if (last.term > local.term) {
     const later = await firstWhere(stream, last, ({ term }) => term > local.term)
-    if (later.first <= local.position) {
-      // If what came before it is trimmed, the term may have begun earlier.
-      const { sequence } = later
-      const isBegin = sequence === 1 || (await keptMessage(stream, sequence - 1)) !== null
-      return isBegin ? { kind: 'diverged', from: later.first } : { kind: 'trimmed', first: later }
-    }
-  } else if (last.last < local.position) return { kind: 'ahead', last }
+    if (later.first <= local.position) return divergedAt(stream, later, local)
+  } else {
+    if (!isOfTerm(last, local)) return { kind: 'other', message: last }
+    if (last.last < local.position) return { kind: 'ahead', last }
+  }
   if (last.last <= local.position) return { kind: 'behind', next: last.sequence + 1, last }
   const next = await firstWhere(stream, last, (message) => message.last > local.position)
   if (next.first > local.position + 1) return { kind: 'trimmed', first: next }
-  return { kind: 'behind', next: next.sequence, last }
+  if (goesOnFrom(next, local)) return { kind: 'behind', next: next.sequence, last }
+  // The end of the log may be older than a term whose beginning is trimmed.
+  const isTrimmed = next.term > local.term && next.name?.behind === undefined
+  return isTrimmed ? { kind: 'trimmed', first: next } : { kind: 'other', message: next }
+}
+
+/** `later` is the first message kept of a later term, and holds positions that the log has, too. */
+async function divergedAt(
+  stream: LogStream,
+  later: StreamMessage,
+  local: LogEnd,
+): Promise<Comparison> {
+  const { sequence, name, first } = later
+  if (name?.behind !== undefined) {
+    return name.behind === local.nonce
+      ? { kind: 'diverged', from: first }
+      : { kind: 'other', message: later }
+  }
+  // If what came before it is trimmed, the term may have begun earlier.
+  const isBegin = sequence === 1 || (await keptMessage(stream, sequence - 1)) !== null
+  return isBegin ? { kind: 'diverged', from: first } : { kind: 'trimmed', first: later }
 }

@@ -127,12 +127,13 @@ export class Following {
   }
 
   #tailFrom(next: number): StreamTail {
-    const { stream, forum, log, onFailed } = this.#parts
+    const { stream, forum, journal, log, onFailed } = this.#parts
+    const { number: term, nonce } = forum.state.term
     return new StreamTail({
       stream,
       receiver: this.#ownLog,
       next,
-      term: forum.state.term.number,
+      term: { term, nonce, store: journal.storeId },
       onFailed,
       onInterrupted: (error) => log.warn({ why: error.message }, 'stream_interrupted'),
     })

@@ -60,9 +60,14 @@ export async function readHistory(stream: LogStream, own: Own): Promise<History 
     )
   }
   if (own.store === null || own.store === history.store) return history
-  throw new OtherHistory(
-    `the stream has the log of store ${history.store}, and this node that of ${own.store}; ` +
-      'choose another --replicate-stream, or begin with an empty --data',
+  throw new OtherHistory(otherStore(history.store, own.store))
+}
+
+/** What a node says whose log is another store's than that of the stream. */
+export function otherStore(streams: string, own: string): string {
+  return (
+    `the stream has the log of store ${streams}, and this node that of ${own}; ` +
+    'choose another --replicate-stream, or begin with an empty --data'
   )
 }
 

@@ -71,11 +71,12 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   await untilWritable(journal)
   const at = timeOf(forum)
   const { position, term: lastTerm } = forum.state
+  const { number, nonce } = lastTerm
   const epoch = mayLackRecords(lastTerm, node) ? randomBytes(epochBytes).toString('hex') : ''
-  const beginning = { node, mode, position, term: lastTerm.number, epoch, at }
-  const begun = await beginTerm(stream, beginning, parts.isStopped)
+  const end = { position, term: number, nonce, store: journal.storeId }
+  const begun = await beginTerm(stream, { node, mode, end, epoch, at }, parts.isStopped)
   if (begun === null) return null
-  const { record, message } = begun
+  const { record, name, message } = begun
   await untilWritable(journal)
   apply(forum.state, journal.appendEncoded(message.bytes, 1), record)
   await journal.sync()
@@ -85,6 +86,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     stream,
     mode,
     term,
+    name,
     sequence: message.sequence,
     lagBytesMax,
   })

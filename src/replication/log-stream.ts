@@ -8,6 +8,9 @@
 // S1. The messages of the stream are one history: each begins behind the one before it.
 // S2. Terms never decrease. The first message of a term holds one record, `leader.began`, and was
 //     appended only because no other message had come in between: there is one leader in a term.
+//     A number alone does not name a term: a stream that was lost is begun again, perhaps with the
+//     log of another store. So each message names its term, and the first one of a term also the
+//     term that it goes on behind (term-name.ts).
 // S3. What `publish` acknowledged, a majority of the engine's servers has.
 // S4. The lease decides nothing: it tells a standby when to try. S2 decides.
 
@@ -19,8 +22,20 @@ export interface StreamMessage {
   last: number
   /** The term of the leader that published it, counted from 1. */
   term: number
+  /** Missing where a program has written it that did not name terms. */
+  name?: TermName | undefined
   /** The records as in a frame of the log: for each 4 bytes length and a msgpack value. */
   bytes: Uint8Array
+}
+
+/** What distinguishes a term from another one of the same number. */
+export interface TermName {
+  /** The id of the store whose log it is. */
+  store: string
+  /** Chosen at random when the term began; '': by a program that did not name terms. */
+  nonce: string
+  /** In the first message of a term: the nonce of the term before it; '' also if there was none. */
+  behind?: string
 }
 
 /** A message before it has a place; an object is one message, however often it is published. */
@@ -50,7 +65,7 @@ export interface LogStream {
   publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published>
   /** The newest message; null while there has never been one. */
   last(): Promise<StreamMessage | null>
-  /** The sequence of the oldest message that is kept; that of the next one if there is none. */
+  /** The sequence of the oldest message that is kept; that of the next one if none is. */
   firstSequence(): Promise<number>
   /** A message, or null if it is trimmed or does not exist yet. */
   get(sequence: number): Promise<StreamMessage | null>

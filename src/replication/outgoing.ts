@@ -2,7 +2,7 @@
 // changed again (publisher.ts, P3).
 
 import { Queue } from '../../wal/queue.ts'
-import type { Published, Unplaced } from './log-stream.ts'
+import type { Published, TermName, Unplaced } from './log-stream.ts'
 
 export interface Outgoing {
   first: number
@@ -79,11 +79,11 @@ export class OutgoingQueue {
 }
 
 /** The message of this term, the same one whenever it is sent again. */
-export function messageOf(outgoing: Outgoing, term: number): Unplaced {
+export function messageOf(outgoing: Outgoing, term: number, name: TermName): Unplaced {
   if (outgoing.message === null) {
     const { first, last, parts } = outgoing
     const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
-    outgoing.message = { first, last, term, bytes }
+    outgoing.message = { first, last, term, name, bytes }
     outgoing.parts = []
   }
   return outgoing.message

@@ -4,6 +4,7 @@
 import { LogCursor, type LogPlaceToRead } from '../../wal/journal/log-cursor.ts'
 import type { LogStream, StreamMessage } from './log-stream.ts'
 import { Publisher } from './publisher.ts'
+import { nonceOf } from './term-name.ts'
 
 /** Frames that are read ahead of the stream's acknowledgements. */
 const aheadBytesMax = 8 << 20
@@ -22,6 +23,7 @@ export async function publishTail(
   const publisher = new Publisher({
     stream,
     term: last.term,
+    name: { store: log.storeId, nonce: nonceOf(last.name) },
     sequence: last.sequence,
     position: last.last,
     gatherMs: 0,

@@ -12,7 +12,8 @@
 // P3. After anything but an acknowledgement the end of the stream decides: what it holds of this
 //     term is acknowledged, and the publisher goes on behind it. A message is never changed once it
 //     was sent, because one that seems lost may still arrive.
-// P4. If the end is of a later term, another node leads: nothing is acknowledged any more.
+// P4. If the end is of a later term, or of another one of the same number, another node leads:
+//     nothing is acknowledged any more.
 // P5. What waits is bounded by its owner, who looks at `bytes` before it appends to the log.
 
 import assert from 'node:assert/strict'
@@ -24,8 +25,10 @@ import {
   type Published,
   type StreamMessage,
   StreamUnavailable,
+  type TermName,
 } from './log-stream.ts'
 import { isFailure, isRejection, messageOf, type Outgoing, OutgoingQueue } from './outgoing.ts'
+import { isOfTerm } from './term-name.ts'
 
 /** With eight in flight, three servers took 3,700 messages a second; with one, 1,400. */
 const inFlightMax = 8
@@ -41,6 +44,7 @@ const lostAfterMs = 15_000
 export interface PublisherOptions {
   stream: LogStream
   term: number
+  name: TermName
   /** The newest message of the stream, which this leader has published. */
   sequence: number
   /** The position that it ends with. */
@@ -171,10 +175,10 @@ export class Publisher {
 
   /** Sends the message that is in flight behind `index` others. */
   #publish(outgoing: Outgoing, index: number): void {
-    const { stream, term } = this.#options
+    const { stream, term, name } = this.#options
     outgoing.outcome = null
     const behind = this.#inFlight[index - 1]?.message ?? undefined
-    stream.publish(messageOf(outgoing, term), this.#sequence + index, behind).then(
+    stream.publish(messageOf(outgoing, term, name), this.#sequence + index, behind).then(
       (published) => this.#settle(outgoing, published),
       () => this.#settle(outgoing, 'unknown'),
     )
@@ -197,17 +201,17 @@ export class Publisher {
   async #look(): Promise<void> {
     this.#state = 'looking'
     const { acknowledged } = this
+    const { term, name } = this.#options
     const lostAtMs = performance.now() + lostAfterMs
     while (this.#state === 'looking') {
       const last = await this.#options.stream.last().catch(lookError)
       if (this.#state !== 'looking') return
       if (last !== 'unavailable') {
-        if (last !== null && last.term > this.#options.term) {
+        const isOwn = last !== null && isOfTerm(last, { term, ...name })
+        if (last !== null && last.term >= term && !isOwn) {
           return this.#endWith({ kind: 'fenced', term: last.term })
         }
-        if (last !== null && last.term === this.#options.term && last.last >= acknowledged) {
-          return this.#goOn(last)
-        }
+        if (isOwn && last.last >= acknowledged) return this.#goOn(last)
         if (performance.now() > lostAtMs) {
           return this.#endWith({ kind: 'lost', position: last?.last ?? 0 })
         }

@@ -14,7 +14,7 @@
 import { JournalError } from '../../wal/errors.ts'
 import type { Health, Journal, JournalStats, OnFrame } from '../../wal/journal/types.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
-import type { LogStream } from './log-stream.ts'
+import type { LogStream, TermName } from './log-stream.ts'
 import { type Ended, Publisher } from './publisher.ts'
 
 export interface ReplicatedJournalOptions {
@@ -22,6 +22,7 @@ export interface ReplicatedJournalOptions {
   stream: LogStream
   mode: ReplicateMode
   term: number
+  name: TermName
   /** The newest message of the stream, which ends with the last record of the log. */
   sequence: number
   /** How many bytes of records the stream may lack. */
@@ -45,12 +46,13 @@ export class ReplicatedJournal implements Journal {
   #shown: number
 
   constructor(options: ReplicatedJournalOptions) {
-    const { local, stream, mode, term, sequence } = options
+    const { local, stream, mode, term, name, sequence } = options
     this.#options = options
     this.#local = local
     this.publisher = new Publisher({
       stream,
       term,
+      name,
       sequence,
       position: local.position,
       gatherMs: mode === 'async' ? gatherMs : 0,

@@ -6,7 +6,8 @@
 //
 // R1. Every record is passed on once, in order, without a gap: a message that begins behind the
 //     next position, or has an older term, is not part of this history, and ends the reading. So
-//     does one of a later term that begins at a position which the follower's log has already.
+//     does one of a later term that begins at a position which the follower's log has already, and
+//     one that does not go on from the term of the record before it (term-name.ts).
 // R2. A message is passed on when the one before has been taken: the follower's own log may be
 //     slower than the stream.
 // R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
@@ -17,6 +18,7 @@
 
 import { eachEncoded } from '../../wal/journal/format.ts'
 import type { LogStream, StreamMessage } from './log-stream.ts'
+import { goesOnFrom, type LogEnd, nonceOf } from './term-name.ts'
 
 const lookEveryMs = 1_000
 /** Longer than a message is on its way on a slow link. */
@@ -38,7 +40,7 @@ export interface TailOptions {
   /** The sequence of the message that holds the receiver's next record. */
   next: number
   /** The term of the receiver's last record. */
-  term: number
+  term: Omit<LogEnd, 'position'>
   /** Called once, when the stream cannot be followed any more. */
   onFailed: (error: Error) => void
   /** The reading was interrupted, and goes on. */
@@ -56,7 +58,7 @@ export class StreamTail {
   readonly #options: TailOptions
   readonly #now: () => number
   #next: number
-  #term: number
+  #term: Omit<LogEnd, 'position'>
   #reading: { stop(): void } | null = null
   #timer: NodeJS.Timeout | null = null
   #looking: NodeJS.Timeout | null = null
@@ -83,7 +85,7 @@ export class StreamTail {
 
   /** The term of the last record that was passed on. */
   get term(): number {
-    return this.#term
+    return this.#term.term
   }
 
   /** The sequence of the next message. */
@@ -136,14 +138,17 @@ export class StreamTail {
   async #take(message: StreamMessage): Promise<void> {
     if (this.#isStopped) return
     const { receiver } = this.#options
-    const { sequence, first, last, term, bytes } = message
+    const { sequence, first, last, term, name, bytes } = message
     if (sequence !== this.#next) return this.#fail(`message ${sequence} came for ${this.#next}`)
-    if (term < this.#term) return this.#fail(`message ${sequence} is of an older term, ${term}`)
+    if (term < this.term) return this.#fail(`message ${sequence} is of an older term, ${term}`)
     if (first > receiver.position + 1) {
       return this.#fail(`message ${sequence} begins at ${first}, behind ${receiver.position + 1}`)
     }
-    if (term > this.#term && first <= receiver.position) {
+    if (term > this.term && first <= receiver.position) {
       return this.#fail(`message ${sequence} begins term ${term} at ${first}, which is taken`)
+    }
+    if (!goesOnFrom(message, this.#term)) {
+      return this.#fail(`message ${sequence} is of another history, in term ${term}`)
     }
     this.#pauseMs = pauseMsMin
     const skipped = receiver.position + 1 - first
@@ -157,7 +162,7 @@ export class StreamTail {
         return this.#giveUp(error as Error)
       }
     }
-    this.#term = term
+    this.#term = { ...this.#term, term, nonce: nonceOf(name) }
     this.#next = sequence + 1
   }
 

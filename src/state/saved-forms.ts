@@ -12,5 +12,5 @@ export function targetOf(state: State, form: number, onIndexFilled: OnIndexFille
   if (form === 1) return targetOfForm1(state, onIndexFilled)
   if (form === 2) return targetOfForm2(state, onIndexFilled)
   if (form === 3) return targetOfForm3(state, onIndexFilled)
-  return whatIsFilled(state, onIndexFilled)
+  return whatIsFilled(state, onIndexFilled) // form 4 lacks the nonce of a term, as old records do
 }

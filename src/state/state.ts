@@ -42,6 +42,8 @@ export interface Term {
   /** The id of its leader, and how that acknowledges. */
   node: string
   mode: string
+  /** As in its record; '': it was begun by a program that did not name terms. */
+  nonce: string
 }
 
 /** An epoch that began with a term: positions behind `begin` meant other records before. */
@@ -50,12 +52,12 @@ export interface TermEpoch {
   begin: number
 }
 
-const noTerm: Term = { number: 0, began: 0, node: '', mode: '' }
+const noTerm: Term = { number: 0, began: 0, node: '', mode: '', nonce: '' }
 
 /** Stands for no identity: the anonymous caller. */
 export const nobody = -1
 
-type Facts = [number, number, number, number?, Term?, (TermEpoch | null)?]
+type Facts = [number, number, number, number?, Partial<Term>?, (TermEpoch | null)?]
 
 export class State {
   position = 0
@@ -120,7 +122,8 @@ export class State {
 
   restore(facts: unknown): void {
     const [position, now, guestsExpired, ...more] = facts as Facts
-    const [erasedPosition = 0, term = noTerm, epoch = null] = more
+    const [erasedPosition = 0, savedTerm = {}, epoch = null] = more
+    const term = { ...noTerm, ...savedTerm }
     Object.assign(this, { position, now, guestsExpired, erasedPosition, term, epoch })
   }
 

@@ -123,6 +123,7 @@ const generators: Generators = {
     node: hex,
     mode: fc.constantFrom('acked' as const, 'async' as const),
     epoch: fc.oneof(fc.constant(''), hex),
+    nonce: fc.oneof(fc.constant(''), hex),
   }),
   'proposal.reviewed': fc.record({
     at,

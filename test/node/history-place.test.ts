@@ -53,7 +53,7 @@ function placeOf(stream: LateStream, dir: string, patienceMs: number): HistoryPl
   return new HistoryPlace({ stream, place, ...about, log, patienceMs })
 }
 
-const term = (node: string, number = 1) => ({ number, began: 1, node, mode: 'acked' })
+const term = (node: string, number = 1) => ({ number, began: 1, node, mode: 'acked', nonce: '' })
 
 t.test('place: a follower is ahead of a late answer: it asks again, and goes on', async (t) => {
   const stream = await newStream()

@@ -1,12 +1,14 @@
 // Goal:   a node finds where its log goes on in the stream, or which of its records are not part of
 //         the common history.
 // Method: streams of random terms and messages, whose truth is a list of the term of each position;
-//         logs that are a prefix of it, go on beside it or beyond it; trimmed at any message.
+//         logs that are a prefix of it, go on beside it or beyond it; trimmed at any message. Some
+//         programs name terms, and earlier ones did not.
 
 import fc from 'fast-check'
 import t from 'tap'
 import { type Comparison, compareWithStream } from '../../src/replication/compare.ts'
 import { StreamUnavailable } from '../../src/replication/log-stream.ts'
+import type { LogEnd } from '../../src/replication/term-name.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { MemoryStream } from './memory-stream.ts'
 
@@ -19,22 +21,34 @@ const streams = fc.record({
   }),
   /** The terms are 1, 2, 3 … plus this for each of them: terms may be skipped. */
   skips: fc.array(fc.nat(1), { minLength: 4, maxLength: 4 }),
+  /** The first term that has a name. */
+  named: fc.nat(5),
 })
 
-async function streamOf({
-  begin,
-  terms,
-  skips,
-}: typeof streams extends fc.Arbitrary<infer T> ? T : never) {
+type Shape = typeof streams extends fc.Arbitrary<infer T> ? T : never
+
+const store = 'the store'
+
+/** The end of a log of this history. */
+function endAt({ named }: Pick<Shape, 'named'>, position: number, term: number): LogEnd {
+  return { position, term, nonce: term > named ? `nonce of ${term}` : '', store }
+}
+
+async function streamOf(shape: Shape) {
+  const { begin, terms, skips } = shape
   const stream = new MemoryStream()
   /** The term of each position from `begin` + 1 on. */
   const truth: number[] = []
   let term = 0
   for (const [index, lengths] of terms.entries()) {
+    const { nonce: behind } = endAt(shape, 0, term)
     term += 1 + (skips[index] ?? 0)
-    for (const length of [1, ...lengths]) {
+    const { nonce } = endAt(shape, 0, term)
+    for (const [at, length] of [1, ...lengths].entries()) {
       const first = begin + truth.length + 1
-      const message = { first, last: first + length - 1, term, bytes: new Uint8Array() }
+      const own = { store, nonce, ...(at === 0 ? { behind } : {}) }
+      const name = nonce === '' ? undefined : own
+      const message = { first, last: first + length - 1, term, name, bytes: new Uint8Array() }
       await stream.publish(message, stream.messages.length)
       for (let n = 0; n < length; n++) truth.push(term)
     }
@@ -52,7 +66,7 @@ t.test(
       const { stream, truth, begin } = await streamOf(shape)
       const position = begin + (at % (truth.length + 1))
       const term = termAt(truth, begin, position)!
-      const found = await compareWithStream(stream, { position, term })
+      const found = await compareWithStream(stream, endAt(shape, position, term))
       if (found.kind !== 'behind') return false
       const message = stream.at(found.next)
       if (message === null)
@@ -74,7 +88,7 @@ t.test(
       // The tail begins where the log's last term ends in the stream.
       const end = next === -1 ? begin + truth.length : begin + next
       const position = end + 1 + tail
-      const found = await compareWithStream(stream, { position, term })
+      const found = await compareWithStream(stream, endAt(shape, position, term))
       if (next === -1) return found.kind === 'ahead'
       return found.kind === 'diverged' && found.from === end + 1
     })
@@ -90,7 +104,7 @@ t.test('compare: messages are trimmed: never a place that leaves a gap', async (
     await stream.trim(kept)
     const position = begin + (at % (truth.length + 1))
     const term = termAt(truth, begin, position)!
-    const found = await compareWithStream(stream, { position, term })
+    const found = await compareWithStream(stream, endAt(shape, position, term))
     const isThere = position + 1 >= stream.at(kept)!.first
     if (isThere) return found.kind === 'behind'
     trimmed += 1
@@ -100,6 +114,25 @@ t.test('compare: messages are trimmed: never a place that leaves a gap', async (
   t.ok(trimmed > 0, `${trimmed} logs end before what is kept`)
 })
 
+t.test('compare: another store, or another term of the same number: another history', async (t) => {
+  const kinds = new Set<string>()
+  const logs = fc.record({ at: fc.nat(), tail: fc.nat(8), isOtherStore: fc.boolean() })
+  const property = fc.asyncProperty(streams, fc.nat(), logs, async (shape, below, log) => {
+    // All terms are named: each term that the log has is another one than that of the stream.
+    const { stream, truth, begin } = await streamOf({ ...shape, named: 0 })
+    const position = begin + 1 + (log.at % truth.length)
+    const term = termAt(truth, begin, position)!
+    const end = endAt({ named: 0 }, position + log.tail, term)
+    await stream.trim(1 + (below % stream.messages.length))
+    const own = log.isOtherStore ? { ...end, store: 'another' } : { ...end, nonce: 'another' }
+    const { kind } = await compareWithStream(stream, own)
+    kinds.add(kind)
+    return kind === 'other' || (kind === 'trimmed' && !log.isOtherStore)
+  })
+  await t.resolves(fc.assert(property))
+  t.ok(kinds.has('other'))
+})
+
 t.test('compare: servers answer late: never a place that is not its own', async (t) => {
   const seen = new Map<string, number>()
   const logs = fc.record({ at: fc.nat(), tail: fc.nat(8), seed: fc.nat() })
@@ -107,7 +140,7 @@ t.test('compare: servers answer late: never a place that is not its own', async 
     const { stream, truth, begin } = await streamOf(shape)
     const position = begin + (at % (truth.length + 1))
     const term = termAt(truth, begin, position)!
-    const own = { position: position + tail, term }
+    const own = endAt(shape, position + tail, term)
     const right = await compareWithStream(stream, own)
     const found = await compareWithStream(lateServers(stream, seed), own).catch(unavailable)
     seen.set(found.kind, (seen.get(found.kind) ?? 0) + 1)
@@ -139,10 +172,11 @@ function unavailable(error: unknown): { kind: 'unavailable' } {
 
 t.test('compare: no message yet, or a term that is not there: reported', async (t) => {
   const stream = new MemoryStream()
-  t.same(await compareWithStream(stream, { position: 0, term: 0 }), { kind: 'empty' })
+  const unnamed = { named: Number.POSITIVE_INFINITY }
+  t.same(await compareWithStream(stream, endAt(unnamed, 0, 0)), { kind: 'empty' })
   await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
   const kindOf = async (position: number, term: number): Promise<Comparison['kind']> =>
-    (await compareWithStream(stream, { position, term })).kind
+    (await compareWithStream(stream, endAt(unnamed, position, term))).kind
   t.equal(await kindOf(4, 3), 'lost')
   t.equal(await kindOf(4, 0), 'diverged', 'a log of before the stream, which went on alone')
 })

@@ -46,6 +46,7 @@ class Leader {
       node: 'leader',
       mode: 'acked',
       epoch: '',
+      nonce: '',
     } as const
     apply(forum.state, this.log.append(encode(record)), record)
     await this.publish()
@@ -93,7 +94,8 @@ async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promis
     segmentBytes: 1 << 20,
     onRecord: (position, row) => apply(forum.state, position, decode(row)),
   })
-  const local = { position: journal.position, term: forum.state.term.number }
+  const { number: term, nonce } = forum.state.term
+  const local = { position: journal.position, term, nonce, store: journal.storeId }
   const found = await compareWithStream(stream, local)
   if (found.kind !== 'behind') throw new Error(`the log is ${found.kind}`)
   const failures: Error[] = []
@@ -182,7 +184,8 @@ t.test('following: an answer of a leader that was replaced: not sent', async (t)
   // Another one leads on from what the stream has: its records take the position.
   const next = new KeptLog()
   const at = side.forum.state.now
-  next.append(encode({ type: 'leader.began', at, term: 2, node: 'next', mode: 'async', epoch: '' }))
+  const led = { term: 2, node: 'next', mode: 'async', epoch: '', nonce: '' } as const
+  next.append(encode({ type: 'leader.began', at, ...led }))
   const message = { first: position + 1, last: position + 1, term: 2, bytes: next.records[0]! }
   await stream.publish(message, stream.messages.length)
   await until('the answer', () => write.answers.length > 0)

@@ -65,8 +65,7 @@ async function joined(t: Test, stream: LogStream): Promise<void> {
   t.same(fetched, { position: 2, storeId: node.journal.storeId })
   beginLog(place, fetched)
   const other = await new LeadingNode(dir).open()
-  const local = () => ({ position: other.journal.position, term: other.forum.state.term.number })
-  t.match(await compareWithStream(stream, local()), { kind: 'behind', next: 1 })
+  t.match(await compareWithStream(stream, other.end), { kind: 'behind', next: 1 })
   for (let next = 1; ; next++) {
     const message = await stream.get(next)
     if (message === null) break
@@ -166,7 +165,7 @@ t.test(
     const again = await new LeadingNode(dir).open()
     const { position } = again.journal
     t.equal(position, 5)
-    const found = await compareWithStream(stream, { position, term: again.forum.state.term.number })
+    const found = await compareWithStream(stream, again.end)
     if (found.kind !== 'ahead') throw new Error(found.kind)
     const { storeId } = again.journal
     t.equal(

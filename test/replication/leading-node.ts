@@ -14,6 +14,7 @@ import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
 import { type Leading, lead } from '../../src/replication/lead.ts'
 import type { LogStream } from '../../src/replication/log-stream.ts'
 import { loadNodeId } from '../../src/replication/node-id.ts'
+import type { LogEnd } from '../../src/replication/term-name.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { openJournal } from '../../wal/journal/journal.ts'
 import type { Journal } from '../../wal/journal/types.ts'
@@ -73,6 +74,12 @@ export class LeadingNode {
       isStopped: () => false,
     })
     return this.leading !== null
+  }
+
+  /** The last record of its log. */
+  get end(): LogEnd {
+    const { number: term, nonce } = this.forum.state.term
+    return { position: this.journal.position, term, nonce, store: this.journal.storeId }
   }
 
   /** Writes a thread; returns the number of its message. */

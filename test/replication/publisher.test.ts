@@ -17,6 +17,7 @@ import { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
 
 const seeds = sizeOf('PUBLISHER_SEEDS')
+const store = 'the store'
 
 /** Records as in a frame, each with its position as its content, of random lengths. */
 function frame(first: number, count: number, random: () => number): Buffer {
@@ -76,14 +77,17 @@ class Trial {
 
   async lead(messageBytesMax = 600): Promise<void> {
     const stream = new SimulatedStream(this.engine, { messageBytesMax })
-    const beginning = { node: 'a', mode: 'acked' as const, position: 0, term: 0, epoch: '', at: 1 }
+    const end = { position: 0, term: 0, nonce: '', store }
+    const beginning = { node: 'a', mode: 'acked' as const, end, epoch: '', at: 1 }
     const {
       record: { term },
+      name,
       message,
     } = (await this.finish(beginTerm(stream, beginning)))!
     this.publisher = new Publisher({
       stream,
       term,
+      name,
       sequence: message.sequence,
       position: message.last,
       gatherMs: this.gatherMs,
@@ -132,8 +136,9 @@ async function live(seed: number, t: Test): Promise<Trial> {
     if (isContested) {
       const other = new SimulatedStream(engine)
       for (let isBegun = false; !isBegun; ) {
-        const position = engine.message(engine.lastSequence)!.last
-        const beginning = { node: 'b', mode: 'acked' as const, position, term: 1, epoch: '', at: 1 }
+        const { last: position, name } = engine.message(engine.lastSequence)!
+        const end = { position, term: 1, nonce: name!.nonce, store }
+        const beginning = { node: 'b', mode: 'acked' as const, end, epoch: '', at: 1 }
         isBegun = (await trial.finish(beginTerm(other, beginning))) !== null
       }
       for (let n = 0; trial.ended.length === 0 && n < 50_000; n++) {
@@ -195,7 +200,7 @@ t.test(
     await stream.publish({ first: 2, last: 5, term: 1, bytes }, 1)
     const ended: Ended[] = []
     const publisher = new Publisher({
-      ...{ stream, term: 1, sequence: 1, position: 1, gatherMs: 0 },
+      ...{ stream, term: 1, name: { store, nonce: '' }, sequence: 1, position: 1, gatherMs: 0 },
       onAcknowledged: () => t.fail('nothing of it is acknowledged'),
       onEnded: (why) => ended.push(why),
     })

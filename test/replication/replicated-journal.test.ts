@@ -20,15 +20,18 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
   const engine = new SimulatedEngine(seededRandom(1))
   const stream = new SimulatedStream(engine)
   const work = setInterval(() => engine.completeOne(), 1)
-  const beginning = { node: 'a', mode, position: 0, term: 0, epoch: '', at: 1 }
+  const end = { position: 0, term: 0, nonce: '', store: local.storeId }
   const {
     record: { term },
+    name,
     message,
-  } = (await beginTerm(stream, beginning))!
+  } = (await beginTerm(stream, { node: 'a', mode, end, epoch: '', at: 1 }))!
   local.appendEncoded(message.bytes, 1)
   const { sequence } = message
   await local.sync()
-  const journal = new ReplicatedJournal({ local, stream, mode, term, sequence, lagBytesMax })
+  const journal = new ReplicatedJournal({
+    ...{ local, stream, mode, term, name, sequence, lagBytesMax },
+  })
   const durable: number[] = []
   const failures: number[] = []
   journal.onDurable = (position) => durable.push(position)
@@ -38,7 +41,7 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
     clearInterval(work)
     rmSync(dir, { recursive: true })
   })
-  return { local, engine, journal, durable, failures }
+  return { local, engine, journal, durable, failures, nonce: name.nonce }
 }
 
 t.test('acked: synced here, not yet there: not durable, and sync waits', async (t) => {
@@ -73,13 +76,12 @@ t.test('async: synced here, not yet there: durable, and sync waits', async (t) =
 })
 
 t.test('acked: another node leads: nothing becomes durable, the code is 78', async (t) => {
-  const { local, engine, journal, durable, failures } = await leading(t, 'acked')
+  const { local, engine, journal, durable, failures, nonce } = await leading(t, 'acked')
   const other = new SimulatedStream(engine)
   const begun = await beginTerm(other, {
     node: 'b',
     mode: 'acked',
-    position: 1,
-    term: 1,
+    end: { position: 1, term: 1, nonce, store: local.storeId },
     epoch: '',
     at: 2,
   })

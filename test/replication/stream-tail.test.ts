@@ -8,6 +8,8 @@ import { eachEncoded } from '../../wal/journal/format.ts'
 import { until } from '../until.ts'
 import { MemoryStream } from './memory-stream.ts'
 
+const store = 'the store'
+
 /** Records as in a frame; each holds its position. */
 function recordsOf(first: number, last: number): Buffer {
   const records: Buffer[] = []
@@ -68,7 +70,7 @@ function follow(t: Test, stream: MemoryStream, setting: Setting = {}) {
     stream,
     receiver,
     next,
-    term,
+    term: { term, nonce: '', store },
     onFailed: (error) => failures.push(error),
     onInterrupted: (error) => interruptions.push(error),
     ...(now === undefined ? {} : { now }),
@@ -153,6 +155,8 @@ t.test('tail: the follower is slow: one message at a time', async (t) => {
   t.equal(most, 1)
 })
 
+const four = { first: 4, last: 4, bytes: recordsOf(4, 4) }
+
 for (const [what, why, break_] of [
   ['a gap', /begins at 5, behind 4/, (stream: MemoryStream) => publish(stream, 5, 6, 2)],
   ['an older term', /of an older term, 1/, (stream: MemoryStream) => publish(stream, 4, 4, 1)],
@@ -160,6 +164,28 @@ for (const [what, why, break_] of [
     'a later term at a position that the log has',
     /begins term 3 at 3, which is taken/,
     (stream: MemoryStream) => publish(stream, 3, 3, 3),
+  ],
+  [
+    'a message of another store',
+    /of another history, in term 2/,
+    (stream: MemoryStream) =>
+      stream.publish({ ...four, term: 2, name: { store: 'another', nonce: '' } }, 1),
+  ],
+  [
+    'a message of another term 2',
+    /of another history, in term 2/,
+    (stream: MemoryStream) => stream.publish({ ...four, term: 2, name: { store, nonce: 'b' } }, 1),
+  ],
+  [
+    'a later term that goes on from another one',
+    /of another history, in term 3/,
+    (stream: MemoryStream) =>
+      stream.publish({ ...four, term: 3, name: { store, nonce: 'c', behind: 'b' } }, 1),
+  ],
+  [
+    'a later term that has begun elsewhere',
+    /of another history, in term 3/,
+    (stream: MemoryStream) => stream.publish({ ...four, term: 3, name: { store, nonce: 'c' } }, 1),
   ],
   [
     'a message whose records do not fill it',

@@ -14,15 +14,18 @@ export interface LeaderBegan extends Timed {
   mode: ReplicateMode
   /** The id of the epoch that begins behind the record before this one; '': none does. */
   epoch: string
+  /** Distinguishes it from another term of this number, in another stream; 32 hex characters. */
+  nonce: string
 }
 
 export const leadershipRecords = {
   'leader.began': kind<LeaderBegan>({
     code: 50,
-    version: 1,
-    fields: ['term', 'node', 'mode', 'epoch'],
-    apply(state, position, { term, node, mode, epoch }) {
-      state.term = { number: term, began: position, node, mode }
+    version: 2,
+    fields: ['term', 'node', 'mode', 'epoch', 'nonce'],
+    added: { nonce: '' },
+    apply(state, position, { term, node, mode, epoch, nonce }) {
+      state.term = { number: term, began: position, node, mode, nonce }
       if (epoch !== '') state.epoch = { id: epoch, begin: position - 1 }
     },
   }),

@@ -1,7 +1,10 @@
 // The stream of the log on NATS JetStream: one subject, on as many servers as `replicas` says.
 //
 //   stream   <name>, subject <name>.log
-//   message  header `Agent-Forum: <version> <term> <first> <last>`, payload: the records
+//   message  header `Agent-Forum: <version> <term> <first> <last> <store> <nonce> [<behind>]`,
+//            payload: the records; a nonce that is '' is written as `-`. Messages of programs that
+//            did not name terms end with <last>, and those programs read no further: they meet the
+//            record of the term, whose version they do not know.
 //
 // J1. A message has an id that no other one has, repetitions included: the servers remember the ids
 //     of messages that they rejected, and would take a repetition for known.
@@ -19,6 +22,7 @@ import {
   type Published,
   type StreamMessage,
   StreamUnavailable,
+  type TermName,
   type Unplaced,
 } from '../log-stream.ts'
 import { Appends } from './appends.ts'
@@ -29,6 +33,7 @@ import { readStream } from './reader.ts'
 
 const version = 1
 const headerName = 'Agent-Forum'
+const none = '-'
 // Those of the servers, by which they append a message once, and only behind the expected one.
 const idHeader = 'Nats-Msg-Id'
 const lastSequenceHeader = 'Nats-Expected-Last-Sequence'
@@ -94,12 +99,12 @@ export class JetStreamLog implements LogStream {
   }
 
   async publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published> {
-    const { first, last, term, bytes } = message
+    const { bytes } = message
     this.#count += 1
     const id = `${this.#idPrefix}.${this.#count}`
     this.#ids.set(message, id)
     const headers: Record<string, [string]> = {
-      [headerName]: [`${version} ${term} ${first} ${last}`],
+      [headerName]: [headerOf(message)],
       [idHeader]: [id],
       [lastSequenceHeader]: [`${expectedLast}`],
     }
@@ -169,13 +174,33 @@ function messageOf({ seq, header, data }: StoredMsg): StreamMessage {
   return decode(seq, header, data)
 }
 
+function headerOf({ first, last, term, name }: Unplaced): string {
+  const named = name === undefined ? [] : [name.store, ...[name.nonce, name.behind].flatMap(dashed)]
+  return [version, term, first, last, ...named].join(' ')
+}
+
+/** A field of the header that may be empty, or missing. */
+function dashed(field: string | undefined): string[] {
+  return field === undefined ? [] : [field === '' ? none : field]
+}
+
+function nameOf([store, nonce, behind]: readonly string[]): TermName | undefined {
+  if (store === undefined || nonce === undefined) return undefined
+  const plain = (field: string) => (field === none ? '' : field)
+  return {
+    store,
+    nonce: plain(nonce),
+    ...(behind === undefined ? {} : { behind: plain(behind) }),
+  }
+}
+
 /** Throws if the message is not one of ours, or of a newer version. */
 function decode(sequence: number, marks: MsgHdrs | undefined, bytes: Uint8Array): StreamMessage {
-  const fields = (marks?.get(headerName) ?? '').split(' ').map(Number)
-  const [found, term, first, last] = fields as [number, number, number, number]
+  const fields = (marks?.get(headerName) ?? '').split(' ')
+  const [found, term, first, last] = fields.map(Number) as [number, number, number, number]
   if (found !== version || !(term > 0 && first > 0 && last >= first)) {
     const what = found > version ? 'was written by a newer agent-forum' : 'is no part of a log'
     throw new Error(`message ${sequence} of the stream ${what}`)
   }
-  return { sequence, first, last, term, bytes }
+  return { sequence, first, last, term, name: nameOf(fields.slice(4)), bytes }
 }
