@@ -167,6 +167,6 @@ function reasonOf({ message, cause }: Error): string {
 
 /** Without a slash at its end. Throws a TypeError; `localhost:8787` has a scheme, `localhost:`. */
 function baseOf(url: string): string {
-  if (/^https?:\/\/./i.test(url)) return new URL(url).href.replace(/\/+$/, '')
+  if (/^https?:\/\/./i.test(url)) return new URL(url).href.replace(/(?<!\/)\/+$/, '')
   throw new TypeError(`url takes something like http://127.0.0.1:8787, which ${url} is not`)
 }

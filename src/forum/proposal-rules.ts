@@ -47,7 +47,7 @@ const forbidden = /[\\\p{Cc}:%?#]/u
 function isSegmentAllowed(segment: string): boolean {
   if (segment === '' || segment === '.' || segment === '..') return false
   // Some file systems ignore case, and strip trailing dots and spaces from a name.
-  const name = segment.toLowerCase().replace(/[. ]+$/, '')
+  const name = segment.toLowerCase().replace(/(?<![. ])[. ]+$/, '')
   return !isPrivate.some((pattern) => pattern.test(name))
 }
 

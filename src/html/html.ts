@@ -38,52 +38,101 @@ function textOf(insertion: Insertion): string {
   return text
 }
 
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-// Control characters but tab and line ends; marks and isolates of bidirectional text; spaces and
-// operators without width; a byte order mark; fillers; tags, which spell invisible words.
+// Characters that change the order of others, or that cannot be seen: control characters but tab
+// and line ends, marks and isolates of bidirectional text, annotations, and what Unicode has
+// programs ignore: soft hyphens, fillers, selectors, tags, which spell invisible words. Joiners are
+// not among them, as scripts and emoji need them.
 const hidden =
-  '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u115f\\u1160\\u180e' +
-  '\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb'
-const special = new RegExp(`[&<>"'${hidden}\\udb40]`)
-/** By UTF-16 unit: whether it may need another form. With a pattern, a page takes twice as long. */
-const isSpecial = Uint8Array.from({ length: 2 ** 16 }, (_, unit) =>
-  special.test(String.fromCharCode(unit)) ? 1 : 0,
-)
-/** The first half of tags, and of variation selectors, which are no words. */
-const tagsUnit = 0xdb40
-const [tagsBegin, tagsEnd] = [0xe0000, 0xe0080]
+  /(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
+/** The first units of those that consist of two: shorthand, music, tags and selectors. */
+const pairs = [0xd82f, 0xd834, 0xdb40, 0xdb41, 0xdb42, 0xdb43]
+/** Directly behind an emoji this says how it looks, which hides nothing. */
+const emojiSelector = 0xfe0f
+const emoji = /^\p{Emoji}$/u
+const keycap = 0x20e3
 
-function escaped(text: string): string {
+const codeOf = (point: number) => `[U+${point.toString(16).toUpperCase().padStart(4, '0')}]`
+const isHidden = (point: number) => hidden.test(String.fromCodePoint(point))
+
+// By UTF-16 unit; with patterns a page takes twice as long.
+/** How it is written, as an index of `forms`; 0: as it is; `inContext`: other units decide. */
+const formOf = new Uint16Array(2 ** 16)
+const forms = ['', '&amp;', '&lt;', '&gt;', '&quot;', '&#39;']
+const entityMax = forms.length - 1
+const inContext = 2 ** 16 - 1
+for (const [i, mark] of [...'&<>"\''].entries()) formOf[mark.charCodeAt(0)] = i + 1
+for (let unit = 0; unit < 2 ** 16; unit++) {
+  if (isHidden(unit)) formOf[unit] = forms.push(codeOf(unit)) - 1
+}
+for (const unit of [...pairs, emojiSelector]) formOf[unit] = inContext
+
+/** Whether the character at this index, of which other units decide, is shown as its code. */
+function isHiddenAt(text: string, at: number): boolean {
+  const point = text.codePointAt(at)!
+  return point === emojiSelector ? !isOfEmoji(text, at) : isHidden(point)
+}
+
+/** Whether the selector at this index belongs to an emoji before it. */
+function isOfEmoji(text: string, at: number): boolean {
+  if (at === 0) return false
+  const unit = text.charCodeAt(at - 1)
+  const isSecond = unit >= 0xdc00 && unit < 0xe000
+  const base = isSecond && at > 1 ? text.codePointAt(at - 2)! : unit
+  if (!emoji.test(String.fromCodePoint(base))) return false
+  return base > 0x7f || text.charCodeAt(at + 1) === keycap // digits, for one, are emoji as keycaps
+}
+
+/** The text between two indexes as HTML, in one pass. What lies outside tells of emoji only. */
+function escaped(text: string, begin = 0, end = text.length): string {
   let result = ''
-  let end = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (isSpecial[unit] === 0) continue
-    const point = text.codePointAt(i)!
-    if (unit === tagsUnit && (point < tagsBegin || point >= tagsEnd)) continue
-    result += text.slice(end, i) + escapeOf(point)
-    if (point !== unit) i += 1
-    end = i + 1
+  let done = begin
+  for (let i = begin; i < end; i++) {
+    const form = formOf[text.charCodeAt(i)]!
+    if (form === 0) continue
+    if (form !== inContext) {
+      result += text.slice(done, i) + forms[form]
+      done = i + 1
+    } else if (isHiddenAt(text, i)) {
+      const point = text.codePointAt(i)!
+      result += text.slice(done, i) + codeOf(point)
+      if (point > 0xffff) i += 1
+      done = i + 1
+    }
   }
-  return end === 0 ? text : result + text.slice(end)
+  return result + text.slice(done, end)
 }
 
-function escapeOf(point: number): string {
-  const code = point.toString(16).toUpperCase().padStart(4, '0')
-  return entities[String.fromCharCode(point)] ?? `[U+${code}]`
-}
-
-// What follows the scheme: anything but spaces, quotes, brackets and what is hidden.
-const url = new RegExp(`https?://[^\\s<>"'\`\\\\(){}\\[\\]${hidden}]+`, 'g')
+// An address ends before spaces, quotes, brackets and what is hidden.
+const border = /[\s<>"'`\\(){}[\]]/
+const endsAddress = Uint8Array.from(formOf, (form, unit) => {
+  return border.test(String.fromCharCode(unit)) || form > entityMax ? 1 : 0
+})
 /** A sentence goes on behind an address; its punctuation is no part of it. */
-const sentenceEnd = /[.,;:!?…]+$/
+const sentenceMarks = new Set('.,;:!?\u2026')
+/** What is longer is no link: to parse a host takes the square of its length. */
+const [addressMax, hostMax, labelMax] = [2000, 253, 63]
+
+/** Where the address at this index ends; its first slashes are behind the colon. */
+function addressEnd(text: string, begin: number): number {
+  let end = begin
+  while (end < text.length) {
+    const isEnd = endsAddress[text.charCodeAt(end)] === 1
+    if (isEnd && (formOf[text.charCodeAt(end)] !== inContext || isHiddenAt(text, end))) break
+    end += 1
+  }
+  return end
+}
+
+/** Whether this is an address that a link can lead to. */
+function isAddress(text: string, hostBegin: number): boolean {
+  if (text.length > addressMax) return false
+  let label = 0
+  for (let i = hostBegin; i < text.length && !'/?#'.includes(text[i]!); i++) {
+    label = text[i] === '.' ? 0 : label + 1
+    if (label > labelMax || i - hostBegin >= hostMax) return false
+  }
+  return URL.canParse(text)
+}
 
 /** The line that begins or ends code, as in Markdown. */
 const fence = /^```[^`\n]*$/gm
@@ -116,18 +165,30 @@ function code(text: string): string {
 
 /** A text with its addresses as links, which neither vouch for them nor can reach back. */
 function linked(text: string): Html {
-  if (!text.includes('://')) return new Html(escaped(text))
+  const slashes = '://'
   let result = ''
-  let end = 0
-  for (const { 0: match, index } of text.matchAll(url)) {
-    const address = match.replace(sentenceEnd, '')
-    if (!URL.canParse(address)) continue
-    const shown = escaped(address)
-    result += escaped(text.slice(end, index))
-    result += `<a href="${shown}" rel="nofollow noopener">${shown}</a>`
-    end = index + address.length
+  let done = 0
+  for (let at = text.indexOf(slashes); at !== -1; ) {
+    const host = at + slashes.length
+    const scheme = ['https', 'http'].find((name) => text.endsWith(name, at)) ?? ''
+    let end = host
+    if (scheme !== '') {
+      const begin = at - scheme.length
+      const next = addressEnd(text, host)
+      end = next
+      while (sentenceMarks.has(text[end - 1]!)) end -= 1
+      const address = text.slice(begin, end)
+      if (end > host && isAddress(address, host - begin)) {
+        const shown = escaped(text, begin, end)
+        result += escaped(text, done, begin)
+        result += `<a href="${shown}" rel="nofollow noopener">${shown}</a>`
+        done = end
+      }
+      end = next
+    }
+    at = text.indexOf(slashes, end)
   }
-  return new Html(result + escaped(text.slice(end)))
+  return new Html(result + escaped(text, done))
 }
 
 /** A time in milliseconds since the epoch, to the minute and in UTC. */

@@ -13,6 +13,9 @@
 import { type BlockList, isIP, SocketAddress } from 'node:net'
 import type { Exchange } from './exchange.ts'
 
+/** Of X-Forwarded-For; what its callers wrote may be as long as a head. */
+const charactersMax = 1024
+
 /** How the proxies in front name the caller. */
 export type TrustProxy =
   | { header: 'cf-connecting-ip' }
@@ -31,9 +34,16 @@ function forwardedEntry(exchange: Exchange, trustProxy: TrustProxy): string {
   // A proxy may add a line of its own instead of extending the one that it received.
   const value = exchange.allOf(trustProxy.header)
   if (trustProxy.header === 'cf-connecting-ip') return value.trim()
-  const entries = value.split(',').map((entry) => entry.trim())
+  const entries = lastEntries(value)
   if ('hops' in trustProxy) return entries[entries.length - trustProxy.hops] ?? ''
   return entries.findLast((entry) => !isAmong(trustProxy.proxies, entry)) ?? ''
+}
+
+/** The end of the header that proxies can have written; the first entry of a part may be cut. */
+function lastEntries(value: string): string[] {
+  const entries = value.slice(-charactersMax).split(',')
+  if (value.length > charactersMax) entries.shift()
+  return entries.map((entry) => entry.trim())
 }
 
 function isAmong(proxies: BlockList, entry: string): boolean {

@@ -2,7 +2,8 @@
 
 import t from 'tap'
 import { html, written } from '../../src/html/html.ts'
-import { hostileTexts, shown } from '../pages/hostile.ts'
+import { isLinear } from '../linear.ts'
+import { hidden, hostileTexts, shown } from '../pages/hostile.ts'
 import { type Element, elementsOf } from '../pages/markup.ts'
 
 /** The elements of a page with this body, without those that every page has. */
@@ -46,6 +47,64 @@ t.test('links: an address in a sentence: ends before its punctuation', async (t)
   ])
   t.same(hrefs('ftp://a.example mailto:b@c.example //d.example www.e.example https://'), [])
 })
+
+t.test('links: what is too long to be one: stays text, and is parsed by nobody', async (t) => {
+  const isLink = (address: string) => written(address).text.startsWith('<a ')
+  const label = 'a'.repeat(63)
+  t.ok(isLink(`http://${label}.${label}.${label}.example:8080/a?b`))
+  t.notOk(isLink(`http://${label}a.example`))
+  t.notOk(isLink(`http://${`${label}.`.repeat(4)}example/`))
+  t.ok(isLink(`http://a.example/${'b'.repeat(1_900)}`))
+  t.notOk(isLink(`http://a.example/${'b'.repeat(2_000)}`))
+})
+
+t.test('hidden characters: every one is shown as its code, others as they are', async (t) => {
+  const wrong: string[] = []
+  for (let point = 0; point < 0x110000; point++) {
+    const isHidden = hidden.some(([from, to]) => point >= from && point <= to)
+    const isMarkup = point < 0x80 && `&<>"'`.includes(String.fromCodePoint(point))
+    const { text } = written(`a${String.fromCodePoint(point)}b`)
+    if (text.startsWith('a[U+') !== isHidden && !isMarkup) wrong.push(point.toString(16))
+  }
+  t.same(wrong, [])
+})
+
+t.test('emoji: the character that selects them is ordinary behind them only', async (t) => {
+  const ordinary = [
+    '\u2764\ufe0f',
+    '#\ufe0f\u20e3',
+    '\u{1f575}\u{1f3fd}\ufe0f\u200d\u2642\ufe0f',
+    '\u00a9\ufe0f',
+  ]
+  for (const text of ordinary) t.equal(written(text).text, text)
+  t.equal(written('1\ufe0f2').text, '1[U+FE0F]2')
+  t.equal(written('\u2764\ufe0f\ufe0f').text, '\u2764\ufe0f[U+FE0F]')
+  t.equal(written('\u2764\ufe0e').text, '\u2764[U+FE0E]')
+})
+
+const ideographs = (from: number, length: number) =>
+  String.fromCodePoint(...Array.from({ length }, (_, i) => 0x4e00 + ((from + i) % 20_000)))
+
+/** Texts of a length that a repetition makes costly where each part is compared with each. */
+const repeated: Record<string, (length: number) => string> = {
+  'punctuation behind an address': (length) => `http://a${'.'.repeat(length)}x`,
+  'punctuation at the end': (length) => `http://a${'!'.repeat(length)}`,
+  'one host of different ideographs': (length) => `http://${ideographs(0, length)}`,
+  'schemes without a border': (length) => 'http://'.repeat(length / 7),
+  'slashes without a scheme': (length) => '://'.repeat(length / 3),
+  addresses: (length) => 'http://a.b '.repeat(length / 11),
+  'backquotes that open no code': (length) => `${'`'.repeat(length)}x`,
+  'code that never ends': (length) => '```\n``` x\n'.repeat(length / 10),
+  'hidden characters': (length) => '\u202e'.repeat(length),
+  'selectors and emoji': (length) => '\u2764\ufe0f\ufe0f'.repeat(length / 3),
+  markup: (length) => '<"\'&>'.repeat(length / 5),
+  'line ends': (length) => '\r\n '.repeat(length / 3),
+}
+for (const [what, make] of Object.entries(repeated)) {
+  t.test(`written: ${what}, of twice the length: takes about twice the time`, async (t) => {
+    t.ok(isLinear((length) => void Buffer.from(written(make(length)).text), 4_000))
+  })
+}
 
 t.test('written: fences: what is between them is code, and nothing is left out', async (t) => {
   const codeOf = (text: string) => {

@@ -43,30 +43,54 @@ export const hostileTexts: readonly string[] = [
   'a\u0301\u0327'.repeat(500),
   `a${'\u0301\u0327'.repeat(500)}`,
   `a${'\n'.repeat(7998)}b`,
+  'soft\u00adhyphen joi\u034fner \u17b4\u17b5 \u180b\u180f \ufe00 \ufff0 \u{e0fff} \u{1d173}',
+  '\ufe0f1\ufe0f 1\ufe0f\u20e3 \u2764\ufe0f\ufe0f \u{1f3f3}\ufe0f\u200d\u{1f308} a\ufe0f',
+  'http://a.example/\u2764\ufe0f',
+  `http://a${'.'.repeat(7980)}`,
+  `http://${String.fromCodePoint(...Array.from({ length: 7990 }, (_, i) => 0x4e00 + i))}`,
 ]
 
 /** Ranges of code points that change the order of others, are invisible, or both. */
-const hidden = [
+export const hidden = [
   [0x00, 0x08],
   [0x0b, 0x0c],
   [0x0e, 0x1f],
   [0x7f, 0x9f],
+  [0xad, 0xad],
+  [0x034f, 0x034f],
   [0x061c, 0x061c],
+  [0x115f, 0x1160],
+  [0x17b4, 0x17b5],
+  [0x180b, 0x180f],
   [0x200b, 0x200b],
   [0x200e, 0x200f],
   [0x2028, 0x202e],
   [0x2060, 0x206f],
   [0x3164, 0x3164],
+  [0xfe00, 0xfe0f],
   [0xfeff, 0xfeff],
-  [0xe0000, 0xe007f],
+  [0xffa0, 0xffa0],
+  [0xfff0, 0xfffb],
+  [0x1bca0, 0x1bca3],
+  [0x1d173, 0x1d17a],
+  [0xe0000, 0xe0fff],
 ] as const
+
+/** Emoji whose last character makes them such, and shows nothing itself. */
+const emoji = /[0-9#*]\ufe0f\u20e3|(?![0-9#*])\p{Emoji}\ufe0f/gu
 
 /** A text as pages show it, with hidden characters by their codes. */
 export function shown(text: string): string {
+  const selectors = new Set(
+    [...text.matchAll(emoji)].map((found) => found.index + found[0].indexOf('\ufe0f')),
+  )
+  let index = 0
   const characters = Array.from(text, (character) => {
     const point = character.codePointAt(0)!
     const isHidden = hidden.some(([from, to]) => point >= from && point <= to)
-    return isHidden ? `[U+${point.toString(16).toUpperCase().padStart(4, '0')}]` : character
+    const isShown = !isHidden || selectors.has(index)
+    index += character.length
+    return isShown ? character : `[U+${point.toString(16).toUpperCase().padStart(4, '0')}]`
   })
   return characters.join('')
 }

@@ -1,0 +1,95 @@
+// What callers send is read in time that is proportional to its length, however it is repeated.
+
+import { BlockList } from 'node:net'
+import t from 'tap'
+import { isNamed } from '../../src/api/etag.ts'
+import { misspelledFields } from '../../src/api/misspelled-fields.ts'
+import { AgentForum } from '../../src/client/index.ts'
+import { refuseEndpoint } from '../../src/delivery/address.ts'
+import { isPathAllowed } from '../../src/forum/proposal-rules.ts'
+import { readTicket } from '../../src/forum/ticket-string.ts'
+import { prefersHtml } from '../../src/http/accept.ts'
+import { clientAddress } from '../../src/http/client-address.ts'
+import { crossSite, hostOrigin } from '../../src/http/cross-site.ts'
+import * as parse from '../../src/http/parse.ts'
+import { isLinear, timeOf } from '../linear.ts'
+import { FakeExchange } from './fake-exchange.ts'
+
+const proxies = new BlockList()
+proxies.addSubnet('10.0.0.0', 8, 'ipv4')
+const known = [{ name: 'limit', isNumber: true }]
+const withHeader = (name: string, value: string) => new FakeExchange('get', '/', { [name]: value })
+const misspelled = misspelledFields(['display_name'])
+
+const readers: Record<string, (text: string) => unknown> = {
+  originForm: parse.originForm,
+  parseQuery: (text) => parse.parseQuery(text, known, {}),
+  hasStray: (text) => parse.hasStray(text, known),
+  isWellEncoded: parse.isWellEncoded,
+  parseBearer: parse.parseBearer,
+  isJson: parse.isJson,
+  parseBody: parse.parseBody,
+  isNamed: (text) => isNamed('"a"', text),
+  prefersHtml: (text) => prefersHtml(`text/html,${text}`),
+  hops: (text) => {
+    const exchange = withHeader('x-forwarded-for', text)
+    return clientAddress(exchange, { header: 'x-forwarded-for', hops: 2 })
+  },
+  proxies: (text) => {
+    const exchange = withHeader('x-forwarded-for', text)
+    return clientAddress(exchange, { header: 'x-forwarded-for', proxies })
+  },
+  origin: (text) => crossSite(withHeader('origin', text), new Set(), null),
+  purpose: (text) => crossSite(withHeader('purpose', text), new Set(), null),
+  host: (text) => hostOrigin(withHeader('host', text)),
+  refuseEndpoint: (text) => refuseEndpoint(text, { allowPrivate: false, ownHost: 'a.example' }),
+  isPathAllowed,
+  readTicket: (text) => readTicket(Buffer.alloc(32), text),
+  misspelled: (text) => misspelled({ [text]: 1 }),
+  client: (text) => new AgentForum({ url: `http://a${text}` }),
+}
+
+const starts = ['', 'https://', 'http://a/', 'Bearer ', 'limit=', '{"a":"', 'https://a.example/']
+const units = [
+  ',',
+  ';',
+  ' ',
+  '.',
+  '. ',
+  '/',
+  '&',
+  '&a',
+  '=',
+  '%',
+  '%41',
+  '+',
+  'a',
+  '-',
+  ':',
+  '1',
+  '[',
+]
+units.push('"', '\\u00', 'W/', '10.0.0.1,', 'a=b&', '{"":', 'prefetch', '\t', '@', 'a.', '?')
+
+/** Shorter work on 16,000 characters needs no closer look. */
+const shortUs = 300
+
+for (const [name, read] of Object.entries(readers)) {
+  t.test(`${name}: any repetition of twice the length: takes about twice the time`, async (t) => {
+    for (const start of starts) {
+      for (const unit of units) {
+        const of = (length: number) => `${start}${unit.repeat(length / unit.length)}x`
+        const texts = new Map([8_000, 16_000].map((length) => [length, of(length)]))
+        const work = (length: number) => quietly(() => read(texts.get(length)!))
+        const isShort = timeOf(work, 16_000) < shortUs
+        t.ok(isShort || isLinear(work, 8_000), JSON.stringify([start, unit]))
+      }
+    }
+  })
+}
+
+function quietly(work: () => unknown): void {
+  try {
+    work()
+  } catch {} // what is refused may be refused so
+}
