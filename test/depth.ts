@@ -1,5 +1,5 @@
-// The sizes of random and exhaustive tests, in one place. `npm test` runs a sample of each; `npm
-// run test:deep` runs for hours.
+// The sizes of random and exhaustive tests, in one place. `npm test` and `npm run test:system` run a
+// sample of each; `npm run test:deep` runs for hours.
 //
 // An environment variable overrides each size in both: SIMULATE_SEEDS=1000 npm test. TEST_SEED=n
 // repeats a random choice, whose seed the test has printed.

@@ -1,5 +1,10 @@
-// The jobs of npm test and npm run test:deep, in the order in which they begin. A job is a process
-// that runs one test file, or several of them (test/group.ts).
+// The jobs of npm test, npm run test:system and npm run test:deep, in the order in which they
+// begin. A job is a process that runs one test file, or several of them (test/group.ts).
+//
+// `npm test` has what a change needs: every room, and the whole node as its callers see it. The
+// system tests (`ofSystem`) are those that need another program (a browser, a proxy, a NATS server,
+// an installed package), break the machine under a node, check a benchmark, or repeat suites in
+// another environment. The deep run has both.
 //
 // A file that starts no process of its own often runs for a shorter time than it takes to start
 // Node and to load tap and what the file imports, which is 0.3 to 0.5 s of processor time. So most
@@ -26,6 +31,22 @@ const first = [
   ...['mcp/', 'replication/fault', 'replication/nodes', 'install', 'pages/reader', 'simulate/'],
   ...['group ', 'faults/', 'bench/', 'api/', 'browser/', 'replication/', 'wal/', 'cli/'],
   ...['client/', ''],
+]
+
+/** What the system tests run, and npm test does not. A name is the beginning of those of files. */
+const ofSystem = [
+  // Other programs: Chromium, nginx and caddy, nats-server, npm, Deno and Bun, systemd, git.
+  ...['browser/', 'pages/reader', 'pages/payloads', 'faults/proxy', 'client/package'],
+  ...['client/runtimes', 'cli/unprivileged', 'deploy/', 'install'],
+  ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
+  ...['replication/fault-matrix', 'replication/jetstream', 'replication/lead.', 'replication/link'],
+  ...['replication/nats-cluster', 'replication/nodes', 'replication/readers'],
+  // Faults of the machine; those of the process itself (kills, crash points) stay in npm test.
+  ...['faults/backup', 'faults/batch-fails', 'faults/clock', 'faults/cold-text'],
+  ...['faults/damage-matrix', 'faults/leftovers', 'faults/log-output', 'faults/moderation'],
+  ...['faults/pid-namespaces', 'faults/readers', 'faults/real-disk', 'faults/rot'],
+  ...['faults/salvage', 'faults/unnamed-errors', 'faults/worn-files'],
+  'bench/',
 ]
 
 /** Each line is one process for the files in these folders. */
@@ -87,12 +108,27 @@ const neverOfReaders = [
   ...['slow-clients', 'waiting'],
 ]
 
-/** All jobs of a run. */
-export function allJobs(): Job[] {
+/** `change`: what npm test runs; `system`: all the rest. */
+export type Part = 'change' | 'system'
+
+/** The jobs of these parts. */
+export function jobsOfParts(parts: readonly Part[]): Job[] {
+  const jobs = [...(parts.includes('system') ? repeatedJobs() : [])]
+  const files = testFiles().filter((file) => {
+    return parts.includes(ofSystem.some((name) => file.startsWith(name)) ? 'system' : 'change')
+  })
+  return [...jobs, ...jobsOf(files)]
+}
+
+function testFiles(): string[] {
   const names = readdirSync(testsDirectory, { recursive: true, encoding: 'utf8' })
-  const files = names.filter((name) => name.endsWith('.test.js')).sort()
+  return names.filter((name) => name.endsWith('.test.js')).sort()
+}
+
+/** Suites that run again, over other servers and stores. */
+function repeatedJobs(): Job[] {
   const again = (sample: readonly string[], never: readonly string[]) =>
-    files.filter((name) => {
+    testFiles().filter((name) => {
       const suite = /^api\/(.*)\.test\.js$/.exec(name)?.[1]
       if (suite === undefined) return false
       return isDeep ? !never.includes(suite) : sample.includes(suite)
@@ -106,7 +142,6 @@ export function allJobs(): Job[] {
     ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
     ...readers.map((name) => jobOf(name, withReaders, ' with readers')),
-    ...jobsOf(files),
   ]
 }
 

@@ -1,7 +1,8 @@
-// npm test, npm run test:deep: runs compiled test files, each in its own process or in one with
-// others (jobs.ts). It runs two processes more at a time than there are processors, because many
-// tests mostly wait: for a limit of the node to pass, a disk to sync or another process to start.
-// Arguments are the files to run instead of all.
+// npm test, npm run test:system, npm run test:deep: runs compiled test files, each in its own
+// process or in one with others (jobs.ts). It runs two processes more at a time than there are
+// processors, because many tests mostly wait: for a limit of the node to pass, a disk to sync or
+// another process to start. Arguments are the files to run; without them it runs the part that
+// TEST_PART names.
 //
 // A process prints TAP and ends with a line that counts its assertions. The output of a file that
 // fails is printed, indented; of the others only the skipped tests are listed. The last line is the
@@ -23,7 +24,7 @@ import { join, relative } from 'node:path'
 import { counted } from '../wal/counted.ts'
 import { isDeep, sizes, timeoutMs } from './depth.ts'
 import { type FileResult, fileResults } from './group-results.ts'
-import { allJobs, type Job, jobsOf, testsDirectory } from './jobs.ts'
+import { type Job, jobsOf, jobsOfParts, type Part, testsDirectory } from './jobs.ts'
 
 interface Count {
   total: number
@@ -91,6 +92,12 @@ async function runAll(jobs: readonly Job[]): Promise<Count> {
   return sum
 }
 
+function part(): Part {
+  const { TEST_PART = 'change' } = process.env
+  if (TEST_PART === 'change' || TEST_PART === 'system') return TEST_PART
+  throw new Error(`TEST_PART is change or system, not ${TEST_PART}`)
+}
+
 if (isDeep) {
   for (const [name, { deep, of }] of Object.entries(sizes)) {
     console.log(`${name}=${process.env[name] ?? deep}`.padEnd(24), of)
@@ -98,8 +105,11 @@ if (isDeep) {
 }
 const begun = performance.now()
 const named = process.argv.slice(2)
+const parts: Part[] = isDeep ? ['change', 'system'] : [part()]
 const jobs =
-  named.length === 0 ? allJobs() : jobsOf(named.map((file) => relative(testsDirectory, file)))
+  named.length === 0
+    ? jobsOfParts(parts)
+    : jobsOf(named.map((file) => relative(testsDirectory, file)))
 const { total, pass, fail } = await runAll(jobs)
 const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
 const files = jobs.reduce((sum, job) => sum + job.files.length, 0)

@@ -185,7 +185,7 @@ const faults: Record<string, Fault> = {
   },
 }
 
-// The deep run has all of them, `npm test` the one that TEST_SEED chooses.
+// The deep run has all of them, `npm run test:system` has the one that TEST_SEED chooses.
 const all = Object.entries(faults)
 const chosen = isDeep ? all : [all[chosenSeed % all.length]!]
 

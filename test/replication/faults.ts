@@ -23,7 +23,7 @@ export interface Scene {
 
 export interface Fault {
   strike(scene: Scene): Promise<void>
-  /** Whether `npm test` includes it. */
+  /** Whether `npm run test:system` includes it. */
   isInSample: boolean
 }
 
