@@ -1,4 +1,4 @@
-// The sizes of random and exhaustive tests, in one place. `npm test` and `npm run test:system` run a
+// The sizes of random and exhaustive tests, in one place. `npm test` and the system tests run a
 // sample of each; `npm run test:deep` runs for hours.
 //
 // An environment variable overrides each size in both: SIMULATE_SEEDS=1000 npm test. TEST_SEED=n

@@ -3,7 +3,7 @@
 // Method: a swarm writes to and reads from both nodes (checked-swarm.ts), while a fault comes and
 //         goes; afterwards one node leads, the other follows, and everything is compared: what was
 //         answered and shown (sightings.ts), and the logs of the two nodes, record by record. The
-//         faults are in faults.ts. `npm run test:system` has one pair of nodes live through a few of
+//         faults are in faults.ts. The system tests have one pair of nodes live through a few of
 //         them, the deep run has a new pair for each, which lives through it many times.
 //         TEST_FAULT=killed chooses those whose names contain that.
 
