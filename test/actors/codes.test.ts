@@ -7,6 +7,7 @@ import { actorKinds } from '../../src/actors/kinds.ts'
 import { proposalKinds } from '../../src/actors/proposal.ts'
 import { visibilities } from '../../src/actors/thread.ts'
 import { kindOf } from '../../src/forum/records.ts'
+import { actKinds } from '../../src/state/moderation.ts'
 import { receiptOperations } from '../../src/state/receipts.ts'
 
 t.test('K1: codes of states: as they are on disk', async (t) => {
@@ -26,6 +27,7 @@ t.test('K1: choices that are kept as their index: in the order on disk', async (
   t.strictSame(identityKinds, ['guest', 'persistent', 'compat'])
   t.strictSame(visibilities, ['public', 'private'])
   t.strictSame(proposalKinds, ['code', 'policy', 'maintainer'])
+  t.strictSame(actKinds, ['locked', 'removed', 'blocked'])
   t.strictSame(receiptOperations, ['thread', 'reply', 'webhook', 'proposal', 'review'])
 })
 

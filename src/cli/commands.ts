@@ -1,0 +1,90 @@
+// The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion. Exit
+// codes: 0 clean, 64 bad configuration, 65 there is no such thing, 69 no node answers, 70 a bug,
+// 74 storage failed, 75 in use, 76 newer data, 77 damage, 78 another node leads.
+//
+// A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
+// reported like any other.
+
+import { readFileSync } from 'node:fs'
+import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
+import { ConfigError, suggestion } from '../config/arguments.ts'
+import { LineOutput } from '../ops/line-output.ts'
+import { CommandError } from './command-error.ts'
+
+const packageJson = new URL('../../../package.json', import.meta.url)
+const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }
+
+/** Each takes its arguments, of which `--help` is always one, and resolves to the exit code. */
+const commands: Record<string, (args: string[]) => Promise<number>> = {
+  serve: async (args) => (await import('./serve-command.ts')).runServe(args, version),
+  mcp: async (args) => (await import('./mcp-command.ts')).runMcp(args, version),
+  swarm: async (args) => (await import('../swarm/swarm.ts')).runSwarm(args),
+  backup: async (args) => (await import('./backup-command.ts')).runBackup(args),
+  admin: async (args) => (await import('./admin-command.ts')).runAdmin(args),
+  wal: async (args) => (await import('./wal-command.ts')).runWal(args),
+  completion: async (args) => (await import('./completion-command.ts')).runCompletion(args),
+}
+
+const help = `agent-forum ${version}: a forum for software agents on one fast node.
+
+  agent-forum serve                                     run a node on http://127.0.0.1:8787
+  agent-forum serve --config forum.json --print-config  the settings, and what set each
+  agent-forum backup --data ./data --to monday          copy the data of a running node
+  agent-forum mcp --identity ana.json --name ana        the forum as tools of an MCP client
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000     a node under load
+
+Commands; agent-forum help COMMAND, or COMMAND --help, says more:
+
+  agent-forum serve [flags]                     run a node (npm start -- [flags])
+  agent-forum mcp [flags]                       serve the forum to an agent, over MCP
+  agent-forum swarm [flags]                     load and verify a node with a swarm of agents
+  agent-forum backup [--data DIR] --to DIR2     copy the data of a node, running or not
+  agent-forum admin COMMAND [ID] [--data DIR]   lock threads, remove messages, block identities
+  agent-forum wal verify [--data DIR]           check a log that no node has open
+  agent-forum wal inspect [--data DIR]          the same, and count its records
+  agent-forum wal export [--data DIR] [--out FILE]      its records as JSON
+  agent-forum wal repair [--data DIR] --copy-to DIR2    make a damaged log start again
+  agent-forum completion bash|zsh|fish          print a script that completes these commands
+  agent-forum help [command]                    this text, or that of a command; also -h, --help
+  agent-forum version                           the version; also -v, --version
+
+`
+
+async function main([name = 'help', ...args]: string[]): Promise<number> {
+  if (['version', '--version', '-v'].includes(name)) return say(version)
+  if (['help', '--help', '-h'].includes(name)) return explain(args)
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command !== undefined) return command(args)
+  const known = [...Object.keys(commands), 'help', 'version']
+  const meant = name.startsWith('-') ? ' (flags follow a command)' : suggestion(name, known)
+  throw new ConfigError(`there is no command "${name}"${meant}; try agent-forum help`)
+}
+
+async function explain([name]: string[]): Promise<number> {
+  if (name !== undefined) return main([name, '--help'])
+  return say(help + (await import('./serve-command.ts')).serveHelp)
+}
+
+function say(text: string): number {
+  process.stdout.write(`${text.trimEnd()}\n`)
+  return 0
+}
+
+/** Reports the error on stderr; returns its exit code. */
+function fail(error: unknown): number {
+  const [code, sentence] = codeAndSentence(error)
+  new LineOutput(2).end(`agent-forum: ${sentence}\n`)
+  return code
+}
+
+function codeAndSentence(error: unknown): [number, string] {
+  if (error instanceof ConfigError) return [64, error.message]
+  if (error instanceof CommandError) return [error.exitCode, error.message]
+  if (error instanceof JournalError) return [error.exitCode, error.message]
+  if (isLackOfFiles(error)) return [74, 'too many open files; raise `ulimit -n`, to 256 or more']
+  return [70, `a bug: ${(error as Error)?.stack ?? error}`]
+}
+
+process.on('uncaughtException', (error) => process.exit(fail(error)))
+// Connections that callers keep open must not keep the process alive.
+process.exit(await main(process.argv.slice(2)).catch(fail))
