@@ -1,6 +1,6 @@
 // The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion. Exit
 // codes: 0 clean, 64 bad configuration, 65 there is no such thing, 69 no node answers, 70 a bug,
-// 74 storage failed, 75 in use, 76 newer data, 77 damage, 78 another node leads.
+// 74 storage failed, 75 directory or port in use, 76 newer data, 77 damage, 78 another node leads.
 //
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
 // reported like any other.
@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../config/arguments.ts'
+import { PortInUse } from '../http/port-error.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { CommandError } from './command-error.ts'
 
@@ -79,6 +80,7 @@ function fail(error: unknown): number {
 
 function codeAndSentence(error: unknown): [number, string] {
   if (error instanceof ConfigError) return [64, error.message]
+  if (error instanceof PortInUse) return [75, error.message]
   if (error instanceof CommandError) return [error.exitCode, error.message]
   if (error instanceof JournalError) return [error.exitCode, error.message]
   if (isLackOfFiles(error)) return [74, 'too many open files; raise `ulimit -n`, to 256 or more']

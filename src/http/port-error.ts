@@ -2,12 +2,15 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 
+/** Another process listens there now; later it may not. The exit code is 75. */
+export class PortInUse extends Error {}
+
 /** Explains an error of `listen` of one of Node's own servers. */
 export function portError(host: string, port: number, error: NodeJS.ErrnoException): Error {
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   switch (error.code) {
     case 'EADDRINUSE':
-      return new Error(`${address} is in use already`)
+      return new PortInUse(`${address} is in use by another process`)
     case 'EACCES':
       return new Error(
         `this user may not listen on port ${port}: low ports need CAP_NET_BIND_SERVICE`,

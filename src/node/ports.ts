@@ -1,18 +1,14 @@
 // The ports that a node listens on: the operators' one, and that of the interface. They are open
 // while the log is recovered, and answer that the node is starting.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Journal } from '../../wal/journal/journal.ts'
 import { ConfigError } from '../config/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
+import { PortInUse } from '../http/port-error.ts'
 import type { Vitals } from '../ops/vitals.ts'
-
-/** How long a start that failed waits for the log, to close it. */
-const unlockMs = 10_000
 
 export interface PortsParts {
   config: Config
@@ -24,37 +20,49 @@ export interface PortsParts {
   log: Logger
 }
 
-export interface Ports {
-  listener: Listener
-  /** The URL at which the interface answers. */
-  url: string
-  /** After `listener.stop`: ends the connections that are still open, and closes both ports. */
-  close(): void
-}
+export class Ports {
+  /** The URL at which the interface answers, when the ports are open. */
+  url = ''
+  readonly #parts: PortsParts
+  #listener: Listener | null = null
+  #ops: Listener | null = null
 
-/**
- * Listens on both ports. If one cannot be had, closes the log, which unlocks the directory, and
- * throws a ConfigError that says which flag to change.
- */
-export async function openPorts(
-  { config, http, edge, load, vitals, log }: PortsParts,
-  recovering: Promise<Journal>,
-): Promise<Ports> {
-  const { host, port, opsPort, trustProxy, readers } = config
-  const ops = await orClose(recovering, '--ops-port', () => openOps(config, vitals))
-  const sharing = readers > 0 ? ('first' as const) : undefined
-  const options = { load, behindProxy: trustProxy !== null, sharing }
-  const listener = await orClose(recovering, '--host or --port', () =>
-    http.listen(host, port, (exchange) => edge.handle(exchange), options),
-  )
-  log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
-  return {
-    listener,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
-    close() {
-      listener.close?.()
-      ops?.stop()
-    },
+  constructor(parts: PortsParts) {
+    this.#parts = parts
+  }
+
+  /** The port of the interface, when it is open. */
+  get listener(): Listener {
+    return this.#listener!
+  }
+
+  /**
+   * Listens on both ports. Rejects if one cannot be had: with a PortInUse if another process has
+   * it, else with a ConfigError. Each says which flag to change.
+   */
+  async open(): Promise<void> {
+    const { config, http, edge, load, vitals, log } = this.#parts
+    const { host, port, opsPort, trustProxy, readers } = config
+    this.#ops = await orExplain('--ops-port', () => openOps(config, vitals))
+    const sharing = readers > 0 ? ('first' as const) : undefined
+    const options = { load, behindProxy: trustProxy !== null, sharing }
+    const listener = await orExplain('--host or --port', () =>
+      http.listen(host, port, (exchange) => edge.handle(exchange), options),
+    )
+    this.#listener = listener
+    this.url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+    log.info({ http: http.name, node: process.version, port: listener.port, opsPort }, 'listening')
+  }
+
+  /** Accepts no more connections at the interface. */
+  stop(): void {
+    this.#listener?.stop()
+  }
+
+  /** After `stop`: ends the connections that are still open, and closes both ports. */
+  close(): void {
+    this.#listener?.close?.()
+    this.#ops?.stop()
   }
 }
 
@@ -68,17 +76,12 @@ async function openOps(config: Config, vitals: Vitals): Promise<Listener | null>
   return serveOperators(config, vitals)
 }
 
-async function orClose<L extends Listener | null>(
-  recovering: Promise<Journal>,
-  flag: string,
-  listen: () => Promise<L>,
-): Promise<L> {
+async function orExplain<L>(flag: string, listen: () => Promise<L>): Promise<L> {
   try {
     return await listen()
   } catch (error) {
-    // A replicated log may wait for its stream; the next start takes the lock of a dead process.
-    const journal = await Promise.race([recovering, sleep(unlockMs)])
-    await journal?.close()
-    throw new ConfigError(`${(error as Error).message}; choose another ${flag}`)
+    const { message } = error as Error
+    if (!(error instanceof PortInUse)) throw new ConfigError(`${message}; choose another ${flag}`)
+    throw new PortInUse(`${message}; end the process that has it, or choose another ${flag}`)
   }
 }

@@ -46,6 +46,8 @@ export function newState(config: Config, uses: StateOptions['for'] = 'commands')
 
 interface RecoveryEnvironment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
   stopping?: AbortSignal
+  /** Called when the directory is locked, before anything else is made in it. */
+  whenLocked?: () => Promise<void>
 }
 
 /**
@@ -58,7 +60,7 @@ export async function recover(
   vitals: Vitals,
   checkpoints: CheckpointSchedule,
   log: Logger,
-  { disk, segmentBytes, stopping }: RecoveryEnvironment,
+  { disk, segmentBytes, stopping, whenLocked }: RecoveryEnvironment,
   replication: Replication | null = null,
 ): Promise<Journal> {
   const fresh = () => {
@@ -79,6 +81,7 @@ export async function recover(
     segmentBytes: segmentBytes ?? config.segmentBytes,
     durability: config.durability,
     from: async (storeId) => {
+      await whenLocked?.()
       const prepared = replication === null ? storeId : await replication.prepare(storeId)
       return checkpoints.load(prepared, fresh, onProgress)
     },

@@ -1,6 +1,6 @@
 // A node: locks the data directory, listens, recovers, serves, drains, stops.
 //
-// N1. It listens while it recovers, and answers 503 `starting` until the whole log is applied.
+// N1. It listens before it reads or makes a log, and answers 503 `starting` until all is applied.
 // N2. Stopping: no new connections, 503 for new requests; those in flight are finished and synced.
 // N3. Stopping awaits the challenges and wakeups in flight; the others are sent by the next start.
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
@@ -23,7 +23,7 @@ import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
-import { openPorts, type PortsParts } from './ports.ts'
+import { Ports, type PortsParts } from './ports.ts'
 import type { Readers } from './readers.ts'
 import { newState, openForum, recover } from './recovery.ts'
 import type { ConnectStream, Replication } from './replication.ts'
@@ -83,17 +83,18 @@ export async function startNode(
   const prepared = prepare(config, version, log, environment)
   const { availability, load, edge, checkpoints, vitals } = prepared
   const replication = await replicationOf(config, vitals, log, environment)
-  // This locks the directory at once, so that a second start reports that and not the port.
-  const recovering = recover(config, vitals, checkpoints, log, environment, replication)
-  await Promise.race([recovering, nextIteration()])
-  const ports = await openPorts({ ...prepared, config, log }, recovering)
-  const { listener, url } = ports
+  const ports = new Ports({ ...prepared, config, log })
   const giveUp = async () => {
-    listener.stop()
+    ports.stop()
     ports.close()
     await replication?.close()
   }
+  // A second start reports that the directory is in use, and not the port; one whose port is in use
+  // leaves no log behind.
+  const recovery = { ...environment, whenLocked: () => ports.open() }
+  const recovering = recover(config, vitals, checkpoints, log, recovery, replication)
   const journal = await orElse(giveUp, recovering)
+  const { listener, url } = ports
   const options = { config, log, environment, checkpoints }
   const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
@@ -109,7 +110,7 @@ export async function startNode(
   const stop = async () => {
     availability.refusal = 'shutting_down'
     const readersEnded = readers?.stop()
-    listener.stop()
+    ports.stop()
     admin?.stop()
     await endReads(forum)
     await readersEnded

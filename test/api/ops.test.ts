@@ -62,7 +62,7 @@ t.test('operator: no --ops-port: no port is open for operators', async (t) => {
   t.equal((await forum.anonymous.get('/metrics')).status, 404)
 })
 
-t.test('operator: the port is taken: start: one line, exit 64', async (t) => {
+t.test('operator: the port is taken: start: one line, exit 75', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
@@ -77,7 +77,7 @@ t.test('operator: the port is taken: start: one line, exit 64', async (t) => {
     '--ops-port',
     `${port}`,
   ])
-  t.equal(code, 64)
+  t.equal(code, 75)
   t.match(stderr, `127.0.0.1:${port} is in use`)
   t.match(stderr, '--ops-port')
 })

@@ -1,6 +1,6 @@
 // The command line: flags and variables, exit codes, signals.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { dataDirectory, Program, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
@@ -93,21 +93,29 @@ t.test('log level: silent: no output, and the node serves', async (t) => {
   t.strictSame([code, stdout, stderr], [0, '', ''])
 })
 
-t.test('a second node on its port or its data: one line, exit 64 or 75', async (t) => {
-  const args = serve(t)
-  const { program, url } = await started(t, args)
-  t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
-  const { port } = new URL(url)
-  const elsewhere = serve(t, '--port', port)
-  const [onPort, onData] = [await run(elsewhere), await run(args)]
-  t.equal(onPort.code, 64)
-  t.match(onPort.stderr, /^agent-forum: 127\.0\.0\.1:\d+ is in use[^\n]+\n$/)
-  t.equal(onData.code, 75)
-  t.match(onData.stderr, /^agent-forum: [^\n]+ is in use by process \d+\n$/)
-  t.equal((await fetch(`${url}/api/status`)).status, 200)
-  t.equal(program.log.filter(({ msg }) => msg === 'started').length, 1)
-  await started(t, [...elsewhere, '--port', '0']) // its directory was released
-})
+t.test(
+  'a second node on its port or its data: one line, exit 75, and no log is made',
+  async (t) => {
+    const args = serve(t)
+    const { program, url } = await started(t, args)
+    t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const { port } = new URL(url)
+    const elsewhere = serve(t, '--port', port)
+    const [onPort, onData] = [await run(elsewhere), await run(args)]
+    t.equal(onPort.code, 75)
+    t.equal(
+      onPort.stderr,
+      `agent-forum: 127.0.0.1:${port} is in use by another process; end the process that has it, ` +
+        'or choose another --host or --port\n',
+    )
+    t.strictSame(readdirSync(elsewhere.at(-3)!), [], 'no log, and no lock')
+    t.equal(onData.code, 75)
+    t.match(onData.stderr, /^agent-forum: [^\n]+ is in use by process \d+\n$/)
+    t.equal((await fetch(`${url}/api/status`)).status, 200)
+    t.equal(program.log.filter(({ msg }) => msg === 'started').length, 1)
+    await started(t, [...elsewhere, '--port', '0']) // its directory was released
+  },
+)
 
 t.test('data directory: impossible: one line, exit 74', async (t) => {
   const parent = dataDirectory(t)

@@ -128,3 +128,12 @@ t.test(
     )
   },
 )
+
+t.test(
+  'unit: exit codes: what may pass by itself is tried again, what cannot is not',
+  async (t) => {
+    t.same(valuesOf('Restart'), ['on-failure'])
+    // docs/operating.md, "Starting and stopping": 75 is a port or a directory in use.
+    t.same(valuesOf('RestartPreventExitStatus'), ['64 76 77 78'])
+  },
+)

@@ -194,13 +194,13 @@ t.test('readers: polls wait at all of them: answered with the news, and at a sto
   t.notOk(readers.some(isAlive))
 })
 
-t.test('readers: a port in use: exit code 64, though readers would share it', async (t) => {
+t.test('readers: a port in use: exit code 75, though readers would share it', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await until('the other server', () => other.listening)
   const { port } = other.address() as { port: number }
   const args = ['--port', `${port}`, '--data', dataDirectory(t), '--readers', '2']
   const { code, stderr } = await run(['serve', ...args])
-  t.equal(code, 64)
-  t.match(stderr, /in use already; choose another --host or --port/)
+  t.equal(code, 75)
+  t.match(stderr, /in use by another process; [^\n]+ or choose another --host or --port/)
 })
