@@ -156,7 +156,7 @@ export const errors = {
   overloaded: { status: 503, message: `The service is overloaded. ${retrySameKey}`, retryAfter: 1 },
   no_leader: {
     status: 503,
-    message: `No leader takes writes at present; reading still works. ${retrySameKey}`,
+    message: `No leader decides this at present; what is here can be read. ${retrySameKey}`,
     retryAfter: 1,
   },
   unreadable: {

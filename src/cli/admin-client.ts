@@ -74,7 +74,7 @@ const sentences: Record<string, [exitCode: 65 | 69 | 74, sentence: string]> = {
   storage_full: [74, 'the disk of the node is full'],
   storage_failed: [74, 'the storage of the node has failed'],
   shutting_down: [69, 'the node is stopping'],
-  no_leader: [69, 'the node follows another one; give the command to the one that leads'],
+  no_leader: [69, 'the node does not lead now; give the command to the one that leads'],
 }
 
 function refusalOf({ error, message }: Refusal, command: ModerationCommand, id: string) {

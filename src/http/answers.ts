@@ -4,6 +4,8 @@ import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors
 import type { Answer, Route } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
 import { type Exchange, jsonType } from './exchange.ts'
+import type { Gate } from './gate.ts'
+import { isWrite } from './prepared-route.ts'
 import { allow, type Match } from './router.ts'
 
 /** Whether the body lies in the page buffer, which the next request overwrites (state/page.ts). */
@@ -14,6 +16,13 @@ export function isView(outcome: Answer | Rejection): outcome is Answer & { body:
 /** Replaces a body in the page buffer by a copy. (`Buffer.prototype.slice` would not copy it.) */
 export function copyView(outcome: Answer | Rejection): void {
   if (isView(outcome)) outcome.body = Buffer.from(outcome.body)
+}
+
+/** Whether an outcome that waits for no new record is true at this moment (gate.ts, G4). */
+export function isTrue(outcome: Answer | Rejection, route: Route, gate: Gate): boolean {
+  if (gate.mayDecide) return true
+  const { status } = isRejection(outcome) ? errors[outcome.rejected] : outcome
+  return status === 503 || (status < 400 && !isWrite(route) && gate.mayShow)
 }
 
 /** Sends the outcome of a request. Everything that it shows must be durable. */

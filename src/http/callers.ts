@@ -27,7 +27,7 @@ export class Callers {
       identity = identify(forum, tokenDigest(token))
       if (identity !== nobody) this.#tokens.add(header, identity)
     }
-    if (identity === nobody) return 'invalid_token'
+    if (identity === nobody) return { rejected: 'invalid_token' }
     if (mayAct(forum, identity)) return identity
     return forum.isFollower ? null : rejectToken(forum, identity)
   }

@@ -1,9 +1,12 @@
-// The gate: no answer leaves before everything it says is durable.
+// The gate: no answer leaves before everything it says is durable, and while it may be wrong.
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `failure` when the log can no longer be trusted.
 //     `no_leader` if another node continues the log: it answers the same request, sent again.
 // G3. Answers that have left are released, also while others wait: memory follows what waits.
+// G4. What a node says without a new record is true of its state. Where that is a leader's of a
+//     replicated log, another node may lead by now, and the state be old: then a refusal, which
+//     says that something is not there, is wrong, and a page is still a part of the one history.
 
 import { Queue } from '../../wal/queue.ts'
 
@@ -12,7 +15,19 @@ interface Waiting {
   leave(isDurable: boolean): void
 }
 
+/** Until when a node may answer from its state, as performance.now(). */
+export interface Standing {
+  /** Nobody else decides before: what is not in the state is nowhere. */
+  readonly decidesUntilMs: number
+  /** Before, pages may be shown. */
+  readonly showsUntilMs: number
+}
+
+/** A node that is alone; and one that follows, where pages may be old and writes are passed on. */
+const always = Number.POSITIVE_INFINITY
+
 export class Gate {
+  standing: Standing = { decidesUntilMs: always, showsUntilMs: always }
   #hasFailed = false
   /** How answers are refused once the gate has failed. */
   failure: 'storage_failed' | 'no_leader' = 'storage_failed'
@@ -20,6 +35,20 @@ export class Gate {
 
   get length(): number {
     return this.#waiting.length
+  }
+
+  /** Whether nobody else decides at this moment (G4). */
+  get mayDecide(): boolean {
+    return this.standing.decidesUntilMs > performance.now() && !this.#isReplaced
+  }
+
+  /** Whether pages of the state may be shown at this moment (G4). */
+  get mayShow(): boolean {
+    return this.standing.showsUntilMs > performance.now() && !this.#isReplaced
+  }
+
+  get #isReplaced(): boolean {
+    return this.#hasFailed && this.failure === 'no_leader'
   }
 
   /** Calls `leave` when the position is durable (true), or can no longer become so (false). */

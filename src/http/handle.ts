@@ -16,7 +16,7 @@ import { isRejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { prefersHtml } from './accept.ts'
-import { allowHeader, answer, copyView, isView, refuse, sendOutcome } from './answers.ts'
+import { allowHeader, answer, copyView, isTrue, isView, refuse, sendOutcome } from './answers.ts'
 import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
@@ -122,9 +122,8 @@ export class Edge {
       this.#showErrors(exchange)
       return refuse(exchange, 'not_found', unknownPath)
     }
-    const { method } = exchange
-    if (method === 'options') return this.#answerOptions(exchange, match)
-    const prepared = match.methods.get(method)
+    if (exchange.method === 'options') return this.#answerOptions(exchange, match)
+    const prepared = match.methods.get(exchange.method)
     if (prepared === undefined) {
       this.#showErrors(exchange)
       return refuse(exchange, 'method_not_allowed', undefined, allowHeader(match))
@@ -269,12 +268,13 @@ export class Edge {
     this.#pass(exchange, route, outcome)
   }
 
-  /** Sends the outcome when everything that it shows is durable. */
+  /** Sends the outcome when everything that it shows is durable, unless it may be wrong by now. */
   #pass(exchange: Exchange, route: Route, outcome: Outcome): void {
     exchange.hold()
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
+      if (!isTrue(outcome, route, this.#gate!)) return refuse(exchange, 'no_leader')
       // Copying a long page would cost more than waiting saves.
       if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(exchange, route, outcome)
       copyView(outcome)

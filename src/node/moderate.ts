@@ -30,10 +30,12 @@ function durable(
   outcome: ModerationOutcome,
 ): Promise<ModerationOutcome> {
   const { position = 0 } = outcome
-  if (position <= journal.durable) return Promise.resolve(outcome)
+  if (position <= journal.durable) {
+    return Promise.resolve(gate.mayDecide ? outcome : { rejected: 'no_leader' })
+  }
   return new Promise((resolve) => {
     gate.keep(position, (isDurable) => {
-      resolve(isDurable ? outcome : { rejected: 'storage_failed' })
+      resolve(isDurable ? outcome : { rejected: gate.failure })
     })
   })
 }

@@ -120,6 +120,7 @@ export class Reader {
   /** Something has become durable, or the main process shows that it is there. */
   onNews(): void {
     if (this.#refusal === 'starting') void this.#listen()
+    this.#gate.standing = this.#main.standing
     const { newestMs } = this.#main.staleness
     if (newestMs > lagMs) this.#setListening(false)
     else if (newestMs < lagMs / 2) this.#setListening(true)

@@ -41,6 +41,7 @@ export interface ReadersParts {
   texts: SettingTexts
   log: Logger
   journal: Journal
+  gate: Gate
   disk: Disk | undefined
   edge: Pick<Edge, 'handle' | 'meter'>
   load: Load
@@ -61,7 +62,7 @@ export class Readers implements ReadersStats {
   constructor(parts: ReadersParts) {
     letHeapGrow()
     this.#parts = parts
-    const { journal, config, edge, load, disk = realDisk } = parts
+    const { journal, gate, config, edge, load, disk = realDisk } = parts
     const handler = edge.handle.bind(edge)
     const { waiting } = parts.service.forum
     this.#counts = new ReaderCounts({ meter: edge.meter, load, waitingEnded: waiting.ended })
@@ -69,6 +70,7 @@ export class Readers implements ReadersStats {
     load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
     this.#hub = new ReaderHub({
       journal,
+      gate,
       handler,
       log: { disk, dir: config.data, storeId: journal.storeId },
       onReport: (report, before) => this.#counts.add(before, report),

@@ -187,7 +187,7 @@ export class Replica {
   }
 
   async #lead(): Promise<boolean> {
-    const { config, stream, edge, forum, log } = this.#parts
+    const { config, stream, edge, gate, forum, log } = this.#parts
     const { mode, lagBytesMax, takeoverMs } = config
     const leading = await lead({
       ...this.#parts,
@@ -199,6 +199,7 @@ export class Replica {
     })
     if (leading === null) return false
     this.#leading = leading
+    gate.standing = leading.standing
     edge.forward = null
     forum.isFollower = false
     this.#parts.lead(leading.journal)

@@ -7,7 +7,7 @@ import type { Readers, ReadersParts } from './readers.ts'
 import type { Serving } from './serving.ts'
 
 /** What readers need, and a node that has none may lack. */
-type Parts = Omit<ReadersParts, 'texts' | 'journal' | 'service'> & {
+type Parts = Omit<ReadersParts, 'texts' | 'journal' | 'gate' | 'service'> & {
   texts: SettingTexts | undefined
 }
 
@@ -20,8 +20,8 @@ export async function startReaders(
 ): Promise<Readers | null> {
   if (parts.config.readers === 0 || texts === undefined) return null
   const { Readers } = await import('./readers.ts')
-  const { journal, service } = serving
-  const readers = new Readers({ ...parts, texts, journal, service })
+  const { journal, gate, service } = serving
+  const readers = new Readers({ ...parts, texts, journal, gate, service })
   serving.readers = readers
   checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
   const { max, ended } = vitals.waiting

@@ -2,10 +2,10 @@
 // checkpoints and trims the stream behind them.
 //
 //   checkpoint, if the stream is empty and the log is not ─▶ term begun ─▶ its record in the log
-//   ─▶ ReplicatedJournal ─▶ the lease, again and again ─▶ checkpoints uploaded, the stream trimmed
+//   ─▶ the lease ─▶ ReplicatedJournal ─▶ checkpoints uploaded, the stream trimmed
 //
-// L1. The lease is renewed three times in the time after which it lapses. Who loses it looks at the
-//     stream, which decides (log-stream.ts, S4).
+// L1. It shows nothing before it has the lease, which it renews again and again (lease-keeper.ts).
+//     Who loses it looks at the stream, which decides (log-stream.ts, S4).
 // L2. A term after one of another node in the mode `async` begins a new epoch: what that node
 //     showed last may be lost, and its positions are given again.
 // L3. A failure of this part never ends the node, except when another one leads: then the journal
@@ -17,10 +17,12 @@ import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { apply } from '../forum/apply.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
+import type { Standing } from '../http/gate.ts'
 import type { Term } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { beginTerm } from './begin-term.ts'
-import { type LeaseHolder, type LogStream, StreamUnavailable } from './log-stream.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import { type LogStream, StreamUnavailable } from './log-stream.ts'
 import { ReplicatedJournal } from './replicated-journal.ts'
 import { type LeaderCheckpoints, Uploads } from './uploads.ts'
 
@@ -44,6 +46,8 @@ export interface LeadParts {
 export interface Leading {
   readonly journal: ReplicatedJournal
   readonly term: number
+  /** Until when it decides. */
+  readonly standing: Standing
   /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
   /**
@@ -55,7 +59,6 @@ export interface Leading {
   stop(): Promise<void>
 }
 
-const renewalsPerLease = 3
 const drainMs = 10_000
 const epochBytes = 16
 
@@ -81,6 +84,9 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   apply(forum.state, journal.appendEncoded(message.bytes, 1), record)
   await journal.sync()
   const { term } = record
+  const holder = { version: 1, node, term, since: at } as const
+  const lease = new LeaseKeeper({ ...parts, holder })
+  if (!(await lease.take(parts.isStopped))) return null
   const replicated = new ReplicatedJournal({
     local: journal,
     stream,
@@ -93,19 +99,20 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   forum.journal = replicated
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
-  const stopLease = keepLease(parts, replicated, { version: 1, node, term, since: at })
+  lease.begin(() => replicated.publisher.check())
   onNotice({ event: 'leading', term, position: position + 1, mode })
   return {
     journal: replicated,
     term,
+    standing: lease,
     get warnings() {
-      return uploads.warnings
+      return [...uploads.warnings, ...lease.warnings]
     },
     async drain() {
       await uploads.stop()
       await replicated.drain(drainMs)
     },
-    stop: stopLease,
+    stop: () => lease.stop(),
   }
 }
 
@@ -133,39 +140,4 @@ async function untilWritable(journal: Journal): Promise<void> {
   while (journal.health === 'overloaded') await backoff.pause()
   if (journal.health === 'ok') return
   throw journal.failure ?? new JournalError(74, 'the disk has no room for the log', {})
-}
-
-/** Renews the lease until it is stopped, which gives it back. */
-function keepLease(
-  { stream: { lease }, takeoverMs, onNotice }: LeadParts,
-  journal: ReplicatedJournal,
-  holder: LeaseHolder,
-): () => Promise<void> {
-  let renewing: Promise<void> | null = null
-  let hasLease = true
-  const renew = async () => {
-    try {
-      const holds = await lease.hold(holder)
-      if (!holds) journal.publisher.check()
-      const { term } = holder
-      if (holds && !hasLease) onNotice({ event: 'lease_held', term })
-      if (!holds && hasLease) onNotice({ event: 'lease_lost', level: 'warn', term })
-      hasLease = holds
-    } catch (error) {
-      if (!(error instanceof StreamUnavailable)) throw error
-    }
-    renewing = null
-  }
-  const renewUnlessBusy = () => {
-    renewing ??= renew()
-  }
-  renewUnlessBusy()
-  const timer = setInterval(renewUnlessBusy, takeoverMs / renewalsPerLease).unref()
-  return async () => {
-    clearInterval(timer)
-    await renewing
-    await lease.release(holder.node).catch((error) => {
-      if (!(error instanceof StreamUnavailable)) throw error
-    })
-  }
 }

@@ -12,7 +12,8 @@
 //     log of another store. So each message names its term, and the first one of a term also the
 //     term that it goes on behind (term-name.ts).
 // S3. What `publish` acknowledged, a majority of the engine's servers has.
-// S4. The lease decides nothing: it tells a standby when to try. S2 decides.
+// S4. The lease tells a standby when to try, and its holder for how long no other standby does
+//     (lease-keeper.ts). Who leads is decided by S2.
 
 export interface StreamMessage {
   /** Its place in the stream, counted from 1. */

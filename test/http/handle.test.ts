@@ -223,3 +223,49 @@ for (const health of ['storage_full', 'overloaded'] as const) {
     },
   )
 }
+
+t.test('edge: another node may lead by now: nothing is refused by the state', async (t) => {
+  const node = new Node()
+  const path = node.thread()
+  const key = 'a-key-of-before'
+  t.equal(node.post(`${path}/replies`, reply, key).answers.length, 0)
+  node.sync()
+  const none = '/api/threads/thr_00000000000000000000000000000000'
+  const { token } = node
+  const unknown = <T>(does: () => T): T => {
+    node.token = token.replace(/.$/, token.endsWith('0') ? '1' : '0')
+    const done = does()
+    node.token = token
+    return done
+  }
+  const refusals = () => [
+    node.get(none),
+    node.post(`${none}/replies`, reply),
+    unknown(() => node.get('/api/notifications')),
+    unknown(() => node.begin('/api/threads')),
+    node.post(`${path}/replies`, { content: 'another one' }, key),
+    // Another node may have recorded the opposite since.
+    node.post(`${path}/replies`, reply, key),
+    node.send('post', `${path}/subscribe`),
+  ]
+  const now = performance.now()
+  const codes = () => refusals().map(({ code }) => code)
+  const expected = ['not_found', 'not_found', 'invalid_token', 'invalid_token']
+  t.same(codes(), [...expected, 'idempotency_conflict', 200, 200])
+  for (const showsUntilMs of [now, now + 1e9]) {
+    node.gate.standing = { decidesUntilMs: now, showsUntilMs }
+    t.same(codes(), Array(7).fill('no_leader'))
+    t.equal(node.get(path).code, showsUntilMs === now ? 'no_leader' : 200)
+    t.equal(node.get('/nowhere').code, 'not_found', 'whatever the state is')
+    t.equal(node.post('/api/threads', { title: 7 }).code, 'invalid_field')
+  }
+  const write = node.post(`${path}/replies`, reply)
+  t.equal(write.answers.length, 0, 'the log decides')
+  node.sync()
+  t.equal(write.code, 201)
+  node.gate.standing = { decidesUntilMs: now + 1e9, showsUntilMs: now + 1e9 }
+  t.same(codes(), [...expected, 'idempotency_conflict', 200, 200])
+  node.gate.fail('no_leader')
+  t.same(codes(), Array(7).fill('no_leader'))
+  t.equal(node.get(path).code, 'no_leader')
+})

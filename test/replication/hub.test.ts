@@ -5,9 +5,11 @@ import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
+import { Gate } from '../../src/http/gate.ts'
 import { type HubJournal, ReaderHub } from '../../src/replication/readers/hub.ts'
 import {
   frameOf,
+  fromShared,
   type Kind,
   kinds,
   message,
@@ -83,9 +85,10 @@ async function scene(t: { teardown(end: () => void): void }) {
   const shown: number[] = []
   const gone: string[] = []
   const clock = { ms: 1000 }
+  const gate = new Gate()
   journal.onDurable = (durable) => shown.push(durable)
   const hub = new ReaderHub({
-    ...{ journal, log: { disk, dir, storeId: journal.storeId } },
+    ...{ journal, gate, log: { disk, dir, storeId: journal.storeId } },
     handler: (exchange) => exchange.answer(201, 'text/plain', '', 'done'),
     now: () => clock.ms,
     onReport: () => {},
@@ -99,7 +102,7 @@ async function scene(t: { teardown(end: () => void): void }) {
     socket.send(packedMessage(kinds.report, { isServing }))
     return { socket, reader }
   }
-  return { journal, hub, shown, gone, clock, add }
+  return { journal, hub, gate, shown, gone, clock, add }
 }
 
 t.test('messages: cut in any way: found whole, in order', async () => {
@@ -191,6 +194,21 @@ t.test('H2: a stop: one that is silent: waited for as long as it answers', async
   t.ok(silent.socket.isDestroyed)
   t.notOk(busy.socket.isDestroyed, 'it finishes what it does')
   await journal.close()
+})
+
+t.test('H4: with each beat readers hear until when the node may answer', async (t) => {
+  const { hub, gate, add } = await scene(t)
+  const { socket } = add(0)
+  await until('it is live', () => [...hub.readers].every(({ isLive }) => isLive))
+  await beats(socket, 1)
+  const standing = () => {
+    const { payload } = socket.messages.findLast(({ kind }) => kind === kinds.durable)!
+    return [2, 3].map((place) => fromShared(numberAt(payload, place)))
+  }
+  t.same(standing(), [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY], 'nothing limits it')
+  gate.standing = { decidesUntilMs: 1000, showsUntilMs: 2000 }
+  await beats(socket, 2)
+  t.same(standing().map(Math.round), [1000, 2000])
 })
 
 t.test('H3: positions that the journal does not announce: readers hear nothing', async (t) => {

@@ -13,6 +13,7 @@ import {
   Splitter,
   sharedNow,
   silenceMsMax,
+  toShared,
 } from '../../src/replication/readers/messages.ts'
 import { Pair } from './follower-pair.ts'
 
@@ -40,11 +41,14 @@ function scene() {
 t.test('D3: no news for as long as the main process waits: not fresh, until there is news', (t) => {
   const { main, events, come } = scene()
   t.notOk(main.isFresh, 'before any news')
-  come(numbersMessage(kinds.durable, 0, sharedNow()))
+  come(numbersMessage(kinds.durable, 0, sharedNow(), 0, 0))
   t.ok(main.isFresh)
-  come(numbersMessage(kinds.durable, 0, sharedNow() - silenceMsMax))
+  come(numbersMessage(kinds.durable, 0, sharedNow() - silenceMsMax, 0, 0))
   t.notOk(main.isFresh, 'what comes late does not count as new')
   t.same(events, ['news', 'news'])
+  come(numbersMessage(kinds.durable, 0, sharedNow(), toShared(7), Number.POSITIVE_INFINITY))
+  const { decidesUntilMs, showsUntilMs } = main.standing
+  t.same([Math.round(decidesUntilMs), showsUntilMs], [7, Number.POSITIVE_INFINITY])
   t.end()
 })
 

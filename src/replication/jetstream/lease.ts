@@ -1,7 +1,7 @@
 // The lease: a note that its holder writes again and again. Whoever reads it measures by a clock of
 // its own how long it has not changed, so that no two machines compare clocks, and the servers need
 // none. A process that did not look for a while, as when it was stopped, begins to measure again.
-// It decides nothing (log-stream.ts, S4).
+// It does not decide who leads (log-stream.ts, S4).
 
 import type { Lease, LeaseHolder, Note, Notes } from '../log-stream.ts'
 

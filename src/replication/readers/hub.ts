@@ -11,10 +11,13 @@
 //     then on it answers nothing (D3 of main-port.ts), until it has caught up. A silent one is
 //     given up; during a stop after `silenceMsMax`, as it would answer nothing.
 // H3. Readers hear of no position that was not announced: when the journal has failed, of none.
+// H4. With each position readers hear until when the main process may answer from its state, and
+//     answer from theirs no longer (http/gate.ts, G4).
 //
 // Neighbours: reader-port.ts is one reader, node/readers.ts starts and ends their processes.
 
 import type { Journal, OnFrame } from '../../../wal/journal/types.ts'
+import type { Gate } from '../../http/gate.ts'
 import {
   frameMessage,
   type Kind,
@@ -24,6 +27,7 @@ import {
   packedMessage,
   sharedNow,
   silenceMsMax,
+  toShared,
 } from './messages.ts'
 import { ReaderPort, type ReaderPortParts } from './reader-port.ts'
 
@@ -37,6 +41,8 @@ export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onDurable' | 'on
 
 export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
   journal: HubJournal
+  /** Of the main process: readers answer for as long as it may. */
+  gate: Pick<Gate, 'standing'>
   /** `sharedNow`, unless a test has a clock of its own. */
   now?: () => number
   onReport: ReaderPortParts['onReport']
@@ -174,7 +180,9 @@ export class ReaderHub {
   }
 
   #durableMessage(): Buffer {
-    return numbersMessage(kinds.durable, this.#announced, this.#now())
+    const { decidesUntilMs, showsUntilMs } = this.#parts.gate.standing
+    const until = [toShared(decidesUntilMs), toShared(showsUntilMs)]
+    return numbersMessage(kinds.durable, this.#announced, this.#now(), ...until)
   }
 
   #sendAll(bytes: Buffer): void {

@@ -12,7 +12,7 @@
 
 import type { Socket } from 'node:net'
 import type { Role } from '../../api/route.ts'
-import type { Gate } from '../../http/gate.ts'
+import type { Gate, Standing } from '../../http/gate.ts'
 import type { Follower } from '../follower.ts'
 import {
   decodeAnswer,
@@ -23,6 +23,7 @@ import {
 } from '../forwarding.ts'
 import {
   frameOf,
+  fromShared,
   type Kind,
   kinds,
   message,
@@ -55,6 +56,8 @@ export interface MainPortEvents {
 export class MainPort implements LeaderLink {
   /** Receives the records, once there is a state that they can be applied to. */
   follower: Follower | null = null
+  /** That of the main process, as it said last. */
+  standing: Standing = { decidesUntilMs: 0, showsUntilMs: 0 }
   /** How old durable positions were when they came. */
   readonly staleness = {
     newestMs: 0,
@@ -113,7 +116,7 @@ export class MainPort implements LeaderLink {
       case kinds.frame:
         return this.#receive(payload)
       case kinds.durable:
-        return this.#advance(numberAt(payload, 0), numberAt(payload, 1))
+        return this.#advance(payload)
       case kinds.answer:
         return this.#answer(payload)
       case kinds.checkpoint:
@@ -137,7 +140,12 @@ export class MainPort implements LeaderLink {
     throw new Error(`records before ${first} are missing`)
   }
 
-  #advance(durable: number, sentMs: number): void {
+  #advance(payload: Buffer): void {
+    const [durable, sentMs] = [numberAt(payload, 0), numberAt(payload, 1)]
+    this.standing = {
+      decidesUntilMs: fromShared(numberAt(payload, 2)),
+      showsUntilMs: fromShared(numberAt(payload, 3)),
+    }
     const ageMs = sharedNow() - sentMs
     const { staleness } = this
     this.#newestMs = sentMs

@@ -8,7 +8,8 @@
 //   main process ──▶ reader                        reader ──▶ main process
 //   setup       what it needs to start, msgpack    start    f64 the position it has loaded
 //   frame       f64 first, u32 count, records      request  a forwarded request
-//   durable     f64 position, f64 when (ms)        report   how it is, msgpack
+//   durable     f64 position, and three times:     report   how it is, msgpack
+//               now, and its standing (gate.ts)
 //   answer      of a forwarded request
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
@@ -68,7 +69,7 @@ export function unpacked(payload: Uint8Array): unknown {
   return packr.unpack(payload)
 }
 
-/** A message of one or two numbers. */
+/** A message of numbers. */
 export function numbersMessage(kind: Kind, ...numbers: number[]): Buffer {
   const payload = Buffer.alloc(numbers.length * 8)
   for (const [i, number] of numbers.entries()) payload.writeDoubleLE(number, i * 8)
@@ -98,7 +99,17 @@ const sinceOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
 /** Milliseconds of a clock that all processes of the machine share, and that is never set. */
 export function sharedNow(): number {
-  return performance.now() + sinceOrigin
+  return toShared(performance.now())
+}
+
+/** The same moment by the clock that all share; `ms` as performance.now(). */
+export function toShared(ms: number): number {
+  return ms + sinceOrigin
+}
+
+/** The same moment as performance.now() of this process. */
+export function fromShared(ms: number): number {
+  return ms - sinceOrigin
 }
 
 /** Finds the messages in what arrives, however it is cut. */

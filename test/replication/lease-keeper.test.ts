@@ -1,0 +1,146 @@
+// Goal:   a leader decides only while no standby can have seen its lease lapse, whatever is late,
+//         lost or stopped; it shows nothing before it has the lease.
+// Method: a stream in memory whose answers the test delays, on a clock that the test sets.
+
+import t, { type Test } from 'tap'
+import { LeaseKeeper } from '../../src/replication/lease-keeper.ts'
+import { StreamUnavailable } from '../../src/replication/log-stream.ts'
+import { MemoryStream } from './memory-stream.ts'
+
+const takeoverMs = 60_000
+const holder = { version: 1, node: 'a', term: 1, since: 0 } as const
+const always = Number.POSITIVE_INFINITY
+
+/** A keeper of the lease of a leader whose stream ends in its term; `clock` is performance.now. */
+function scene(t: Test) {
+  const clock = { ms: 1_000, renewals: 0 }
+  const { now } = performance
+  Object.assign(performance, { now: () => clock.ms })
+  t.teardown(() => Object.assign(performance, { now }))
+  const stream = new MemoryStream()
+  const notices: string[] = []
+  const keeper = new LeaseKeeper({
+    stream,
+    holder,
+    takeoverMs,
+    onNotice: ({ event }) => notices.push(event),
+  })
+  const hold = stream.lease.hold.bind(stream.lease)
+  /** What happens while a renewal is on its way. */
+  const way = { ms: 0, fails: false }
+  stream.lease.hold = async (...args) => {
+    clock.renewals += 1
+    clock.ms += way.ms
+    if (way.fails) throw new StreamUnavailable('no answer')
+    return hold(...args)
+  }
+  return { clock, stream, keeper, notices, way }
+}
+
+/** Begins to renew it with timers that the test runs. */
+function begin(t: Test, keeper: LeaseKeeper) {
+  const timers: (() => void)[] = []
+  const { setInterval } = globalThis
+  Object.assign(globalThis, {
+    setInterval: (run: () => void) => {
+      timers.push(run)
+      return { unref: () => null }
+    },
+  })
+  let losses = 0
+  keeper.begin(() => {
+    losses += 1
+  })
+  Object.assign(globalThis, { setInterval })
+  t.teardown(() => keeper.stop())
+  return {
+    get losses() {
+      return losses
+    },
+    async renew() {
+      for (const run of timers) run()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+t.test('K1: it decides for nine tenths of the time, from when the renewal was sent', async (t) => {
+  const { clock, keeper, way } = scene(t)
+  t.equal(keeper.decidesUntilMs, -always, 'before it has the lease')
+  way.ms = 7_000
+  t.ok(await keeper.take(() => false))
+  t.equal(keeper.decidesUntilMs, 1_000 + 54_000, 'an answer that is late does not count')
+  const renewing = begin(t, keeper)
+  clock.ms = 30_000
+  await renewing.renew()
+  t.equal(keeper.decidesUntilMs, 30_000 + 54_000)
+})
+
+t.test('K2: another node has the lease: it waits until that is over', async (t) => {
+  const { stream, keeper } = scene(t)
+  stream.lease.holder = { ...holder, node: 'b' }
+  let looks = 0
+  const taking = keeper.take(() => {
+    looks += 1
+    if (looks === 3) stream.lease.holder = null
+    return false
+  })
+  t.equal(keeper.decidesUntilMs, -always)
+  t.ok(await taking)
+  t.equal(looks, 3)
+})
+
+t.test('K2: another node has begun a later term, or it is stopped: it does not lead', async (t) => {
+  const { stream, keeper } = scene(t)
+  t.equal(await keeper.take(() => true), false)
+  await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
+  t.equal(await keeper.take(() => false), false)
+  t.equal(keeper.decidesUntilMs, -always)
+})
+
+t.test('K3: another node has it, or leads: whoever looks at the stream is told', async (t) => {
+  const { stream, keeper, notices } = scene(t)
+  await keeper.take(() => false)
+  const { decidesUntilMs } = keeper
+  const renewing = begin(t, keeper)
+  stream.lease.holder = { ...holder, node: 'b' }
+  await renewing.renew()
+  await renewing.renew()
+  t.same([renewing.losses, notices], [2, ['lease_lost']])
+  t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [decidesUntilMs, decidesUntilMs])
+  stream.lease.holder = null
+  await renewing.renew()
+  t.same([renewing.losses, notices], [2, ['lease_lost', 'lease_held']])
+  await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
+  await renewing.renew()
+  t.equal(renewing.losses, 3, 'though it has the lease')
+})
+
+t.test('K4: the servers are out of reach: pages are shown after three failures', async (t) => {
+  const { clock, stream, keeper, way } = scene(t)
+  await keeper.take(() => false)
+  const renewing = begin(t, keeper)
+  way.fails = true
+  clock.ms = 100_000 // as after a stop
+  t.same(keeper.showsUntilMs, 55_000)
+  const { hold } = stream.lease
+  let lose = () => {}
+  stream.lease.hold = () =>
+    new Promise((_, reject) => {
+      lose = () => reject(new StreamUnavailable('the connection was lost'))
+    })
+  await renewing.renew()
+  await renewing.renew() // not answered until then
+  lose()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(keeper.showsUntilMs, 55_000, 'this happens to one that was stopped')
+  stream.lease.hold = hold
+  t.match(keeper.warnings, [/lapsed 45 s ago/])
+  await renewing.renew()
+  t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [55_000, always])
+  t.equal(renewing.losses, 0)
+  way.fails = false
+  await renewing.renew()
+  t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [154_000, 154_000])
+  t.same(keeper.warnings, [])
+})
