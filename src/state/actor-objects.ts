@@ -5,11 +5,8 @@
 
 import type { ActorKind } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
-import { type Actors, assertAccepted } from './actors.ts'
 
-export class ActorObjects<C, E extends { type: string }, S extends string>
-  implements Actors<Actor<C>, C, E, S>
-{
+export class ActorObjects<C, E extends { type: string }, S extends string> {
   readonly #kind: ActorKind<C, E, S>
   readonly #fields: readonly (keyof C & string)[]
 
@@ -24,22 +21,24 @@ export class ActorObjects<C, E extends { type: string }, S extends string>
     return { state: initialState, context: initialContext() }
   }
 
+  /** The name of the actor's state. */
   state(actor: Actor<C>): S {
     return this.#kind.compiled.stateName(actor.state)
   }
 
+  /** One field of the actor's context. */
   get<K extends keyof C & string>(actor: Actor<C>, field: K): C[K] {
     return actor.context[field]
   }
 
+  /** Whether the actor accepts the event now. Changes nothing. */
   may(actor: Actor<C>, event: E): boolean {
     return this.#kind.compiled.may(actor, event)
   }
 
+  /** Sends the actor an event that has happened (actors/compile.ts, T4). */
   tell(actor: Actor<C>, event: E): void {
-    const { compiled } = this.#kind
-    const isAccepted = compiled.step(actor, event)
-    assertAccepted(isAccepted, compiled.id, this.state(actor), event.type)
+    this.#kind.compiled.tell(actor, event)
   }
 
   /** The actor as a checkpoint saves it. */

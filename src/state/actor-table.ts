@@ -15,7 +15,6 @@
 
 import type { ActorKind, FieldKind } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
-import { type Actors, assertAccepted } from './actors.ts'
 import { type Column, Float64Column, Uint8Column, Uint32Column } from './column.ts'
 
 const columnKinds = { f64: Float64Column, u32: Uint32Column, u8: Uint8Column }
@@ -25,8 +24,7 @@ export class ActorTable<
   C extends Record<string, number>,
   E extends { type: string },
   S extends string,
-> implements Actors<number, C, E, S>
-{
+> {
   /** The code of each actor's state. */
   readonly states = new Uint8Column()
   /** A column for each field of the context, by actor number. */
@@ -65,28 +63,30 @@ export class ActorTable<
     return this.states.push(this.#kind.compiled.initialState)
   }
 
+  /** The name of the actor's state. */
   state(n: number): S {
     return this.#kind.compiled.stateName(this.states.get(n))
   }
 
+  /** One field of the actor's context. */
   get<K extends keyof C & string>(n: number, field: K): C[K] {
     return this.columns[field].get(n) as C[K]
   }
 
+  /** Whether the actor accepts the event now. Changes nothing. */
   may(n: number, event: E): boolean {
     this.#row = n
     this.#window.state = this.states.get(n)
     return this.#kind.compiled.may(this.#window, event)
   }
 
+  /** Sends the actor an event that has happened (actors/compile.ts, T4). */
   tell(n: number, event: E): void {
-    const { compiled } = this.#kind
     const window = this.#window
     const before = this.states.get(n)
     this.#row = n
     window.state = before
-    const isAccepted = compiled.step(window, event)
-    assertAccepted(isAccepted, compiled.id, compiled.stateName(before), event.type)
+    this.#kind.compiled.tell(window, event)
     if (window.state !== before) this.states.set(n, window.state)
   }
 

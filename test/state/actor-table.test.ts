@@ -50,7 +50,7 @@ t.test('R1: three actors: one is stepped: its row changes, the others do not', a
   table.tell(1, { type: 'lit', by: 4 })
   t.equal(table.may(1, { type: 'lit', by: 5 }), false)
   t.throws(() => table.tell(1, { type: 'lit', by: 5 }), {
-    message: "A1: a lamp that is on does not accept 'lit'",
+    message: "T4: a lamp that is on does not accept 'lit'",
   })
   t.same(
     [0, 1, 2].map((n) => table.state(n)),
