@@ -97,7 +97,7 @@ t.test('errors: a code in the code: counts where a request is answered with it',
 const head = '// What this is.\n'
 const examples: { rule: string; path?: string; wrong: string[]; right: string[] }[] = [
   { rule: 'lines of', wrong: ['x'.repeat(101)], right: ['x'.repeat(100), '→'.repeat(100)] },
-  { rule: 'files of', wrong: ['\n'.repeat(301)], right: ['\n'.repeat(300)] },
+  { rule: 'files of', wrong: ['\n'.repeat(401)], right: ['\n'.repeat(400)] },
   {
     rule: 'a file says first',
     wrong: ["import t from 'tap'", '\n// Late.', '//'],

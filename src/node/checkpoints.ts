@@ -247,14 +247,11 @@ export class CheckpointSchedule {
     const pause = this.#newPause()
     await this.#removing
     const bytesBefore = this.#bytesSince() + this.#bytesAtLast
-    await this.#checkpoints.forget(storesOf(state), pause)
-    const begun = performance.now()
+    const begunMs = performance.now()
     try {
-      const taking = this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
-      const beginMs = performance.now() - begun
-      const taken = await taking
+      const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
       this.#bytesAtLast = bytesBefore
-      this.#note(taken, begun, beginMs)
+      this.#note(taken, begunMs)
       this.#noteLeftovers()
     } catch (error) {
       if (!(error instanceof JournalError)) throw error
@@ -276,7 +273,7 @@ export class CheckpointSchedule {
     this.#notBeforeMs = performance.now() + retryAfterMs
   }
 
-  #note({ number, position, bytes }: Taken, begunMs: number, beginMs: number): void {
+  #note({ number, position, bytes, beginMs }: Taken, begunMs: number): void {
     const { stats } = this
     this.#warnings = []
     stats.taken += 1

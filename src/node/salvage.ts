@@ -56,7 +56,8 @@ export async function salvage(
 export async function writeSalvage(dir: string, { manifest, state, facts }: Salvage) {
   const { stores, rows } = whatIsSaved(state)
   // The facts are written as they were read: this state has no quotas and tickets.
-  await replaceCheckpoint({ disk, dir }, manifest, { stores, rows, facts, form: formVersion })
+  const saved = { stores, rows, facts: () => facts, form: formVersion }
+  await replaceCheckpoint({ disk, dir }, manifest, saved)
 }
 
 /** Sentences about what is lost; `lost.txt` in the copy names each item. */

@@ -53,7 +53,7 @@ export function rowsOf(saved: Saved): Rows {
 /** Everything that a checkpoint saves: the argument of `Checkpoints.take`. */
 export function whatIsSaved(saved: Saved) {
   assert(saved.isPartial !== true, 'V3: it is whole')
-  return { stores: storesOf(saved), rows: rowsOf(saved), facts: factsOf(saved) }
+  return { stores: storesOf(saved), rows: rowsOf(saved), facts: () => factsOf(saved) }
 }
 
 /** Receives how many of the indexes are filled. */

@@ -49,7 +49,7 @@ class Life {
     const rows = new Map()
     return this.checkpoints.take({
       journal,
-      facts: null,
+      facts: () => null,
       stores: this.#stores,
       rows,
       pause: () => null,

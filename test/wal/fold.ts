@@ -114,6 +114,12 @@ export async function startFolding(
     return position
   }
   const take = (pause: Pause = () => null) =>
-    checkpoints.take({ journal, facts: fold.facts, stores: fold.stores, rows: new Map(), pause })
+    checkpoints.take({
+      journal,
+      facts: () => fold.facts,
+      stores: fold.stores,
+      rows: new Map(),
+      pause,
+    })
   return { journal, checkpoints, fold, from, notices, append, take }
 }

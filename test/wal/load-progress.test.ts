@@ -23,7 +23,7 @@ t.test('checkpoint: loaded, some pages not: its progress ends with all that is r
   for (let n = 0; n < 60; n++) for (const store of saved.values()) store.push(n)
   const noRows = new Map()
   const journal = { storeId: 'ab', position: 1, sync: async () => {}, dropBefore: async () => {} }
-  const source = { journal, facts: null, stores: saved, rows: noRows, pause: () => null }
+  const source = { journal, facts: () => null, stores: saved, rows: noRows, pause: () => null }
   await new Checkpoints(options).take(source)
 
   const stores = new Map([

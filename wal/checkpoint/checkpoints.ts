@@ -75,7 +75,8 @@ export interface Target {
 /** What a checkpoint saves: the state that the log folds to, up to its last record. */
 export interface Source {
   journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
-  facts: unknown
+  /** Called at the moment of which the state is saved. */
+  facts: () => unknown
   stores: Stores
   rows: Rows
   pause: Pause
@@ -86,6 +87,8 @@ export interface Taken {
   position: number
   /** Bytes of the pages that were written because they had changed. */
   bytes: number
+  /** For how many milliseconds nothing else ran when it began. */
+  beginMs: number
 }
 
 export class Checkpoints {
@@ -184,10 +187,20 @@ export class Checkpoints {
   }
 
   /**
-   * Takes one of the state as it is now. Rejects with JournalError 74 when the disk fails or is
-   * full; then nothing has changed. One at a time.
+   * Takes one of the state as it is now, or where text was erased since the last one, as it is as
+   * soon as all pages that may have copies are marked. Rejects with JournalError 74 when the disk
+   * fails or is full; then nothing has changed. One at a time.
    */
   async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
+    // What is erased meanwhile is looked for as well: nothing awaits behind the last look.
+    for (;;) {
+      const newest = this.#kept[0]
+      const files = new Set([...this.#worn, ...filesOfErased(newest, stores)])
+      this.#worn.clear()
+      if (files.size === 0 || newest === undefined) break
+      await this.#empty(files, newest, stores, pause)
+    }
+    const begunMs = performance.now()
     const { position, storeId } = journal
     const { form } = this.#options
     if (this.#next === 0) this.#next = nextNumber(this.#place)
@@ -195,17 +208,19 @@ export class Checkpoints {
     const before = this.#kept[0]
     const frozen = freezeAll(stores, before?.tables ?? new Map())
     for (const source of rows.values()) source.freeze()
-    const head = { number, storeId, position, form, facts: packFacts(facts) }
+    const head = { number, storeId, position, form, facts: packFacts(facts()) }
     const [place, emptied, syncLog] = [this.#place, this.#emptied, () => journal.sync()]
     const attempt = { place, head, frozen, rows, before, emptied, pause, syncLog }
     const numbers = numbersOf(attempt)
     this.#next += numbers.length
     let saved: Written | null = null
     try {
-      saved = await writeCheckpoint(attempt)
+      const writing = writeCheckpoint(attempt)
+      const beginMs = performance.now() - begunMs
+      saved = await writing
       this.#kept = [saved.manifest, ...this.#kept].slice(0, keptCount)
       this.hasLeftovers = true
-      return { number, position, bytes: saved.bytes }
+      return { number, position, bytes: saved.bytes, beginMs }
     } catch (error) {
       await removeAttempt(place, number, numbers)
       const isNoBug = isOfSystem(error) || error instanceof BadCheckpoint
@@ -253,23 +268,9 @@ export class Checkpoints {
     return markBadDirty(pages, this.#kept[0], stores)
   }
 
-  /** Has the next checkpoint move all pages out of a file, once `forget` is called. */
+  /** Has the next checkpoint move all pages out of a file. */
   moveOut(file: number): void {
     this.#worn.add(file)
-  }
-
-  /**
-   * Has the next checkpoint leave no copy of erased pages in use, and no page in a worn file. To be
-   * awaited right before it is taken; with the checkpoint after that one these leave the disk.
-   */
-  async forget(stores: Stores, pause: Pause): Promise<void> {
-    for (;;) {
-      const newest = this.#kept[0]
-      const files = new Set([...this.#worn, ...filesOfErased(newest, stores)])
-      this.#worn.clear()
-      if (files.size === 0 || newest === undefined) return
-      await this.#empty(files, newest, stores, pause)
-    }
   }
 
   /** Has the next checkpoint leave no page of the newest one in these files, too. */

@@ -71,7 +71,7 @@ async function salvagePage(
 export async function replaceCheckpoint(
   place: CheckpointDirectory,
   damaged: Manifest,
-  saved: { stores: Stores; rows: Rows; facts: unknown; form: number },
+  saved: { stores: Stores; rows: Rows; facts: () => unknown; form: number },
 ): Promise<void> {
   for (const [name, { pages }] of damaged.tables) {
     for (let page = 0; page < pages; page++) saved.stores.get(name)?.markDirty(page)
