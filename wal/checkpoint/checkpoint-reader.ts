@@ -164,6 +164,7 @@ export async function verifyPages(
     }
     return found
   } finally {
+    buffer.fill(0)
     files.close()
   }
 }

@@ -127,6 +127,7 @@ export async function writeAndCopyPages(
     return { tables, bytes: await out.finish() }
   } finally {
     await out.stop()
+    copy.fill(0)
   }
 }
 

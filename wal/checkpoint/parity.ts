@@ -136,6 +136,11 @@ export class ParityBuilder {
     await this.#write(encodeParityHeader({ ...this.#file, bytes: this.#bytes }, crcs), 0)
   }
 
+  /** Overwrites what is left of the pages; nothing is added any more. */
+  wipe(): void {
+    this.#stripe.fill(0)
+  }
+
   async #endStripe(length: number): Promise<void> {
     const parity = this.#stripe.subarray(0, length)
     const crcs = Buffer.allocUnsafe(blocksOf(length) * crcBytes)

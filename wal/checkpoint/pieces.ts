@@ -75,9 +75,15 @@ export class Pieces {
     return this.#written
   }
 
-  /** Resolves when no write is in progress any more, whether it succeeded or failed. */
+  /**
+   * Resolves when no write is in progress any more, whether it succeeded or failed. The bytes here
+   * are overwritten: text in them may be erased one day.
+   */
   async stop(): Promise<void> {
     await this.#writing.catch(() => {})
+    this.#filling.fill(0)
+    this.#spare.fill(0)
+    this.#parity.wipe()
   }
 
   /** The next page begins with a block (parity.ts, P2). */

@@ -164,10 +164,10 @@ async function buildParity(
 ): Promise<boolean> {
   const pages = openIfThere(disk, path.join(dir, pagesName(file.number)))
   if (pages === null) return false
+  const parity = new ParityBuilder(file, write, pause)
+  const piece = Buffer.allocUnsafeSlow(pieceBytes)
   try {
     if (disk.size(pages) < file.bytes) return false
-    const parity = new ParityBuilder(file, write, pause)
-    const piece = Buffer.allocUnsafeSlow(pieceBytes)
     for (let at = 0; at < file.bytes; at += pieceBytes) {
       const length = Math.min(pieceBytes, file.bytes - at)
       if (!(await readWhole(disk, pages, piece.subarray(0, length), at))) return false
@@ -177,6 +177,8 @@ async function buildParity(
     await parity.finish()
     return true
   } finally {
+    parity.wipe()
+    piece.fill(0)
     disk.close(pages)
   }
 }

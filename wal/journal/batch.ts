@@ -1,5 +1,7 @@
 // The open batch: encoded records wait here until their frame is written. All batches share one
 // buffer, because a frame is in the page cache when the write returns.
+//
+// B1. What is written is overwritten here: the buffers have no bytes of records that a frame took.
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
@@ -49,6 +51,7 @@ export class Batch {
     if (wholeSectors(length) > this.#bytes.length) this.#grow(wholeSectors(length))
     this.#bytes.writeUInt32LE(end - start, this.#length)
     packed.copy(this.#bytes, this.#length + recordHeaderBytes, start, end)
+    packed.fill(0, start, end)
     this.#length = length
     this.#count++
   }
@@ -68,7 +71,7 @@ export class Batch {
 
   /**
    * Completes the frame and begins the next batch. The bytes are whole sectors; `records` are those
-   * of the records in them. Both are valid until the next `add`.
+   * of the records in them. Both are valid until the next `add`, and to be overwritten with zeros.
    */
   finish(
     frame: { firstPosition: number; watermark: number; link: number },
@@ -85,6 +88,7 @@ export class Batch {
   #grow(needed: number): void {
     const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length))
     this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes.fill(0, 0, this.#length)
     this.#bytes = larger
   }
 }

@@ -87,6 +87,11 @@ export class LogCursor {
   }
 
   close(): void {
+    this.#closeFile()
+    this.#buffer.fill(0)
+  }
+
+  #closeFile(): void {
     if (this.#file !== -1) this.#log.disk.close(this.#file)
     this.#file = -1
   }
@@ -115,7 +120,10 @@ export class LogCursor {
   }
 
   #load(bytes: number): void {
-    if (this.#buffer.length < bytes) this.#buffer = Buffer.allocUnsafeSlow(bytes)
+    if (this.#buffer.length < bytes) {
+      this.#buffer.fill(0)
+      this.#buffer = Buffer.allocUnsafeSlow(bytes)
+    }
     const into = this.#buffer.subarray(0, bytes)
     this.#pieceAt = this.#at
     try {
@@ -160,7 +168,7 @@ export class LogCursor {
 
   #open(number: number): void {
     const { disk, dir } = this.#log
-    this.close()
+    this.#closeFile()
     try {
       this.#file = disk.open(segmentPath(dir, number), 'read')
     } catch (error) {

@@ -99,6 +99,14 @@ class LogScan {
   }
 
   async run(): Promise<LogEnd> {
+    try {
+      return await this.#run()
+    } finally {
+      this.#reader.wipe()
+    }
+  }
+
+  async #run(): Promise<LogEnd> {
     let index = 0
     let bytes: Buffer = Buffer.alloc(0)
     for (; index < this.#files.length; index++) {

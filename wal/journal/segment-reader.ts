@@ -49,6 +49,11 @@ export class SegmentReader {
     return bytes
   }
 
+  /** Nothing is loaded any more: overwrites what was, as text in it may be erased one day. */
+  wipe(): void {
+    this.#buffer.fill(0)
+  }
+
   isDue(): boolean {
     return performance.now() - this.#sliceStartMs > sliceMs
   }

@@ -218,6 +218,7 @@ export class Writer implements Journal {
     this.#counts.records += count
     assert(this.#written === this.position)
     this.onFrame?.(next.firstPosition, count, records)
+    bytes.fill(0) // batch.ts, B1
   }
 
   // The fields by which a frame or a header refers to the log before it.
