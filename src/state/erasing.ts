@@ -19,6 +19,7 @@ export function holdEntry(text: Text, address: number, bytes: number): boolean {
     if (content === null) return false
     text.pages.give(page)
     text.pages.bytesOf(page).set(content)
+    content.fill(0)
     return true
   })
 }

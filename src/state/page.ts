@@ -27,8 +27,9 @@ export class Page {
   #overflow = Buffer.alloc(0)
   #target: Buffer
   #end = 0
-  /** The maximum length of this page. */
+  /** The maximum length of this page, and of all since `wipe`. */
   #bytesMax = 0
+  #usedMax = 0
 
   constructor(text: Text) {
     this.#text = text
@@ -41,12 +42,16 @@ export class Page {
   begin(address: number, bytes: number): void {
     this.#end = 0
     this.#bytesMax = bytes
+    if (bytes > this.#usedMax) this.#usedMax = bytes
     if (bytes <= pageBytes) {
       // The slab of a page without a slot is the first.
       this.#target = this.#slabs[this.#pages.slots[pageOf(address)] >>> slotShift]
       return
     }
-    if (this.#overflow.length < bytes) this.#overflow = Buffer.allocUnsafeSlow(bytes)
+    if (this.#overflow.length < bytes) {
+      this.#overflow.fill(0)
+      this.#overflow = Buffer.allocUnsafeSlow(bytes)
+    }
     this.#target = this.#overflow
   }
 
@@ -85,6 +90,13 @@ export class Page {
     }
     const at = slotOffset(slot) + start
     this.#target.set(this.#slabs[slot >>> shift].subarray(at + from, at + to), end)
+  }
+
+  /** Overwrites all pages that were assembled. No view of one is used any more. */
+  wipe(): void {
+    for (const slab of this.#slabs) slab.fill(0, 0, Math.min(this.#usedMax, pageBytes))
+    this.#overflow.fill(0)
+    this.#usedMax = 0
   }
 
   /** The finished page: a view, valid until the next `begin`. */

@@ -13,6 +13,7 @@
 // B2. A slot that is held keeps its bytes: it is neither evicted nor used for another block.
 // B3. Blocks that nobody holds take at most `cachedBytesMax`; the least recently used give way
 //     (approximately, by a second chance).
+// B4. A free slot holds zeros, as in slabs.ts.
 //
 // The slabs are shared memory, because a worker thread reads into them (node/text-reader.ts).
 
@@ -123,8 +124,7 @@ export class TextBlocks {
     this.#blockOf[slot] = nothing
     if (this.#holds[slot] > 0) return // released later
     this.#cached -= 1
-    this.bytesOf(slot).fill(0)
-    this.#free.push(slot)
+    this.#freeSlot(slot)
   }
 
   /** Holds the slot of a block, and gives it one, to be read into, if it has none. */
@@ -154,11 +154,9 @@ export class TextBlocks {
     if (this.#holds[slot] > 0) return
     const block = this.#blockOf[slot]
     if (block === nothing || !this.#isLoaded[slot]) {
-      if (block === nothing) this.bytesOf(slot).fill(0) // `drop` could not
       this.#slotOf.delete(block)
       this.#blockOf[slot] = nothing
-      this.#free.push(slot)
-      return
+      return this.#freeSlot(slot)
     }
     this.#isUsed[slot] = false // what is read once does not push out what is used again
     this.#cached += 1
@@ -204,9 +202,13 @@ export class TextBlocks {
       }
       this.#slotOf.delete(this.#blockOf[slot])
       this.#blockOf[slot] = nothing
-      this.#free.push(slot)
       this.#cached -= 1
-      return
+      return this.#freeSlot(slot)
     }
+  }
+
+  #freeSlot(slot: number): void {
+    this.bytesOf(slot).fill(0)
+    this.#free.push(slot)
   }
 }

@@ -278,8 +278,7 @@ export class Text implements PagedStore {
 
   #beginPage(): void {
     const page = this.#page + 1
-    this.pages.give(page)
-    this.pages.bytesOf(page).fill(0) // what lies between entries is zero, whatever was here before
+    this.pages.give(page) // it holds zeros, as what lies between entries does
     this.#fillPage(page, 0)
     this.#drop()
   }

@@ -9,8 +9,8 @@ import { pageBytes } from '../../src/state/slabs.ts'
 const chunkBytesMin = 16 * 1024
 /** More rows than a simulated life fills. */
 const rowsUsedMax = 16 * 1024
-/** More rendered text than a simulated life writes. */
-const bytesUsedMax = 1 << 20
+/** More rendered text than a simulated life writes: a new page of text is expected to be zero. */
+const bytesUsedMax = 16 << 20
 
 type Memory = ArrayBuffer | Uint8Array | Uint16Array | Uint32Array | Float64Array
 type Constructor = new (size: number) => Memory

@@ -32,7 +32,10 @@ function run(steps: readonly Step[], cachedMax: number): void {
   }
   for (const { do: what, block } of steps) {
     if (what === 'hold') {
-      held.push({ block, slot: blocks.hold(block), version: versions[block] })
+      const slot = blocks.hold(block)
+      const isNew = !blocks.isLoaded(slot) && held.every((each) => each.slot !== slot)
+      if (isNew && blocks.bytesOf(slot)[0] !== 0) throw new Error('B4: a free slot has bytes')
+      held.push({ block, slot, version: versions[block] })
     } else if (what === 'load') {
       const mine = held.find((each) => each.block === block && !blocks.isLoaded(each.slot))
       if (mine === undefined) continue
@@ -61,7 +64,7 @@ function run(steps: readonly Step[], cachedMax: number): void {
   }
 }
 
-t.test('B1, B2, B3: random steps: the right bytes, held ones stay, few are kept', async () => {
+t.test('B1 to B4: random steps: the right bytes, held ones stay, few are kept', async () => {
   const steps = fc.array(step, { maxLength: 200, size: 'max' })
   fc.assert(fc.property(steps, fc.nat(5), run))
 })
