@@ -57,10 +57,15 @@ export interface Call<Body, Query> {
 
 export interface Answer {
   status: number
-  /** A text, usually JSON, or bytes: a view of the page buffer (state/page.ts) unless `isOwn`. */
+  /**
+   * A text, usually JSON, or bytes: a view of the page buffer (state/page.ts) unless either of
+   * the next two says otherwise.
+   */
   body: string | Uint8Array
   /** Whether the bytes belong to the answer; otherwise the next page overwrites them. */
   isOwn?: boolean
+  /** Whether they are cached, so that they stay until the answers of this tick have left. */
+  isCached?: boolean
   /** The answer leaves when this position is durable. */
   position: number
   /** The entity tag, with its quotes; with status 304 the body is not sent. */

@@ -192,16 +192,16 @@ export const getThread = route<unknown, { after: number; limit: number; wait: nu
   },
 })
 
-function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isOwn: boolean } {
+function threadPage(forum: Forum, read: ThreadPage): { body: Uint8Array; isCached: boolean } {
   const { pageCache } = forum
   // An empty page depends on the caller's cursor, so it is not cached.
-  if (read.end === read.first) return { body: writeThread(forum, read), isOwn: false }
+  if (read.end === read.first) return { body: writeThread(forum, read), isCached: false }
   const cached = pageCache.get(read)
-  if (cached !== null) return { body: cached, isOwn: true }
+  if (cached !== null) return { body: cached, isCached: true }
   const body = writeThread(forum, read)
-  if (forum.coldReads.isNeeded) return { body, isOwn: false } // it is not whole
+  if (forum.coldReads.isNeeded) return { body, isCached: false } // it is not whole
   const copy = pageCache.add(read, body)
-  return { body: copy ?? body, isOwn: copy !== null }
+  return { body: copy ?? body, isCached: copy !== null }
 }
 
 /** The messages of the page that is being written. */

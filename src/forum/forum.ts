@@ -88,10 +88,16 @@ export function makeForum(parts: ForumParts): Forum {
   return { ...parts, ...reads, dueWebhooks }
 }
 
-/** Frees what pages are kept in: for memory, or because text in them must go. */
+/** Frees what pages are kept in. */
 export function clearCaches({ pageCache, htmlCache }: Forum): void {
   pageCache.clear()
   htmlCache.clear()
+}
+
+/** Text was erased in the state: overwrites what shows it elsewhere. */
+export function forgetErased(forum: Forum): void {
+  clearCaches(forum)
+  forum.page.wipe()
 }
 
 export interface Admission {

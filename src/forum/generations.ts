@@ -6,9 +6,15 @@
 //      └────────── found there ─────────┘
 //
 // P3. Each generation costs at most `bytesMax`, or holds a single entry.
+// P4. The bytes of an entry that is dropped are overwritten, as text in them may have been erased,
+//     or may be later: not before the answers of this iteration of the event loop have left.
+
+import { Queue } from '../../wal/queue.ts'
 
 /** Approximate memory of an entry beside its bytes. */
 const overheadBytes = 256
+/** So many bytes are overwritten in one iteration of the event loop, in about 0.1 ms. */
+const wipedPerSlice = 1 << 20
 
 export class Generations<Name, Entry extends { bytes: Uint8Array }> {
   readonly #bytesMax: number
@@ -16,6 +22,7 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
   #before = new Map<Name, Entry>()
   /** The cost of all entries in `#current`. */
   #bytes = 0
+  readonly #dropped = new Queue<Uint8Array>()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -25,15 +32,22 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
     const current = this.#current.get(name)
     if (current !== undefined) return current
     const before = this.#before.get(name)
-    if (before !== undefined) this.put(name, before)
+    if (before !== undefined) {
+      this.#before.delete(name)
+      this.put(name, before)
+    }
     return before
   }
 
   /** Keeps the entry in place of an older one of this name. */
   put(name: Name, entry: Entry): void {
     const old = this.#current.get(name)
-    if (old !== undefined) this.#bytes -= costOf(old)
+    if (old !== undefined) {
+      this.#bytes -= costOf(old)
+      this.#drop(old)
+    }
     if (this.#bytes + costOf(entry) > this.#bytesMax) {
+      for (const each of this.#before.values()) this.#drop(each)
       this.#before = this.#current
       this.#current = new Map()
       this.#bytes = 0
@@ -43,8 +57,25 @@ export class Generations<Name, Entry extends { bytes: Uint8Array }> {
   }
 
   clear(): void {
-    this.#before = this.#current = new Map()
+    for (const generation of [this.#current, this.#before]) {
+      for (const each of generation.values()) this.#drop(each)
+      generation.clear()
+    }
     this.#bytes = 0
+  }
+
+  #drop({ bytes }: Entry): void {
+    this.#dropped.push(bytes)
+    if (this.#dropped.length === 1) setImmediate(() => this.#wipe())
+  }
+
+  #wipe(): void {
+    for (let left = wipedPerSlice; left > 0 && this.#dropped.length > 0; ) {
+      const bytes = this.#dropped.shift()
+      bytes.fill(0)
+      left -= bytes.length
+    }
+    if (this.#dropped.length > 0) setImmediate(() => this.#wipe())
   }
 }
 

@@ -8,14 +8,24 @@ import type { Gate } from './gate.ts'
 import { isWrite } from './prepared-route.ts'
 import { allow, type Match } from './router.ts'
 
+type Bytes = Answer & { body: Uint8Array }
+
 /** Whether the body lies in the page buffer, which the next request overwrites (state/page.ts). */
-export function isView(outcome: Answer | Rejection): outcome is Answer & { body: Uint8Array } {
+export function isView(outcome: Answer | Rejection): outcome is Bytes {
+  return isShared(outcome) && outcome.isCached !== true
+}
+
+/** Whether the body is bytes that do not belong to the answer. */
+function isShared(outcome: Answer | Rejection): outcome is Bytes {
   return !isRejection(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
 }
 
-/** Replaces a body in the page buffer by a copy. (`Buffer.prototype.slice` would not copy it.) */
-export function copyView(outcome: Answer | Rejection): void {
-  if (isView(outcome)) outcome.body = Buffer.from(outcome.body)
+/** Has an answer keep its body until it leaves: copies what may be overwritten before. */
+export function keepBody(outcome: Answer | Rejection, until: 'end of tick' | 'durable'): void {
+  if (!isShared(outcome)) return
+  if (until === 'end of tick' && outcome.isCached === true) return
+  outcome.body = Buffer.from(outcome.body) // `Buffer.prototype.slice` would not copy it
+  outcome.isOwn = true
 }
 
 /** Whether an outcome that waits for no new record is true at this moment (gate.ts, G4). */
@@ -25,16 +35,20 @@ export function isTrue(outcome: Answer | Rejection, route: Route, gate: Gate): b
   return status === 503 || (status < 400 && !isWrite(route) && gate.mayShow)
 }
 
-/** Sends the outcome of a request. Everything that it shows must be durable. */
+/**
+ * Sends the outcome of a request. Everything that it shows must be durable. A body of its own is
+ * overwritten then, because the text in it may be erased one day.
+ */
 export function sendOutcome(
   exchange: Exchange,
   { type, headers: own = '' }: Route,
   outcome: Answer | Rejection,
 ): void {
   if (isRejection(outcome)) return sendRejection(exchange, outcome)
-  const { status, retryAfter, etag, body } = outcome
+  const { status, retryAfter, etag, body, isOwn } = outcome
   const headers = own + retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
   answer(exchange, status, headers, status === 304 ? null : body, type)
+  if (isOwn === true && typeof body !== 'string') body.fill(0)
 }
 
 /** Answers with an error of api/errors.ts; `headers` are additional lines, each after a CRLF. */

@@ -83,7 +83,8 @@ export interface Exchange {
   onHangUp(call: () => void): void
   /**
    * Sends the answer; call it once. `type` is the media type, `headers` are further header lines,
-   * each after a CRLF. Does nothing if the client has disconnected. `body` null: no content.
+   * each after a CRLF. Does nothing if the client has disconnected. `body` null: no content. The
+   * caller may overwrite its bytes afterwards.
    */
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
 }

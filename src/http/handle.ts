@@ -16,7 +16,7 @@ import { isRejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { prefersHtml } from './accept.ts'
-import { allowHeader, answer, copyView, isTrue, isView, refuse, sendOutcome } from './answers.ts'
+import { allowHeader, answer, isTrue, isView, keepBody, refuse, sendOutcome } from './answers.ts'
 import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
@@ -277,7 +277,7 @@ export class Edge {
       if (!isTrue(outcome, route, this.#gate!)) return refuse(exchange, 'no_leader')
       // Copying a long page would cost more than waiting saves.
       if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(exchange, route, outcome)
-      copyView(outcome)
+      keepBody(outcome, 'end of tick')
       return this.#tick.addAnswer(() => sendOutcome(exchange, route, outcome))
     }
     // The outcome of a write must be reported, so only reads are refused here.
@@ -285,7 +285,7 @@ export class Edge {
       this.#load.refused.answers += 1
       return refuse(exchange, 'overloaded')
     }
-    copyView(outcome)
+    keepBody(outcome, 'durable')
     this.#load.answerBytes += bytes
     this.#gate!.keep(position, (isDurable) => {
       this.#load.answerBytes -= bytes

@@ -1,7 +1,8 @@
 // Collects the body of a request, chunk by chunk, for both HTTP servers.
 //
 // B1. `done` is called at most once, and never after `drop`.
-// B2. Kept bytes are counted in the load until the body ends, however it ends.
+// B2. Kept bytes are counted in the load until the body ends, however it ends; then they are
+//     overwritten, as the text in them may be erased one day: who is given them keeps no view.
 
 import type { Load } from './load.ts'
 
@@ -72,6 +73,7 @@ export class IncomingBody {
     if (kept > this.#room.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(kept, 2 * this.#room.length))
       this.#room.copy(larger, 0, 0, this.#kept)
+      this.#room.fill(0)
       this.#room = larger
     }
     chunk.copy(this.#room, this.#kept)
@@ -85,13 +87,17 @@ export class IncomingBody {
 
   #finish(body: Body): void {
     if (body === overloaded) this.#load.refused.bodies += 1
+    const room = this.#room
+    this.#room = nothing
     this.drop()
     this.#done(body)
+    room.fill(0)
   }
 
   #release(): void {
     this.#load.bodyBytes -= this.#kept
     this.#kept = 0
+    this.#room.fill(0)
     this.#room = nothing
   }
 }

@@ -109,8 +109,10 @@ class NodeExchange implements Exchange {
     if (body !== null) lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
     if (this.#closes) lines.push('Connection: close')
     response.writeHead(status, reasons[status], lines.flatMap(nameAndValue))
-    // The next request overwrites the page buffer, and the socket may keep the bytes.
-    response.end(typeof body === 'string' || body === null ? body : Buffer.from(body))
+    if (typeof body === 'string' || body === null) return void response.end(body)
+    const copy = Buffer.from(body) // the socket may keep the bytes
+    response.once('close', () => copy.fill(0))
+    response.end(copy)
   }
 
   /** Counts the answer until its reader has it; a reader that stalls too long is disconnected. */

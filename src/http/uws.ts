@@ -42,6 +42,7 @@ const tryBytesMin = 4096
  * this choice, which is 11 % of an empty poll (22,000).
  */
 const tryOneIn = 8
+const nothing = Buffer.alloc(0)
 
 class UwsExchange implements Exchange {
   meter: RouteMeter | null = null
@@ -59,8 +60,8 @@ class UwsExchange implements Exchange {
   /** Whether to close after the answer, as the rest of the body is not worth reading. */
   #closes = false
   #body: IncomingBody | null = null
-  /** The size of an answer that waits for its reader. */
-  #waitingBytes = 0
+  /** An answer that waits for its reader. */
+  #waiting = nothing
   #onHangUp: (() => void) | null = null
 
   constructor(method: string, response: HttpResponse, request: HttpRequest, edge: UwsEdge) {
@@ -138,8 +139,9 @@ class UwsExchange implements Exchange {
   #release(): void {
     this.#edge.slow.delete(this)
     this.#body?.drop()
-    this.#edge.load.answerBytes -= this.#waitingBytes
-    this.#waitingBytes = 0
+    this.#edge.load.answerBytes -= this.#waiting.length
+    this.#waiting.fill(0)
+    this.#waiting = nothing
   }
 
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void {
@@ -186,11 +188,10 @@ class UwsExchange implements Exchange {
     const { load } = this.#edge
     if (!load.hasRoom(bytes)) return this.#giveUp()
     this.hold()
-    const rest = Buffer.from(body as Uint8Array)
-    this.#waitingBytes = bytes
+    this.#waiting = Buffer.from(body as Uint8Array)
     load.answerBytes += bytes
     response.onWritable((offset) => {
-      const [ok, isDone] = response.tryEnd(rest.subarray(offset), bytes)
+      const [ok, isDone] = response.tryEnd(this.#waiting.subarray(offset), bytes)
       if (isDone) this.#release()
       return ok
     })

@@ -140,14 +140,14 @@ export function answerPage(
   const key = `${name} ${id} ${state}`
   const cached = htmlCache.get(key)
   if (cached !== undefined) {
-    return { status: 200, body: cached.bytes, isOwn: true, position, etag }
+    return { status: 200, body: cached.bytes, isCached: true, position, etag }
   }
   const text = make()
   // What is answered then is thrown away, and the route runs again.
   if (text === null) return { status: 200, body: '', position }
   const bytes = encoder.encode(text)
   htmlCache.put(key, { bytes })
-  return { status: 200, body: bytes, isOwn: true, position, etag }
+  return { status: 200, body: bytes, isCached: true, position, etag }
 }
 
 /** For the head of a page that has a place for news. */

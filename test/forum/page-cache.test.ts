@@ -1,7 +1,9 @@
 // The page cache: P1 a page is found only while it is current, P2 it is cached when added often
-// enough, P3 the size is bounded.
+// enough, P3 the size is bounded, P4 what is dropped is overwritten.
 
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'
+import { Generations } from '../../src/forum/generations.ts'
 import { PageCache, type PageKey } from '../../src/forum/page-cache.ts'
 
 const key: PageKey = { thread: 3, first: 50, end: 100, position: 7 }
@@ -91,3 +93,36 @@ t.test('P3: one thread that grows and is read: takes the space of one page', asy
   }
   t.not(pages.get(key), null)
 })
+
+/** An entry for which a generation of `entryRoom` bytes has room twice. */
+const entryRoom = 2 * (256 + 64)
+const newEntry = () => ({ bytes: new Uint8Array(64).fill(1) })
+const isWhole = ({ bytes }: { bytes: Uint8Array }) => bytes.every((byte) => byte === 1)
+
+t.test('P4: cleared: answers of this tick have the bytes, then they are zeros', async (t) => {
+  const generations = new Generations<string, { bytes: Uint8Array }>(entryRoom)
+  const entries = [newEntry(), newEntry(), newEntry()]
+  for (const [i, entry] of entries.entries()) generations.put(`${i}`, entry)
+  generations.clear()
+  t.ok(entries.every(isWhole), 'an answer may show them')
+  await nextIteration()
+  t.notOk(entries.some(isWhole), 'both generations are overwritten')
+})
+
+t.test(
+  'P4: replaced, or dropped with its generation: zeros; found there before: whole',
+  async (t) => {
+    const generations = new Generations<string, { bytes: Uint8Array }>(entryRoom)
+    const [old, found, dropped] = [newEntry(), newEntry(), newEntry()]
+    generations.put('replaced', old)
+    generations.put('replaced', newEntry())
+    generations.put('found', found)
+    generations.put('dropped', dropped)
+    for (let i = 0; i < 6; i++) {
+      t.equal(generations.get('found'), found)
+      generations.put(`${i}`, newEntry())
+    }
+    await nextIteration()
+    t.same([old, found, dropped].map(isWhole), [false, true, false])
+  },
+)

@@ -16,7 +16,9 @@ import { Load, unlimited } from '../../src/http/load.ts'
 function receive(queueBytesMax = Number.POSITIVE_INFINITY, bytesMax = 10) {
   const load = new Load({ ...unlimited, queueBytesMax })
   const received: Body[] = []
-  const body = new IncomingBody(load, bytesMax, (whole) => received.push(whole))
+  const body = new IncomingBody(load, bytesMax, (whole) => {
+    received.push(Buffer.isBuffer(whole) ? Buffer.from(whole) : whole) // B2: it is overwritten
+  })
   return { load, received, body }
 }
 
