@@ -51,7 +51,10 @@ export interface ActsPage {
 export interface Erasure {
   /** How many checkpoints must be taken until it has left the disk. */
   checkpoints_left: number
-  /** Whether no file of the log and of the checkpoints has it any more. */
+  /**
+   * Whether no file of the log and of the checkpoints has it any more, and every reader has erased
+   * it from its memory.
+   */
   is_gone: boolean
   /** Whether the node takes checkpoints at all. */
   takes_checkpoints: boolean

@@ -134,6 +134,11 @@ export class Readers implements ReadersStats {
     this.#hub.checkpointTaken(number, position)
   }
 
+  /** Whether every reader process has applied the record at this position, by what it reported. */
+  haveApplied(position: number): boolean {
+    return [...this.#hub.readers].every(({ report }) => (report?.position ?? -1) >= position)
+  }
+
   /** Has them finish what they do; resolves when their processes have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true

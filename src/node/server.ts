@@ -133,7 +133,7 @@ export async function startNode(
   const shared = { config, texts, log, disk, edge, load, listener }
   readers = await startReaders(shared, serving, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
-  admin = startAdmin(forum, gate, options)
+  admin = startAdmin(forum, gate, { ...options, readers })
   const { moderate, erasure } = admin
   return { url, failed, takeCheckpoint: () => checkpoints.take(), moderate, erasure, stop }
 }

@@ -6,12 +6,14 @@ import type { Gate } from '../http/gate.ts'
 import { type Administered, serveAdmin } from './admin-socket.ts'
 import type { CheckpointSchedule } from './checkpoints.ts'
 import { moderate } from './moderate.ts'
+import type { Readers } from './readers.ts'
 
 interface AdminOptions {
   config: { data: string }
   log: Logger
   environment: { disk?: unknown }
   checkpoints: CheckpointSchedule
+  readers: Pick<Readers, 'haveApplied'> | null
 }
 
 export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
@@ -20,12 +22,16 @@ export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void 
 export function startAdmin(
   forum: Forum,
   gate: Gate,
-  { config, log, environment, checkpoints }: AdminOptions,
+  { config, log, environment, checkpoints, readers }: AdminOptions,
 ): Admin {
+  const erasure = (position: number) => {
+    const erased = checkpoints.erasure(position)
+    return { ...erased, is_gone: erased.is_gone && (readers?.haveApplied(position) ?? true) }
+  }
   const administered: Administered = {
     state: forum.state,
     moderate: (command, about) => moderate(forum, gate, command, about),
-    erasure: (position) => checkpoints.erasure(position),
+    erasure,
   }
   const stop = environment.disk ? () => {} : serveAdmin(config.data, administered, log)
   return { ...administered, stop }

@@ -15,7 +15,7 @@ import { Unpackr } from 'msgpackr'
 import { eachEncoded } from '../../wal/journal/format.ts'
 import type { Health, Journal } from '../../wal/journal/journal.ts'
 import { apply } from '../forum/apply.ts'
-import { clearCaches, type Forum } from '../forum/forum.ts'
+import { type Forum, forgetErased } from '../forum/forum.ts'
 import { decode } from '../forum/records.ts'
 import type { Gate } from '../http/gate.ts'
 
@@ -79,7 +79,7 @@ export class Follower {
       apply(state, at, decode(this.#unpackr.unpack(records as Buffer, { start, end })))
     })
     assert(isWhole, 'the records fill their bytes')
-    if (state.erasedPosition !== erasedPosition) clearCaches(this.#forum) // L3
+    if (state.erasedPosition !== erasedPosition) forgetErased(this.#forum) // L3
     return true
   }
 

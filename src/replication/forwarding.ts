@@ -53,12 +53,14 @@ export interface ForwardedRequest {
   body: Uint8Array | 'too_large' | 'overloaded' | null
 }
 
+type AnswerBody = string | Uint8Array | null
+
 export interface ForwardedAnswer {
   status: number
   type: string
   /** Header lines, each after a CRLF. */
   headers: string
-  body: string | Uint8Array | null
+  body: AnswerBody
   /** The answer shows nothing behind this position. */
   position: number
   /** Whether what it shows has been replaced since the leader answered; absent: it never is. */
@@ -76,7 +78,10 @@ export function encodeRequest(id: number, request: ForwardedRequest): Buffer {
   return packr.pack([id, method, path, query, address, headers, body])
 }
 
-/** Decodes what `encodeRequest` returned. Throws if it is nothing like that. */
+/**
+ * Decodes what `encodeRequest` returned. Throws if it is nothing like that. The body is a view of
+ * it, which the edge decodes at once.
+ */
 export function decodeRequest(bytes: Uint8Array): { id: number; request: ForwardedRequest } {
   const values = packr.unpack(bytes) as [number, string, string, string, string, string[], never]
   if (!Array.isArray(values) || !Array.isArray(values[5])) throw new Error('not a request')
@@ -92,9 +97,10 @@ export function encodeAnswer(id: number, answer: ForwardedAnswer): Buffer {
 
 /** Decodes what `encodeAnswer` returned. Throws if it is nothing like that. */
 export function decodeAnswer(bytes: Uint8Array): { id: number; answer: ForwardedAnswer } {
-  const values = packr.unpack(bytes) as [number, number, string, string, never, number]
+  const values = packr.unpack(bytes) as [number, number, string, string, AnswerBody, number]
   if (!Array.isArray(values)) throw new Error('not an answer')
-  const [id, status, type, headers, body, position] = values
+  const [id, status, type, headers, view, position] = values
+  const body = view instanceof Uint8Array ? Buffer.from(view) : view
   return { id, answer: { status, type, headers, body, position } }
 }
 
@@ -144,7 +150,7 @@ export class Forwarder {
       return this.#send(exchange, request)
     }
     exchange.collect(bodyBytesMax, (bytes) => {
-      request.body = nameOf(bytes)
+      request.body = nameOf(bytes) // encoded at once: the bytes stay no longer
       this.#send(exchange, request)
     })
   }
@@ -276,7 +282,8 @@ class ForwardedExchange implements Exchange {
     const { body } = this.#request
     if (body === 'too_large') done(tooLarge)
     else if (body === 'overloaded') done(overloaded)
-    else done(Buffer.from(body ?? []))
+    else if (body === null) done(Buffer.alloc(0))
+    else done(Buffer.from(body.buffer, body.byteOffset, body.length))
   }
 
   hold(): void {}

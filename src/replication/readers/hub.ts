@@ -69,7 +69,8 @@ export class ReaderHub {
   readonly #timer: NodeJS.Timeout
   readonly #passOn: OnFrame = (first, count, records) => {
     const bytes = frameMessage(first, count, records)
-    for (const each of this.#readers) if (each.isLive) each.addFrame(bytes)
+    for (const each of this.#readers) if (each.isLive) each.addFrame(Buffer.from(bytes))
+    bytes.fill(0)
   }
 
   constructor(parts: HubParts) {

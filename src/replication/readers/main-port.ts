@@ -34,6 +34,7 @@ import {
   sharedNow,
   silenceMsMax,
   unpacked,
+  writeJoined,
 } from './messages.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
 
@@ -101,14 +102,16 @@ export class MainPort implements LeaderLink {
     if (this.#isLost) return done(null)
     this.#lastId += 1
     this.#pending.set(this.#lastId, done)
-    this.#waiting.push(message(kinds.request, encodeRequest(this.#lastId, request)))
+    const encoded = encodeRequest(this.#lastId, request)
+    this.#waiting.push(message(kinds.request, encoded))
+    encoded.fill(0)
     if (this.#waiting.length === 1) setImmediate(() => this.#send())
   }
 
   #send(): void {
     const waiting = this.#waiting
     this.#waiting = []
-    if (!this.#isLost) this.#socket.write(Buffer.concat(waiting))
+    if (!this.#isLost) writeJoined(this.#socket, waiting)
   }
 
   #take(kind: Kind, payload: Buffer): void {

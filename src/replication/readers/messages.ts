@@ -15,7 +15,11 @@
 //   role        of the node among those that share a log, msgpack
 //   failed      nothing becomes durable any more; how to refuse what waits, msgpack
 //   stop
+//
+// M1. A message with a text is overwritten at both ends when it was written or has been read, as
+//     the text may be erased one day. So whoever takes a payload copies what is to stay.
 
+import type { Socket } from 'node:net'
 import { Packr } from 'msgpackr'
 import { frameBytesMax } from '../../../wal/journal/format.ts'
 
@@ -45,7 +49,7 @@ const headBytes = 5
 const frameHeadBytes = 12
 /** More than the longest message: a frame with its head. */
 const payloadBytesMax = frameBytesMax + (1 << 20)
-const packr = new Packr({ useRecords: false })
+const packr = new Packr({ useRecords: false, copyBuffers: true })
 
 /** A message around a payload, which is copied. */
 export function message(kind: Kind, ...payload: Uint8Array[]): Buffer {
@@ -94,6 +98,13 @@ export function frameOf(payload: Buffer): { first: number; count: number; record
   return { first, count: payload.readUInt32LE(8), records: payload.subarray(frameHeadBytes) }
 }
 
+/** Writes messages as one, and overwrites them (M1). Nobody else has them. */
+export function writeJoined(socket: Socket, messages: readonly Buffer[]): void {
+  const whole = Buffer.concat(messages)
+  for (const each of messages) each.fill(0)
+  socket.write(whole, () => void whole.fill(0))
+}
+
 // Node reads both from the monotonic clock of the system, which all processes share.
 const sinceOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
@@ -132,6 +143,7 @@ export class Splitter {
       this.#have += chunk.length
       if (this.#have < this.#need) return
       bytes = Buffer.concat(this.#parts)
+      for (const part of this.#parts) part.fill(0)
     }
     let at = 0
     for (;;) {
@@ -141,6 +153,7 @@ export class Splitter {
         this.#parts = left === 0 ? [] : [bytes.subarray(at)]
         this.#have = left
         this.#need = whole
+        bytes.fill(0, 0, at)
         return
       }
       this.#onMessage(bytes[at + 4] as Kind, bytes.subarray(at + headBytes, at + whole))

@@ -22,6 +22,7 @@ import {
   numberAt,
   Splitter,
   unpacked,
+  writeJoined,
 } from './messages.ts'
 import type { ReaderReport } from './report.ts'
 
@@ -63,7 +64,7 @@ export class ReaderPort {
   heardMs: number
   readonly #parts: ReaderPortParts
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
-  /** Frames, and answers, that are not sent yet. */
+  /** Frames, and answers, that are not sent yet: nobody else has them. */
   #frames: Buffer[] = []
   #framesBytes = 0
   #answers: Buffer[] = []
@@ -99,7 +100,7 @@ export class ReaderPort {
     return this.#parts.socket.writableLength
   }
 
-  /** A frame that has been written: all readers that are live share the message. */
+  /** The message of a frame that has been written. */
   addFrame(bytes: Buffer): void {
     this.#frames.push(bytes)
     this.#framesBytes += bytes.length
@@ -110,9 +111,8 @@ export class ReaderPort {
   send(bytes?: Buffer): void {
     const { socket } = this.#parts
     if (this.#isGone) return
-    if (bytes !== undefined) this.#frames.push(bytes)
-    if (this.#frames.length === 0) return
-    socket.write(this.#frames.length === 1 ? this.#frames[0]! : Buffer.concat(this.#frames))
+    if (this.#frames.length > 0) writeJoined(socket, this.#frames)
+    if (bytes !== undefined) socket.write(bytes)
     this.#frames = []
     this.#framesBytes = 0
     if (socket.writableLength > waitingBytesMax) this.giveUp('it does not take what is sent')
@@ -176,7 +176,8 @@ export class ReaderPort {
       while (socket.writableLength < aheadBytesMax && now() < end) {
         const records = cursor.next()
         if (records !== null) {
-          socket.write(frameMessage(records.first, records.count, records.records))
+          const { first, count } = records
+          writeJoined(socket, [frameMessage(first, count, records.records)])
         } else if (cursor.position === written()) {
           this.#cursor = null
           cursor.close()
