@@ -53,8 +53,9 @@ ${commandHelp()}
 The node must be running; it is reached through admin.sock in its data directory, which only its
 user may open. What is done is a record of the log, with the reason, and survives restarts.
 
-remove-message ends when the text has left the memory, the page files and the log of the node, which
-takes two checkpoints. Backups that were made before still have it.
+remove-message ends when the text has left the page files and the log of the node, which takes two
+checkpoints, and its state, caches and buffers. Free memory of the process may have the text until
+it is used again, at the latest until the node ends. Backups that were made before still have it.
 
 ${flagHelp(flags)}
   -h, --help
@@ -107,7 +108,12 @@ async function moderate(command: AdminCommand): Promise<void> {
   if (!json) say(sentenceOf(command, done))
   const isGone = isWaiting && (await untilGone(data, done))
   if (json) return say(JSON.stringify({ ...done, is_gone: isGone }))
-  if (isGone) say(`its text has left memory, page files and log of ${data}${exceptIn(data)}`)
+  if (isGone) {
+    say(
+      `its text has left page files and log of ${data}, and state, caches and buffers of the node`,
+    )
+    say(`free memory of the process may have it until it is used again${exceptIn(data)}`)
+  }
 }
 
 const results: Record<ModerationCommand, string> = {
@@ -129,7 +135,7 @@ function since({ at, reason }: ActJson): string {
   return `${new Date(at).toISOString()}${reason === '' ? '' : ` (${reason})`}`
 }
 
-/** Waits until the text has left the disk. Throws CommandError where it will not. */
+/** Waits until the text has left disk and readers. Throws CommandError where it will not. */
 async function untilGone(dir: string, { act }: Done): Promise<boolean> {
   // An earlier version kept no act of an erasure, so its position is unknown: 0 stands for it.
   const position = act?.position ?? 0
