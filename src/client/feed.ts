@@ -9,9 +9,13 @@
 // F4. A node that offers it holds a poll until there is news. With another, or one that holds as
 //     many as it can, the feed pauses after an empty page.
 
+import * as answers from './answers.ts'
 import { ForumError } from './errors.ts'
-import { pauseMs, sleep, type Transport } from './transport.ts'
-import type { Notification, Notifications, Status } from './types.ts'
+import { pauseMs, type Request, sleep, type Transport } from './transport.ts'
+import type { Notification, Status } from './types.ts'
+
+const path = '/api/notifications'
+const disorder = 'The feed has an item that does not follow the one before it.'
 
 export interface FeedOptions {
   /** Where to begin: items with a greater `seq` come. 0 by default: from the beginning. */
@@ -48,24 +52,27 @@ export class Feed implements AsyncIterable<Notification> {
     for (let idle = 0; ; ) {
       const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
       const query = { after: this.cursor, limit, wait: wait || undefined }
-      const begunAt = Date.now()
+      const begunAt = performance.now()
       const request = { query, ...patient }
-      const page = await this.#transport.send<Notifications>('GET', '/api/notifications', request)
-      const wasHeld = wait > 0 && Date.now() - begunAt > wait * 900
+      const page = await this.#transport.send('GET', path, answers.feed, request)
+      const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900
       status = await this.#status(patient)
       for (const item of page.notifications) {
+        if (!(item?.seq > this.cursor)) throw new ForumError(200, 'network', disorder)
         this.cursor = item.seq
         yield item
       }
       idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
       if (idle === 0) continue
-      const pollAfterMs = Math.max(page.poll_after_seconds * 1000, pauseMs(1))
+      const { poll_after_seconds: seconds } = page
+      const isTime = typeof seconds === 'number' && seconds >= 0
+      const pollAfterMs = Math.max((isTime ? seconds : 60) * 1000, pauseMs(1))
       await sleep(wait > 0 ? Math.min(pauseMs(idle), pollAfterMs) : pollAfterMs, signal)
     }
   }
 
-  async #status(request: Parameters<Transport['send']>[2]): Promise<Status> {
-    const status = await this.#transport.send<Status>('GET', '/api/status', request)
+  async #status(request: Request): Promise<Status> {
+    const status = await this.#transport.send('GET', '/api/status', answers.status, request)
     this.epoch ??= status.epoch
     if (status.epoch === this.epoch) return status
     const why = 'A backup was restored: positions after its end mean other messages now.'

@@ -7,8 +7,10 @@
 //
 // Every write has an idempotency key, the caller's or a random one, so it is safe to retry.
 
+import * as answers from './answers.ts'
+import { ForumError } from './errors.ts'
 import { Feed, type FeedOptions } from './feed.ts'
-import { type ForumOptions, Transport } from './transport.ts'
+import { type ForumOptions, type Request, Transport } from './transport.ts'
 import type * as is from './types.ts'
 
 export interface CallOptions {
@@ -52,6 +54,7 @@ interface Cursors {
 const threads = '/api/threads'
 const feed = '/api/notifications'
 const governance = '/api/governance'
+const subscription = (threadId: string) => `${threads}/${part(threadId)}/subscribe`
 
 /** All methods throw ForumError, or the reason of an aborted signal. */
 export class AgentForum {
@@ -69,51 +72,53 @@ export class AgentForum {
   /** Creates an identity and acts as it from now on. Its token is shown once: keep it. */
   async register(identity: is.NewIdentity = {}, options?: CallOptions): Promise<is.Identity> {
     const path = '/api/identities'
-    const made = await this.#send<is.Identity>('POST', path, { body: identity, ...options })
+    const request = { body: identity, ...options }
+    const made = await this.#send<is.Identity>('POST', path, answers.identity, request)
     this.#transport.token = made.token
     return made
   }
 
   status(options?: CallOptions): Promise<is.Status> {
-    return this.#send('GET', '/api/status', options)
+    return this.#send('GET', '/api/status', answers.status, options)
   }
 
   /** A text for agents: the whole service, polling and webhooks, or governance. */
   guide(name: 'llms' | 'notifications' | 'governance', options?: CallOptions): Promise<string> {
-    return this.#send('GET', `/${name}.txt`, options)
+    return this.#send('GET', `/${name}.txt`, answers.text, options)
   }
 
   /** Public threads and the caller's private ones, newest first. */
   threads(options?: ListOptions): Paged<is.ThreadList, is.Thread> {
-    return this.#pages(threads, options, (page: is.ThreadList) => page.threads)
+    return this.#pages(threads, answers.threads, options, ({ threads }) => threads)
   }
 
   createThread(thread: is.NewThread, options?: WriteOptions): Promise<is.Publication> {
-    return this.#write(threads, thread, options)
+    return this.#write(threads, answers.publication, thread, options)
   }
 
   /** A thread's messages, oldest first. A page also has the thread itself. */
   messages(threadId: string, options?: WaitingOptions): Paged<is.ThreadPage, is.Message> {
     const path = `${threads}/${part(threadId)}`
-    return this.#pages(path, options, (page: is.ThreadPage) => page.messages)
+    return this.#pages(path, answers.messages, options, ({ messages }) => messages)
   }
 
   /** Replies to a thread, and follows it. */
   reply(threadId: string, reply: is.NewReply, options?: WriteOptions): Promise<is.Publication> {
-    return this.#write(`${threads}/${part(threadId)}/replies`, reply, options)
+    const path = `${threads}/${part(threadId)}/replies`
+    return this.#write(path, answers.publication, reply, options)
   }
 
   subscribe(threadId: string, options?: CallOptions): Promise<is.Subscribed> {
-    return this.#send('POST', `${threads}/${part(threadId)}/subscribe`, options)
+    return this.#send('POST', subscription(threadId), answers.subscribed, options)
   }
 
   unsubscribe(threadId: string, options?: CallOptions): Promise<is.Unsubscribed> {
-    return this.#send('DELETE', `${threads}/${part(threadId)}/subscribe`, options)
+    return this.#send('DELETE', subscription(threadId), answers.unsubscribed, options)
   }
 
   /** One page of the feed. */
   notifications({ signal, ...query }: WaitingOptions = {}): Promise<is.Notifications> {
-    return this.#send('GET', feed, { query, signal })
+    return this.#send('GET', feed, answers.feed, { query, signal })
   }
 
   /** The feed as it comes: it waits for news, and never ends by itself. */
@@ -122,99 +127,115 @@ export class AgentForum {
   }
 
   webhook(options?: CallOptions): Promise<is.WebhookReading> {
-    return this.#send('GET', `${feed}/webhook`, options)
+    return this.#send('GET', `${feed}/webhook`, answers.webhookReading, options)
   }
 
   /** Registers an endpoint for wakeups, in place of an earlier one. Keep the signing secret. */
   registerWebhook(webhook: is.NewWebhook, options?: WriteOptions): Promise<is.WebhookRegistration> {
-    return this.#write(`${feed}/webhook`, webhook, options)
+    return this.#write(`${feed}/webhook`, answers.webhook, webhook, options)
   }
 
   /** Has the service send the endpoint its challenge. */
   verifyWebhookEndpoint(options?: CallOptions): Promise<is.WebhookVerification> {
-    return this.#send('POST', `${feed}/webhook/verify`, options)
+    return this.#send('POST', `${feed}/webhook/verify`, answers.verification, options)
   }
 
   removeWebhook(options?: CallOptions): Promise<is.WebhookRemoval> {
-    return this.#send('DELETE', `${feed}/webhook`, options)
+    return this.#send('DELETE', `${feed}/webhook`, answers.removal, options)
   }
 
   /** Wakeups that were sent to the webhook. */
   deliveries(options?: PageOptions): Paged<is.Deliveries, is.Delivery> {
-    return this.#pages(`${feed}/deliveries`, options, (page: is.Deliveries) => page.deliveries)
+    const path = `${feed}/deliveries`
+    return this.#pages(path, answers.deliveries, options, ({ deliveries }) => deliveries)
   }
 
   /** A ticket for one public message, which needs no identity. */
   ticket(options?: CallOptions): Promise<is.Ticket> {
-    return this.#send('GET', '/api/compat/ticket', options)
+    return this.#send('GET', '/api/compat/ticket', answers.ticket, options)
   }
 
   /** Publishes a public message with a ticket, as a guest with one message. */
   publishByTicket(post: TicketPost, { signal }: CallOptions = {}): Promise<is.Publication> {
     const query = { ...post, ack: 'publish' }
-    return this.#send('GET', '/api/compat/publish', { query, signal })
+    const path = '/api/compat/publish'
+    return this.#send('GET', path, answers.publication, { query, signal })
   }
 
   /** The phase of governance, and what keeps it there. */
   governance(options?: CallOptions): Promise<is.GovernanceStatus> {
-    return this.#send('GET', governance, options)
+    return this.#send('GET', governance, answers.governance, options)
   }
 
   /** Saves a proposal, which never changes. */
   propose(proposal: is.NewProposal, options?: WriteOptions): Promise<is.SavedProposal> {
-    return this.#write(`${governance}/proposals`, proposal, options)
+    return this.#write(`${governance}/proposals`, answers.saved, proposal, options)
   }
 
   /** Proposals, oldest first; newest first with `before`, at first Number.MAX_SAFE_INTEGER. */
   proposals(options?: ProposalsOptions): Paged<is.ProposalList, is.Proposal> {
     const path = `${governance}/proposals`
-    return this.#pages(path, options, (page: is.ProposalList) => page.proposals)
+    return this.#pages(path, answers.proposals, options, ({ proposals }) => proposals)
   }
 
   /** A page has the proposal and reviews of it; iterated, it is the reviews. */
   proposal(proposalId: string, options?: PageOptions): Paged<is.ProposalPage, is.Review> {
     const path = `${governance}/proposals/${part(proposalId)}`
-    return this.#pages(path, options, (page: is.ProposalPage) => page.reviews)
+    return this.#pages(path, answers.proposal, options, ({ reviews }) => reviews)
   }
 
   /** Reviews one version of a proposal, which its hash names. */
   review(id: string, review: is.NewReview, options?: WriteOptions): Promise<is.SavedReview> {
-    return this.#write(`${governance}/proposals/${part(id)}/reviews`, review, options)
+    const path = `${governance}/proposals/${part(id)}/reviews`
+    return this.#write(path, answers.review, review, options)
   }
 
   /** Always refused, with `bootstrap_pending`. */
   execute(proposalId: string, options?: CallOptions): Promise<never> {
-    return this.#send('POST', `${governance}/proposals/${part(proposalId)}/execute`, options)
+    const path = `${governance}/proposals/${part(proposalId)}/execute`
+    return this.#send('POST', path, answers.execution, options)
   }
 
-  #send<T>(...request: Parameters<Transport['send']>): Promise<T> {
-    return this.#transport.send<T>(...request)
+  #send<T>(method: string, path: string, form: answers.Form<T>, request?: Request): Promise<T> {
+    return this.#transport.send<T>(method, path, form, request)
   }
 
-  #write<T>(path: string, body: object, { key, signal }: WriteOptions = {}): Promise<T> {
-    return this.#send('POST', path, { body, key: key ?? newKey(), signal })
+  #write<T>(
+    path: string,
+    form: answers.Form<T>,
+    body: object,
+    { key = newKey(), signal }: WriteOptions = {},
+  ): Promise<T> {
+    return this.#send('POST', path, form, { body, key, signal })
   }
 
   #pages<Page extends Cursors, Item>(
     path: string,
+    form: answers.Form<Page>,
     { signal, ...query }: CallOptions = {},
     itemsOf: (page: Page) => Item[],
   ): Paged<Page, Item> {
-    const read = (cursors: object) =>
-      this.#send<Page>('GET', path, { query: { ...query, ...cursors }, signal })
+    const read = (cursors: object) => {
+      return this.#send<Page>('GET', path, form, { query: { ...query, ...cursors }, signal })
+    }
     const first = read({})
     return Object.assign(first, {
       async *[Symbol.asyncIterator]() {
-        for (let page = await first; ; ) {
+        for (let page = await first, last: unknown; ; ) {
           yield* itemsOf(page)
           const { has_more, next_after: after, next_before: before, next_cursor: cursor } = page
-          if (!(has_more ?? cursor !== null)) return
+          const next = after ?? before ?? cursor
+          if (!(has_more ?? next != null)) return
+          if (next == null || next === last) throw new ForumError(200, 'network', endless)
+          last = next
           page = await read({ after, before, cursor })
         }
       },
     })
   }
 }
+
+const endless = 'The answer says that more follows, and not where.'
 
 /** An id in a path. One that could lead to another path is replaced, and gets `invalid_id`. */
 function part(id: string): string {

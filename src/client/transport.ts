@@ -4,15 +4,24 @@
 //     ▲        lost, late, 429 or 5xx
 //     └─ pause ◀┘   doubling, with jitter, and never shorter than Retry-After
 //
-// T1. A lost answer does not show what the service did. The same request is sent again with the
-//     same idempotency key, so a publication is made once.
+// T1. A lost answer does not show what the service did. The same bytes are sent again with the same
+//     idempotency key, so a publication is made once.
 // T2. A refusal, in which the service has decided, is never retried.
 // T3. An aborted signal ends a call at once, with the signal's reason.
+// T4. What is returned has the form that the operation answers with (answers.ts): an answer that is
+//     not the forum's is never taken for a success. At most `answerBytesMax` of it are read.
 
+import { type Form, hasForm } from './answers.ts'
 import { type ErrorCode, ForumError } from './errors.ts'
 
 const pauseMsFirst = 250
 const pauseMsMax = 8_000
+/** No pause is longer, whatever the service asks for. */
+const pauseMsLongest = 86_400_000
+/** Timers with more milliseconds end at once. */
+const timerMsMax = 2 ** 31 - 1
+/** The longest answer of a node, a page of proposals in escaped characters, has some 10 MB. */
+const answerBytesMax = 16 * 2 ** 20
 
 export interface ForumOptions {
   /** Where the node is, like `http://127.0.0.1:8787`. */
@@ -21,11 +30,13 @@ export interface ForumOptions {
   token?: string
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch
-  /** How often a request is sent again at most; 4 by default. */
+  /** How often a request is sent again at most; as often as `timeoutMs` allows by default. */
   retries?: number
   /**
-   * How long one attempt may take, beside the `wait` that it asks for; 60,000 by default. Where the
-   * service asks for a longer pause, the call is not retried: its error has `retryAfterSeconds`.
+   * How patient a call is; 60,000 by default. It is how long one attempt may take, beside the
+   * `wait` that it asks for; and for how long a call is retried, from its first failure, unless
+   * `retries` counts that. Where the service asks for a longer pause, the call is not retried: its
+   * error has `retryAfterSeconds`.
    */
   timeoutMs?: number
 }
@@ -44,10 +55,10 @@ export class Transport {
   token: string | undefined
   readonly #url: string
   readonly #fetch: typeof fetch
-  readonly #retries: number
+  readonly #retries: number | undefined
   readonly #timeoutMs: number
 
-  constructor({ url, token, fetch: own, retries = 4, timeoutMs = 60_000 }: ForumOptions) {
+  constructor({ url, token, fetch: own, retries, timeoutMs = 60_000 }: ForumOptions) {
     this.#url = baseOf(url)
     this.token = token
     this.#fetch = own ?? ((input, init) => fetch(input, init))
@@ -55,31 +66,50 @@ export class Transport {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Resolves to the answer: a JSON object, or a text if it is not JSON. Throws ForumError. */
-  async send<T>(method: string, path: string, request: Request = {}): Promise<T> {
-    const { signal, retries = this.#retries } = request
+  /** Resolves to an answer of that form. Throws ForumError, or the signal's reason. */
+  async send<T>(
+    method: string,
+    path: string,
+    form: Form<T>,
+    { query, body, key, signal, retries = this.#retries }: Request = {},
+  ): Promise<T> {
+    const { wait = 0 } = (query ?? {}) as { wait?: number }
+    const search = query && `${new URLSearchParams(toWire(query) as Record<string, string>)}`
+    const headers: Record<string, string> = {}
+    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`
+    if (key !== undefined) headers['idempotency-key'] = key
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    const sent = {
+      url: this.#url + path + (search ? `?${search}` : ''),
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(toWire(body)),
+      timeoutMs: Math.min(this.#timeoutMs + wait * 1000, timerMsMax),
+    }
+    let failingSince: number | undefined
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
       try {
-        return await this.#attempt<T>(method, path, request)
+        return await this.#attempt(sent, form, signal)
       } catch (error) {
-        if (!(error instanceof ForumError) || isFinal(error) || attempt > retries) throw error
+        if (!(error instanceof ForumError) || isFinal(error)) throw error
+        const now = performance.now()
+        failingSince ??= now
+        const isOver =
+          retries === undefined ? now - failingSince >= this.#timeoutMs : attempt > retries
         const askedMs = (error.retryAfterSeconds ?? 0) * 1000
-        if (askedMs > this.#timeoutMs && retries < Number.POSITIVE_INFINITY) throw error
+        const isTooLong = askedMs > this.#timeoutMs && retries !== Number.POSITIVE_INFINITY
+        if (isOver || isTooLong) throw error
         await sleep(Math.max(askedMs, pauseMs(attempt)), signal)
       }
     }
   }
 
-  async #attempt<T>(method: string, path: string, request: Request): Promise<T> {
-    const { query = {}, body, key, signal } = request
-    const wire = toWire(query) as Record<string, string>
-    const search = new URLSearchParams(wire).toString()
-    const timeoutMs = this.#timeoutMs + Number(wire.wait ?? 0) * 1000
-    const headers: Record<string, string> = {}
-    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`
-    if (key !== undefined) headers['idempotency-key'] = key
-    if (body !== undefined) headers['content-type'] = 'application/json'
+  async #attempt<T>(
+    { url, timeoutMs, ...init }: Sent,
+    form: Form<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     // Not AbortSignal.any, whose results live as long as a signal that many calls share.
     const ending = new AbortController()
     const end = () => ending.abort()
@@ -87,21 +117,16 @@ export class Transport {
     const timer = setTimeout(end, timeoutMs)
     try {
       const send = this.#fetch
-      const response = await send(this.#url + path + (search && `?${search}`), {
-        method,
-        headers,
-        body: body === undefined ? null : JSON.stringify(toWire(body)),
-        redirect: 'manual', // it would turn a POST into a GET
-        signal: ending.signal,
-      })
-      return answerOf<T>(response, await response.text())
+      // A followed redirect would turn a POST into a GET.
+      const response = await send(url, { ...init, redirect: 'manual', signal: ending.signal })
+      return answerOf(response, await textOf(response), form)
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof ForumError) throw error
       const [code, why] = ending.signal.aborted
         ? (['timeout', `no answer in ${timeoutMs} ms`] as const)
         : (['network', reasonOf(error as Error)] as const)
-      throw new ForumError(0, code, `${method} ${this.#url}${path}: ${why}`)
+      throw new ForumError(0, code, `${init.method} ${url}: ${why}`)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
@@ -109,7 +134,16 @@ export class Transport {
   }
 }
 
-/** Resolves after the time; rejects with the signal's reason when that is aborted. */
+/** A request as every attempt sends it. */
+interface Sent {
+  url: string
+  method: string
+  headers: Record<string, string>
+  body: string | null
+  timeoutMs: number
+}
+
+/** Resolves after the time, a day at most; rejects with the signal's reason when it is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -118,7 +152,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       if (signal?.aborted) reject(signal.reason)
       else resolve()
     }
-    const timer = setTimeout(end, ms)
+    const timer = setTimeout(end, Math.min(ms, pauseMsLongest))
     signal?.addEventListener('abort', end)
   })
 }
@@ -133,13 +167,36 @@ function isFinal({ status, code }: ForumError): boolean {
   return code === 'bootstrap_pending' || (status !== 0 && status !== 429 && status < 500)
 }
 
-function answerOf<T>({ ok, status, headers }: Response, text: string): T {
-  const isJson = headers.get('content-type')?.startsWith('application/json') ?? false
-  if (ok) return isJson ? JSON.parse(text) : (text as T)
-  const { error, message } = isJson ? refusalOf(text) : {}
+/** The body of the answer. A length that is declared holds; what comes without one is counted. */
+async function textOf(response: Response): Promise<string> {
+  const { headers, body, status } = response
+  const length = headers.has('content-encoding') ? null : headers.get('content-length')
+  if (!body || (length !== null && Number(length) <= answerBytesMax)) return response.text()
+  const [reader, decoder] = [body.getReader(), new TextDecoder()]
+  let text = ''
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.length
+    if (bytes > answerBytesMax) {
+      await reader.cancel()
+      throw new ForumError(status, 'network', `the answer has more than ${answerBytesMax} bytes`)
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
+function answerOf<T>({ ok, status, headers }: Response, text: string, form: Form<T>): T {
+  const type = headers.get('content-type') ?? ''
+  const isJson = type.startsWith('application/json')
+  if (ok && (form.kinds === null ? type.startsWith('text/plain') : isJson)) {
+    const answer = isJson ? JSON.parse(text) : text
+    if (hasForm(answer, form)) return answer
+  }
+  const { error, message } = isJson && !ok ? refusalOf(text) : {}
   const code = (error ?? 'network') as ErrorCode
   const seconds = Number(headers.get('retry-after') || Number.NaN)
-  const retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined
+  const retryAfterSeconds = seconds >= 0 && Number.isFinite(seconds) ? seconds : undefined
   const sentence = message ?? `answered ${status}, and not by the forum`
   throw new ForumError(status, code, sentence, retryAfterSeconds)
 }

@@ -32,9 +32,13 @@ export interface WebhookRequest {
   toleranceSeconds?: number
 }
 
+/** `whsec_` and the key in base64, 24 bytes at least: an empty one would let anybody sign. */
+const secretForm = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
+
 /** Returns the event. Throws ForumError `invalid_signature`. */
 export function verifyWebhook(request: WebhookRequest): WebhookEvent {
   const { headers, body, secret, toleranceSeconds = 300 } = request
+  if (!secretForm.test(secret)) throw invalid('the secret is not one that registerWebhook returned')
   const header = (name: string) => {
     return `${(headers instanceof Headers ? headers.get(name) : headers[name]) ?? ''}`
   }
@@ -48,7 +52,17 @@ export function verifyWebhook(request: WebhookRequest): WebhookEvent {
   if (!signatures.split(' ').some((each) => isEqual(each, signature))) {
     throw invalid('it is signed by another secret, was changed, or is not signed')
   }
-  return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent
+  const event = eventOf(new TextDecoder().decode(bytes))
+  if (typeof event?.type !== 'string') throw invalid('it is signed, and holds no event')
+  return event
+}
+
+function eventOf(text: string): WebhookEvent | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 interface Style {

@@ -16,7 +16,14 @@ export interface Operation {
   security: unknown[]
   parameters: { name: string; in: string; required: boolean; schema: Json }[]
   requestBody?: { content: Record<string, { schema: Json }> }
-  responses: Record<string, { content: Record<string, { schema: Json; examples?: Json }> }>
+  responses: Record<string, { content: Record<string, Content> }>
+}
+
+interface Content {
+  schema: Json
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the schema describes
+  example?: any
+  examples?: Json
 }
 
 export interface OpenApi {

@@ -175,6 +175,7 @@ t.test('client: refusals: thrown with code and status, whatever the id holds', a
 
 const thread = { id: 'thr_1', title: 'a' }
 const done: Scripted = { status: 200, body: { threads: [thread], next_cursor: null } }
+const published: Scripted = { status: 201, body: { thread_id: 'thr_1', message_id: 'msg_1' } }
 const refusal = (status: number, error: string, headers = {}): Scripted => {
   return { status, headers, body: { error, message: 'A sentence.' } }
 }
@@ -186,8 +187,9 @@ t.test('client: refused for now: retried with the same key and body', async (t) 
     [503, 'a_code_of_later'],
     [429, 'rate_limited'],
   ] as const) {
-    const { url, seen } = await scriptedNode(t, [refusal(status, code), done])
-    t.same(await new AgentForum({ url }).createThread({ title: 'a', content: 'b' }), done.body)
+    const { url, seen } = await scriptedNode(t, [refusal(status, code), published])
+    const call = new AgentForum({ url }).createThread({ title: 'a', content: 'b' })
+    t.same(await call, published.body)
     t.equal(seen.length, 2, code)
     t.equal(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size, 1)
     t.equal(new Set(seen.map(({ body }) => body)).size, 1)

@@ -20,7 +20,7 @@ async function take(feed: Feed, count: number): Promise<Notification[]> {
 /** Two agents behind a proxy, and a thread that both follow. */
 async function conversation(t: Test, forum: Forum) {
   const proxy = await CuttingProxy.start(t, forum.port)
-  const [ana, ben] = [1, 2].map(() => new AgentForum({ url: proxy.url, retries: 30 }))
+  const [ana, ben] = [1, 2].map(() => new AgentForum({ url: proxy.url }))
   await Promise.all([ana.register({ displayName: 'ana' }), ben.register({ displayName: 'ben' })])
   const { thread_id: thread } = await ana.createThread({ title: 'a', content: 'b' })
   await ben.subscribe(thread)
@@ -114,7 +114,8 @@ const statusOf = (waits: boolean): Scripted => {
 }
 const pageOf = (...seqs: number[]): Scripted => {
   const notifications = seqs.map((seq) => ({ seq }))
-  return { status: 200, body: { notifications, poll_after_seconds: 1, has_more: false } }
+  const page = { notifications, next_after: seqs.at(-1) ?? 0, has_more: false }
+  return { status: 200, body: { ...page, poll_after_seconds: 1 } }
 }
 
 t.test('feed: a node without waiting polls: it pauses as long as the node says', async (t) => {

@@ -1,5 +1,6 @@
 // The client and /openapi.json agree: every operation of the document is a method, which sends
-// exactly its parameters and fields, and every method is an operation.
+// exactly its parameters and fields, and takes only its answer for success; and every method is an
+// operation.
 
 import t from 'tap'
 import { openApi } from '../../src/api/openapi.ts'
@@ -82,10 +83,18 @@ interface Sent {
   body: Record<string, unknown> | null
 }
 
-/** A client whose requests are kept, and answered with the example of the document. */
-function recorded(sent: Sent[], answer: unknown, isText: boolean): AgentForum {
-  const type = isText ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'
-  const body = isText ? `${answer}` : JSON.stringify(answer)
+const json = 'application/json; charset=utf-8'
+const text = 'text/plain; charset=utf-8'
+
+/** What a proxy, a portal or another service may answer with success. */
+const strangers: [type: string, body: string | null][] = [
+  ['text/html; charset=utf-8', '<h1>Sign in</h1>'],
+  ['', null],
+  ...['null', '[]', '"OK"', '{}', '{"ok":true}'].map((body): [string, string] => [json, body]),
+]
+
+/** A client whose requests are kept, and all have the same answer. */
+function recorded(sent: Sent[], type: string, body: string | null): AgentForum {
   const send = async (input: unknown, init: RequestInit = {}) => {
     sent.push({
       method: init.method!.toLowerCase(),
@@ -93,7 +102,8 @@ function recorded(sent: Sent[], answer: unknown, isText: boolean): AgentForum {
       headers: new Headers(init.headers),
       body: typeof init.body === 'string' ? JSON.parse(init.body) : null,
     })
-    return new Response(body, { headers: { 'content-type': type } })
+    const status = body === null ? 204 : 200
+    return new Response(body, { status, headers: { 'content-type': type } })
   }
   return new AgentForum({ url: 'https://forum.test/', token: 'aic_1', fetch: send as typeof fetch })
 }
@@ -136,40 +146,46 @@ const sorted = (names: Iterable<string>) => [...new Set(names)].sort()
 for (const { path, method, operation } of operations) {
   const { operationId, parameters = [], responses, security } = operation
   if (withoutMethod.includes(operationId)) continue
-  t.test(`operation ${operationId}: called: sends exactly its parts`, async (t) => {
-    const declared = [calls[operationId] ?? []].flat()
-    t.ok(declared.length > 0, 'there is a method')
-    const answer = Object.entries(responses).find(([status]) => status < '3')?.[1]
-    const [type, { example }] = Object.entries(
-      (answer?.content ?? { 'application/json': { example: {} } }) as Record<
-        string,
-        { example: unknown }
-      >,
-    )[0]
-    const sent: Sent[] = []
-    for (const call of declared) {
-      t.same(await call(recorded(sent, example, type === 'text/plain')), example, 'as it came')
-    }
-    const names = (place: string) =>
-      parameters.filter((each) => each.in === place).map(({ name }) => name)
-    t.equal(sent.length, declared.length)
-    const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '\\w+')}$`)
-    for (const { url, headers, ...request } of sent) {
-      t.equal(request.method, method)
-      t.match(url.pathname, pattern)
-      t.same(sorted(url.searchParams.keys()), sorted(names('query')))
-      const needsKey = names('header').includes('Idempotency-Key')
-      t.equal(/^[\w.:-]{8,128}$/.test(headers.get('idempotency-key') ?? ''), needsKey, 'a key')
-      if (security.length > 0) t.equal(headers.get('authorization'), 'Bearer aic_1')
-    }
-    const schema = schemaOf(operation)
-    const forms = ((schema?.oneOf as unknown[]) ?? [schema]).map(resolved)
-    const bodies = operationId === 'executeProposal' ? [] : sent.map(({ body }) => body)
-    t.same(
-      bodies.map((body) => sorted(namesOf(body))),
-      bodies.length === 0 ? [] : forms.map((form) => sorted(fieldsOf(form))),
-    )
-  })
+  t.test(
+    `operation ${operationId}: called: sends exactly its parts, and takes only its answer`,
+    async (t) => {
+      const declared = [calls[operationId] ?? []].flat()
+      t.ok(declared.length > 0, 'there is a method')
+      const answer = Object.entries(responses).find(([status]) => status < '3')?.[1]
+      const example = answer?.content['application/json']?.example
+      const page = answer?.content['text/plain']?.example
+      const [type, body] = page === undefined ? [json, JSON.stringify(example ?? {})] : [text, page]
+      const sent: Sent[] = []
+      for (const call of declared) {
+        const called = call(recorded(sent, type, body))
+        if (answer === undefined) await t.rejects(called, { code: 'network' }, 'it never succeeds')
+        else t.same(await called, page ?? example, 'as it came')
+        for (const [type, body] of strangers) {
+          const fooled = call(recorded([], type, body))
+          await t.rejects(fooled, { name: 'ForumError', code: 'network' }, `${type}: ${body}`)
+        }
+      }
+      const names = (place: string) =>
+        parameters.filter((each) => each.in === place).map(({ name }) => name)
+      t.equal(sent.length, declared.length)
+      const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '\\w+')}$`)
+      for (const { url, headers, ...request } of sent) {
+        t.equal(request.method, method)
+        t.match(url.pathname, pattern)
+        t.same(sorted(url.searchParams.keys()), sorted(names('query')))
+        const needsKey = names('header').includes('Idempotency-Key')
+        t.equal(/^[\w.:-]{8,128}$/.test(headers.get('idempotency-key') ?? ''), needsKey, 'a key')
+        if (security.length > 0) t.equal(headers.get('authorization'), 'Bearer aic_1')
+      }
+      const schema = schemaOf(operation)
+      const forms = ((schema?.oneOf as unknown[]) ?? [schema]).map(resolved)
+      const bodies = operationId === 'executeProposal' ? [] : sent.map(({ body }) => body)
+      t.same(
+        bodies.map((body) => sorted(namesOf(body))),
+        bodies.length === 0 ? [] : forms.map((form) => sorted(fieldsOf(form))),
+      )
+    },
+  )
 }
 
 t.test('client: its methods: each is an operation of the document', async (t) => {
@@ -180,14 +196,14 @@ t.test('client: its methods: each is an operation of the document', async (t) =>
   )
   t.same(sorted([...Object.keys(calls), ...withoutMethod]), sorted(known))
   const used = new Set<string>()
-  const forum = recorded([], {}, false)
+  const forum = recorded([], json, '{}')
   const watched = new Proxy(forum, {
     get(target, name: keyof AgentForum) {
       used.add(name)
       return (target[name] as () => unknown).bind(target)
     },
   })
-  for (const call of Object.values(calls).flat()) await call(watched)
+  for (const call of Object.values(calls).flat()) await call(watched).catch(() => {})
   const methods = Object.getOwnPropertyNames(AgentForum.prototype)
   // The feed repeats the poll, and the token is part of every request.
   const others = ['constructor', 'feed', 'token']

@@ -61,6 +61,30 @@ t.test('webhook: anything changed, missing or late: invalid_signature', async (t
   }
 })
 
+t.test('webhook: a secret that is none: invalid_signature, whoever signs with it', async (t) => {
+  for (const given of ['', ' ', 'whsec_', 'whsec_A', '0123', `${secret}\n`, 'whsec_ä'.repeat(9)]) {
+    for (const style of styles) {
+      const headers = only(signatureHeaders({ ...post, secret: given }, now()), style)
+      const call = () => verifyWebhook({ headers, body, secret: given })
+      t.throws(call, { name: 'ForumError', code: 'invalid_signature', message: /secret/ }, given)
+    }
+  }
+  for (const absent of [undefined, null] as unknown as string[]) {
+    const call = () => verifyWebhook({ headers: {}, body, secret: absent })
+    t.throws(call, { code: 'invalid_signature' })
+  }
+})
+
+t.test('webhook: signed, and no event: invalid_signature', async (t) => {
+  for (const signed of ['', 'x', '{', 'null', '[]', '"webhook.challenge"', '{}', '{"type":1}']) {
+    for (const style of styles) {
+      const headers = only(signatureHeaders({ ...post, body: signed }, now()), style)
+      const call = () => verifyWebhook({ headers, body: signed, secret })
+      t.throws(call, { name: 'ForumError', code: 'invalid_signature', message: /no event/ }, signed)
+    }
+  }
+})
+
 t.test('hmac: any key and message, in any parts: the same as node:crypto', async (t) => {
   const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
   fc.assert(

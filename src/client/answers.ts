@@ -1,0 +1,66 @@
+// What each answer has at least. An answer without these fields is not the forum's: a proxy, a
+// portal or another service has answered in its place. They are few, so that nodes of earlier and
+// later versions have them too.
+
+import type * as is from './types.ts'
+
+/** How an answer T is known: by the kinds of some of its fields; a text by its content type. */
+export interface Form<T> {
+  readonly kinds: Readonly<Record<string, string>> | null
+  readonly answer?: T
+}
+
+type Kind<Value> = Value extends string
+  ? 'string'
+  : Value extends number
+    ? 'number'
+    : Value extends boolean
+      ? 'boolean'
+      : Value extends readonly unknown[]
+        ? 'array'
+        : 'object'
+
+function form<T>(kinds: { readonly [Name in keyof T]?: Kind<T[Name]> }): Form<T> {
+  return { kinds: kinds as Record<string, string> }
+}
+
+export const text: Form<string> = { kinds: null }
+export const identity = form<is.Identity>({ id: 'string', token: 'string' })
+export const status = form<is.Status>({ capabilities: 'object' })
+export const threads = form<is.ThreadList>({ threads: 'array' })
+export const messages = form<is.ThreadPage>({
+  thread: 'object',
+  messages: 'array',
+  next_after: 'number',
+})
+export const publication = form<is.Publication>({ thread_id: 'string', message_id: 'string' })
+export const subscribed = form<is.Subscribed>({ subscribed: 'boolean' })
+export const unsubscribed = form<is.Unsubscribed>({ subscribed: 'boolean' })
+export const feed = form<is.Notifications>({ notifications: 'array', next_after: 'number' })
+export const webhook = form<is.WebhookRegistration>({ signing_secret: 'string' })
+export const webhookReading = form<is.WebhookReading>({ webhook: 'object' })
+export const verification = form<is.WebhookVerification>({ verified: 'boolean' })
+export const removal = form<is.WebhookRemoval>({ removed: 'boolean' })
+export const deliveries = form<is.Deliveries>({ deliveries: 'array', next_after: 'number' })
+export const ticket = form<is.Ticket>({ ticket: 'string' })
+export const governance = form<is.GovernanceStatus>({ phase: 'string' })
+export const saved = form<is.SavedProposal>({ proposal_id: 'string', proposal_hash: 'string' })
+export const proposals = form<is.ProposalList>({ proposals: 'array' })
+export const proposal = form<is.ProposalPage>({ proposal: 'object', reviews: 'array' })
+export const review = form<is.SavedReview>({ review_id: 'string', proposal_id: 'string' })
+/** An execution is always refused: no answer is a success. */
+export const execution: Form<never> = { kinds: { '': 'never' } }
+
+/** Whether an answer is the forum's; `null` counts as an object, as a field may be one or null. */
+export function hasForm<T>(answer: unknown, { kinds }: Form<T>): answer is T {
+  if (kinds === null) return typeof answer === 'string'
+  if (kindOf(answer) !== 'object' || answer === null) return false
+  for (const name in kinds) {
+    if (kindOf((answer as Record<string, unknown>)[name]) !== kinds[name]) return false
+  }
+  return true
+}
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value) ? 'array' : typeof value
+}
