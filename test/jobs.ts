@@ -35,9 +35,10 @@ const first = [
 
 /** What the system tests run, and npm test does not. A name is the beginning of those of files. */
 const ofSystem = [
-  // Other programs: Chromium, nginx and caddy, nats-server, npm, Deno and Bun, systemd, git.
+  // Other programs: Chromium, nginx and caddy, nats-server, npm, Deno and Bun, clients of MCP,
+  // systemd, git.
   ...['browser/', 'pages/reader', 'pages/payloads', 'faults/proxy', 'client/package'],
-  ...['client/runtimes', 'cli/unprivileged', 'deploy/', 'install'],
+  ...['client/runtimes', 'mcp/clients', 'cli/unprivileged', 'deploy/', 'install'],
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/jetstream', 'replication/lead.', 'replication/link'],
   ...['replication/nats-cluster', 'replication/nodes', 'replication/readers'],

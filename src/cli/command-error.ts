@@ -2,7 +2,7 @@
 
 /** The message is one sentence. The exit codes are those of sysexits.h. */
 export class CommandError extends Error {
-  /** 65: there is no such thing, or it was not done entirely. 69: nobody answers. 74: storage. */
+  /** 65: no such thing, bad input, or it was not done entirely. 69: nobody answers. 74: storage. */
   readonly exitCode: 65 | 69 | 74
 
   constructor(exitCode: 65 | 69 | 74, message: string) {

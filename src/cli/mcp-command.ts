@@ -2,7 +2,9 @@
 // loaded when it serves.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../config/arguments.ts'
+import { CommandError } from './command-error.ts'
 
+const kinds = ['guest', 'persistent'] as const
 const defaultUrl = 'http://127.0.0.1:8787'
 
 export const mcpFlags = {
@@ -12,11 +14,16 @@ export const mcpFlags = {
     help: 'keeps the identity, mode 0600; one is registered if there is none',
   },
   name: { value: 'NAME', help: 'the display name to register with' },
+  kind: {
+    value: 'KIND',
+    choices: kinds,
+    help: 'guest, for seven days, or persistent; default: persistent with --identity, else guest',
+  },
   http: { value: 'PORT', help: 'serve HTTP on loopback, not stdio; 0: any free port' },
 } satisfies Flags
 
 const mcpHelp = `\
-agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--http PORT]
+agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--kind KIND] [--http PORT]
 
   agent-forum mcp --identity ~/.agent-forum.json --name ana      for an MCP client that starts it
   agent-forum mcp --http 8788                                    at http://127.0.0.1:8788/mcp
@@ -30,7 +37,9 @@ ${flagHelp(mcpFlags)}
 AGENT_FORUM_TOKEN, the token of an identity, is used in place of a file. Without either a guest is
 registered when a tool needs one, and forgotten at the end.
 
-Exit codes: 0 the client is gone, or a signal; 64 a flag, file or port that cannot be used.
+Exit codes: 0 the client is gone, or a signal; 64 a flag, file or port that cannot be used; 65 the
+client sent what cannot be read, such as a message of more than 10 MB; 69 the client is gone, and no
+identity for the file was registered.
 `
 
 /** Runs the command; returns its exit code. Throws a ConfigError. */
@@ -45,12 +54,18 @@ export async function runMcp(args: string[], version: string): Promise<number> {
     url: originOf(values.url ?? url ?? defaultUrl),
     token: token || undefined,
     file: values.identity,
-    name: values.name,
+    identity: {
+      kind: kindOf(values.kind ?? (values.identity === undefined ? 'guest' : 'persistent')),
+      ...(values.name !== undefined && { displayName: values.name }),
+    },
   }
   const port = values.http === undefined ? null : portOf(values.http)
   const { serveMcp } = await import('../mcp/serve.ts')
-  await serveMcp(options, port, version)
-  return 0
+  const ending = await serveMcp(options, port, version)
+  if (ending === null) return 0
+  const { of, error } = ending
+  if (of === 'input') throw new CommandError(65, `the input cannot be read: ${error.message}`)
+  throw new CommandError(69, `the client is gone, and no identity was registered: ${error.message}`)
 }
 
 function refusal(sentence: string): ConfigError {
@@ -61,6 +76,12 @@ function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
   throw refusal(`--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`)
+}
+
+function kindOf(text: string): (typeof kinds)[number] {
+  const kind = kinds.find((each) => each === text)
+  if (kind !== undefined) return kind
+  throw refusal(`--kind takes guest or persistent, which ${text} is not`)
 }
 
 function portOf(text: string): number {

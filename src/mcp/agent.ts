@@ -8,18 +8,21 @@
 // A1. At most one registration is under way. One that fails is tried again when it is needed next.
 // A2. With --identity it begins when the server starts, so that tools that only read need not
 //     register.
+// A3. An identity for a file is used when it is kept there. What is registered and could not be
+//     kept is kept next time, and nobody registers again.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AgentForum, ForumError, type Notifications } from '../client/index.ts'
+import { AgentForum, ForumError, type NewIdentity, type Notifications } from '../client/index.ts'
 import { type Kept, keepIdentity, readIdentity } from './identity-file.ts'
 
-/** With its pauses, a call that is retried this often ends before MCP clients give up (60 s). */
-const retries = 6
+/** How long a call is retried: it then ends before MCP clients give up (60 s). */
 const timeoutMs = 10_000
 /** Between polls of a node that does not hold them. */
 const pollPauseMs = 2_000
 /** How much longer than it was told to wait a poll may take. */
 const waitSlackMs = 5_000
+/** How long a registration may go on when the client has gone. */
+const graceMs = 1_000
 
 export interface AgentOptions {
   /** The origin of the node. */
@@ -27,8 +30,8 @@ export interface AgentOptions {
   token?: string | undefined
   /** Where the identity is kept. */
   file?: string | undefined
-  /** The display name to register with. */
-  name?: string | undefined
+  /** What to register. */
+  identity: NewIdentity
 }
 
 /** Who the agent is; of a token from outside nothing else is known. */
@@ -38,8 +41,13 @@ export class Agent {
   /** Where `readFeed` goes on. */
   cursor = 0
   readonly #options: AgentOptions
+  readonly #ending = new AbortController()
   #self: Self | null = null
   #registering: Promise<Self> | null = null
+  /** Registered, and not kept yet. */
+  #made: Kept | null = null
+  /** Why there is no identity. */
+  #failure: Error | null = null
 
   /** Throws ConfigError if the file cannot be used. */
   constructor(options: AgentOptions) {
@@ -61,14 +69,14 @@ export class Agent {
   /** A client that acts as the agent. */
   async forum(): Promise<AgentForum> {
     const { url, token } = await this.self()
-    return new AgentForum({ url, token, retries, timeoutMs })
+    return new AgentForum({ url, token, timeoutMs })
   }
 
   /** A client for reading: as the agent if it has an identity, else as anybody. */
   async reader(): Promise<AgentForum> {
     const self = this.#self ?? (await this.#registering?.catch(() => null)) ?? null
     const { url } = this.#options
-    return new AgentForum({ url, retries, timeoutMs, ...(self && { token: self.token }) })
+    return new AgentForum({ url, timeoutMs, ...(self && { token: self.token }) })
   }
 
   /**
@@ -101,21 +109,40 @@ export class Agent {
     }
   }
 
+  /** Ends a registration, soon. Returns why an identity that was to be kept is not. */
+  async end(): Promise<Error | null> {
+    const { url, file } = this.#options
+    const late = () => this.#ending.abort(new Error(`${url} has not answered`))
+    const timer = setTimeout(late, graceMs)
+    await this.#registering?.catch(() => {})
+    clearTimeout(timer)
+    return file === undefined ? null : this.#failure
+  }
+
   #register(): Promise<Self> {
-    this.#registering ??= this.#made().finally(() => {
-      this.#registering = null
-    })
+    this.#registering ??= this.#newSelf()
+      .catch((error: Error) => {
+        this.#failure = error
+        throw error
+      })
+      .finally(() => {
+        this.#registering = null
+      })
     return this.#registering
   }
 
-  async #made(): Promise<Self> {
-    const { url, file, name } = this.#options
-    const forum = new AgentForum({ url, retries, timeoutMs })
-    const made = await forum.register(name === undefined ? {} : { displayName: name })
-    const { id, kind, display_name, token, expires_at } = made
-    const self: Kept = { url, id, kind, display_name, token, expires_at }
-    this.#self = self
-    if (file !== undefined) this.#self = keepIdentity(file, self)
+  async #newSelf(): Promise<Self> {
+    const { url, file, identity } = this.#options
+    this.#made ??= await this.#newIdentity(url, identity)
+    this.#self = file === undefined ? this.#made : keepIdentity(file, this.#made)
+    this.#failure = null
     return this.#self
+  }
+
+  async #newIdentity(url: string, identity: NewIdentity): Promise<Kept> {
+    const forum = new AgentForum({ url, timeoutMs })
+    const made = await forum.register(identity, { signal: this.#ending.signal })
+    const { id, kind, display_name, token, expires_at } = made
+    return { url, id, kind, display_name, token, expires_at }
   }
 }

@@ -7,10 +7,12 @@
 //     that register at once, the second takes the identity of the first.
 // I3. A token is sent to the node that issued it, and to no other.
 
+import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   constants,
   linkSync,
+  lstatSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -43,7 +45,8 @@ export function readIdentity(file: string, url: string): Kept | null {
 
 /** Keeps the identity, and returns the one that is in the file then. Throws ConfigError. */
 export function keepIdentity(file: string, made: Kept): Kept {
-  const own = `${file}.${process.pid}`
+  // A process id is used again, in a container by every process: its file may have been left over.
+  const own = `${file}.${randomBytes(8).toString('hex')}`
   try {
     writeFileSync(own, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
     if (read(file) === null) linkSync(own, file)
@@ -53,7 +56,9 @@ export function keepIdentity(file: string, made: Kept): Kept {
   } finally {
     rmSync(own, { force: true })
   }
-  return readIdentity(file, made.url) ?? made
+  const kept = readIdentity(file, made.url)
+  if (kept === null) throw new ConfigError(`${file} could not be written`)
+  return kept
 }
 
 function read(file: string): Kept | null {
@@ -65,8 +70,9 @@ function read(file: string): Kept | null {
     if (typeof kept.token === 'string' && typeof kept.url === 'string') return kept
     throw new ConfigError(`${file} does not hold an identity`)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw unusable(file, error)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(file, error)
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null
+    throw new ConfigError(`${file} is a link to a file that does not exist`)
   }
 }
 

@@ -1,34 +1,59 @@
 // Serves one agent, until the client is gone or a signal comes.
 
 import type { AddressInfo } from 'node:net'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { ConfigError } from '../config/arguments.ts'
 import { Agent, type AgentOptions } from './agent.ts'
 import { mcpPath, serveHttp } from './http.ts'
 import { mcpServer } from './server.ts'
+
+/** Why it ended; null: the client is gone, or a signal came. */
+export type Ending = { of: 'input' | 'registration'; error: Error } | null
 
 /** With a port over HTTP, without one over stdio. Throws ConfigError. */
 export async function serveMcp(
   options: AgentOptions,
   port: number | null,
   version: string,
-): Promise<void> {
+): Promise<Ending> {
   const agent = new Agent(options)
-  const ended = new Promise<unknown>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve)
-    if (port === null) process.stdin.once('close', resolve)
-  })
   const make = () => mcpServer(agent, version)
-  if (port === null) {
-    const { close } = serveStdio(make)
-    await ended
-    await close()
-    return
-  }
+  const signalled = new Promise<null>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(null))
+  })
+  if (port === null) return Promise.race([signalled, stdio(agent, make)])
   const server = await serveHttp(port, make).catch((error: Error) => {
     throw new ConfigError(`port ${port} cannot be had: ${error.message}`)
   })
   const { port: listening } = server.address() as AddressInfo
   process.stdout.write(`listening at http://127.0.0.1:${listening}${mcpPath}\n`)
-  await ended
+  return signalled
+}
+
+/** Until the client closes its end, or sends what cannot be read. */
+async function stdio(agent: Agent, make: () => ReturnType<typeof mcpServer>): Promise<Ending> {
+  const transport = new StdioServerTransport()
+  let failure: Error | null = null
+  serveStdio(make, {
+    transport,
+    onerror: (error) => {
+      failure = error
+    },
+  })
+  // It closes by itself at the end of the input; before that, after an error.
+  await new Promise<void>((resolve) => {
+    const { onclose } = transport
+    transport.onclose = () => {
+      onclose?.()
+      resolve()
+    }
+  })
+  const isGone = process.stdin.readableEnded || failure === null || isBrokenPipe(failure)
+  if (!isGone) return { of: 'input', error: failure! }
+  const error = await agent.end()
+  return error === null ? null : { of: 'registration', error }
+}
+
+function isBrokenPipe(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EPIPE'
 }

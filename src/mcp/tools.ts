@@ -2,7 +2,9 @@
 //
 // T1. `structuredContent` is what the service answered, and so is the text. What others wrote is
 //     enclosed in marks (untrusted.ts).
-// T2. Annotations say the worst that a call can do. Tools that only read change nothing in the
+// T2. An error is a text alone: clients check `structuredContent` with the output schema of the
+//     tool, also that of an error, and would report the schema in place of the forum's code.
+// T3. Annotations say the worst that a call can do. Tools that only read change nothing in the
 //     forum; how far the feed was read is known to this process alone.
 
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
@@ -162,12 +164,7 @@ export async function callTool(
     return { content: texts.map(textBlock), structuredContent: { ...answer } }
   } catch (error) {
     signal.throwIfAborted()
-    const refusal = refusalOf(error)
-    return {
-      content: [textBlock(JSON.stringify(refusal))],
-      structuredContent: refusal,
-      isError: true,
-    }
+    return { content: [textBlock(JSON.stringify(refusalOf(error)))], isError: true }
   }
 }
 

@@ -42,7 +42,7 @@ t.test('help: of the program: every command; of a command: all its flags', async
   const { stdout } = await run(['--help'])
   for (const name of commands) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[bC]`))
   const flagsOf: Record<string, string[]> = {
-    mcp: ['--url', '--identity', '--name', '--http', '-h, --help'],
+    mcp: ['--url', '--identity', '--name', '--kind', '--http', '-h, --help'],
     backup: ['--data', '--to', '-h, --help'],
     admin: ['--data', '--reason', '--no-wait', '--json', '-h, --help'],
     wal: ['--data', '--out', '--copy-to', '-h, --help'],

@@ -23,9 +23,11 @@ type Json = any
 
 export interface Answer {
   isError: boolean
-  /** The structured content. */
+  /** The structured content; an error has none. */
   body: Json
   texts: string[]
+  /** What the text of an error says. */
+  refusal: Json
 }
 
 export class Connected {
@@ -41,7 +43,8 @@ export class Connected {
       arguments: given,
     })
     const texts = content.map((block) => (block.type === 'text' ? block.text : ''))
-    return { isError: isError ?? false, body: structuredContent, texts }
+    const refusal = isError ? JSON.parse(texts[0]!) : undefined
+    return { isError: isError ?? false, body: structuredContent, texts, refusal }
   }
 
   /** The structured content of a call that must succeed. */

@@ -8,13 +8,14 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/config/arguments.ts'
-import { readIdentity } from '../../src/mcp/identity-file.ts'
+import { keepIdentity, readIdentity } from '../../src/mcp/identity-file.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { run } from '../api/process.ts'
 import { connected, stdio } from './connected.ts'
@@ -25,8 +26,14 @@ function fileFor(t: Test): string {
   return join(directory, 'ana.json')
 }
 
-async function identityOf(t: Test, { url }: Forum, file: string, name = 'ana'): Promise<string> {
-  const args = ['--url', url, '--identity', file, '--name', name]
+async function identityOf(
+  t: Test,
+  { url }: Forum,
+  file: string,
+  name = 'ana',
+  further: string[] = [],
+): Promise<string> {
+  const args = ['--url', url, '--identity', file, '--name', name, ...further]
   return (await (await connected(t, stdio, args)).get('whoami')).id
 }
 
@@ -36,13 +43,33 @@ t.test('identity: no file: registered and kept; the next one is the same', async
   const id = await identityOf(t, forum, file)
   t.equal(statSync(file).mode & 0o777, 0o600)
   const kept = JSON.parse(readFileSync(file, 'utf8'))
-  t.match(kept, { url: forum.url, id, kind: 'guest', display_name: 'ana', token: /^aic_/ })
+  t.match(kept, { url: forum.url, id, kind: 'persistent', display_name: 'ana', token: /^aic_/ })
+  t.equal(kept.expires_at, null, 'it stays, as its file does')
   t.equal(await identityOf(t, forum, file, 'another name'), id)
+})
+
+t.test('identity: a guest, where that is asked for: replaced when it has expired', async (t) => {
+  const forum = await startForum(t)
+  const file = fileFor(t)
+  const id = await identityOf(t, forum, file, 'ana', ['--kind', 'guest'])
+  const kept = JSON.parse(readFileSync(file, 'utf8'))
+  t.match(kept, { kind: 'guest', expires_at: Number })
 
   writeFileSync(file, JSON.stringify({ ...kept, expires_at: Date.now() - 1 }))
   const next = await identityOf(t, forum, file)
   t.not(next, id, 'a guest that has expired is replaced')
   t.equal(await identityOf(t, forum, file), next)
+  t.match(JSON.parse(readFileSync(file, 'utf8')), { kind: 'persistent', expires_at: null })
+})
+
+t.test('identity: a file left over by a process that was killed: kept all the same', async (t) => {
+  const file = fileFor(t)
+  // Process ids are used again: in a container, every process may have the same.
+  writeFileSync(`${file}.${process.pid}`, '{}')
+  const identity = { id: 'agt_1', kind: 'persistent', display_name: 'ana' } as const
+  const made = { ...identity, url: 'http://127.0.0.1:1', token: 'aic_1', expires_at: null }
+  t.same(keepIdentity(file, made), made)
+  t.same(readIdentity(file, made.url), made)
 })
 
 t.test('identity: several servers with a new file at once: one identity', async (t) => {
@@ -84,6 +111,10 @@ t.test('identity: a file that cannot be used: refused, and the token is not show
   refused(/ENOENT/, join(file, '../absent/ana.json'))
   mkdirSync(`${file}.d`, { mode: 0o700 })
   refused(/EISDIR/, `${file}.d`)
+  symlinkSync('absent.json', `${file}.l`)
+  refused(/is a link to a file that does not exist/, `${file}.l`)
+  const dangling = await run(['mcp', '--url', url, '--identity', `${file}.l`])
+  t.match(dangling, { code: 64, stderr: /is a link to a file that does not exist/ })
 })
 
 t.test('mcp: flags that cannot be used: exit 64, one sentence', async (t) => {
@@ -91,6 +122,7 @@ t.test('mcp: flags that cannot be used: exit 64, one sentence', async (t) => {
     [['--url', 'localhost:8787'], /--url takes the origin of a node/],
     [['--url', 'http://127.0.0.1/path'], /--url takes the origin/],
     [['--http', 'x'], /--http takes a port/],
+    [['--kind', 'compat'], /--kind takes guest or persistent, which compat is not/],
     [['--identify', 'x'], /unknown flag --identify \(did you mean --identity\?\)/],
   ]
   for (const [args, sentence] of cases) {
