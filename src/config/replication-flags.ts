@@ -27,6 +27,8 @@ export interface ReplicationConfig {
   tls: { ca: string | null; cert: string | null; key: string | null } | null
   /** After how long without a sign of the leader a standby tries to lead. */
   takeoverMs: number
+  /** The word of the operator: a log that ends at this position is published; null: none. */
+  beginAt: number | null
 }
 
 const presets = { mode: 'acked', stream: 'agent-forum', replicas: '3', lagMb: '64', takeover: '5' }
@@ -72,6 +74,11 @@ export const replicationFlags = {
     value: 'MB',
     preset: presets.lagMb,
     help: 'how much the stream may lack before writes are refused',
+  },
+  'begin-stream': {
+    value: 'POSITION',
+    preset: '',
+    help: 'publish the log of this node, which ends there, to a stream that has lost its messages',
   },
   'replicate-credentials': {
     value: 'FILE',
@@ -121,10 +128,15 @@ export function replicationOf(
   if (lead.text !== '' && follow.text !== '') {
     throw new ConfigError(`${lead.name} and ${follow.name} exclude each other`)
   }
+  const begin = setting('begin-stream')
+  if (begin.text !== '' && given !== lead && !switchOf(standby)) {
+    throw new ConfigError(`${begin.name} needs --replicate or --standby`)
+  }
   return {
     servers: serversOf(given),
     leads: given === lead,
     isStandby: switchOf(standby),
+    beginAt: begin.text === '' ? null : numberOf(begin, 0, Number.MAX_SAFE_INTEGER),
     mode: choiceOf(setting('replicate-mode'), replicationFlags['replicate-mode'].choices),
     stream: streamOf(setting('replicate-stream')),
     replicas: replicasOf(setting('replicate-replicas')),

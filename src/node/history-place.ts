@@ -1,14 +1,19 @@
 // Finds the place of a node's log in the common history, at a start.
 //
 //   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replica.ts)
+//             │                     ├─ another history: refused
 //             │                     ├─ diverged: the tail is put aside; start again
-//             │                     └─ what would continue it is trimmed: cleared; start again
+//             │                     ├─ what would continue it is trimmed: cleared; start again
+//             │                     └─ the stream has no message: begun, or waited for (holders.ts)
 //             └─ no log here: the checkpoint of the leader is fetched
 //
 // H1. Nothing is shown before the log is known to be a part of the common history.
 // H2. What cannot be undone rests on what is in the stream. Where something seems to be missing
 //     there, it is read again for a while, because a server may answer late.
-// H3. While the stream cannot be reached, the start waits.
+// H3. While the stream cannot be reached, or somebody else has to begin it, the start waits, and
+//     says for what.
+// H4. Of another history nothing is taken, and nothing here is changed for it; except that a log
+//     without a record is removed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -20,11 +25,13 @@ import { clearLog, planClearing } from '../../wal/tools/clear-log.ts'
 import { putAside } from '../../wal/tools/put-aside.ts'
 import { ConfigError } from '../config/arguments.ts'
 import { logNotices } from '../ops/log.ts'
-import { fetchCheckpoint } from '../replication/checkpoint-transfer.ts'
+import { fetchCheckpoint, uploadedCheckpoint } from '../replication/checkpoint-transfer.ts'
 import { type Comparison, compareWithStream } from '../replication/compare.ts'
 import { type History, OtherHistory, otherStore, readHistory } from '../replication/history.ts'
+import { announce, announceUnread, otherHolders, whyNotBegin } from '../replication/holders.ts'
 import { type LogStream, type StreamMessage, StreamUnavailable } from '../replication/log-stream.ts'
 import { publishTail } from '../replication/publish-tail.ts'
+import type { LogEnd } from '../replication/term-name.ts'
 import type { Term } from '../state/state.ts'
 import { adoptEpoch, loadEpoch } from './epoch.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
@@ -39,11 +46,17 @@ export interface HistoryPlaceOptions {
   place: CheckpointDirectory
   /** The id of this node. */
   node: string
-  /** Whether this node may begin a history, if there is none. */
-  leads: boolean
+  /** Whether this node may begin a stream without a log, and with one. */
+  begins: { empty: boolean; log: boolean }
+  /** After how long an empty log begins a stream, while no other node has announced itself. */
+  beginAfterMs: number
+  /** The word of an operator (holders.ts, H3). */
+  word: number | null
   /** The fingerprint of this node's secret. */
   secret: string
   log: Logger
+  /** Called with a sentence when it waits for something else than before. */
+  onWait: (why: string) => void
   isStopped: () => boolean
   patienceMs?: number
 }
@@ -58,6 +71,8 @@ export interface Continuation {
 
 export class HistoryPlace {
   readonly #options: HistoryPlaceOptions
+  readonly #beganMs = performance.now()
+  #waitsFor = ''
 
   constructor(options: HistoryPlaceOptions) {
     this.#options = options
@@ -66,35 +81,58 @@ export class HistoryPlace {
   /**
    * Makes the directory one that a node can recover from; returns the id of its store, or null: it
    * shall begin a log of its own. `storeId` is that of the log that is there. Rejects with a
-   * ConfigError if the data or the secret are those of another history.
+   * ConfigError if the secret is that of another history.
    */
   async prepare(storeId: string | null): Promise<string | null> {
-    const { stream, place, log } = this.#options
+    const { stream, place, node, log } = this.#options
     const known = clearLog(place) ? null : storeId
-    const history = await this.#history(known)
-    if (history === null) return known
+    if (known !== null) {
+      await this.#ask(() => announceUnread(stream, node, known))
+      return known
+    }
+    const history = await this.#historyToJoin()
+    if (history === null) return null
+    const { store } = history
     adoptEpoch(place.dir, history)
-    if (known !== null) return known
-    const fetched = await this.#ask(() => fetchCheckpoint(stream, place))
-    const begin = fetched ?? { storeId: history.store, position: 0 }
-    beginLog(place, begin)
-    log.info({ position: begin.position }, 'log_fetched')
-    return begin.storeId
+    const fetched = await this.#ask(() => fetchCheckpoint(stream, place, store))
+    const position = fetched?.position ?? 0
+    beginLog(place, { storeId: store, position })
+    log.info({ position }, 'log_fetched')
+    return store
   }
 
   /**
    * Compares the recovered log with the stream, whose end it publishes if that is this node's to
-   * do; null: there is no stream yet. Rejects with `StartAgain` if the log was mended, and with a
-   * JournalError 77 if only an operator can help; the journal is closed then.
+   * do; null: this node begins the stream. Rejects with `StartAgain` if the log was mended, and
+   * with a ConfigError or a JournalError 77 if only an operator can help; the journal is closed
+   * then.
    */
   async agree(journal: Journal, term: Term): Promise<Continuation | null> {
+    const { stream, node, patienceMs = patienceMsDefault } = this.#options
+    const { position, storeId: store } = journal
+    const end = { position, term: term.number, nonce: term.nonce, store }
+    let untilMs = performance.now() + patienceMs
     try {
+      await this.#ask(() => announce(stream, node, end))
       for (;;) {
-        const found = await this.#compare(journal, term)
-        if (found.kind === 'behind') return { sequence: found.next, end: found.last.last }
-        if (found.kind !== 'empty') await this.#mend(journal, term, found)
-        else if (this.#options.leads) return null
-        else await this.#pause()
+        const history = await this.#ask(() => this.#read())
+        if (history !== null) await this.#checkStore(journal, history)
+        const found = await this.#ask(() => compareWithStream(stream, end))
+        if (this.#seemsMissing(found, term) && performance.now() < untilMs) {
+          await this.#pause()
+          continue
+        }
+        let why: string | null
+        if (found.kind === 'behind' && (history !== null || found.last.name !== undefined)) {
+          return { sequence: found.next, end: found.last.last }
+        }
+        if (found.kind === 'empty') {
+          why = await this.#whyNotBegin(end, term.node === node, history)
+          if (why === null) return null
+        } else if (found.kind === 'behind') why = noHistory
+        else why = await this.#mend(journal, term, found)
+        if (why === null) untilMs = performance.now() + patienceMs
+        else await this.#waitFor(why)
       }
     } catch (error) {
       await journal.close()
@@ -102,54 +140,66 @@ export class HistoryPlace {
     }
   }
 
-  /** The history, or null if there is none and this node may begin it; otherwise waits for one. */
-  async #history(storeId: string | null): Promise<History | null> {
-    const { leads, log } = this.#options
-    let isReported = false
+  /** The history to take part in; null: this node may begin one. Waits for either. */
+  async #historyToJoin(): Promise<History | null> {
+    const { stream } = this.#options
+    const end = { store: null, position: 0, term: 0 }
     for (;;) {
-      const history = await this.#ask(() => this.#read(storeId))
-      if (history !== null || leads) return history
-      if (!isReported) log.info('waits_for_leader')
-      isReported = true
-      await this.#pause()
+      const history = await this.#ask(() => this.#read())
+      if (history !== null) return history
+      const isEmpty = await this.#ask(async () => (await stream.last()) === null)
+      const why = isEmpty ? await this.#whyNotBegin(end, false, null) : noHistory
+      if (why === null) return null
+      await this.#waitFor(why)
     }
   }
 
-  async #read(storeId: string | null): Promise<History | null> {
-    const { stream, secret } = this.#options
+  async #read(): Promise<History | null> {
     try {
-      const history = await readHistory(stream, { secret, store: storeId })
-      return history === null || storeId === null ? history : this.#sameEpoch(history)
+      return await readHistory(this.#options.stream, { secret: this.#options.secret })
     } catch (error) {
       throw error instanceof OtherHistory ? new ConfigError(error.message) : error
     }
   }
 
-  /** A backup that was started has the same store, and records that are in no other log. */
-  #sameEpoch(history: History): History {
-    if (loadEpoch(this.#options.place.dir, history.store).id === history.epoch) return history
-    throw new OtherHistory(
-      '--data was restored from a backup, and is another history than that of the stream; ' +
-        'choose another --replicate-stream, or begin with an empty --data',
-    )
-  }
-
-  async #compare(journal: Journal, term: Term): Promise<Comparison> {
-    const { stream, node, patienceMs = patienceMsDefault } = this.#options
-    const { position, storeId: store } = journal
-    const { number, nonce, node: leader } = term
-    const end = { position, term: number, nonce, store }
-    const untilMs = performance.now() + patienceMs
-    for (;;) {
-      const found = await this.#ask(() => compareWithStream(stream, end))
-      const isOthers = found.kind === 'ahead' && leader !== node
-      const isMissing = isOthers || found.kind === 'lost' || (found.kind === 'empty' && number > 0)
-      if (!isMissing || performance.now() > untilMs) return found
-      await this.#pause()
+  /** Rejects if the log is that of another store, or a backup: it has records of its own. */
+  async #checkStore({ storeId, position }: Journal, history: History): Promise<void> {
+    const { place } = this.#options
+    if (storeId === history.store) {
+      if (loadEpoch(place.dir, storeId).id === history.epoch) return
+      throw new ConfigError(
+        '--data was restored from a backup, and is another history than that of the stream; ' +
+          'choose another --replicate-stream, or begin with an empty --data',
+      )
     }
+    if (position > 0) throw new ConfigError(otherStore(history.store, storeId))
+    planClearing(place, { keeps: false })
+    throw new StartAgain('another node has begun the stream')
   }
 
-  async #mend(journal: Journal, term: Term, found: Comparison): Promise<void> {
+  #whyNotBegin(
+    end: Omit<LogEnd, 'nonce' | 'store'> & { store: string | null },
+    hasLed: boolean,
+    history: History | null,
+  ): Promise<string | null> {
+    const { stream, node, begins, word, beginAfterMs: patienceMs } = this.#options
+    const waitedMs = performance.now() - this.#beganMs
+    const mayBegin = end.position === 0 ? begins.empty : begins.log
+    const known = { end, hasLed, mayBegin, hasHistory: history !== null }
+    return this.#ask(async () => {
+      const others = await otherHolders(stream, node)
+      return whyNotBegin({ ...known, waitedMs, patienceMs, word }, others)
+    })
+  }
+
+  /** Whether what was found may be the answer of a server that is late. */
+  #seemsMissing({ kind }: Comparison, { number, node }: Term): boolean {
+    const isOthers = kind === 'ahead' && node !== this.#options.node
+    return isOthers || kind === 'lost' || (kind === 'empty' && number > 0)
+  }
+
+  /** Null: the log and the stream can be compared again; otherwise what it waits for. */
+  async #mend(journal: Journal, term: Term, found: Comparison): Promise<string | null> {
     const { stream, place, node, log } = this.#options
     const { storeId, position } = journal
     if (found.kind === 'ahead' && term.node === node) {
@@ -157,7 +207,7 @@ export class HistoryPlace {
       // server, leads to another comparison.
       const published = { last: found.last, position }
       await this.#ask(() => publishTail(stream, { ...place, storeId }, published))
-      return
+      return null
     }
     if (found.kind === 'diverged') {
       await journal.close()
@@ -166,24 +216,29 @@ export class HistoryPlace {
       log.warn({ position: from, term: term.number }, 'put_aside')
       throw new StartAgain(`the log was put aside from position ${from} on`)
     }
-    if (found.kind === 'other') throw otherHistory(journal, term, found.message)
     if (found.kind === 'trimmed') {
+      const { first } = found.first
+      const checkpoint = await this.#ask(() => uploadedCheckpoint(stream))
+      const covered = checkpoint?.store === storeId ? checkpoint.position : 0
+      if (covered + 1 < first) return nothingBetween(position, first)
       // What this node had not published when it led is in its log only.
       planClearing(place, { keeps: term.node === node })
       throw new StartAgain(`the stream goes on behind position ${position}`)
     }
+    if (found.kind === 'other' && position === 0) return noHistory
+    if (found.kind === 'other') throw otherHistory(journal, term, found.message)
     throw new JournalError(
       77,
       `the log ends at position ${position} of term ${term.number}, which the stream has lost`,
-      { advice: 'keep this node, and have it lead with another --replicate-stream' },
+      { advice: 'start the node that led in that term, which has the records that are missing' },
     )
   }
 
-  /** Asks until the stream answers (H3). */
-  async #ask<T>(question: () => Promise<T>): Promise<T> {
+  /** The result of what needs the stream, as soon as that can be reached. */
+  async #ask<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await question()
+        return await work()
       } catch (error) {
         if (!(error instanceof StreamUnavailable)) throw error
         await this.#pause()
@@ -191,11 +246,31 @@ export class HistoryPlace {
     }
   }
 
+  async #waitFor(why: string): Promise<void> {
+    const { log, onWait } = this.#options
+    if (why !== this.#waitsFor) {
+      log.info({ why }, 'waits_for_leader')
+      onWait(why)
+    }
+    this.#waitsFor = why
+    await this.#pause()
+  }
+
   /** Before the stream is asked again. Rejects with `StoppedEarly`. */
   async #pause(): Promise<void> {
     await sleep(askAgainMs)
     if (this.#options.isStopped()) throw new StoppedEarly('stopped')
   }
+}
+
+const noHistory =
+  'the note `history` beside the stream is missing: the node that leads writes it again'
+
+function nothingBetween(position: number, first: number): string {
+  return (
+    `the stream begins at position ${first}, this log ends at ${position}, and no checkpoint ` +
+    'beside the stream has what is between: the node that leads uploads one'
+  )
 }
 
 /** Nothing is changed: an operator decides which of two histories is the right one. */

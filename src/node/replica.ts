@@ -15,7 +15,7 @@ import type { ReplicationConfig } from '../config/replication-flags.ts'
 import { logNotices } from '../ops/log.ts'
 import { answerCalls } from '../replication/call-link.ts'
 import { Following, type FollowingParts } from '../replication/following.ts'
-import { type Leading, lead } from '../replication/lead.ts'
+import { type Leading, type LeadParts, lead } from '../replication/lead.ts'
 import { StreamUnavailable } from '../replication/log-stream.ts'
 import { ledByAnother } from '../replication/replicated-journal.ts'
 import { Standby } from '../replication/standby.ts'
@@ -29,6 +29,7 @@ const lookMs = 100
 /** The journal is a part of the history, and all of it is applied. */
 export interface ReplicaParts extends Omit<FollowingParts, 'next' | 'onFailed'> {
   config: ReplicationConfig
+  history: LeadParts['history']
   checkpoints: CheckpointSchedule
   lives: Lives
   /** Makes the node decide, with this journal: called once, when it leads. */
@@ -73,13 +74,13 @@ export class Replica {
   }
 
   /**
-   * Follows or leads; resolves when requests may be answered. `continuation` null: there is no
-   * stream yet.
+   * Follows or leads; resolves when requests may be answered. `continuation` null: it begins the
+   * stream.
    */
   async begin(continuation: Continuation | null): Promise<void> {
     const { config, forum, log } = this.#parts
     if (continuation === null) {
-      if (await this.#lead()) return
+      if (await this.#lead(true)) return
       throw new StartAgain('another node has begun the stream')
     }
     this.#follow(continuation.sequence)
@@ -177,7 +178,7 @@ export class Replica {
     const { journal, log } = this.#parts
     await following.pause()
     await journal.sync()
-    if (!this.#isStopped && (await this.#lead())) {
+    if (!this.#isStopped && (await this.#lead(false))) {
       await following.stop()
       log.info({ term: this.#leading!.term, position: journal.position }, 'took_over')
       return true
@@ -186,12 +187,13 @@ export class Replica {
     return false
   }
 
-  async #lead(): Promise<boolean> {
+  async #lead(isFirst: boolean): Promise<boolean> {
     const { config, stream, edge, gate, forum, log } = this.#parts
     const { mode, lagBytesMax, takeoverMs } = config
     const leading = await lead({
       ...this.#parts,
       mode,
+      isFirst,
       lagBytesMax,
       takeoverMs,
       onNotice: logNotices(log),

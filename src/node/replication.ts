@@ -9,9 +9,9 @@ import type { Config } from '../config/config.ts'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
-import { agreeOnHistory, fingerprintOf, OtherHistory } from '../replication/history.ts'
+import { fingerprintOf } from '../replication/history.ts'
 import { connectEngine, EngineRefused } from '../replication/jetstream/connect.ts'
-import { type LogStream, StreamUnavailable } from '../replication/log-stream.ts'
+import type { LogStream } from '../replication/log-stream.ts'
 import { loadNodeId } from '../replication/node-id.ts'
 import type { Term } from '../state/state.ts'
 import type { Epoch } from './epoch.ts'
@@ -19,7 +19,10 @@ import { type Continuation, HistoryPlace } from './history-place.ts'
 import { Replica, type ReplicaParts } from './replica.ts'
 import { deriveKey, loadSecret } from './secret.ts'
 import type { Serving } from './serving.ts'
-import { Lives, StartAgain } from './start-again.ts'
+import { Lives } from './start-again.ts'
+
+/** An empty log begins a stream only when nodes that start with it have had time to be seen. */
+const takeoversBeforeEmpty = 2
 
 /** Connects to what carries the log; a test gives another function. */
 export type ConnectStream = (config: ReplicationConfig, node: string) => Promise<LogStream>
@@ -71,17 +74,24 @@ export class Replication {
     const place = { disk, dir: config.data }
     this.#node = loadNodeId(place)
     this.#secret = fingerprintOf(deriveKey(loadSecret(config.data, config.secret), 'replication'))
-    vitals.start = { step: 'stream', done: 0, of: 0 }
+    const onWait = (why: string) => {
+      vitals.start = { step: 'stream', done: 0, of: 0, why }
+    }
+    onWait('')
     this.#stream = await this.#connect(replication)
     const isStopped = () => this.#lives.isStopped
-    const { leads } = replication
-    const known = { stream: this.#stream, place, node: this.#node, secret: this.#secret }
-    this.#place = new HistoryPlace({ ...known, leads, log, isStopped })
+    const { leads, isStandby, beginAt: word, takeoverMs } = replication
+    this.#place = new HistoryPlace({
+      ...{ stream: this.#stream, place, node: this.#node, secret: this.#secret },
+      begins: { empty: leads, log: leads || isStandby },
+      beginAfterMs: takeoversBeforeEmpty * takeoverMs,
+      ...{ word, log, onWait, isStopped },
+    })
     return this.#place.prepare(storeId)
   }
 
   async agree(journal: Journal, term: Term): Promise<void> {
-    this.#options.vitals.start = { step: 'stream', done: 0, of: 0 }
+    this.#options.vitals.start = { step: 'stream', done: 0, of: 0, why: '' }
     this.#continuation = await this.#place!.agree(journal, term)
   }
 
@@ -94,6 +104,7 @@ export class Replication {
       config: replication,
       stream: this.#stream!,
       node: this.#node,
+      history: { epoch: epoch.id, epochBegin: epoch.begin, secret: this.#secret },
       trustProxy: config.trustProxy,
       log,
       lives,
@@ -117,7 +128,6 @@ export class Replication {
       forwarded: () => part.forwarded,
     }
     serving.follow(parts.journal)
-    if (this.#continuation === null) await this.#agree(parts.journal.storeId, epoch)
     await part.begin(this.#continuation)
   }
 
@@ -130,17 +140,6 @@ export class Replication {
   async close(): Promise<void> {
     await this.#part?.close()
     await this.#stream?.close()
-  }
-
-  /** Whoever leads first has its history become that of all. */
-  async #agree(store: string, { id, begin }: Epoch): Promise<void> {
-    const mine = { store, epoch: id, epochBegin: begin, secret: this.#secret }
-    try {
-      await agreeOnHistory(this.#stream!, mine)
-    } catch (error) {
-      if (error instanceof StreamUnavailable) throw new StartAgain(error.message)
-      throw error instanceof OtherHistory ? new ConfigError(error.message) : error
-    }
   }
 
   #connect(replication: ReplicationConfig): Promise<LogStream> {

@@ -104,7 +104,8 @@ export async function startNode(
   const serving = new Serving(parts)
   const { gate, failed, service } = serving
   vitals.gateLength = () => gate.length
-  vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings]
+  const ofReplication = () => replication?.warnings ?? []
+  vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings, ...ofReplication()]
   let readers: Readers | null = null
   let admin: Admin | null = null
   const stop = async () => {

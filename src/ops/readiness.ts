@@ -69,11 +69,12 @@ function warningsBesideLag(vitals: Vitals): string[] {
 }
 
 /** With a replicated log the log is open meanwhile, and may be what the start waits for. */
-function starting({ start: { step, done, of }, journal }: Vitals): string {
+function starting({ start: { step, done, of, why: waitsFor = '' }, journal }: Vitals): string {
   if (step === 'stream') {
     const health = journal?.health ?? 'ok'
     const why = health === 'ok' ? '' : `; storage: ${health}`
-    return `starting: waits for the stream of the log, or reads it${why}`
+    const what = waitsFor === '' ? 'waits for the stream of the log, or reads it' : waitsFor
+    return `starting: ${what}${why}`
   }
   if (step === 'indexes') return `starting: ${done} of ${of} indexes filled`
   const percent = of === 0 ? 0 : Math.floor((100 * done) / of)

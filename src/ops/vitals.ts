@@ -103,6 +103,8 @@ export interface StartProgress {
   /** Bytes of the checkpoint or of the log, or a number of indexes. */
   done: number
   of: number
+  /** Of the step `stream`: what it waits for, a sentence; or ''. */
+  why?: string
 }
 
 export interface Vitals extends EarlyVitals {

@@ -6,6 +6,7 @@
 //     stream, so that no two logs have different records of one term.
 //     The record has a nonce, so that two nodes that begin a term of one number, each in a stream
 //     that the other does not see, are known to be two (term-name.ts).
+//     Before that, it is in a note of this node (holders.ts, H1).
 // L2. Nothing is appended to this node's log meanwhile: it leads only afterwards.
 
 import { randomBytes } from 'node:crypto'
@@ -14,6 +15,7 @@ import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { LeaderBegan, ReplicateMode } from '../forum/records/leadership.ts'
 import { encode } from '../forum/records.ts'
 import { Backoff } from './backoff.ts'
+import { announce } from './holders.ts'
 import {
   type LogStream,
   type StreamMessage,
@@ -31,6 +33,8 @@ export interface Beginning {
   mode: ReplicateMode
   /** The last record of its log. */
   end: LogEnd
+  /** Whether it was decided that this node begins the stream (holders.ts, H2). */
+  isFirst: boolean
   /** The id of the epoch that begins with the term; '': none does. */
   epoch: string
   /** The time of the record, in milliseconds since the epoch. */
@@ -51,10 +55,11 @@ export interface Begun {
  */
 export async function beginTerm(
   stream: LogStream,
-  { node, mode, end, epoch, at }: Beginning,
+  { node, mode, end, isFirst, epoch, at }: Beginning,
   isStopped: () => boolean = () => false,
 ): Promise<Begun | null> {
   const backoff = new Backoff()
+  let isAnnounced = false
   const { position, store, nonce: behind } = end
   const term = end.term + 1
   const nonce = randomBytes(nonceBytes).toString('hex')
@@ -68,11 +73,14 @@ export async function beginTerm(
       const last = await stream.last()
       // It may be there already, if its acknowledgement was lost.
       if (last !== null && isSame(last, sent)) return { record, name, message: last }
-      const isEnd = last === null || (last.last === position && isOfTerm(last, end))
+      const isEnd = last === null ? isFirst : last.last === position && isOfTerm(last, end)
       if (!isEnd) return null
-      const published = await stream.publish(sent, last?.sequence ?? 0)
+      if (!isAnnounced) await announce(stream, node, { store, position, term })
+      isAnnounced = true
+      const expected = last?.sequence ?? (await stream.firstSequence()) - 1
+      const published = await stream.publish(sent, expected)
       if ('sequence' in published) return { record, name, message: { ...sent, ...published } }
-      if (published.rejected === 'full') await backoff.pause()
+      await backoff.pause()
     } catch (error) {
       if (!(error instanceof StreamUnavailable)) throw error
       await backoff.pause()

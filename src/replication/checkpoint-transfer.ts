@@ -21,7 +21,7 @@ import {
   parityName,
 } from '../../wal/checkpoint/manifest.ts'
 import { readFullyLater, writeAllLater } from '../../wal/disk.ts'
-import { codeOf } from '../../wal/errors.ts'
+import { codeOf, JournalError } from '../../wal/errors.ts'
 import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
@@ -96,28 +96,33 @@ export async function uploadCheckpoint(
 }
 
 /**
- * Downloads the checkpoint beside the stream into a directory without one; null if there is none.
- * Rejects with `StreamUnavailable`, or an error that says that the objects do not fit the note.
+ * Downloads the checkpoint of a store beside the stream into a directory without one; null if there
+ * is none. Rejects with `StreamUnavailable`, also while objects are missing that the note names.
  */
 export async function fetchCheckpoint(
   stream: LogStream,
   place: CheckpointDirectory,
+  store: string,
 ): Promise<{ position: number; storeId: string } | null> {
   for (let attempt = 1; ; attempt++) {
     const note = await uploadedCheckpoint(stream)
-    if (note === null) return null
+    if (note?.store !== store) return null
     const missing = await downloadAll(stream, place, note)
     if (missing === null) return { position: note.position, storeId: note.store }
     // A newer one may have replaced it meanwhile.
-    if (attempt === attemptsMax)
-      throw new Error(`the checkpoint beside the stream lacks ${missing}`)
+    if (attempt === attemptsMax) {
+      throw new StreamUnavailable(`the checkpoint beside the stream lacks ${missing}`)
+    }
   }
 }
 
 function checkedNote(value: unknown): CheckpointNote {
   const note = value as CheckpointNote
   if (note.version === version) return note
-  throw new Error(`the note of the checkpoint has version ${note.version}; start the newer program`)
+  throw new JournalError(
+    76,
+    `the note of the checkpoint beside the stream has version ${note.version}; start that version`,
+  )
 }
 
 function objectsOf(

@@ -3,8 +3,9 @@
 //
 //   note `history` = { version, store, epoch, epochBegin, secret }
 //
-// H1. The first leader writes it before the first message, and it never changes. An epoch that
-//     begins later is in the log (forum/records/leadership.ts).
+// H1. A leader writes it when it has begun the stream, and again if it was lost, after its own note
+//     `holder` (holders.ts); it never changes. An epoch that begins later is in the log
+//     (forum/records/leadership.ts).
 // H2. A node whose log is another store's, or whose secret is another one, takes no part.
 
 import { createHash } from 'node:crypto'
@@ -35,17 +36,14 @@ export function fingerprintOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex').slice(0, fingerprintHexLength)
 }
 
-/** What a node compares: the fingerprint of its secret, and the store of its log, if it has one. */
-interface Own {
-  secret: string
-  store: string | null
-}
-
 /**
- * The history beside the stream; null: no leader has begun it. Rejects with `OtherHistory` if this
- * node has another one (H2), or a newer program has written it, and with `StreamUnavailable`.
+ * The history beside the stream; null: no leader has written it. Rejects with `OtherHistory` if
+ * this node has another secret, or a newer program has written it, and with `StreamUnavailable`.
  */
-export async function readHistory(stream: LogStream, own: Own): Promise<History | null> {
+export async function readHistory(
+  stream: LogStream,
+  own: { secret: string },
+): Promise<History | null> {
   const note = await stream.notes.read(noteKey)
   if (note === null) return null
   const history = note.value as History
@@ -59,8 +57,7 @@ export async function readHistory(stream: LogStream, own: Own): Promise<History 
       'the secret is not the one of the other nodes; give all the same AGENT_FORUM_SECRET',
     )
   }
-  if (own.store === null || own.store === history.store) return history
-  throw new OtherHistory(otherStore(history.store, own.store))
+  return history
 }
 
 /** What a node says whose log is another store's than that of the stream. */
@@ -71,15 +68,15 @@ export function otherStore(streams: string, own: string): string {
   )
 }
 
-/** The history beside the stream, which is this node's if there was none. As `readHistory`. */
-export async function agreeOnHistory(
-  stream: LogStream,
+/** Whether it is there, whatever it says. */
+export async function hasHistory({ notes }: LogStream): Promise<boolean> {
+  return (await notes.read(noteKey)) !== null
+}
+
+/** Writes the history beside the stream, unless it is there; whoever leads. */
+export async function writeHistory(
+  { notes }: LogStream,
   mine: Omit<History, 'version'>,
-): Promise<History> {
-  for (;;) {
-    const history = await readHistory(stream, mine)
-    if (history !== null) return history
-    const written = { version, ...mine }
-    if ((await stream.notes.write(noteKey, written, 0)) !== null) return written
-  }
+): Promise<void> {
+  await notes.write(noteKey, { version, ...mine }, 0)
 }

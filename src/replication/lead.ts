@@ -21,9 +21,11 @@ import type { Standing } from '../http/gate.ts'
 import type { Term } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { beginTerm } from './begin-term.ts'
+import type { History } from './history.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
-import { type LogStream, StreamUnavailable } from './log-stream.ts'
+import type { LogStream } from './log-stream.ts'
 import { ReplicatedJournal } from './replicated-journal.ts'
+import { tend } from './tending.ts'
 import { type LeaderCheckpoints, Uploads } from './uploads.ts'
 
 export interface LeadParts {
@@ -36,6 +38,10 @@ export interface LeadParts {
   /** The id of this node. */
   node: string
   mode: ReplicateMode
+  /** Whether it begins the stream, which has no message. */
+  isFirst: boolean
+  /** What is written beside the stream, but for the store of the log. */
+  history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
   lagBytesMax: number
   takeoverMs: number
   onNotice(notice: Notice): void
@@ -68,16 +74,16 @@ const epochBytes = 16
  * checkpoint for an existing log cannot be taken, or the log cannot be written.
  */
 export async function lead(parts: LeadParts): Promise<Leading | null> {
-  const { stream, journal, forum, node, mode, lagBytesMax, onNotice } = parts
+  const { stream, journal, forum, node, mode, isFirst, lagBytesMax, onNotice } = parts
   const uploads = new Uploads(parts)
-  if (journal.position > 0 && (await isStreamEmpty(parts))) await uploads.first()
+  if (isFirst && journal.position > 0) await uploads.first()
   await untilWritable(journal)
   const at = timeOf(forum)
   const { position, term: lastTerm } = forum.state
   const { number, nonce } = lastTerm
   const epoch = mayLackRecords(lastTerm, node) ? randomBytes(epochBytes).toString('hex') : ''
   const end = { position, term: number, nonce, store: journal.storeId }
-  const begun = await beginTerm(stream, { node, mode, end, epoch, at }, parts.isStopped)
+  const begun = await beginTerm(stream, { node, mode, end, isFirst, epoch, at }, parts.isStopped)
   if (begun === null) return null
   const { record, name, message } = begun
   await untilWritable(journal)
@@ -100,6 +106,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
   lease.begin(() => replicated.publisher.check())
+  const stopTending = tend(parts, { store: end.store, position: position + 1, term })
   onNotice({ event: 'leading', term, position: position + 1, mode })
   return {
     journal: replicated,
@@ -109,6 +116,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
       return [...uploads.warnings, ...lease.warnings]
     },
     async drain() {
+      await stopTending()
       await uploads.stop()
       await replicated.drain(drainMs)
     },
@@ -119,19 +127,6 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
 /** Whether the leader before may have shown records that nobody else has. */
 function mayLackRecords(before: Term, node: string): boolean {
   return before.mode === 'async' && before.node !== node
-}
-
-async function isStreamEmpty({ stream, isStopped }: LeadParts): Promise<boolean> {
-  const backoff = new Backoff()
-  while (!isStopped()) {
-    try {
-      return (await stream.last()) === null
-    } catch (error) {
-      if (!(error instanceof StreamUnavailable)) throw error
-      await backoff.pause()
-    }
-  }
-  return false
 }
 
 /** Resolves when the log has room, which it makes right after its start. */

@@ -25,9 +25,18 @@ t.test('config: lead or follow: the servers, and presets for the rest', async (t
     credentials: null,
     tls: null,
     takeoverMs: 5_000,
+    beginAt: null,
   })
   const follow = replication('--follow', 'nats://a', '--standby', '--takeover-seconds', '2')
   t.match(follow, { servers: ['nats://a'], leads: false, isStandby: true, takeoverMs: 2_000 })
+})
+
+t.test('config: the word of an operator: a position, for a node that may lead', async (t) => {
+  t.match(replication('--replicate', 'nats://a', '--begin-stream', '63'), { beginAt: 63 })
+  t.match(replication('--follow', 'nats://a', '--standby', '--begin-stream', '0'), { beginAt: 0 })
+  const follow = () => replication('--follow', 'nats://a', '--begin-stream', '63')
+  t.throws(follow, /--begin-stream needs --replicate or --standby/)
+  t.throws(() => replication('--replicate', 'nats://a', '--begin-stream', 'now'), /--begin-stream/)
 })
 
 t.test('config: credentials: read from their file, never from a URL', async (t) => {

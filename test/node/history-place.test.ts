@@ -8,7 +8,10 @@ import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
 import { HistoryPlace } from '../../src/node/history-place.ts'
+import { writeHistory } from '../../src/replication/history.ts'
+import { announce } from '../../src/replication/holders.ts'
 import type { StreamMessage } from '../../src/replication/log-stream.ts'
+import type { Term } from '../../src/state/state.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, openJournal } from '../../wal/journal/journal.ts'
 import { MemoryStream } from '../replication/memory-stream.ts'
@@ -47,57 +50,182 @@ async function logOf(t: Test, records: number): Promise<{ dir: string; journal: 
   return { dir, journal }
 }
 
-function placeOf(stream: LateStream, dir: string, patienceMs: number): HistoryPlace {
-  const place = { disk: realDisk, dir }
-  const about = { node: 'this', leads: false, secret: '', isStopped: () => false }
-  return new HistoryPlace({ stream, place, ...about, log, patienceMs })
+interface Setting {
+  patienceMs?: number
+  word?: number | null
+  waits?: string[]
+}
+
+async function placeOf(
+  stream: MemoryStream,
+  { dir, journal }: { dir: string; journal: Journal },
+  { patienceMs = 0, word = null, waits = [] }: Setting = {},
+): Promise<HistoryPlace> {
+  const store = journal.storeId
+  if (stream.messages.length > 0) {
+    await writeHistory(stream, { store, epoch: store, epochBegin: null, secret: '' })
+  }
+  return new HistoryPlace({
+    ...{ stream, place: { disk: realDisk, dir }, node: 'this', word, secret: '', log, patienceMs },
+    begins: { empty: true, log: true },
+    beginAfterMs: 0,
+    onWait: (why) => waits.push(why),
+    isStopped: () => waits.length > 0,
+  })
+}
+
+interface Beginning {
+  records: number
+  of: Term
+  holders?: readonly (readonly [position: number | null, term: number])[]
+  hasHistory?: boolean
+  word?: number
 }
 
 const term = (node: string, number = 1) => ({ number, began: 1, node, mode: 'acked', nonce: '' })
 
 t.test('place: a follower is ahead of a late answer: it asks again, and goes on', async (t) => {
   const stream = await newStream()
-  const { dir, journal } = await logOf(t, 4)
+  const own = await logOf(t, 4)
   stream.lateAnswers = 2
-  const next = await placeOf(stream, dir, 60_000).agree(journal, term('leader'))
+  const next = await (await placeOf(stream, own, { patienceMs: 60_000 })).agree(
+    own.journal,
+    term('leader'),
+  )
   t.same(next, { sequence: 3, end: 4 })
 })
 
 t.test('place: a follower stays ahead: refused with 77, nothing is changed', async (t) => {
   const stream = await newStream()
-  const { dir, journal } = await logOf(t, 6)
+  const own = await logOf(t, 6)
   const refused = { exitCode: 77, message: /ends at position 6 of term 1, .* has lost/ }
-  await t.rejects(placeOf(stream, dir, 0).agree(journal, term('leader')), refused)
-  const names = readdirSync(dir)
+  await t.rejects((await placeOf(stream, own)).agree(own.journal, term('leader')), refused)
+  const names = readdirSync(own.dir)
   t.ok(names.includes('0000000001.wal'))
   t.notOk(names.some((name) => name.includes('.replaced') || name.startsWith('clear-log')))
 })
 
 t.test('place: a leader returns with an end of its own: it is published', async (t) => {
   const stream = await newStream()
-  const { dir, journal } = await logOf(t, 6)
-  const next = await placeOf(stream, dir, 0).agree(journal, term('this'))
+  const own = await logOf(t, 6)
+  const next = await (await placeOf(stream, own)).agree(own.journal, term('this'))
   t.same(next, { sequence: 4, end: 6 })
   t.match(stream.messages[2], { first: 5, last: 6, term: 1 })
 })
 
 t.test('place: another term began before the end: the tail is put aside', async (t) => {
   const stream = await newStream()
-  const { dir, journal } = await logOf(t, 6)
+  const own = await logOf(t, 6)
   await stream.publish({ first: 5, last: 5, term: 2, bytes: none }, 2)
-  await t.rejects(placeOf(stream, dir, 0).agree(journal, term('this')), {
+  await t.rejects((await placeOf(stream, own)).agree(own.journal, term('this')), {
     message: /from position 5 on/,
   })
-  t.ok(readdirSync(dir).includes('5-6.wal.replaced'))
+  t.ok(readdirSync(own.dir).includes('5-6.wal.replaced'))
 })
 
 t.test('place: what goes on is trimmed: a log of its own term is kept', async (t) => {
   const stream = await newStream()
-  const { dir, journal } = await logOf(t, 1)
+  const own = await logOf(t, 1)
   await stream.publish({ first: 5, last: 9, term: 1, bytes: none }, 2)
   await stream.trim(3)
-  await t.rejects(placeOf(stream, dir, 0).agree(journal, term('this')), {
+  await noteCheckpoint(stream, own.journal, 4)
+  await t.rejects((await placeOf(stream, own)).agree(own.journal, term('this')), {
     message: /goes on behind position 1/,
   })
-  t.ok(readdirSync(dir).includes('clear-log.keep'))
+  t.ok(readdirSync(own.dir).includes('clear-log.keep'))
 })
+
+/** Has a checkpoint at this position beside the stream, as far as its note says. */
+async function noteCheckpoint(stream: MemoryStream, { storeId: store }: Journal, position: number) {
+  const about = { version: 1, node: 'leader', number: 1, form: 5, pieceBytes: 1, files: [] }
+  await stream.notes.write('checkpoint', { ...about, store, position })
+}
+
+/** Nothing of a log was renamed or removed, or is to be. */
+function untouched(dir: string): boolean {
+  const names = readdirSync(dir)
+  const isChanged = (name: string) => /\.replaced$|\.void$|^clear-log/.test(name)
+  return names.includes('0000000001.wal') && !names.some(isChanged)
+}
+
+t.test('place: trimmed, and no checkpoint has what is between: waits, keeps its log', async (t) => {
+  const stream = await newStream()
+  const own = await logOf(t, 1)
+  await stream.publish({ first: 5, last: 9, term: 1, bytes: none }, 2)
+  await stream.trim(3)
+  await noteCheckpoint(stream, own.journal, 3)
+  const waits: string[] = []
+  await t.rejects((await placeOf(stream, own, { waits })).agree(own.journal, term('leader')), {
+    name: 'StoppedEarly',
+  })
+  t.match(waits, [/begins at position 5, this log ends at 1, .* the node that leads uploads one/])
+  t.ok(untouched(own.dir))
+})
+
+const foreign = { store: 'f'.repeat(32), nonce: 'n', behind: '' }
+
+for (const [what, name, refusal] of [
+  ['of another store', foreign, { message: /the log of store ffff/ }],
+  [
+    'behind another term of the same number',
+    { nonce: 'n', behind: 'another' },
+    { exitCode: 77, message: /two histories of one store/ },
+  ],
+] as const) {
+  t.test(`place: the stream is ${what}: refused, nothing is changed`, async (t) => {
+    const stream = new LateStream()
+    const own = await logOf(t, 6)
+    const named = { store: own.journal.storeId, ...name }
+    await stream.publish({ first: 5, last: 5, term: 2, name: named, bytes: none }, 0)
+    await t.rejects((await placeOf(stream, own)).agree(own.journal, term('this')), refusal)
+    t.ok(untouched(own.dir))
+  })
+}
+
+t.test('place: the stream is of another store, this log has no record: it joins', async (t) => {
+  const stream = new LateStream()
+  const own = await logOf(t, 0)
+  const place = await placeOf(stream, own)
+  await stream.publish({ first: 1, last: 1, term: 1, name: foreign, bytes: none }, 0)
+  const { store } = foreign
+  await writeHistory(stream, { store, epoch: store, epochBegin: null, secret: '' })
+  await t.rejects(place.agree(own.journal, { ...term(''), number: 0 }), { name: 'StartAgain' })
+  t.equal(await place.prepare(own.journal.storeId), store, 'its log begins anew, of that store')
+})
+
+const led = term('this')
+const unled = term('leader')
+const unshared = { ...term(''), number: 0 }
+const beginnings: readonly (readonly [string, Beginning, RegExp | null])[] = [
+  ['its log was never in a stream', { records: 3, of: unshared }, null],
+  ['it led last, and nobody later', { records: 3, of: led, hasHistory: true }, null],
+  ['it led last, but notes are lost', { records: 3, of: led }, /--begin-stream 3$/],
+  ['it followed last', { records: 3, of: unled, hasHistory: true }, /--begin-stream 3$/],
+  ['the operator says so', { records: 3, of: unled, word: 3 }, null],
+  ['the operator meant another end', { records: 3, of: unled, word: 2 }, /3, not 2$/],
+  ['another has led since', { records: 3, of: led, hasHistory: true, holders: [[5, 2]] }, /term 2/],
+  ['another has less', { records: 3, of: led, hasHistory: true, holders: [[2, 1]] }, null],
+  ['another has a log', { records: 0, of: unshared, holders: [[5, 1]] }, /node other holds/],
+  ['another reads its log', { records: 0, of: unshared, holders: [[null, 0]] }, /node other holds/],
+  ['nobody has a log', { records: 0, of: unshared }, null],
+]
+
+for (const [what, { records, of, holders, hasHistory, word }, why] of beginnings) {
+  t.test(`place: no message: ${what}: ${why === null ? 'begins' : 'waits'}`, async (t) => {
+    const stream = new LateStream()
+    const own = await logOf(t, records)
+    const { storeId: store } = own.journal
+    for (const [position, number] of holders ?? []) {
+      await announce(stream, 'other', { store, position, term: number })
+    }
+    const waits: string[] = []
+    const place = await placeOf(stream, own, { waits, word: word ?? null })
+    const base = { store, epoch: store, epochBegin: null, secret: '' }
+    if (hasHistory === true) await writeHistory(stream, base)
+    const agreeing = place.agree(own.journal, of)
+    if (why === null) t.equal(await agreeing, null)
+    else await t.rejects(agreeing, { name: 'StoppedEarly' })
+    t.match(waits, why === null ? [] : [why])
+    t.ok(untouched(own.dir))
+  })
+}

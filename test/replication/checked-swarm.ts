@@ -59,7 +59,8 @@ export class CheckedSwarm {
   readonly seen = new Sightings()
   /** How often each status was answered to a write, and how often there was no answer. */
   readonly outcomes = new Map<string, number>()
-  readonly #places: readonly Place[]
+  /** Where callers connect; it may change while nobody acts. */
+  places: readonly Place[]
   readonly #random: () => number
   readonly #size: SwarmSize
   readonly #threads: string[] = []
@@ -72,7 +73,7 @@ export class CheckedSwarm {
   #writes = 0
 
   constructor(places: readonly Place[], random: () => number, size: Partial<SwarmSize> = {}) {
-    this.#places = places
+    this.places = places
     this.#random = random
     this.#size = { ...small, ...size }
   }
@@ -105,7 +106,7 @@ export class CheckedSwarm {
   start(): void {
     this.#isStopping = false
     const acting = this.#writers.map((writer) => this.#keepWriting(writer))
-    for (const place of this.#places) {
+    for (const place of this.places) {
       for (let n = 0; n < this.#size.readers; n++) acting.push(this.#keepReading(place))
     }
     // An answer that nobody may get is a finding as any other.
@@ -136,7 +137,7 @@ export class CheckedSwarm {
     }
     const finals = await until('all places to show equally much', async () => {
       const all = new Map<string, Final>()
-      for (const place of this.#places) all.set(place.name, await this.#readAll(place))
+      for (const place of this.places) all.set(place.name, await this.#readAll(place))
       const counts = new Set([...all.values()].map(countOf))
       return counts.size === 1 ? all : null
     })
@@ -273,7 +274,7 @@ export class CheckedSwarm {
   }
 
   #somePlace(): Place | null {
-    const open = this.#places.filter(({ url }) => url !== null)
+    const open = this.places.filter(({ url }) => url !== null)
     return open[this.#below(open.length)] ?? null
   }
 

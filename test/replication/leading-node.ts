@@ -68,6 +68,8 @@ export class LeadingNode {
       checkpoints: this.checkpoints,
       node: loadNodeId({ disk: realDisk, dir: this.dir }),
       mode,
+      isFirst: (await stream.last()) === null,
+      history: { epoch: this.journal.storeId, epochBegin: null, secret: '' },
       lagBytesMax: 1 << 20,
       takeoverMs: 60_000,
       onNotice: ({ event }) => this.notices.push(event),

@@ -130,8 +130,15 @@ export class NatsServer {
     await exit
   }
 
-  /** Stops the process where it is: its connections stay open, and nothing is answered. */
-  /** Stops all its threads; when this returns, it answers nothing more. */
+  /** Loses everything that it has stored. Only while it does not run. */
+  loseStore(): void {
+    rmSync(join(this.#dir, 'jetstream'), { recursive: true, force: true })
+  }
+
+  /**
+   * Stops the process where it is: its connections stay open, and nothing is answered. Stops all
+   * its threads; when this returns, it answers nothing more.
+   */
   pause(): void {
     this.#child!.kill('SIGSTOP')
     this.#isPaused = true

@@ -78,7 +78,7 @@ class Trial {
   async lead(messageBytesMax = 600): Promise<void> {
     const stream = new SimulatedStream(this.engine, { messageBytesMax })
     const end = { position: 0, term: 0, nonce: '', store }
-    const beginning = { node: 'a', mode: 'acked' as const, end, epoch: '', at: 1 }
+    const beginning = { node: 'a', mode: 'acked' as const, end, isFirst: true, epoch: '', at: 1 }
     const {
       record: { term },
       name,
@@ -138,7 +138,8 @@ async function live(seed: number, t: Test): Promise<Trial> {
       for (let isBegun = false; !isBegun; ) {
         const { last: position, name } = engine.message(engine.lastSequence)!
         const end = { position, term: 1, nonce: name!.nonce, store }
-        const beginning = { node: 'b', mode: 'acked' as const, end, epoch: '', at: 1 }
+        const about = { node: 'b', mode: 'acked' as const, epoch: '', at: 1 }
+        const beginning = { ...about, end, isFirst: false }
         isBegun = (await trial.finish(beginTerm(other, beginning))) !== null
       }
       for (let n = 0; trial.ended.length === 0 && n < 50_000; n++) {

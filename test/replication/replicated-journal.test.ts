@@ -25,7 +25,7 @@ async function leading(t: Test, mode: ReplicateMode, lagBytesMax = 1 << 20) {
     record: { term },
     name,
     message,
-  } = (await beginTerm(stream, { node: 'a', mode, end, epoch: '', at: 1 }))!
+  } = (await beginTerm(stream, { node: 'a', mode, end, isFirst: true, epoch: '', at: 1 }))!
   local.appendEncoded(message.bytes, 1)
   const { sequence } = message
   await local.sync()
@@ -82,6 +82,7 @@ t.test('acked: another node leads: nothing becomes durable, the code is 78', asy
     node: 'b',
     mode: 'acked',
     end: { position: 1, term: 1, nonce, store: local.storeId },
+    isFirst: false,
     epoch: '',
     at: 2,
   })

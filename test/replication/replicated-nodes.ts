@@ -9,6 +9,7 @@
 // A leader whose stream has lost its end ends with exit code 74, and is started again, as a
 // supervisor does: it then publishes what is missing. Any other end is the test's to find.
 
+import { readdirSync, rmSync } from 'node:fs'
 import type { Test } from 'tap'
 import { ask } from '../api/operators.ts'
 import { dataDirectory, Program, run } from '../api/process.ts'
@@ -43,6 +44,7 @@ export class ReplicatedNode implements Place {
   readonly links: Links
   readonly data: string
   readonly opsPort: number
+  readonly #alone: readonly string[]
   readonly #flags: readonly string[]
   #program: Program | null = null
   /** The output of its earlier lives. */
@@ -58,7 +60,8 @@ export class ReplicatedNode implements Place {
     this.data = data
     this.opsPort = opsPort
     const listening = ['--port', `${port}`, '--ops-port', `${opsPort}`]
-    this.#flags = ['serve', ...listening, '--data', data, ...flags]
+    this.#alone = ['serve', ...listening, '--data', data]
+    this.#flags = flags
   }
 
   get program(): Program {
@@ -74,10 +77,19 @@ export class ReplicatedNode implements Place {
     return this.#earlier + (this.#program?.stdout ?? '') + (this.#program?.stderr ?? '')
   }
 
-  /** Starts the process. It serves some time later. */
-  start(): void {
+  /** Starts the process, with some flags for this life. It serves some time later. */
+  start(flags: readonly string[] = []): void {
+    this.#start([...this.#alone, ...this.#flags, ...flags])
+  }
+
+  /** The same, as a node whose log no other node has. */
+  startAlone(): void {
+    this.#start(this.#alone)
+  }
+
+  #start(args: readonly string[]): void {
     this.#earlier = this.log
-    const program = new Program(this.#flags, { AGENT_FORUM_SECRET: secret })
+    const program = new Program(args, { AGENT_FORUM_SECRET: secret })
     this.#program = program
     program.child.once('close', (code) => {
       if (code !== 74 || !/the stream ends at position \d+, before/.test(program.stderr)) return
@@ -116,10 +128,29 @@ export class ReplicatedNode implements Place {
 
   /** Whether /readyz says that it may have callers. */
   async isReady(): Promise<boolean> {
+    return (await this.#readyz())?.status === 200
+  }
+
+  /** What /readyz says; '' while it does not answer. */
+  async readiness(): Promise<string> {
+    return (await this.#readyz())?.text ?? ''
+  }
+
+  /** The names in its data directory. */
+  get files(): string[] {
+    return readdirSync(this.data)
+  }
+
+  /** Its disk is lost. Only while it does not run. */
+  loseData(): void {
+    rmSync(this.data, { recursive: true, force: true })
+  }
+
+  async #readyz() {
     try {
-      return (await ask(this.opsPort, '/readyz')).status === 200
+      return await ask(this.opsPort, '/readyz')
     } catch {
-      return false
+      return null
     }
   }
 
@@ -153,6 +184,26 @@ export interface PairOptions {
   flags?: readonly string[]
 }
 
+/** A node that stands by, in this role. It is killed after the test. */
+export async function newNode(
+  t: Test,
+  cluster: Cluster,
+  { stream, flags = [], takeoverSeconds = takeoverSecondsMin }: PairOptions,
+  { name, role }: { name: string; role: '--replicate' | '--follow' },
+): Promise<ReplicatedNode> {
+  const links = await cluster.links(t)
+  const common = ['--standby', '--takeover-seconds', `${takeoverSeconds}`]
+  const replication = [role, links.url, '--replicate-stream', stream, ...common, ...flags]
+  const ports = [await freePort(), await freePort()] as const
+  const data = dataDirectory(t)
+  const made = new ReplicatedNode({ name, links, ports, data, flags: replication })
+  t.teardown(async () => {
+    if (!t.passing()) t.comment(name, await made.report())
+    await made.kill()
+  })
+  return made
+}
+
 /**
  * Starts two nodes on a new stream: the first one leads, the other stands by. They are killed after
  * the test.
@@ -160,24 +211,11 @@ export interface PairOptions {
 export async function startPair(
   t: Test,
   cluster: Cluster,
-  { stream, flags = [], takeoverSeconds = takeoverSecondsMin }: PairOptions,
+  options: PairOptions,
 ): Promise<[ReplicatedNode, ReplicatedNode]> {
-  const node = async (name: string, role: string) => {
-    const links = await cluster.links(t)
-    const common = ['--standby', '--takeover-seconds', `${takeoverSeconds}`]
-    const replication = [role, links.url, '--replicate-stream', stream, ...common, ...flags]
-    const ports = [await freePort(), await freePort()] as const
-    const data = dataDirectory(t)
-    const made = new ReplicatedNode({ name, links, ports, data, flags: replication })
-    t.teardown(async () => {
-      if (!t.passing()) t.comment(name, await made.report())
-      await made.kill()
-    })
-    return made
-  }
   const pair: [ReplicatedNode, ReplicatedNode] = [
-    await node('first', '--replicate'),
-    await node('second', '--follow'),
+    await newNode(t, cluster, options, { name: 'first', role: '--replicate' }),
+    await newNode(t, cluster, options, { name: 'second', role: '--follow' }),
   ]
   pair[0].start()
   await until('the first node to lead', async () => (await pair[0].status())?.role === 'leader')

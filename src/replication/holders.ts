@@ -1,0 +1,124 @@
+// Who holds a log that may be published: before a stream has a message, nodes tell each other by
+// notes beside it what they have, so that none begins a stream without the records of another.
+//
+//   note `holder.<node>` = { version, store, position, term }
+//
+// H1. A node writes its note before it reads its log, again when it has, and before it begins a
+//     term (begin-term.ts). So no term is in any log that is not in a note, as long as the notes
+//     are kept; whoever leads writes the note `history` again only after its own (history.ts, H1).
+// H2. A stream without messages is begun at once by a log that was never in a stream; by a log
+//     whose last term this node led, if no note names a later one: nobody else has anything that
+//     was acknowledged; and by an empty log after a while in which no node announces itself.
+// H3. Anything else needs the word of an operator, `--begin-stream POSITION` with the position at
+//     which the node's log ends: it does not hold for another log, if it is left in the settings.
+
+import type { LogStream } from './log-stream.ts'
+import type { LogEnd } from './term-name.ts'
+
+export interface Holder {
+  version: 1
+  /** The id of the store that its log has. */
+  store: string
+  /** The end of its log when it was written; null: it is being read. */
+  position: number | null
+  /** The term of that end, or the one that it was about to begin. */
+  term: number
+}
+
+const keys = 'holder.'
+
+/** Says what this node holds. An empty log is nothing to say. Rejects with `StreamUnavailable`. */
+export async function announce(
+  { notes }: LogStream,
+  node: string,
+  { store, position, term }: Pick<Holder, 'store' | 'position' | 'term'>,
+): Promise<void> {
+  const key = keys + node
+  if (position === 0 && term === 0) return notes.remove(key)
+  const holder: Holder = { version: 1, store, position, term }
+  await notes.write(key, holder)
+}
+
+/** Says that this node has a log, unless it has said more of it already. */
+export async function announceUnread(
+  stream: LogStream,
+  node: string,
+  store: string,
+): Promise<void> {
+  const note = await stream.notes.read(keys + node)
+  if ((note?.value as Holder | undefined)?.store === store) return
+  await announce(stream, node, { store, position: null, term: 0 })
+}
+
+/** What the other nodes hold, by their ids. Rejects with `StreamUnavailable`. */
+export async function otherHolders(
+  { notes }: LogStream,
+  node: string,
+): Promise<Map<string, Holder>> {
+  const holders = new Map<string, Holder>()
+  for (const key of await notes.keys(keys)) {
+    const id = key.slice(keys.length)
+    const note = id === node ? null : await notes.read(key)
+    if (note !== null) holders.set(id, note.value as Holder)
+  }
+  return holders
+}
+
+/** A node that could begin a stream which has no message. */
+export interface Beginner {
+  /** Its log; `store` null: it has none. */
+  end: Omit<LogEnd, 'nonce' | 'store'> & { store: string | null }
+  /** Whether it led in the last term of its log. */
+  hasLed: boolean
+  /** Whether its settings let it begin with this log. */
+  mayBegin: boolean
+  /** Whether the note `history` is there: then no note has been lost (H1). */
+  hasHistory: boolean
+  /** For how long it has looked for others, and has to; in milliseconds. */
+  waitedMs: number
+  patienceMs: number
+  /** The word of the operator; null: none. */
+  word: number | null
+}
+
+/** Null: it begins the stream; otherwise why it waits, and for what: a sentence. */
+export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
+  const { end, word } = own
+  const { position } = end
+  if (!own.mayBegin) return 'the stream has no message, and this node may not begin it'
+  if (word === position) return null
+  const said = word === null ? '' : `, not ${word}`
+  const forced = `--begin-stream ${position}${said}`
+  const about = describe(own, others)
+  if (about === null) return null
+  return position === 0
+    ? `${about}, or begin without it by ${forced}`
+    : `${about}, or publish the log of this node by ${forced}`
+}
+
+/** Why somebody else may have what this node lacks, and what would help; null: nobody has. */
+function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
+  const { store, position, term } = own.end
+  for (const [node, holder] of others) {
+    const end = holder.position === null ? '' : ` up to position ${holder.position}`
+    const has = `node ${node} holds the log of store ${holder.store}${end}`
+    if (position === 0) return `${has}: start it, so that it publishes that`
+    if (holder.store !== store) {
+      if (holder.position === null) continue // perhaps empty; if not, one of the two is refused
+      return `${has}, and this node that of store ${store}: start the nodes of one store only`
+    }
+    const isNewer =
+      holder.term > term || (holder.term === term && (holder.position ?? 0) > position)
+    if (isNewer) return `${has}, in term ${holder.term}, and this one has less: start that one`
+  }
+  if (position === 0) {
+    if (own.waitedMs >= own.patienceMs) return null
+    const seconds = Math.ceil(own.patienceMs / 1000)
+    return `the stream has no message: wait ${seconds} s for nodes that hold a log`
+  }
+  if (term === 0 || (own.hasLed && own.hasHistory)) return null
+  return (
+    `the stream has no message any more, and others may hold more than this node, up to position ` +
+    `${position} in term ${term}: start the node that led last`
+  )
+}
