@@ -21,11 +21,8 @@ const modules = [
   'dashboard/history',
   'dashboard/main',
   'dashboard/minutes',
-  'dashboard/panel',
-  'dashboard/panels',
-  'dashboard/processes',
+  'dashboard/routes',
   'dashboard/status',
-  'dashboard/tables',
   'dashboard/units',
 ]
 

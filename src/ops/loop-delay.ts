@@ -1,4 +1,4 @@
-// How late the event loop runs a timer, since the last look: everything runs in one event loop, so
+// The delay of timers of the event loop since the last look: everything runs in one event loop, so
 // whatever blocks it delays every answer.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'

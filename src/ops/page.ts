@@ -5,23 +5,20 @@
 //     the charts draw.
 // D2. Nothing in it is inline, so its policy (serve.ts) allows files of this port only.
 
-import type { Fact, Panel } from '../browser/dashboard/panel.ts'
-import { panelsOf } from '../browser/dashboard/panels.ts'
-import type { Status } from '../browser/dashboard/status.ts'
-import { headline, routeHeads, routeRows, stateName } from '../browser/dashboard/tables.ts'
-import { duration } from '../browser/dashboard/units.ts'
+import { routeHeads, routeRows } from '../browser/dashboard/routes.ts'
+import type { Fact, Panel, Status } from '../browser/dashboard/status.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 
 /** The whole document. */
 export function dashboardPage(status: Status): string {
-  const { node, ready } = status
+  const { node, ready, page } = status
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex, nofollow">
-<title>${stateName(ready.state)} – Agent Forum</title>
+<title>${page.state} – Agent Forum</title>
 <link rel="icon" href="/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/uplot.css">
 <link rel="stylesheet" href="/style.css">
@@ -31,17 +28,17 @@ export function dashboardPage(status: Status): string {
 <body data-version="${node.version}">
 <header>
 <h1>Agent Forum</h1>
-<p class="state" id="state" role="status" data-state="${ready.state}">${stateName(ready.state)}</p>
+<p class="state" id="state" role="status" data-state="${ready.state}">${page.state}</p>
 <p class="about">Version ${node.version}, ${node.http}, Node ${node.node_version}, durability
-${node.durability}, up for <span id="uptime">${duration(node.uptime_seconds)}</span></p>
+${node.durability}, up for <span id="uptime">${page.uptime}</span></p>
 </header>
 <main>
 <p class="notice" id="silence" role="alert" hidden></p>
 <p class="notice" id="readiness"${ready.state === 'serving' ? hidden : nothing}>${ready.text}</p>
 <dl id="headline">
-${headline(status).map(headlineItem)}</dl>
+${page.headline.map(headlineItem)}</dl>
 <div class="panels">
-${panelsOf(status).map(panelSection)}
+${page.panels.map(panelSection)}
 ${routesSection(status)}
 </div>
 </main>

@@ -1,61 +1,48 @@
-// Renders metrics in the text format of Prometheus (version 0.0.4).
+// Renders instruments in the text format of Prometheus (version 0.0.4).
 
-export type Labels = Record<string, string>
+import type { Histogram, Instrument, Sample } from './instrument.ts'
+import { instruments } from './instruments/list.ts'
+import { LoopDelay } from './loop-delay.ts'
+import type { Vitals } from './vitals.ts'
 
-export interface Sample {
-  value: number
-  labels?: Labels
-}
-
-/** A number that goes up and down, or one for each set of labels. */
-export function gauge(name: string, help: string, value: number | readonly Sample[]): string {
-  return family(name, 'gauge', help, value)
-}
-
-/** A number that only grows while the process lives. `name` ends with `_total`. */
-export function counter(name: string, help: string, value: number | readonly Sample[]): string {
-  return family(name, 'counter', help, value)
-}
-
-export interface Histogram {
-  labels?: Labels
-  /** Upper bounds; `counts` has one more element, for values above the last bound. */
-  bounds: readonly number[]
-  counts: ArrayLike<number>
-  sum: number
-}
-
-/** Distributions, one for each set of labels. `counts` are not cumulative. */
-export function histogram(name: string, help: string, series: readonly Histogram[]): string {
-  const lines = [head(name, 'histogram', help)]
-  for (const { labels = {}, bounds, counts, sum } of series) {
-    let count = 0
-    for (const [i, bound] of [...bounds, Number.POSITIVE_INFINITY].entries()) {
-      count += counts[i]
-      const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : `${bound}`
-      lines.push(sample(`${name}_bucket`, { ...labels, le }, count))
-    }
-    lines.push(sample(`${name}_sum`, labels, sum), sample(`${name}_count`, labels, count))
+/** Starts to measure the event loop's delay; returns a function that renders all metrics. */
+export function metrics(vitals: Vitals): () => string {
+  const loopDelay = new LoopDelay()
+  return () => {
+    const text = instruments.map((instrument) => familyOf(instrument, vitals, loopDelay)).join('')
+    loopDelay.restart()
+    return text
   }
-  return lines.join('')
 }
 
-function family(
-  name: string,
-  type: string,
-  help: string,
-  value: number | readonly Sample[],
-): string {
-  const samples = typeof value === 'number' ? [{ value }] : value
-  const lines = samples.map(({ labels = {}, value }) => sample(name, labels, value))
-  return head(name, type, help) + lines.join('')
+/** The family of an instrument; empty where it has none, or the node has nothing to measure. */
+export function familyOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay): string {
+  const { kind, name, help, read } = instrument
+  if (kind === 'figure') return ''
+  const reading = read(vitals, loopDelay)
+  if (reading === null || reading === undefined) return ''
+  const lines =
+    typeof reading === 'object'
+      ? reading.flatMap((each) => ('counts' in each ? buckets(name, each) : [sample(name, each)]))
+      : [`${name} ${reading}\n`]
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`
 }
 
-function head(name: string, type: string, help: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+function buckets(name: string, { labels = {}, bounds, counts, sum }: Histogram): string[] {
+  let count = 0
+  const lines = [...bounds, Number.POSITIVE_INFINITY].map((bound, i) => {
+    count += counts[i]
+    const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : `${bound}`
+    return sample(`${name}_bucket`, { labels: { ...labels, le }, value: count })
+  })
+  const ends = [
+    sample(`${name}_sum`, { labels, value: sum }),
+    sample(`${name}_count`, { labels, value: count }),
+  ]
+  return [...lines, ...ends]
 }
 
-function sample(name: string, labels: Labels, value: number): string {
+function sample(name: string, { labels = {}, value }: Sample): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`
 }

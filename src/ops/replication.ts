@@ -1,7 +1,6 @@
-// Replication as operators see it: readiness, warnings, metrics.
+// Replication as operators see it: readiness and warnings.
 
 import { counted } from '../../wal/counted.ts'
-import { counter, gauge } from './prometheus.ts'
 import type { ReplicationStats, Vitals } from './vitals.ts'
 
 /** A follower that is further behind is not ready: others show newer messages. */
@@ -33,38 +32,4 @@ function lagOf(replication: ReplicationStats): string {
   const positions = counted(replication.lagPositions(), 'position')
   const lag = `${positions} and ${replication.lagSeconds().toFixed(1)} s`
   return replication.role === 'follower' ? `${lag} behind` : `the stream is ${lag} behind`
-}
-
-export function replicationMetrics({ replication }: Vitals): string {
-  if (replication === null) return ''
-  const prefix = 'agent_forum_replication'
-  return [
-    gauge(`${prefix}_leader`, '1 while this node leads.', replication.role === 'leader' ? 1 : 0),
-    gauge(`${prefix}_term`, 'The term of the newest record here.', replication.term()),
-    gauge(
-      `${prefix}_lag_positions`,
-      'Records that the stream has and this follower lacks; of a leader, that the stream lacks.',
-      replication.lagPositions(),
-    ),
-    gauge(
-      `${prefix}_lag_seconds`,
-      'For how long the first of them has been missing, or the stream could not be asked.',
-      replication.lagSeconds(),
-    ),
-    counter(
-      `${prefix}_takeovers_total`,
-      'How often this process took over from another node.',
-      replication.takeovers(),
-    ),
-    counter(
-      `${prefix}_fenced_total`,
-      'How often another node took over from this process.',
-      replication.fenced(),
-    ),
-    counter(
-      `${prefix}_forwarded_total`,
-      'Requests that were passed on to the leader.',
-      replication.forwarded(),
-    ),
-  ].join('')
 }

@@ -1,47 +1,53 @@
 // What the node did in each of the last 600 seconds, for the dashboard: a ring of samples in
-// columns (browser/dashboard/status.ts says which).
+// columns, which the instruments declare (instrument.ts).
 //
 // R1. Memory is bounded: a column is 600 numbers, 4.8 KB, and is made when it has its first value.
 //     There is a fixed number of them, four for a route at most, under 1 MB in all.
 // R2. A sample reads counters that exist anyway. Requests do not know of it.
 // R3. Rates are per second of measured time: a sample that is late is not a peak.
 
-import { getHeapStatistics } from 'node:v8'
-import { syncBoundsSeconds } from '../../wal/journal/sync-queue.ts'
 import { emptyOf, type Series, samplesMax } from '../browser/dashboard/status.ts'
-import { latencyBoundsSeconds, type RouteMeter } from '../http/meter.ts'
-import { residentMemory } from '../http/open-files.ts'
+import {
+  type ColumnOf,
+  firstLabel,
+  type Histogram,
+  type Instrument,
+  type Reading,
+  samplesOf,
+} from './instrument.ts'
+import { instruments } from './instruments/list.ts'
 import type { LoopDelay } from './loop-delay.ts'
 import { QuantileWindow } from './quantiles.ts'
-import { readersBehind, recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
-
-/** Reads a value; `seconds` have passed since it was read last. */
-type Read = (seconds: number) => number
+import type { Vitals } from './vitals.ts'
 
 const digits = 3
 
 class Column {
   readonly name: string
-  readonly #read: Read
+  readonly #read: (seconds: number) => number
+  /** The value of the column where it is left out. */
+  readonly #empty: number
   #values: Float64Array | null = null
   /** The newest value. */
   latest = Number.NaN
 
-  constructor(name: string, read: Read) {
+  /** `read` is given the seconds that have passed since it was called last. */
+  constructor(name: string, read: (seconds: number) => number) {
     this.name = name
     this.#read = read
+    this.#empty = emptyOf(name) ?? Number.NaN
   }
 
   /** Whether the value says no more than that the column is left out. */
   isEmpty(value: number): boolean {
-    return Number.isNaN(value) || value === emptyOf(this.name)
+    return Number.isNaN(value) || value === this.#empty
   }
 
   take(slot: number, seconds: number): void {
     const value = this.#read(seconds)
     this.latest = Number.isFinite(value) ? Number(value.toPrecision(digits)) : Number.NaN
     if (this.#values === null && this.isEmpty(this.latest)) return
-    this.#values ??= new Float64Array(samplesMax).fill(emptyOf(this.name) ?? Number.NaN)
+    this.#values ??= new Float64Array(samplesMax).fill(this.#empty)
     this.#values[slot] = this.latest
   }
 
@@ -55,7 +61,9 @@ class Column {
 
 export class Samples {
   readonly #columns: readonly Column[]
-  readonly #loopDelay: LoopDelay
+  /** Each reads one instrument, before its columns take their values. */
+  readonly #readings: readonly (() => void)[]
+  readonly loopDelay: LoopDelay
   readonly #at = new Float64Array(samplesMax)
   /** The number of the newest sample; the first one is 1. */
   #last = 0
@@ -64,8 +72,11 @@ export class Samples {
   /** `nowMs` as performance.now(). */
   constructor(vitals: Vitals, loopDelay: LoopDelay, nowMs: number) {
     this.#takenMs = nowMs
-    this.#loopDelay = loopDelay
-    this.#columns = columnsOf(vitals, loopDelay)
+    this.loopDelay = loopDelay
+    const shown = instruments.filter(({ columns }) => columns !== undefined)
+    const made = shown.map((instrument) => columnsOf(instrument, vitals, loopDelay))
+    this.#readings = made.map(({ read }) => read)
+    this.#columns = made.flatMap(({ columns }) => columns)
   }
 
   /** Takes a sample. */
@@ -76,8 +87,9 @@ export class Samples {
     this.#last += 1
     const slot = this.#last % samplesMax
     this.#at[slot] = Math.round(nowMs / 10) / 100
+    for (const read of this.#readings) read()
     for (const column of this.#columns) column.take(slot, seconds)
-    this.#loopDelay.restart()
+    this.loopDelay.restart()
   }
 
   /** The number of the newest sample; 0: there is none yet. */
@@ -106,118 +118,89 @@ export class Samples {
   }
 }
 
-function columnsOf(vitals: Vitals, loopDelay: LoopDelay): Column[] {
-  const { meter, load } = vitals
-  return [
-    ...routeColumns(meter.routes),
-    ...syncColumns(vitals),
-    new Column(
-      'records',
-      rateOf(() => vitals.journal?.durable ?? Number.NaN),
-    ),
-    new Column('waiting', () => vitals.waiting.length),
-    new Column('gate', () => vitals.gateLength()),
-    new Column('connections', () => load.connections()),
-    new Column('resident', residentMemory),
-    new Column('heap', () => getHeapStatistics().used_heap_size),
-    new Column('text', () => vitals.state.text.bytesInMemory + vitals.state.text.blocks.bytes),
-    ...Object.keys(refusalsOf(vitals)).map((why) => {
-      return new Column(
-        `refusals:${why}`,
-        rateOf(() => refusalsOf(vitals)[why]),
-      )
-    }),
-    new Column(
-      'checkpoints',
-      changeOf(() => vitals.checkpoints.taken),
-    ),
-    new Column('behind', () => recordsBehind(vitals)),
-    new Column('loop_p50', () => loopDelay.quantile(0.5)),
-    new Column('loop_max', () => loopDelay.quantile(1)),
-    new Column('cpu', rateOf(cpuSeconds)),
-    ...readerColumns(vitals),
-    new Column('lag', () => vitals.replication?.lagPositions() ?? Number.NaN),
-  ]
+/** The columns of an instrument, and what reads it for all of them. */
+interface Columns {
+  read(): void
+  columns: Column[]
 }
 
-function readerColumns(vitals: Vitals): Column[] {
-  return [
-    new Column('readers_behind', () => readersBehind(vitals)),
-    new Column(
-      'readers_forwarded',
-      rateOf(() => vitals.readers?.forwarded ?? 0),
-    ),
-    new Column(
-      'readers_cpu',
-      rateOf(() => vitals.readers?.cpuSeconds ?? 0),
-    ),
-  ]
-}
-
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1e6
-}
-
-/** For each route and for all together: answers a second, and how long they took. */
-function routeColumns(routes: readonly RouteMeter[]): Column[] {
-  const answersOf = ({ answers }: RouteMeter) => answers.reduce((sum, count) => sum + count, 0)
-  const all = new Float64Array(latencyBoundsSeconds.length + 1)
-  const addUp = () => {
-    all.fill(0)
-    for (const { buckets } of routes) for (let i = 0; i < all.length; i++) all[i] += buckets[i]
-    return all
+/** A column for each label that there is at the start: a route, or a reason of refusals. */
+function columnsOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay): Columns {
+  const { columns = [] } = instrument
+  if (instrument.kind === 'histogram') {
+    return quantileColumns(columns, () => instrument.read(vitals, loopDelay) ?? [])
   }
-  const sumOf = (count: (route: RouteMeter) => number) => {
-    return rateOf(() => routes.reduce((sum, route) => sum + count(route), 0))
-  }
-  return [
-    new Column('requests', sumOf(answersOf)),
-    new Column(
-      'failed',
-      sumOf(({ answers }) => answers[5]),
+  let now = totals(instrument.read(vitals, loopDelay))
+  const absent = instrument.kind === 'counter' ? 0 : Number.NaN
+  const labels = new Set(['', ...now.keys()])
+  return {
+    read() {
+      now = totals(instrument.read(vitals, loopDelay))
+    },
+    columns: columns.flatMap(({ name, as }) =>
+      [...labels].map((label) => {
+        return new Column(
+          nameOf(name, label),
+          asOf(as, () => now.get(label) ?? absent),
+        )
+      }),
     ),
-    ...quantileColumns('', '', latencyBoundsSeconds, addUp),
-    ...routes.flatMap((route) => [
-      new Column(
-        `requests:${route.name}`,
-        rateOf(() => answersOf(route)),
-      ),
-      ...quantileColumns('', `:${route.name}`, latencyBoundsSeconds, () => route.buckets),
-    ]),
-  ]
+  }
 }
 
-function syncColumns(vitals: Vitals): Column[] {
-  const none = new Float64Array(syncBoundsSeconds.length + 1)
-  const counts = () => vitals.journal?.stats().syncs.buckets.map(({ count }) => count) ?? none
-  return quantileColumns('sync_', '', syncBoundsSeconds, counts)
+/** The same of distributions, of the last ten seconds (quantiles.ts). */
+function quantileColumns(columns: readonly ColumnOf[], read: () => readonly Histogram[]): Columns {
+  const windows = new Map<string, QuantileWindow>()
+  const step = (label: string, { bounds, counts }: Histogram) => {
+    if (!windows.has(label)) windows.set(label, new QuantileWindow(bounds))
+    windows.get(label)!.step(counts)
+  }
+  const labels = new Set(['', ...read().map(firstLabel)])
+  return {
+    read() {
+      const all = read()
+      for (const each of all) if (firstLabel(each) !== '') step(firstLabel(each), each)
+      if (all.length > 0) step('', addedUp(all))
+    },
+    columns: columns.flatMap(({ name, as }) =>
+      [...labels].map((label) => {
+        const quantile = as === 'p50' ? 0.5 : 0.99
+        return new Column(nameOf(name, label), () => {
+          return windows.get(label)?.quantile(quantile) ?? Number.NaN
+        })
+      }),
+    ),
+  }
 }
 
-/** Columns `p50` and `p99`; `counts` reads the histogram: counts by bucket since the start. */
-function quantileColumns(
-  before: string,
-  after: string,
-  bounds: readonly number[],
-  counts: () => ArrayLike<number>,
-): Column[] {
-  const window = new QuantileWindow(bounds)
-  return [
-    new Column(`${before}p50${after}`, () => {
-      window.step(counts())
-      return window.quantile(0.5)
-    }),
-    new Column(`${before}p99${after}`, () => window.quantile(0.99)),
-  ]
+function addedUp(all: readonly Histogram[]): Histogram {
+  const counts = new Float64Array(all[0].counts.length)
+  for (const each of all) for (let i = 0; i < counts.length; i++) counts[i] += each.counts[i]
+  return { ...all[0], counts }
 }
 
-/** How fast a number grows, per second. */
-function rateOf(read: () => number): Read {
+function nameOf(name: string, label: string): string {
+  return label === '' ? name : `${name}:${label}`
+}
+
+/** The sums of readings by their first label, and of all of them under the empty one. */
+function totals(reading: Reading): Map<string, number> {
+  const sums = new Map<string, number>()
+  const add = (label: string, value: number) => sums.set(label, (sums.get(label) ?? 0) + value)
+  for (const each of samplesOf(reading)) {
+    add('', each.value)
+    if (firstLabel(each) !== '') add(firstLabel(each), each.value)
+  }
+  return sums
+}
+
+function asOf(as: ColumnOf['as'], read: () => number): (seconds: number) => number {
   const change = changeOf(read)
-  return (seconds) => change() / seconds
+  if (as === 'change') return change
+  return as === 'rate' ? (seconds) => change() / seconds : read
 }
 
-/** By how much a number has grown since it was read last. */
+/** The growth of a number since it was read last. */
 function changeOf(read: () => number): () => number {
   let before = read()
   return () => {

@@ -1,25 +1,30 @@
 // Writes /status.json, whose shape is browser/dashboard/status.ts.
 
-import { getHeapStatistics } from 'node:v8'
-import type {
-  Held,
-  LogStatus,
-  ReadersStatus,
-  Ready,
-  Replication,
-  RouteAnswers,
-  Status,
-} from '../browser/dashboard/status.ts'
+import type { Ready, RouteAnswers, Status } from '../browser/dashboard/status.ts'
+import { duration } from '../browser/dashboard/units.ts'
 import type { Meter } from '../http/meter.ts'
-import { residentMemory } from '../http/open-files.ts'
+import {
+  finite,
+  firstLabel,
+  type Instrument,
+  type Reading,
+  type Readings,
+  readingsOf,
+  samplesOf,
+} from './instrument.ts'
+import { instruments } from './instruments/list.ts'
+import { factsOn, panelsOf } from './panels.ts'
 import { readiness, warningsOf } from './readiness.ts'
 import type { Samples } from './samples.ts'
-import { readersBehind, recordsBehind, refusalsOf, type Vitals } from './vitals.ts'
+import { answersOf, type Vitals } from './vitals.ts'
 
 /** The status of now, with the samples after number `after`; `nowMs` as performance.now(). */
 export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs: number): Status {
-  const { state, version, http, durability, waiting } = vitals
-  const { identities, threads, messages } = state
+  const { version, http, durability, meter } = vitals
+  const uptime = Math.round(nowMs / 10) / 100
+  const [ready, latest] = [readyOf(vitals), samples.latest()]
+  const readings = readingsOf(vitals, samples.loopDelay)
+  const look = { vitals, readings, latest }
   return {
     format: 1,
     node: {
@@ -28,22 +33,28 @@ export function statusOf(vitals: Vitals, samples: Samples, after: number, nowMs:
       http,
       durability,
       started_at: Math.round(performance.timeOrigin),
-      uptime_seconds: Math.round(nowMs / 10) / 100,
+      uptime_seconds: uptime,
     },
-    ready: readyOf(vitals),
-    routes: routesOf(vitals.meter),
-    log: logOf(vitals),
-    load: { ...loadOf(vitals), waiting: held(waiting.length, waiting.max) },
-    memory: memoryOf(vitals),
-    refusals: refusalsOf(vitals),
-    checkpoints: checkpointsOf(vitals),
-    content: { identities: identities.count, threads: threads.count, messages: messages.count },
-    readers: readersOf(vitals),
-    replication: replicationOf(vitals),
-    latest: samples.latest(),
+    ready,
+    routes: routesOf(meter),
+    ...sectionsOf(vitals, readings),
+    latest,
     series: samples.since(after),
+    page: {
+      state: stateNames[ready.state],
+      uptime: duration(uptime),
+      headline: factsOn('headline', look),
+      panels: panelsOf(look),
+    },
   }
 }
+
+const stateNames = {
+  starting: 'Starting',
+  serving: 'Serving',
+  degraded: 'Degraded',
+  draining: 'Stopping',
+} as const
 
 function readyOf(vitals: Vitals): Ready {
   const { text } = readiness(vitals, false)
@@ -58,92 +69,37 @@ function readyOf(vitals: Vitals): Ready {
 
 function routesOf({ routes }: Meter): RouteAnswers[] {
   return routes
-    .map(({ name, answers }) => ({
-      route: name,
-      answers: answers.reduce((sum, count) => sum + count, 0),
-      refused: answers[4],
-      failed: answers[5],
+    .map((route) => ({
+      route: route.name,
+      answers: answersOf(route),
+      refused: route.answers[4],
+      failed: route.answers[5],
     }))
     .filter(({ answers }) => answers > 0)
     .sort((a, b) => b.answers - a.answers)
 }
 
-function logOf({ journal }: Vitals): LogStatus | null {
-  if (journal === null) return null
-  const { position, durable, health } = journal
-  const { segment, bytes } = journal.stats()
-  return { position, durable_position: durable, health, segment, bytes }
-}
+type Section = Record<string, unknown>
 
-function loadOf(vitals: Vitals): Omit<Status['load'], 'waiting'> {
-  const { load, coldReads } = vitals
-  const { connectionsMax, waitingMax, queueBytesMax } = load.limits
-  return {
-    connections: held(load.connections(), connectionsMax),
-    gate: held(vitals.gateLength(), waitingMax),
-    cold_reads: held(coldReads.length, coldReads.limits.parkedMax),
-    queue_bytes: held(load.bodyBytes + load.answerBytes, queueBytesMax),
+/** The sections with the fields of the instruments; null: the node has nothing in the section. */
+function sectionsOf(vitals: Vitals, readings: Readings): Record<string, Section | null> {
+  const sections: Record<string, Section | null> = {}
+  for (const shown of instruments.filter(({ status }) => status !== undefined)) {
+    const [name, field] = shown.status!.split('.') as [string, string?]
+    const reading = readings(shown)
+    const fields =
+      field === undefined ? labelled(reading) : { [field]: fieldOf(shown, reading, vitals) }
+    const isAbsent = reading === null || reading === undefined
+    sections[name] = isAbsent ? (sections[name] ?? null) : { ...sections[name], ...fields }
   }
+  return sections
 }
 
-function memoryOf({ state: { text }, memoryBytesMax, textBytesMax }: Vitals): Status['memory'] {
-  const { used_heap_size: heapUsed, heap_size_limit: heapLimit } = getHeapStatistics()
-  return {
-    resident_bytes: held(residentMemory(), memoryBytesMax),
-    heap_bytes: held(heapUsed, heapLimit),
-    text_bytes: held(text.bytesInMemory + text.blocks.bytes, textBytesMax),
-    text_total_bytes: text.bytes,
-  }
+function labelled(reading: Reading): Record<string, number> {
+  return Object.fromEntries(samplesOf(reading).map((each) => [firstLabel(each), each.value]))
 }
 
-function checkpointsOf(vitals: Vitals): Status['checkpoints'] {
-  const { checkpoints } = vitals
-  const { taken, failed, position, seconds, bytes } = checkpoints
-  const age = known(checkpoints.ageSeconds())
-  return {
-    taken,
-    failed,
-    position,
-    age_seconds: age && Math.round(age),
-    duration_seconds: taken === 0 ? null : Number(seconds.toFixed(3)),
-    bytes: taken === 0 ? null : bytes,
-    records_behind: recordsBehind(vitals),
-  }
-}
-
-function readersOf(vitals: Vitals): ReadersStatus | null {
-  const { readers } = vitals
-  if (readers === null) return null
-  const { counts, restarts, forwarded, running, cpuSeconds } = readers
-  return {
-    ...counts,
-    restarts,
-    forwarded,
-    behind_records: known(readersBehind(vitals)),
-    resident_bytes: running.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
-    cpu_seconds: Number(cpuSeconds.toFixed(2)),
-  }
-}
-
-function replicationOf({ replication }: Vitals): Replication | null {
-  return (
-    replication && {
-      role: replication.role,
-      term: replication.term(),
-      lag_positions: known(replication.lagPositions()),
-      lag_seconds: known(replication.lagSeconds()),
-      takeovers: replication.takeovers(),
-      fenced: replication.fenced(),
-      forwarded: replication.forwarded(),
-    }
-  )
-}
-
-/** Without a limit where it is not a finite number. */
-function held(now: number, max: number): Held {
-  return { now: known(now), max: known(max) }
-}
-
-function known(value: number): number | null {
-  return Number.isFinite(value) ? value : null
+function fieldOf({ limit }: Instrument, reading: Reading, vitals: Vitals): unknown {
+  const value = typeof reading === 'number' ? finite(reading) : reading
+  return limit === undefined ? value : { now: value, max: finite(limit.read(vitals)) }
 }

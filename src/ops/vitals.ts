@@ -3,9 +3,8 @@
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Load } from '../http/load.ts'
-import type { Meter } from '../http/meter.ts'
+import type { Meter, RouteMeter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
-import type { ReadersStats } from './reader-metrics.ts'
 
 /** Statistics of checkpoints by this process; `position` may be of the one it started from. */
 export interface CheckpointStats {
@@ -16,7 +15,7 @@ export interface CheckpointStats {
   ageSeconds(): number
   seconds: number
   bytes: number
-  /** How long the newest one blocked the event loop when it began; the rest is in slices. */
+  /** Time for which the newest one blocked the event loop when it began; the rest is in slices. */
   beginSeconds: number
 }
 
@@ -43,10 +42,10 @@ export interface ScrubStats {
 
 /** Requests that wait for text that is on disk. */
 export interface ColdReadStats {
-  /** How many are parked now, and the bytes of blocks that they hold. */
+  /** Requests that are parked now, and the bytes of blocks that they hold. */
   readonly length: number
   readonly bytes: number
-  /** How many were rejected because of a limit. */
+  /** Requests that were rejected because of a limit. */
   readonly refused: number
   readonly limits: { readonly parkedMax: number; readonly bytesMax: number }
   readonly blocksRead: number
@@ -54,7 +53,7 @@ export interface ColdReadStats {
 
 /** Statistics of reads of text from disk by this process. */
 export interface TextDiskStats {
-  /** How long reads took: counts by bucket, the upper bounds of these, and the sum. */
+  /** Durations of reads: counts by bucket, the upper bounds of the buckets, and the sum. */
   readonly reads: ArrayLike<number>
   readonly readBoundsSeconds: readonly number[]
   readonly readSeconds: number
@@ -68,14 +67,50 @@ export interface ReplicationStats {
   readonly role: 'leader' | 'follower'
   /** The term of the newest record here. */
   term(): number
-  /** How far this follower is behind the stream, or the stream behind this leader. */
+  /** The lag of this follower behind the stream, or of the stream behind this leader. */
   lagPositions(): number
   lagSeconds(): number
-  /** How often this process took over, and how often another node took over from it. */
+  /** Takeovers by this process, and by other nodes from it. */
   takeovers(): number
   fenced(): number
   /** Requests that were passed on to the leader. */
   forwarded(): number
+}
+
+/** What is known of the readers (node/readers.ts). */
+export interface ReadersStats {
+  /** Readers that are configured, and that serve. */
+  readonly counts: { readonly configured: number; readonly serving: number }
+  /** Those that run. */
+  readonly running: readonly RunningReader[]
+  /** Processor time of all that have run. */
+  readonly cpuSeconds: number
+  readonly restarts: number
+  /** Requests that were passed on to this process. */
+  readonly forwarded: number
+  /** Blocks of text that they have read from disk. */
+  readonly textReads: number
+  /** Ages of durable positions when they reached a reader. */
+  readonly staleness: {
+    readonly bounds: readonly number[]
+    readonly counts: readonly number[]
+    readonly seconds: number
+  }
+  /** Time that answers to writes waited for readers that did not take what was sent to them. */
+  readonly heldSeconds: number
+  /** Warnings for the operator, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+export interface RunningReader {
+  /** Its number. */
+  reader: number
+  position: number
+  residentBytes: number
+  /** Used bytes of the JS heap, bytes outside it, and those of them that are rendered text. */
+  heapBytes: number
+  externalBytes: number
+  textBytes: number
 }
 
 /** What is known before the log is replayed. */
@@ -88,7 +123,7 @@ interface EarlyVitals {
   meter: Meter
   load: Load
   memoryBytesMax: number
-  /** How much text may be in memory. */
+  /** The limit on text in memory. */
   textBytesMax: number
   state: State
   logOutput: LogOutput
@@ -113,9 +148,9 @@ export interface Vitals extends EarlyVitals {
   start: StartProgress
   /** The number of answers that wait for the log. */
   gateLength(): number
-  /** Reads that take several event-loop iterations: how many there are, and were rejected. */
+  /** Reads that take several event-loop iterations: current number, and rejections. */
   slicedWork: { readonly length: number; readonly refused: number }
-  /** Polls that wait for news: how many there are and may be, and how many have ended how. */
+  /** Polls that wait for news: current number, limit, and totals by outcome. */
   waiting: {
     readonly length: number
     readonly max: number
@@ -125,10 +160,10 @@ export interface Vitals extends EarlyVitals {
   textDisk: TextDiskStats
   /** Warnings about problems despite which requests are answered. */
   warnings(): string[]
-  /** How often the system clock was set, by a minute or more. */
+  /** Steps of the system clock by a minute or more. */
   clockStepsBack: number
   clockStepsAhead: number
-  /** By how many milliseconds the system clock is behind forum time (forum/clock.ts). */
+  /** The lag of the system clock behind forum time (forum/clock.ts). */
   clockBehindMs(): number
   clockWarnings(): string[]
   checkpoints: CheckpointStats
@@ -139,19 +174,24 @@ export interface Vitals extends EarlyVitals {
   replication: ReplicationStats | null
 }
 
+/** All answers of a route since the start. */
+export function answersOf({ answers }: RouteMeter): number {
+  return answers.reduce((sum, count) => sum + count, 0)
+}
+
 /** Requests refused and connections closed since the start, by what there was too much of. */
 export function refusalsOf({ load, slicedWork, coldReads }: Vitals): Record<string, number> {
   return { ...load.refused, sliced_reads: slicedWork.refused, cold_reads: coldReads.refused }
 }
 
-/** How many records the slowest reader had not applied when it reported last; NaN: none has. */
+/** Records that the slowest reader had not applied when it reported last; NaN: none has. */
 export function readersBehind({ readers, journal }: Vitals): number {
   if (readers === null || readers.running.length === 0) return Number.NaN
   const slowest = Math.min(...readers.running.map(({ position }) => position))
   return Math.max(0, (journal?.position ?? 0) - slowest)
 }
 
-/** How many records a start would replay. */
+/** Records that a start would replay. */
 export function recordsBehind({ journal, checkpoints: { position } }: Vitals): number {
   return (journal?.position ?? position) - position
 }

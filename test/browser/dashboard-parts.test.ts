@@ -3,16 +3,15 @@
 import t from 'tap'
 import { History } from '../../src/browser/dashboard/history.ts'
 import { byMinute } from '../../src/browser/dashboard/minutes.ts'
-import { panelsOf } from '../../src/browser/dashboard/panels.ts'
+import { routeHeads, routeRows } from '../../src/browser/dashboard/routes.ts'
 import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
-import { headline, routeHeads, routeRows } from '../../src/browser/dashboard/tables.ts'
 import * as units from '../../src/browser/dashboard/units.ts'
 import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { dashboardPage } from '../../src/ops/page.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import { statusOf } from '../../src/ops/status.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
-import { follower, vitalsOf } from '../ops/vitals.ts'
+import { follower, someReaders, vitalsOf } from '../ops/vitals.ts'
 
 function series(first: number, columns: Series['columns'], length: number): Series {
   const at = Array.from({ length }, (_, i) => first + i)
@@ -106,7 +105,7 @@ function newStatus(change: (vitals: ReturnType<typeof vitalsOf>) => void) {
 }
 
 function factsOf(status: ReturnType<typeof newStatus>, id: string) {
-  const { facts } = panelsOf(status).find((panel) => panel.id === id)!
+  const { facts } = status.page.panels.find((panel) => panel.id === id)!
   return Object.fromEntries(facts.map(({ name, value, isBad }) => [name, isBad ? [value] : value]))
 }
 
@@ -116,9 +115,9 @@ t.test('panels: a node that starts: everything is known to be unknown', async (t
   t.match(factsOf(status, 'log'), { 'Durable position': units.unknown, Storage: 'not open yet' })
   t.match(factsOf(status, 'refusals'), { 'Since the start': 'none' })
   t.match(factsOf(status, 'checkpoints'), { 'Position of the newest': 'none yet', Age: '–' })
-  t.notOk(panelsOf(status).some(({ id }) => id === 'replication'))
+  t.notOk(status.page.panels.some(({ id }) => id === 'replication'))
   t.same(routeRows(status), [])
-  t.equal(headline(status).length, 8)
+  t.equal(status.page.headline.length, 8)
 })
 
 t.test('page: a node that starts: says how far it is; one that serves: says no more', async (t) => {
@@ -178,21 +177,7 @@ t.test('panels: a follower, a leader: how far one is behind the other', async (t
 })
 
 t.test('panels: readers: how many serve, and the slowest', async (t) => {
-  const memory = { residentBytes: 2 ** 20, heapBytes: 0, externalBytes: 0, textBytes: 0 }
-  const readers = {
-    counts: { configured: 3, serving: 2 },
-    running: [
-      { reader: 1, position: 7, ...memory },
-      { reader: 2, position: 4, ...memory },
-    ],
-    cpuSeconds: 0,
-    restarts: 1,
-    forwarded: 0,
-    textReads: 0,
-    staleness: { bounds: [], counts: [0], seconds: 0 },
-    heldSeconds: 0,
-    warnings: ['readers: 2 of 3 serve'],
-  }
+  const readers = someReaders()
   const status = newStatus((vitals) => {
     vitals.readers = readers
     vitals.journal = { durable: 9, position: 9, health: 'ok', warnings: [] as string[] } as Journal

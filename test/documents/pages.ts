@@ -5,12 +5,16 @@ import { actorTable, recordTable } from './architecture-tables.ts'
 import { clientTypes } from './client-types.ts'
 import type { Section } from './generated.ts'
 import { interfaceSections } from './interface-tables.ts'
+import { metricsTable } from './metrics-table.ts'
 import { operatingSections } from './operating-tables.ts'
 
 export const pages: Record<string, Record<string, Section>> = {
   'ARCHITECTURE.md': { records: recordTable, actors: actorTable },
   'docs/interface.md': interfaceSections,
+  'docs/metrics.md': { metrics: metricsTable },
   'docs/operating.md': operatingSections,
 }
 
-export const files: Record<string, () => string> = { 'src/client/types.ts': clientTypes }
+export const files: Record<string, () => string> = {
+  'src/client/types.ts': clientTypes,
+}

@@ -5,32 +5,17 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { panelsOf } from '../../src/browser/dashboard/panels.ts'
 import type { Status } from '../../src/browser/dashboard/status.ts'
-import { readersMetrics } from '../../src/ops/reader-metrics.ts'
-import { replicationMetrics } from '../../src/ops/replication.ts'
+import { metrics } from '../../src/ops/prometheus.ts'
 import { startForum } from '../api/harness.ts'
 import { ask } from '../api/operators.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
-import { follower, vitalsOf } from './vitals.ts'
+import { vitalsOfAll } from './vitals.ts'
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-/** Readers whose metrics a node has only where it has readers. */
-const noReaders = {
-  counts: { configured: 0, serving: 0 },
-  running: [],
-  cpuSeconds: 0,
-  restarts: 0,
-  forwarded: 0,
-  textReads: 0,
-  staleness: { bounds: [], counts: [0], seconds: 0 },
-  heldSeconds: 0,
-  warnings: [],
-}
 
 /** Sends bytes to the port and resolves to everything that it answers. */
 function exchange(port: number, request: string): Promise<string> {
@@ -75,7 +60,7 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
       t.equal(response.headers.get(name), value, name)
     }
     const page = await response.text()
-    for (const { title } of panelsOf(await statusAt(port))) {
+    for (const { title } of (await statusAt(port)).page.panels) {
       t.match(page, new RegExp(`<h2 id="\\w+-title">${title}</h2>`))
     }
     t.match(page, '<tr><th scope="row">Durable position</th><td>42</td></tr>')
@@ -165,10 +150,7 @@ t.test('operator: a node in use: its dashboard and what it is made from', async 
 
   await t.test('Grafana: its dashboard: only metrics that the node has', async (t) => {
     const { text } = await ask(port, '/metrics')
-    const ofOthers =
-      readersMetrics(noReaders, 0) +
-      replicationMetrics({ ...vitalsOf(null, null), replication: follower })
-    const all = text + ofOthers
+    const all = text + metrics(vitalsOfAll())()
     const known = new Set([...all.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!))
     const file = join(import.meta.dirname, '../../../docs/grafana-dashboard.json')
     const { panels, templating } = JSON.parse(readFileSync(file, 'utf8'))

@@ -2,7 +2,13 @@
 
 import { Load } from '../../src/http/load.ts'
 import { Meter } from '../../src/http/meter.ts'
-import { allWritten, newVitals, type ReplicationStats, type Vitals } from '../../src/ops/vitals.ts'
+import {
+  allWritten,
+  newVitals,
+  type ReadersStats,
+  type ReplicationStats,
+  type Vitals,
+} from '../../src/ops/vitals.ts'
 import { State } from '../../src/state/state.ts'
 import type { Health, Journal } from '../../wal/journal/journal.ts'
 
@@ -36,4 +42,38 @@ export const follower: ReplicationStats = {
   takeovers: () => 1,
   fenced: () => 2,
   forwarded: () => 40,
+}
+
+/** Two of three readers, one of them three records behind the other. */
+export function someReaders() {
+  const memory = { residentBytes: 2 ** 20, heapBytes: 0, externalBytes: 0, textBytes: 0 }
+  return {
+    counts: { configured: 3, serving: 2 },
+    running: [
+      { reader: 1, position: 7, ...memory },
+      { reader: 2, position: 4, ...memory },
+    ],
+    cpuSeconds: 0,
+    restarts: 1,
+    forwarded: 0,
+    textReads: 0,
+    staleness: { bounds: [], counts: [0], seconds: 0 },
+    heldSeconds: 0,
+    warnings: ['readers: 2 of 3 serve'],
+  } satisfies ReadersStats
+}
+
+/** Those of a node that has everything which can be measured: a log, readers, and a leader. */
+export function vitalsOfAll(): Vitals {
+  const vitals = vitalsOf(null, 'ok')
+  const syncs = { count: 0, seconds: 0, buckets: [] }
+  const stats = { batches: 1, records: 7, bytes: 512, segment: 1, syncs }
+  Object.assign(vitals.journal!, { durable: 7, stats: () => stats })
+  const ended = { news: 1, timeout: 2 }
+  return {
+    ...vitals,
+    waiting: { ...vitals.waiting, ended },
+    readers: someReaders(),
+    replication: follower,
+  }
 }

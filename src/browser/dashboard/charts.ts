@@ -8,9 +8,8 @@ import type Plot from 'uplot'
 import { element } from './elements.ts'
 import type { History } from './history.ts'
 import { byMinute } from './minutes.ts'
-import type { Chart, Line } from './panel.ts'
-import { samplesMax } from './status.ts'
-import { bytes, clock, clockWithSeconds, count } from './units.ts'
+import { type Chart, type Line, samplesMax } from './status.ts'
+import { clock, clockWithSeconds, type Unit, type UnitName, units } from './units.ts'
 
 /** uplot.js, which the page loads before. */
 declare const uPlot: typeof Plot
@@ -23,9 +22,9 @@ const shownMin = 60
 /** Room for the widest label of the value axis. */
 const axisWidth = 62
 /** Between the labels of the value axis: things are whole, and bytes are counted by twos. */
-const steps = new Map([
-  [count, Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()],
-  [bytes, Array.from({ length: 48 }, (_, power) => 2 ** power)],
+const steps = new Map<UnitName, number[]>([
+  ['count', Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()],
+  ['bytes', Array.from({ length: 48 }, (_, power) => 2 ** power)],
 ])
 
 /** The history with the time of the node's start, in seconds since 1970 by this browser's clock. */
@@ -91,6 +90,10 @@ export class ChartView {
     this.#cursor = null
   }
 
+  get #unit(): Unit {
+    return units[this.#chart.unit]
+  }
+
   #resize(): void {
     const width = this.#canvas.clientWidth
     if (width > 0) this.#plot?.setSize({ width, height })
@@ -119,7 +122,7 @@ export class ChartView {
 
   /** What the line says, for whoever cannot see it. */
   #words(line: Line): string {
-    const { unit } = this.#chart
+    const unit = this.#unit
     const values = this.#values(line)
     const highest = Math.max(...values.map((value) => value ?? 0))
     if (typeof line.column === 'number') return `${line.label} ${unit(line.column)}`
@@ -127,12 +130,12 @@ export class ChartView {
   }
 
   #renewLegend(): void {
-    const { lines, unit } = this.#chart
+    const { lines } = this.#chart
     const items = lines.map((line, i) => {
       const color = typeof line.column === 'number' ? 'limit' : i
       const swatch = element('span', { class: `swatch color-${color}` })
       const value = this.#values(line).at(this.#cursor ?? -1)
-      return element('li', {}, [swatch, `${line.label} `, element('b', {}, [unit(value)])])
+      return element('li', {}, [swatch, `${line.label} `, element('b', {}, [this.#unit(value)])])
     })
     const at = this.#cursor === null ? undefined : this.#timeline.history.at[this.#cursor]
     if (at !== undefined) {
@@ -144,10 +147,10 @@ export class ChartView {
 
   #renewTable(): void {
     if (!this.#details.open) return
-    const { lines, unit, title } = this.#chart
+    const { lines, title } = this.#chart
     const { history, startedAt } = this.#timeline
     const rows = byMinute(history, startedAt, lines).map(({ minute, values }) => {
-      const cells = values.map((value) => element('td', {}, [unit(value)]))
+      const cells = values.map((value) => element('td', {}, [this.#unit(value)]))
       const time = element('th', { scope: 'row' }, [clock.format(minute * 60_000)])
       return element('tr', {}, [time, ...cells])
     })
@@ -198,7 +201,7 @@ export class ChartView {
           grid,
           size: axisWidth,
           ...(steps.has(unit) ? { incrs: steps.get(unit)! } : {}),
-          values: (_, at) => at.map(unit),
+          values: (_, at) => at.map(this.#unit),
         },
       ],
       series: [{}, ...series],
@@ -252,8 +255,8 @@ function shownFrom(oldest: number, newest: number): number {
 }
 
 /** The top of the value axis where there are no values. */
-function smallest(unit: Chart['unit']): number {
-  return unit === bytes ? 2 ** 20 : unit(1).endsWith('s') ? 0.001 : 1
+function smallest(unit: UnitName): number {
+  return unit === 'bytes' ? 2 ** 20 : unit === 'latency' ? 0.001 : 1
 }
 
 function keyOf({ lines }: Chart): string {

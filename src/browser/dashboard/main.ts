@@ -9,11 +9,9 @@ import { whileVisible } from '../while-visible.ts'
 import { ChartView, type Timeline } from './charts.ts'
 import { byId, element } from './elements.ts'
 import { History } from './history.ts'
-import type { Panel } from './panel.ts'
-import { panelsOf } from './panels.ts'
-import type { Status } from './status.ts'
-import { headline, routeRows, stateName } from './tables.ts'
-import { clockWithSeconds, duration } from './units.ts'
+import { routeRows } from './routes.ts'
+import type { Panel, Status } from './status.ts'
+import { clockWithSeconds, units } from './units.ts'
 
 const pauseMs = 1_000
 const patienceMs = 5_000
@@ -80,18 +78,18 @@ function accept(status: Status): void {
 }
 
 function render(status: Status): void {
-  const { ready, node } = status
-  showState(ready.state, stateName(ready.state))
-  byId('uptime').textContent = duration(node.uptime_seconds)
+  const { ready, page } = status
+  showState(ready.state, page.state)
+  byId('uptime').textContent = page.uptime
   byId('silence').hidden = true
   byId('readiness').hidden = ready.state === 'serving'
   byId('readiness').textContent = ready.text
   document.querySelector('main')!.classList.remove('stale')
   renewChoice(status)
-  for (const [i, { value }] of headline(status).entries()) {
+  for (const [i, { value }] of page.headline.entries()) {
     byId('headline').children[i]!.lastElementChild!.textContent = value
   }
-  for (const panel of panelsOf(status, route)) renewPanel(panel)
+  for (const panel of page.panels) renewPanel(panel.id === 'times' ? ofRoute(panel, status) : panel)
   renewRoutes(status)
 }
 
@@ -120,6 +118,17 @@ function renewChoice({ routes }: Status): void {
   for (const { route } of routes) {
     if (!known.has(route)) routeChoice.append(element('option', { value: route }, [route]))
   }
+}
+
+/** The panel of times for the chosen route: its facts show the columns of its lines. */
+function ofRoute(panel: Panel, { latest }: Status): Panel {
+  if (route === '') return panel
+  const { title, unit } = panel.chart
+  const lines = panel.chart.lines.map((line) => ({ ...line, column: `${line.column}:${route}` }))
+  const facts = panel.facts.map((fact, i) => {
+    return { ...fact, value: units[unit](latest[lines[i]!.column]) }
+  })
+  return { ...panel, facts, chart: { title: title.replace('all routes', route), unit, lines } }
 }
 
 function renewPanel({ id, title, facts, chart }: Panel): void {

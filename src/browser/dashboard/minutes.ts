@@ -1,8 +1,7 @@
 // The samples of a chart by minute, for a table: of times the longest, of other values the mean.
 
 import type { History } from './history.ts'
-import type { Line } from './panel.ts'
-import { emptyOf } from './status.ts'
+import { emptyOf, type Line } from './status.ts'
 
 export interface Minute {
   /** Minutes since 1970. */

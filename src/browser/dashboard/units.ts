@@ -59,6 +59,10 @@ export const bytes: Unit = (value) =>
     return `${few.format(value)} ${binary[power]}`
   })
 
+/** The units by their names, as charts name theirs. */
+export const units = { count, rate, percent, latency, duration, bytes }
+export type UnitName = keyof typeof units
+
 function shown(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined || Number.isNaN(value) ? unknown : format(value)
 }

@@ -1,0 +1,137 @@
+// Requests: answers, refusals and durations, and what waits meanwhile.
+
+import { bytes, count, latency, rate } from '../../browser/dashboard/units.ts'
+import { latencyBoundsSeconds, type RouteMeter, timedEvery } from '../../http/meter.ts'
+import { by, counter, fact, figure, gauge, histogram, latest, quantiles } from '../instrument.ts'
+import { answersOf, refusalsOf, type Vitals } from '../vitals.ts'
+
+export const requests = [
+  counter('http_requests_total', 'Answers by route and class of status.', ({ meter }) =>
+    meter.routes.flatMap(({ name, answers }) =>
+      [2, 4, 5].map((digit) => {
+        return { labels: { route: name, status: `${digit}xx` }, value: answers[digit] }
+      }),
+    ),
+  ),
+  figure('Answers of each route, whatever their status.', by('route', eachRoute(answersOf)), {
+    columns: [
+      { name: 'requests', as: 'rate', line: { on: 'requests', label: 'all routes', most: 5 } },
+    ],
+    facts: [
+      latest('requests', 'headline', 'answers a second', rate),
+      latest('requests', 'requests', 'Answered a second', rate),
+    ],
+  }),
+  figure(
+    'Answers with a status of 5xx.',
+    total(({ answers }) => answers[5]),
+    {
+      columns: [{ name: 'failed', as: 'rate' }],
+      facts: [latest('failed', 'requests', 'Failed (5xx) a second', rate, (rate) => !!rate)],
+    },
+  ),
+  figure('Answers of all routes.', total(answersOf), {
+    facts: [fact('requests', 'Answered since the start', count)],
+  }),
+  histogram(
+    'http_request_duration_seconds',
+    `From the request's head to its answer; one request in ${timedEvery} is timed.`,
+    ({ meter }) =>
+      meter.routes.map(({ name, buckets, seconds }) => ({
+        labels: { route: name },
+        bounds: latencyBoundsSeconds,
+        counts: buckets,
+        sum: seconds,
+      })),
+    quantiles('', 'times', [latest('p99', 'headline', 'p99 to answer', latency)]),
+  ),
+]
+
+/** What waits, and what is held meanwhile. */
+export const waiting = [
+  gauge('waiting', 'Polls that wait for news.', ({ waiting }) => waiting.length, {
+    limit: { of: 'waiting', read: ({ waiting }) => waiting.max },
+    status: 'load.waiting',
+    columns: [{ name: 'waiting', line: { on: 'waiting', label: 'waiting polls' } }],
+    facts: [
+      fact('waiting', 'Polls that wait for news', count),
+      fact('headline', 'waiting polls', count),
+    ],
+  }),
+  counter(
+    'waiting_ended_total',
+    'Polls that stopped waiting, by outcome; full: the limit was reached, so they did not wait.',
+    by('how', ({ waiting }) => waiting.ended),
+  ),
+  gauge(
+    'gate_waiting',
+    'Answers that wait until the log is durable.',
+    (vitals) => vitals.gateLength(),
+    {
+      limit: { of: 'gate', read: ({ load }) => load.limits.waitingMax },
+      status: 'load.gate',
+      columns: [{ name: 'gate' }],
+      facts: [fact('waiting', 'Answers that wait for the log', count)],
+    },
+  ),
+  gauge(
+    'text_waiting',
+    'Requests that wait for text that is on disk.',
+    ({ coldReads }) => coldReads.length,
+    {
+      limit: { of: 'cold_reads', read: ({ coldReads }) => coldReads.limits.parkedMax },
+      status: 'load.cold_reads',
+      facts: [fact('waiting', 'Requests that wait for old text', count)],
+    },
+  ),
+  gauge(
+    'text_waiting_bytes',
+    'Bytes of text held by requests that wait for more of it.',
+    ({ coldReads }) => coldReads.bytes,
+    { limit: { of: 'cold_read_bytes', read: ({ coldReads }) => coldReads.limits.bytesMax } },
+  ),
+  gauge(
+    'sliced_reads',
+    'Reads of feeds in progress that take several iterations of the event loop.',
+    ({ slicedWork }) => slicedWork.length,
+  ),
+  gauge(
+    'queue_bytes',
+    'Bytes of bodies being received and of answers waiting.',
+    by('what', ({ load }) => ({ bodies: load.bodyBytes, answers: load.answerBytes })),
+  ),
+  figure(
+    'Bytes of bodies being received and of answers waiting, together.',
+    ({ load }) => load.bodyBytes + load.answerBytes,
+    {
+      limit: { of: 'queue_bytes', read: ({ load }) => load.limits.queueBytesMax },
+      status: 'load.queue_bytes',
+      facts: [fact('waiting', 'Bodies and answers in memory', bytes)],
+    },
+  ),
+  gauge('connections', 'Open connections.', ({ load }) => load.connections(), {
+    limit: { of: 'connections', read: ({ load }) => load.limits.connectionsMax },
+    status: 'load.connections',
+    columns: [{ name: 'connections', line: { on: 'waiting', label: 'connections' } }],
+    facts: [fact('requests', 'Open connections', count)],
+  }),
+  counter(
+    'refusals_total',
+    'Requests refused and connections closed because of a limit.',
+    by('why', refusalsOf),
+    {
+      status: 'refusals',
+      columns: [{ name: 'refusals', as: 'rate', line: { on: 'refusals', most: 6 } }],
+      facts: [fact('refusals', 'Since the start', count)],
+    },
+  ),
+]
+
+function eachRoute(read: (route: RouteMeter) => number) {
+  return ({ meter }: Vitals) =>
+    Object.fromEntries(meter.routes.map((route) => [route.name, read(route)]))
+}
+
+function total(read: (route: RouteMeter) => number) {
+  return ({ meter }: Vitals) => meter.routes.reduce((sum, route) => sum + read(route), 0)
+}

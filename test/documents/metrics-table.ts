@@ -1,0 +1,39 @@
+// The table of docs/metrics.md, from the instruments (src/ops/instrument.ts).
+
+import type { Instrument } from '../../src/ops/instrument.ts'
+import { instruments } from '../../src/ops/instruments/list.ts'
+import { LoopDelay } from '../../src/ops/loop-delay.ts'
+import { vitalsOfAll } from '../ops/vitals.ts'
+import { table } from './generated.ts'
+
+const growth = { value: '', rate: ' a second', change: ' in that second', p50: '', p99: '' }
+
+export function metricsTable(): string {
+  const known = instruments.filter(({ name, status, columns }) => name || status || columns)
+  const rows = known.map((instrument) => {
+    const { name, kind, help, status, limit, columns = [] } = instrument
+    const labels = labelsOf(instrument)
+    const braced = labels.length === 0 ? '' : `{${labels.join()}}`
+    const each = kind !== 'gauge' && labels.length > 0 ? `:${labels[0]!.toUpperCase()}` : ''
+    return [
+      name === '' ? '' : `\`${name}${braced}\`${kind === 'histogram' ? ' (buckets)' : ''}`,
+      help,
+      status === undefined ? '' : `\`${status}\`${limit === undefined ? '' : ' *with limit*'}`,
+      columns
+        .map(({ name, as = 'value' }) => {
+          return `\`${name}\`${each === '' ? '' : `, \`${name}${each}\``}${growth[as]}`
+        })
+        .join(', '),
+    ]
+  })
+  return table(['metric', 'what it is', 'field', 'column'], rows)
+}
+
+/** The names of the labels, as a node shows them that has everything. */
+function labelsOf(instrument: Instrument): string[] {
+  const loopDelay = new LoopDelay()
+  const reading = instrument.read(vitalsOfAll(), loopDelay)
+  loopDelay.stop()
+  const [first] = Array.isArray(reading) ? reading : []
+  return Object.keys(first?.labels ?? {})
+}
