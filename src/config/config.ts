@@ -185,7 +185,7 @@ export const settingFlags = {
     value: 'LEVEL',
     choices: ['debug', 'info', 'warn', 'error', 'silent'] as const,
     preset: 'info',
-    help: 'debug, info, warn, error or silent',
+    help: 'debug (a line for each answer, too), info, warn, error or silent',
   },
 } satisfies Record<string, Flag & { preset: string }>
 

@@ -9,6 +9,7 @@ import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { PortInUse } from '../http/port-error.ts'
 import type { Vitals } from '../ops/vitals.ts'
+import { handlerOf } from './request-log.ts'
 
 export interface PortsParts {
   config: Config
@@ -47,7 +48,12 @@ export class Ports {
     const sharing = readers > 0 ? ('first' as const) : undefined
     const options = { load, behindProxy: trustProxy !== null, sharing }
     const listener = await orExplain('--host or --port', () =>
-      http.listen(host, port, (exchange) => edge.handle(exchange), options),
+      http.listen(
+        host,
+        port,
+        handlerOf(edge, log, () => vitals.state),
+        options,
+      ),
     )
     this.#listener = listener
     this.url = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`

@@ -46,6 +46,7 @@ import { newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
 import { configOf, type ReaderSetup } from './reader-setup.ts'
 import { newState } from './recovery.ts'
+import { handlerOf } from './request-log.ts'
 import { openTextDisk } from './text-disk.ts'
 import { warmUp } from './text-warm-up.ts'
 
@@ -221,7 +222,7 @@ export class Reader {
     this.#refusal = null
     const { host, trustProxy } = this.#config
     const http = chooseHttp(this.#config, this.#log)
-    const handle = this.#edge.handle.bind(this.#edge)
+    const handle = handlerOf(this.#edge, this.#log, () => this.#forum!.state)
     this.#listener = await http.listen(host, this.#setup.port, handle, {
       load: this.#load,
       behindProxy: trustProxy !== null,
