@@ -83,6 +83,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/node/admission.ts', /performance\.now/],
   ['src/node/checkpoints.ts', /performance\.now/],
   ['src/node/scrub.ts', /performance\.now/],
+  ['src/node/request-log.ts', /performance\.now/],
   ['src/node/start-progress.ts', /performance\.now/],
   ['src/node/text-disk.ts', /performance\.now/],
   ['src/http/', /performance\.now/],

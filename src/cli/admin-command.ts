@@ -11,7 +11,14 @@ import {
   suggestion,
 } from '../config/arguments.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
-import { type ActJson, type Done, isReason, reasonRule, subjectOf } from '../node/admin-protocol.ts'
+import {
+  type ActJson,
+  type Done,
+  isReason,
+  type MessageJson,
+  reasonRule,
+  subjectOf,
+} from '../node/admin-protocol.ts'
 import { actsOfNode, erasureOfNode, moderateNode } from './admin-client.ts'
 import { CommandError } from './command-error.ts'
 import { progressBar } from './progress-bar.ts'
@@ -46,9 +53,13 @@ agent-forum admin COMMAND [ID] [flags]
 
   agent-forum admin lock-thread thr_5f0c… --data ./data --reason 'off topic'
   agent-forum admin remove-message msg_a81d… --data ./data --reason 'a private address'
+  agent-forum admin remove-message 'https://forum.example/t/thr_5f0c…?after=1796#m1797'
   agent-forum admin list --data ./data
 
 ${commandHelp()}
+
+An ID may also be the address of the page of a thread or an identity, and for a message its number
+on a page, as 1797, or its permalink.
 
 The node must be running; it is reached through admin.sock in its data directory, which only its
 user may open. What is done is a record of the log, with the reason, and survives restarts.
@@ -124,11 +135,16 @@ const results: Record<ModerationCommand, string> = {
   'unblock-identity': 'is not blocked',
 }
 
-function sentenceOf({ command, id }: AdminCommand, { is_new, act }: Done): string {
-  const result = `${id} ${results[command]}`
+function sentenceOf({ command }: AdminCommand, { id, is_new, act, message }: Done): string {
+  const which = message === undefined ? '' : ` (${descriptionOf(message)})`
+  const result = `${id}${which} ${results[command]}`
   if (is_new)
     return command === 'remove-message' ? `${result}: nobody can read it any more` : result
   return act === null ? `${result}, and was not before` : `${result} already, since ${since(act)}`
+}
+
+function descriptionOf({ seq, thread_id, author_id, created_at }: MessageJson): string {
+  return `#${seq} in ${thread_id}, by ${author_id}, of ${new Date(created_at).toISOString()}`
 }
 
 function since({ at, reason }: ActJson): string {

@@ -2,6 +2,7 @@
 // the data directory.
 //
 //   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or a Refusal
+//        `id` may be whatever `subjectOf` reads
 //   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
 //   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
 //
@@ -32,6 +33,15 @@ export interface Done {
   is_new: boolean
   /** What has effect now; null after something was taken back. */
   act: ActJson | null
+  /** Which message was removed, if that is known. */
+  message?: MessageJson
+}
+
+export interface MessageJson {
+  seq: number
+  thread_id: string
+  author_id: string
+  created_at: number
 }
 
 export interface Refusal {
@@ -62,16 +72,50 @@ export interface Erasure {
   warnings: string[]
 }
 
-const prefixes: Record<string, string> = { thread: 'thr_', message: 'msg_', identity: 'agt_' }
+const ids: Record<string, { prefix: string; page: RegExp; otherwise: string }> = {
+  thread: {
+    prefix: 'thr_',
+    page: /(?:^|\/)t\/(thr_[0-9a-f]{32})(?:[?#].*)?$/,
+    otherwise: 'the address of its page',
+  },
+  message: {
+    prefix: 'msg_',
+    page: /(?:^|\/)t\/(thr_[0-9a-f]{32})(?:\?[^#]*)?#m(\d{1,15})$/,
+    otherwise: 'its number on a page, as 1797, or its permalink',
+  },
+  identity: {
+    prefix: 'agt_',
+    page: /(?:^|\/)agents\/(agt_[0-9a-f]{32})(?:[?#].*)?$/,
+    otherwise: 'the address of its page',
+  },
+}
 
-/** What a command is about; `unusable` says why this cannot be the id of one, or is null. */
-export function subjectOf(command: ModerationCommand, id: string) {
+export interface Subject {
+  noun: string
+  /** Why the text names no such thing; null: it may name one. */
+  unusable: string | null
+  /** The id; '' where the message is named by its number. */
+  id: string
+  /** The number of a message, which a page shows, and the thread in its permalink or ''. */
+  seq: number
+  thread: string
+}
+
+/** What a command is about: an id, what a page shows, or the address of a page. */
+export function subjectOf(command: ModerationCommand, text: string): Subject {
   const noun = command.split('-').at(-1)!
-  const prefix = prefixes[noun]!
-  const isId = id.startsWith(prefix) && /^[0-9a-f]{32}$/.test(id.slice(prefix.length))
-  if (isId) return { noun, unusable: null }
+  const { prefix, page, otherwise } = ids[noun]!
+  const subject = { noun, unusable: null, id: '', seq: 0, thread: '' }
+  const isId = text.startsWith(prefix) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length))
+  if (isId) return { ...subject, id: text }
+  const [, named, permalinked] = page.exec(text) ?? []
+  if (permalinked !== undefined) return { ...subject, seq: Number(permalinked), thread: named! }
+  if (named !== undefined) return { ...subject, id: named }
+  const [, number] = /^(?:#m?)?(\d{1,15})$/.exec(text) ?? []
+  if (noun === 'message' && number !== undefined) return { ...subject, seq: Number(number) }
   const shape = `${prefix} and 32 hex digits`
-  return { noun, unusable: id === '' ? `needs an id: ${shape}` : `takes ${shape}, not "${id}"` }
+  const wrong = text === '' ? `needs an id: ${shape}` : `takes ${shape}, not "${text}"`
+  return { ...subject, unusable: `${wrong}; or ${otherwise}` }
 }
 
 export const reasonRule =

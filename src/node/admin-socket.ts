@@ -19,6 +19,7 @@ import {
   moderationCommands,
 } from '../forum/moderation.ts'
 import type { Act } from '../state/moderation.ts'
+import { partition } from '../state/partition.ts'
 import type { State } from '../state/state.ts'
 import {
   type ActJson,
@@ -26,8 +27,10 @@ import {
   type Done,
   type Erasure,
   isReason,
+  type MessageJson,
   type Refusal,
   reasonRule,
+  type Subject,
   socketPath,
   subjectOf,
   withSocketPath,
@@ -42,6 +45,11 @@ export interface Administered {
   state: State
   moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
   erasure(position: number): Erasure
+}
+
+interface About {
+  subject: Subject
+  reason: string
 }
 
 type Answer = [status: number, body: Done | ActsPage | Erasure | Refusal]
@@ -106,13 +114,37 @@ async function answer(node: Administered, request: IncomingMessage): Promise<Ans
   const command = name as ModerationCommand
   const about = parse(command, await bodyOf(request))
   if (typeof about === 'string') return [400, { error: 'invalid_request', message: about }]
-  const outcome = await node.moderate(command, about)
-  return isRejection(outcome) ? refusal(outcome) : [200, done(node.state, about.id, outcome)]
+  const id = about.subject.id || idOf(node.state, about.subject)
+  if (typeof id !== 'string') return refusal(id)
+  const outcome = await node.moderate(command, { id, reason: about.reason })
+  return isRejection(outcome) ? refusal(outcome) : [200, done(node.state, id, outcome)]
+}
+
+/** The id of the message with this number, in the thread of its permalink. */
+function idOf({ messages, threads }: State, { seq, thread }: Subject): string | Rejection {
+  const message = partition(messages.count, (each) => messages.seq(each) < seq)
+  if (message === messages.count || messages.seq(message) !== seq) {
+    return { rejected: 'not_found', detail: `there is no message #${seq}` }
+  }
+  const its = threads.id(messages.thread(message))
+  if (thread === '' || thread === its) return `msg_${messages.id(message)}`
+  // A backup that was restored gives numbers a second time.
+  return { rejected: 'not_found', detail: `message #${seq} is in ${its}, not in ${thread}` }
 }
 
 function done(state: State, id: string, outcome: Exclude<ModerationOutcome, Rejection>): Done {
   const { isNew: is_new, act } = outcome
-  return { id, is_new, act: act && actJson(state, act) }
+  const message = act?.kind === 'removed' ? { message: messageJson(state, act.subject) } : {}
+  return { id, is_new, act: act && actJson(state, act), ...message }
+}
+
+function messageJson({ messages, threads, identities }: State, message: number): MessageJson {
+  return {
+    seq: messages.seq(message),
+    thread_id: threads.id(messages.thread(message)),
+    author_id: identities.id(messages.author(message)),
+    created_at: messages.createdAt(message),
+  }
 }
 
 function refusal({ rejected, detail }: Rejection): Answer {
@@ -146,7 +178,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 /** The request, or what is wrong with it. */
-function parse(command: ModerationCommand, body: string): Moderating | string {
+function parse(command: ModerationCommand, body: string): About | string {
   let sent: Partial<Record<string, unknown>>
   try {
     sent = JSON.parse(body) ?? {}
@@ -154,7 +186,7 @@ function parse(command: ModerationCommand, body: string): Moderating | string {
     return 'The body is not JSON.'
   }
   const { id, reason = '' } = sent
-  const { unusable } = subjectOf(command, `${id}`)
-  if (unusable !== null) return `${command} ${unusable}`
-  return typeof reason === 'string' && isReason(reason) ? { id: `${id}`, reason } : reasonRule
+  const subject = subjectOf(command, `${id}`)
+  if (subject.unusable !== null) return `${command} ${subject.unusable}`
+  return typeof reason === 'string' && isReason(reason) ? { subject, reason } : reasonRule
 }

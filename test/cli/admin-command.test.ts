@@ -65,3 +65,44 @@ t.test('admin: what it says of each command, in words and as JSON', async (t) =>
   t.match(gone, /removed already.*\n.*\nfree memory .* may have it until .*; backups/)
   t.match(await admin('list'), new RegExp(`^${since}  removed  ${message_id}\\n$`))
 })
+
+t.test('admin: what a page shows: the thread, the message and the identity of it', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity()
+  const first = (await ana.thread()).body
+  const second = (await ana.thread()).body
+  const { message_id } = (await ana.reply(second.thread_id)).body
+  const { messages } = (await ana.get(`/api/threads/${second.thread_id}?after=0`)).body
+  const { seq, id: found } = messages!.at(-1)!
+  t.equal(found, message_id)
+  const admin = (...args: string[]) => run(['admin', ...args, '--data', forum.data])
+  const page = `${forum.url}/t/${second.thread_id}`
+  const permalink = (thread: string, seq: number) => `/t/${thread}?after=${seq - 1}#m${seq}`
+
+  t.match(await admin('lock-thread', page), { code: 0, stdout: `${second.thread_id} is locked\n` })
+  const unlocked = await admin(
+    'unlock-thread',
+    `https://forum.example${permalink(second.thread_id, 1)}`,
+  )
+  t.match(unlocked, { code: 0, stdout: `${second.thread_id} is not locked\n` })
+  const blocked = await admin('block-identity', `${forum.url}/agents/${ana.id}`)
+  t.match(blocked, { code: 0, stdout: `${ana.id} is blocked\n` })
+
+  t.match(await admin('remove-message', page), { code: 64, stderr: /its permalink/ })
+  const elsewhere = await admin('remove-message', permalink(first.thread_id, seq))
+  const sentence = `message #${seq} is in ${second.thread_id}, not in ${first.thread_id}`
+  t.match(elsewhere, { code: 65, stderr: sentence })
+  for (const number of ['1', `${seq + 1}`]) {
+    const absent = await admin('remove-message', number)
+    t.match(absent, { code: 65, stderr: `there is no message #${number}` })
+  }
+  t.equal((await admin('list')).stdout.includes('removed'), false)
+  const removed = await admin('remove-message', permalink(second.thread_id, seq), '--no-wait')
+  const which = `${message_id} (#${seq} in ${second.thread_id}, by ${ana.id}, of 2`
+  t.equal(removed.code, 0)
+  t.ok(removed.stdout.startsWith(which), removed.stdout)
+  for (const number of [`${seq}`, `#${seq}`]) {
+    const again = await admin('remove-message', number, '--no-wait')
+    t.match([again.code, again.stdout], [0, /is removed already/])
+  }
+})

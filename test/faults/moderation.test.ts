@@ -201,7 +201,7 @@ t.test('moderation: every command, every way of reading, every kind of start', a
       const { code, stderr, stdout } = await give(on)
       // Without checkpoints the text stays on disk, and the command must not say otherwise.
       t.equal(code, isRemoved(on) ? 65 : 0, `${command}: ${stderr}`)
-      t.match(stdout, `${idFor(on)} is `)
+      t.match(stdout, new RegExp(`^${idFor(on)} (?:\\(#\\d+ in [^)]+\\) )?is `))
     }),
   )
   for (const [i, { command }] of cases.entries()) {
