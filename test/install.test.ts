@@ -42,7 +42,8 @@ function clone(t: Test): string {
     'src',
     'wal',
     'deploy',
-    ...readdirSync(top).filter((name) => statSync(join(top, name)).isFile()),
+    // `.git` is a file where a clone has several working trees.
+    ...readdirSync(top).filter((name) => name !== '.git' && statSync(join(top, name)).isFile()),
   ]
   for (const name of names) cpSync(join(top, name), join(path, name), { recursive: true })
   return path

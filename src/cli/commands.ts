@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../config/arguments.ts'
 import { PortInUse } from '../http/port-error.ts'
+import { withCommit } from '../ops/commit.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { CommandError } from './command-error.ts'
 
@@ -47,18 +48,25 @@ Commands; agent-forum help COMMAND, or COMMAND --help, says more:
   agent-forum wal repair [--data DIR] --copy-to DIR2    make a damaged log start again
   agent-forum completion bash|zsh|fish          print a script that completes these commands
   agent-forum help [command]                    this text, or that of a command; also -h, --help
-  agent-forum version                           the version; also -v, --version
+  agent-forum version                           the version; also -v, -V, --version
 
 `
 
 async function main([name = 'help', ...args]: string[]): Promise<number> {
-  if (['version', '--version', '-v'].includes(name)) return say(version)
+  if (['version', '--version', '-v', '-V'].includes(name)) return say(withCommit(version))
   if (['help', '--help', '-h'].includes(name)) return explain(args)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command(args)
   const known = [...Object.keys(commands), 'help', 'version']
-  const meant = name.startsWith('-') ? ' (flags follow a command)' : suggestion(name, known)
+  if (name.startsWith('-')) throw new ConfigError(`${unknownFlag(name)}; try agent-forum help`)
+  const meant = suggestion(name, known)
   throw new ConfigError(`there is no command "${name}"${meant}; try agent-forum help`)
+}
+
+/** The program itself has two flags; all others are those of a command. */
+function unknownFlag(name: string): string {
+  const meant = suggestion(name.replace(/^-+/, ''), ['version', 'help'], '--')
+  return `there is no command "${name}"${meant === '' ? ' (flags follow a command)' : meant}`
 }
 
 async function explain([name]: string[]): Promise<number> {

@@ -1,14 +1,15 @@
 // agent-forum wal export: the records of a log, up to any damage, as one line of JSON each.
 //
-//   {"position":3,"type":"reply.posted","at":1795234582916,"by":1,"thread":0,"content":"…",…}
+//   {"position":3,"type":"reply.posted","at":1795234582916,"by":1,"thread":0,…,"byId":"agt_…",…}
 //
-// What was encrypted stays encrypted; bytes are shown in base64. A file is never overwritten, and
-// only its owner can read it, because private threads are in it.
+// forum/record-names.ts adds ids. What was encrypted stays encrypted; bytes are shown in base64. A
+// file is never overwritten, and only its owner can read it, because private threads are in it.
 
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { counted } from '../../wal/counted.ts'
 import { codeOf, storageError } from '../../wal/errors.ts'
 import { ConfigError } from '../config/arguments.ts'
+import { RecordNames } from '../forum/record-names.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
@@ -19,10 +20,13 @@ const pieceBytes = 256 * 1024
 export async function exportLog(data: string, out: string | undefined): Promise<number> {
   const output = out === undefined ? standardOutput : newFile(out)
   const lines = new Lines(output)
+  const names = new RecordNames()
   const bar = progressBar('export')
   try {
     const { error } = await readLog(data, {
-      onRecord: (position, row) => lines.add({ position, ...decode(row) }),
+      onRecord: (position, row) => {
+        lines.add({ position, ...names.add(position, decode(row)) })
+      },
       onProgress: bar.at,
     })
     lines.flush()

@@ -51,7 +51,7 @@ export function trustProxyOf(header: Setting, hops: Setting, proxies: Setting): 
 }
 
 /** The flag was a switch once, so the values of a switch keep their meaning. */
-function headerOf({ name, text }: Setting): 'xff' | 'cf-connecting-ip' | null {
+export function headerOf({ name, text }: Setting): 'xff' | 'cf-connecting-ip' | null {
   if (text === 'xff' || text === 'cf-connecting-ip') return text
   if (['on', 'true', '1'].includes(text)) return 'xff'
   if (['off', 'false', '0', ''].includes(text)) return null

@@ -3,8 +3,10 @@
 
 import { join } from 'node:path'
 import { type Config, type SettingName, secretVariable, settingFlags } from './config.ts'
+import { headerOf } from './edge-settings.ts'
 import { quotaFlagNames, quotaFlags } from './quota-flags.ts'
 import type { FoundSetting, SettingSources } from './setting-sources.ts'
+import { switchOf } from './settings.ts'
 
 interface Shown {
   /** As it would stand in a file of settings; null: it is not shown. */
@@ -36,8 +38,8 @@ function shownSettings(
 ): Record<string, Shown> {
   const shown: Record<string, Shown> = {}
   for (const name of Object.keys(settingFlags) as SettingName[]) {
-    const { text, from } = find(name)
-    shown[name] = { value: text, from }
+    const setting = find(name)
+    shown[name] = { value: shownText(name, setting), from: setting.from }
   }
   // A quota that is not set follows from the profile.
   const profile = find('quotas')
@@ -49,4 +51,11 @@ function shownSettings(
   const from = secret === undefined ? join(data, 'secret') : secretVariable
   shown.secret = { value: null, from }
   return shown
+}
+
+/** A switch can be written in several ways, and is shown in one. */
+function shownText(name: SettingName, setting: FoundSetting): string {
+  if (name === 'trust-proxy') return headerOf(setting) ?? 'off'
+  if (settingFlags[name].value !== null) return setting.text
+  return switchOf(setting) ? 'on' : 'off'
 }

@@ -116,9 +116,16 @@ function readObject(path: string): object {
   try {
     parsed = JSON.parse(text)
   } catch (error) {
-    const why = (error as Error).message.replaceAll(/\s+/g, ' ')
-    throw new ConfigError(`${path}: is not JSON: ${why}`)
+    throw new ConfigError(`${path}: is not JSON: ${placeOf(error as Error, text)}`)
   }
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
   throw new ConfigError(`${path}: takes one JSON object, such as {"port": 8080}`)
+}
+
+/** Where the text ceases to be JSON. The engine's message quotes it, and it may hold secrets. */
+function placeOf({ message }: Error, text: string): string {
+  const [, position] = /at position (\d+)/.exec(message) ?? []
+  if (position === undefined) return 'it ends early, or has a word or sign without quotes'
+  const lines = text.slice(0, Number(position)).split('\n')
+  return `look at line ${lines.length}, column ${lines.at(-1)!.length + 1}`
 }

@@ -11,6 +11,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Listener } from '../http/exchange.ts'
 import { portError } from '../http/port-error.ts'
+import { withCommit } from './commit.ts'
 import { dashboardFiles, type File } from './files.ts'
 import { isOwnHost } from './host-check.ts'
 import { LoopDelay } from './loop-delay.ts'
@@ -86,8 +87,10 @@ function answersOf(vitals: Vitals, samples: Samples): Answers {
     [
       '/readyz',
       (query) => {
-        const { isReady, text: body } = readiness(vitals, query === 'verbose')
-        return text(isReady ? 200 : 503, body)
+        const isVerbose = query === 'verbose'
+        const { isReady, text: body } = readiness(vitals, isVerbose)
+        const build = isVerbose ? `[+] version: ${withCommit(vitals.version)}\n` : ''
+        return text(isReady ? 200 : 503, build + body)
       },
     ],
     ['/metrics', () => ({ status: 200, type: metricsType, body: writeMetrics() })],

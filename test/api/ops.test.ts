@@ -25,6 +25,8 @@ t.test('operator: a forum in use: alive, ready, and its metrics', async (t) => {
   })
   t.strictSame((await ask(port, '/readyz')).text, 'ok\n')
   t.match((await ask(port, '/readyz?verbose')).text, '[+] storage: ok')
+  const { stdout: version } = await run(['--version'])
+  t.match((await ask(port, '/readyz?verbose')).text, `[+] version: ${version}`)
   t.equal((await ask(port, '/nowhere')).status, 404)
   t.equal((await ask(port, '//?x')).status, 404)
   t.equal((await ask(port, '/metrics', 'POST')).status, 405)

@@ -1,5 +1,7 @@
 // --help and --version: of the program, of each command, and of the scripts of this repository.
 
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Program, run } from '../api/process.ts'
@@ -101,10 +103,17 @@ for (const [script, flags] of Object.entries(scripts)) {
   })
 }
 
-t.test('version: a version and nothing else', async (t) => {
-  for (const args of ['--version', '-v', 'version']) {
+t.test('version: a version, with the commit of a clone, and nothing else', async (t) => {
+  const top = join(import.meta.dirname, '../../..')
+  const { version } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
+  const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: top, encoding: 'utf8' })
+  const isClone = existsSync(join(top, '.git')) && git.status === 0
+  const build = isClone ? /^\+[0-9a-f]{12,}(?:\.changed)?$/ : /^$/
+  for (const args of ['--version', '-v', '-V', 'version']) {
     const { code, stdout, stderr } = await run([args])
     t.strictSame([code, stderr], [0, ''])
-    t.match(stdout, /^\d+\.\d+\.\d+\n$/)
+    t.ok(stdout.startsWith(version), args)
+    t.match(stdout.slice(version.length, -1), build)
+    t.ok(stdout.endsWith('\n'))
   }
 })

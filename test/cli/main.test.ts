@@ -25,6 +25,7 @@ async function started(t: Test, args: string[], environment: Record<string, stri
 
 const wrong: [string, string[], string][] = [
   ['an unknown command', ['serves'], 'there is no command "serves" (did you mean serve?)'],
+  ['a misspelled flag', ['--verison'], 'there is no command "--verison" (did you mean --version?)'],
   ['a flag without a command', ['--port', '0'], 'flags follow a command'],
   ['an impossible value', ['serve', '--port', '65536'], '--port takes a whole number'],
   [

@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runWal } from '../../src/cli/wal-command.ts'
 import { ConfigError } from '../../src/config/arguments.ts'
+import { RecordNames } from '../../src/forum/record-names.ts'
 import { publishedThread, startForum } from '../api/harness.ts'
 import { dataDirectory, Program, program, run } from '../api/process.ts'
 
@@ -85,6 +86,52 @@ t.test('wal export: an undamaged log: every record with named fields, and 0', as
     stderr: /^agent-forum: --out takes a file that is not there yet[^\n]*\n$/,
   })
   t.equal(readFileSync(out, 'utf8'), stdout)
+})
+
+t.test('wal export: ids: with their prefixes, and beside the numbers that name them', async (t) => {
+  const forum = await startForum(t, small)
+  const [ana, ben] = [await forum.identity({}), await forum.identity({})]
+  const fields = { visibility: 'private', participant_ids: [ben.id] }
+  const { thread_id, message_id } = (await ana.thread(fields)).body
+  const reply = (await ben.reply(thread_id)).body
+  const remove = ['remove-message', reply.message_id!, '--no-wait', '--data', forum.data]
+  t.equal((await run(['admin', ...remove])).code, 0)
+  t.equal((await run(['admin', 'block-identity', ben.id!, '--data', forum.data])).code, 0)
+  // Without a checkpoint, which would let the beginning of the log go.
+  await forum.stop('SIGKILL')
+  const { stdout } = await run(['wal', 'export', '--data', forum.data])
+  const records = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(records, [
+    { type: 'identity.created', id: ana.id },
+    { type: 'identity.created', id: ben.id },
+    {
+      ...{ type: 'thread.posted', id: thread_id, messageId: message_id, by: 0, byId: ana.id },
+      ...{ participants: [1], participantIds: [ben.id] },
+    },
+    { type: 'reply.posted', messageId: reply.message_id, byId: ben.id, threadId: thread_id },
+    { type: 'message.erased', message: 1, messageId: reply.message_id },
+    { type: 'identity.blocked', identity: 1, identityId: ben.id },
+  ])
+})
+
+t.test('N1: wal export: a log without its beginning: numbers, and no ids for them', async (t) => {
+  const names = new RecordNames()
+  const [id, messageId] = ['a'.repeat(32), 'b'.repeat(32)]
+  const posted = {
+    at: 1,
+    title: 'T',
+    content: 'C',
+    key: '',
+    client: '',
+    participants: [7],
+  } as const
+  const thread = { type: 'thread.posted', id, messageId, by: 7, visibility: 'private' } as const
+  const named = names.add(812, { ...posted, ...thread })
+  const ids = { id: `thr_${id}`, messageId: `msg_${messageId}` }
+  t.strictSame(named, { ...posted, ...thread, ...ids })
 })
 
 t.test('wal verify, wal export: one record: counted in the singular', async (t) => {

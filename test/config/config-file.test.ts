@@ -75,8 +75,8 @@ const wrong: [contents: unknown, sentence: RegExp][] = [
   [{ 'no-compat': 'yes' }, /: no-compat is on or off, not "yes"$/],
   [{ 'log-level': 'loud' }, /: log-level takes debug, .*, not "loud"$/],
   [{ 'proxy-hops': 2 }, /: proxy-hops needs --trust-proxy xff$/],
-  ['{"port": 80,\n}', /: is not JSON: \S/],
-  ['', /: is not JSON: \S/],
+  ['{"port": 80,\n}', /: is not JSON: look at line 2, column 1$/],
+  ['', /: is not JSON: it ends early, or has a word or sign without quotes$/],
   ['[]', /: takes one JSON object/],
   ['null', /: takes one JSON object/],
 ]
@@ -102,6 +102,28 @@ function refusalOf(path: string): string {
   }
   return 'accepted'
 }
+
+t.test('config file: not JSON, as a file of secrets: nothing in it is repeated', async (t) => {
+  for (const text of ['SECRET=s3cret', '{"port": s3cret}', '{"a": "s3cret', '{"a": "s3\ncret"}']) {
+    const { code, stdout, stderr } = await run(['serve', '--config', fileOf(t, text)])
+    t.strictSame([code, stdout], [64, ''])
+    t.match(stderr, /^agent-forum: \S+: is not JSON: [^\n]+\n$/)
+    t.notMatch(stderr, /s3|SECRET|"/)
+  }
+})
+
+t.test('print-config: switches: on or off, however they are written', async (t) => {
+  const config = fileOf(t, { 'no-pages': true, 'no-compat': '0', 'trust-proxy': true })
+  const flags = ['--config', config, '--print-config', '--json']
+  const { stdout } = await run(['serve', ...flags], { AGENT_FORUM_WEBHOOK_ALLOW_PRIVATE: '1' })
+  t.match(JSON.parse(stdout), {
+    'no-pages': { value: 'on', from: config },
+    'no-compat': { value: 'off', from: config },
+    'trust-proxy': { value: 'xff', from: config },
+    'webhook-allow-private': { value: 'on', from: 'AGENT_FORUM_WEBHOOK_ALLOW_PRIVATE' },
+    standby: { value: 'off', from: 'default' },
+  })
+})
 
 t.test('print-config: every setting with what set it, no secret, nothing started', async (t) => {
   const config = fileOf(t, { port: 1, quotas: 'public' })

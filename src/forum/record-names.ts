@@ -1,0 +1,84 @@
+// What `agent-forum wal export` (cli/wal-export.ts) adds to records, so that they can be read
+// without counting: the prefixes of ids, and ids beside the numbers that records have instead.
+//
+//   {"type":"thread.posted","id":"thr_5f0c…","messageId":"msg_a81d…","by":0,"byId":"agt_072b…",…}
+//
+// N1. A number counts what the whole log has created, so ids are added only where the log is read
+//     from its first record on. Behind a checkpoint the beginning is gone: the numbers remain.
+
+import { HexColumn } from '../state/hex-column.ts'
+import type { ForumRecord } from './records.ts'
+
+const prefixes = {
+  identity: 'agt_',
+  thread: 'thr_',
+  message: 'msg_',
+  proposal: 'gov_',
+  review: 'rev_',
+  webhook: 'whk_',
+} as const
+
+type Kind = keyof typeof prefixes
+type Fields = Record<string, unknown>
+
+/** What a record creates, by the field that has its id, in the order of their numbers. */
+const created: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
+  'identity.created': { id: 'identity' },
+  'thread.posted': { id: 'thread', messageId: 'message' },
+  'reply.posted': { messageId: 'message' },
+  'ticket.used_for_thread': { authorId: 'identity', id: 'thread', messageId: 'message' },
+  'ticket.used_for_reply': { authorId: 'identity', messageId: 'message' },
+  'webhook.registered': { id: 'webhook' },
+  'proposal.saved': { id: 'proposal' },
+  'proposal.reviewed': { id: 'review' },
+}
+
+/** Fields that have numbers, with what these count. `before` of guests is not one of them. */
+const numbered: Record<string, Kind> = {
+  by: 'identity',
+  identity: 'identity',
+  thread: 'thread',
+  message: 'message',
+  proposal: 'proposal',
+  webhook: 'webhook',
+}
+
+export class RecordNames {
+  readonly #ids = new Map<Kind, HexColumn>()
+  #isWhole: boolean | null = null
+
+  /** The record with names; the records of a log, one after the other. */
+  add(position: number, record: ForumRecord): Fields {
+    this.#isWhole ??= position === 1
+    const named: Fields = { ...record }
+    const ids = Object.entries(created[record.type] ?? {})
+    for (const [field, kind] of ids) {
+      const id = `${named[field]}`
+      named[field] = prefixes[kind] + id
+      if (this.#isWhole) this.#column(kind).push(id)
+    }
+    if (!this.#isWhole) return named
+    for (const [field, kind] of Object.entries(numbered)) {
+      if (typeof named[field] === 'number') named[`${field}Id`] = this.#id(kind, named[field])
+    }
+    const { participants } = named
+    if (Array.isArray(participants)) {
+      named.participantIds = participants.map((number) => this.#id('identity', number))
+    }
+    return named
+  }
+
+  #id(kind: Kind, number: number): string | null {
+    const column = this.#column(kind)
+    return number < column.length ? prefixes[kind] + column.get(number) : null
+  }
+
+  #column(kind: Kind): HexColumn {
+    let column = this.#ids.get(kind)
+    if (column === undefined) {
+      column = new HexColumn(32)
+      this.#ids.set(kind, column)
+    }
+    return column
+  }
+}
