@@ -79,6 +79,7 @@ interface Shown {
  * NAME:LABEL is one for each value of the first label. A counter that does not exist yet is 0.
  */
 export interface ColumnOf {
+  /** With p50, p99 or max at its end it is of times, unknown where it is left out; else 0 then. */
   name: string
   /** The value (the default), its growth a second or since the last sample, or a quantile. */
   as?: 'value' | 'rate' | 'change' | 'p50' | 'p99'

@@ -101,7 +101,7 @@ export class LineOutput implements LogOutput {
 
 /**
  * A descriptor of the same file whose writes fail with EAGAIN instead of waiting. O_NONBLOCK is a
- * flag of the open file description, shared with whoever started the process, so a pipe or a
+ * flag of the open file description, shared with the process that started this one, so a pipe or a
  * terminal is opened anew. A socket or another user's file cannot be: for these Node's own stream
  * sets the flag, as it does in every program that uses it.
  */

@@ -1,5 +1,5 @@
 // One chart of a panel: a canvas that uPlot draws, a legend with the values of now or of where the
-// pointer is, and the same by minute as a table, for whoever cannot see the canvas.
+// pointer is, and the same by minute as a table, for people who cannot see the canvas.
 //
 // C1. Colors are those of the style, also when the scheme changes between light and dark.
 // C2. All charts share their time axis and their cursor.
@@ -64,7 +64,7 @@ export class ChartView {
     })
   }
 
-  /** Draws what there is now. */
+  /** Draws the chart with the current samples. */
   update(chart: Chart, timeline: Timeline): void {
     const isOther = keyOf(chart) !== keyOf(this.#chart)
     this.#chart = chart
@@ -120,7 +120,7 @@ export class ChartView {
     return 1.05 * Math.max(highest, ...limits.filter((limit) => limit <= near * highest))
   }
 
-  /** What the line says, for whoever cannot see it. */
+  /** The line in words, for people who cannot see it. */
   #words(line: Line): string {
     const unit = this.#unit
     const values = this.#values(line)
