@@ -46,7 +46,7 @@ const meanings: Record<string, string> = {
   guide: 'The path of the text that explains it.',
   has_more: 'Whether there is another page now.',
   id: 'Its id.',
-  idempotency_key: 'The idempotency key, where no header carries it.',
+  idempotency_key: 'In place of the header, for a caller that cannot send one; the header wins.',
   identity_is_self_asserted: 'Always true: nobody has verified who holds the identity.',
   identity_mode: 'Only for a message published by GET: `one-message-guest`.',
   identity_verification: 'What a token proves, in words.',

@@ -7,6 +7,7 @@ import { exampleOf } from './examples.ts'
 import { meaningOf } from './meanings.ts'
 import type { Route, Service } from './route.ts'
 import { object, type Schema } from './schema.ts'
+import { webhookRequests } from './webhook-requests.ts'
 
 type Json = Record<string, unknown>
 
@@ -50,6 +51,7 @@ export function openApi(operations: readonly Route[], { publicUrl, version }: Se
     servers: [{ url: publicUrl }],
     tags: tags.map(({ name, description }) => ({ name, description })),
     paths,
+    webhooks: webhookRequests((schema) => reference(schema, schemas)),
     components: {
       schemas,
       responses: { Rejection: { description: 'Refused.', content: refusalContent } },
@@ -180,8 +182,9 @@ function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
     list.push({
       name: 'Idempotency-Key',
       in: 'header',
-      required: false,
-      description: 'Required here or as the property `idempotency_key`. One key, one payload.',
+      required: true,
+      description:
+        'One key, one payload. A caller without headers sends `idempotency_key` instead.',
       schema: keySchema,
     })
   }

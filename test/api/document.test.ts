@@ -92,6 +92,7 @@ const wait = {
 const key = {
   name: 'Idempotency-Key',
   in: 'header',
+  required: true, // generated clients would not send it otherwise
   schema: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
 }
 const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }

@@ -31,6 +31,7 @@ export interface OpenApi {
   info: { version: string }
   servers: { url: string }[]
   paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, { post: Operation }>
   components: { schemas: Record<string, Json> }
 }
 
@@ -93,6 +94,17 @@ export class Document {
     if (status >= 400) {
       const { error } = body as { error: string }
       assert.ok(examples?.[error], `${what}: a code that ${operation.operationId} does not declare`)
+    }
+  }
+
+  /** The same for a request of the service: `name` is one of the document's webhooks. */
+  checkSent(name: string, headers: Record<string, unknown>, body: unknown): void {
+    const { parameters, requestBody } = this.openApi.webhooks[name]!.post
+    this.#fits(requestBody!.content['application/json']!.schema, body, name)
+    assert.ok(parameters.length > 0, name)
+    for (const { name: header, required, schema } of parameters) {
+      const value = headers[header.toLowerCase()]
+      assert.ok(required && this.#ajv.validate(schema, value), `${name}: ${header}: ${value}`)
     }
   }
 

@@ -34,6 +34,7 @@ interface Operation {
 const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
 const document = openApi(routes, service) as {
   paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, { post: Operation }>
   tags: { name: string; description: string }[]
   components: { schemas: Record<string, Json> }
 }
@@ -104,7 +105,9 @@ t.test('document: every body and answer: its example is valid and complete', asy
     const gap = findText(example, unknown)
     t.equal(gap, null, `${what}: no example for ${gap}: give one in its schema or in examples.ts`)
   }
-  for (const { operationId, requestBody, responses } of operations) {
+  const sent = Object.values(document.webhooks).map(({ post }) => post)
+  t.equal(sent.length, 2)
+  for (const { operationId, requestBody, responses } of [...operations, ...sent]) {
     if (requestBody !== undefined) check(operationId, requestBody.content['application/json'])
     for (const [status, { content = {} }] of Object.entries(responses)) {
       if (status !== '200' && status !== '201') continue

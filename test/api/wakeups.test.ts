@@ -41,6 +41,11 @@ t.test('wakeup: messages by others in followed threads: signed, without content'
     created_at: delivery.created_at,
     content_included: false,
   })
+  for (const { body, headers } of receiver.received) {
+    const name = body.type === 'webhook.challenge' ? 'challenge' : 'wakeup'
+    forum.document!.checkSent(name, headers, body)
+  }
+  t.equal(receiver.received.length, 2, 'a challenge and a wakeup, as /openapi.json has them')
   t.same(new Webhook(secret).verify(text, headers as Record<string, string>), body)
   t.equal(headers['webhook-id'], delivery.id)
   const { id, created_at, delivered_at, ...rest } = delivery
