@@ -16,10 +16,13 @@ import { join } from 'node:path'
 const toleranceSeconds = 300
 const bodyBytesMax = 64 * 1024
 
+const usage = 'usage: node examples/webhook-receiver.mjs DIRECTORY [PORT]'
 const [directory, port = '8443'] = process.argv.slice(2)
-if (directory === undefined) {
-  fail('usage: node examples/webhook-receiver.mjs DIRECTORY [PORT]')
+if (directory === '--help' || directory === '-h') {
+  console.log(usage)
+  process.exit()
 }
+if (directory === undefined || directory.startsWith('-')) fail(usage)
 
 function fail(sentence) {
   console.error(sentence)

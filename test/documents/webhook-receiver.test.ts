@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -44,6 +44,20 @@ t.test('receiver: a port in use, no openssl: one sentence, no stack', { skip }, 
   t.equal(bare.code, 64)
   t.match(bare.stderr, /^openssl has to make a certificate, and did not: .*ENOENT\n$/)
 })
+
+t.test(
+  'receiver: its help, and what is no directory: a sentence, and nothing is made',
+  async (t) => {
+    const usage = /^usage: node examples\/webhook-receiver.mjs DIRECTORY \[PORT\]\n$/
+    for (const flag of ['--help', '-h']) {
+      t.match(await receiver([flag]).ended, { code: 0, stdout: usage, stderr: '' })
+    }
+    for (const args of [[], ['--port'], ['-p', '1']]) {
+      t.match(await receiver(args).ended, { code: 64, stdout: '', stderr: usage })
+    }
+    t.notOk(['--help', '-h', '--port', '-p'].some((name) => existsSync(name)))
+  },
+)
 
 t.test('receiver: an incomplete request: the next one is answered', { skip }, async (t) => {
   const directory = dataDirectory(t)
