@@ -3,6 +3,7 @@
 
 import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Rejection } from '../forum/forum.ts'
+import type { Making } from '../forum/page-making.ts'
 import type { Action } from '../state/quotas.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
@@ -66,6 +67,8 @@ export interface Answer {
   isOwn?: boolean
   /** Whether they are cached, so that they stay until the answers of this tick have left. */
   isCached?: boolean
+  /** Makes the body, which is empty until then. */
+  making?: Making
   /** The answer leaves when this position is durable. */
   position: number
   /** The entity tag, with its quotes; with status 304 the body is not sent. */

@@ -11,6 +11,7 @@ import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { Generations } from './generations.ts'
 import { PageCache } from './page-cache.ts'
+import { PageMaking } from './page-making.ts'
 import { Publishers } from './publishers.ts'
 import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
@@ -47,6 +48,8 @@ export interface Forum extends ForumParts {
   pageCache: PageCache
   /** Pages for people, by what they show (pages/layout.ts). */
   htmlCache: Generations<string, { bytes: Uint8Array }>
+  /** Makes them where that cache has none. */
+  pageMaking: PageMaking
   feedItems: FeedItems
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
@@ -79,6 +82,7 @@ export function makeForum(parts: ForumParts): Forum {
     page,
     pageCache,
     htmlCache,
+    pageMaking: new PageMaking(),
     feedItems,
     slicedWork,
     coldReads,

@@ -66,10 +66,19 @@ for (let unit = 0; unit < 2 ** 16; unit++) {
 }
 for (const unit of [...pairs, emojiSelector]) formOf[unit] = inContext
 
-/** Whether the character at this index, of which other units decide, is shown as its code. */
-function isHiddenAt(text: string, at: number): boolean {
+/** Those of pairs that were needed: to find and write one takes longer than all else. */
+const pairCodes = new Map<number, string>()
+
+/** The code of the character at this index, of which other units decide; null: it is ordinary. */
+function codeAt(text: string, at: number): string | null {
   const point = text.codePointAt(at)!
-  return point === emojiSelector ? !isOfEmoji(text, at) : isHidden(point)
+  if (point === emojiSelector) return isOfEmoji(text, at) ? null : codeOf(point)
+  const known = pairCodes.get(point)
+  if (known !== undefined) return known
+  if (!isHidden(point)) return null
+  const code = codeOf(point)
+  pairCodes.set(point, code)
+  return code
 }
 
 /** Whether the selector at this index belongs to an emoji before it. */
@@ -89,15 +98,11 @@ function escaped(text: string, begin = 0, end = text.length): string {
   for (let i = begin; i < end; i++) {
     const form = formOf[text.charCodeAt(i)]!
     if (form === 0) continue
-    if (form !== inContext) {
-      result += text.slice(done, i) + forms[form]
-      done = i + 1
-    } else if (isHiddenAt(text, i)) {
-      const point = text.codePointAt(i)!
-      result += text.slice(done, i) + codeOf(point)
-      if (point > 0xffff) i += 1
-      done = i + 1
-    }
+    const shown = form === inContext ? codeAt(text, i) : forms[form]!
+    if (shown === null) continue
+    result += text.slice(done, i) + shown
+    if (form === inContext && text.charCodeAt(i) !== emojiSelector) i += 1
+    done = i + 1
   }
   return result + text.slice(done, end)
 }
@@ -117,7 +122,7 @@ function addressEnd(text: string, begin: number): number {
   let end = begin
   while (end < text.length) {
     const isEnd = endsAddress[text.charCodeAt(end)] === 1
-    if (isEnd && (formOf[text.charCodeAt(end)] !== inContext || isHiddenAt(text, end))) break
+    if (isEnd && (formOf[text.charCodeAt(end)] !== inContext || codeAt(text, end) !== null)) break
     end += 1
   }
   return end

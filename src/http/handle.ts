@@ -11,7 +11,7 @@
 
 import assert from 'node:assert/strict'
 import { type ErrorPage, unknownPath } from '../api/errors.ts'
-import type { Call, Outcome, Route, Service } from '../api/route.ts'
+import type { Answer, Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
@@ -29,16 +29,8 @@ import { HeldRequest } from './held-request.ts'
 import { overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import {
-  bodyText,
-  hasStray,
-  isJson,
-  isWellEncoded,
-  originForm,
-  parseBody,
-  parseQuery,
-} from './parse.ts'
-import { isUrlTooLong, isWrite, type Prepared, prepare } from './prepared-route.ts'
+import { bodyText, hasStray, isJson, isWellEncoded, originForm, parseQuery } from './parse.ts'
+import { isUrlTooLong, isWrite, type Prepared, prepare, readBody } from './prepared-route.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
 
@@ -48,7 +40,6 @@ export const bodyBytesMax = 256 * 1024
 /** A longer page that would have to be copied is sent at once, not at the end of the tick. */
 const waitingBytesMax = 4096
 
-const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
 
 interface AnyCall extends Call<unknown, unknown> {
@@ -100,9 +91,10 @@ export class Edge {
     this.#service = service
     this.#ownOrigins = ownOrigins(service.publicUrl)
     this.#gate = gate
-    const { waiting } = service.forum
+    const { waiting, pageMaking } = service.forum
     this.#tick.setPaced((count) => waiting.resume(count))
     waiting.onReady = () => this.#tick.plan()
+    pageMaking.onWork = () => this.#tick.addSlices((now) => pageMaking.doSlice(now))
   }
 
   /** Answers one request. */
@@ -204,20 +196,10 @@ export class Edge {
     })
   }
 
-  #readBody(exchange: Exchange, { route, checkBody }: Prepared, call: AnyCall, text: string): void {
-    const body = parseBody(text)
-    if (body === null) return refuse(exchange, 'invalid_json')
-    if (route.idempotent) {
-      const { idempotency_key: property } = body
-      // The key is not part of the command, so that schemas need not declare it.
-      if (property !== undefined) delete body.idempotency_key
-      if (call.key === '' && typeof property === 'string') call.key = property
-      if (!keyPattern.test(call.key)) return refuse(exchange, 'idempotency_required')
-    }
-    const violation = checkBody(body)
-    if (violation !== null) return refuse(exchange, violation.code, violation.detail)
-    call.body = body
-    this.#run(exchange, route, call)
+  #readBody(exchange: Exchange, prepared: Prepared, call: AnyCall, text: string): void {
+    const refusal = readBody(prepared, call, text)
+    if (refusal !== null) return refuse(exchange, refusal.code, refusal.detail)
+    this.#run(exchange, prepared.route, call)
   }
 
   /** Runs the route; `held` is given when the request has waited for news. */
@@ -254,8 +236,11 @@ export class Edge {
       return coldReads.park(call, (parked) => {
         if ('rejected' in parked) return this.#finish(exchange, route, call, parked, held)
         const run = () => this.#run(exchange, route, call, held)
-        this.#tick.addHeavyWork(() => coldReads.runAgain(parked, run))
+        this.#tick.addColdRead(() => coldReads.runAgain(parked, run))
       })
+    }
+    if (!isRejection(outcome) && outcome.making !== undefined) {
+      return this.#make(exchange, route, call, outcome)
     }
     const wait = isRejection(outcome) ? undefined : outcome.wait
     if (wait !== undefined && held === null) {
@@ -266,6 +251,17 @@ export class Edge {
     }
     if (held?.waitFor(wait?.topic)) return
     this.#pass(exchange, route, outcome)
+  }
+
+  /** Has a page made. If it must not be shown any more then, the route runs again. */
+  #make(exchange: Exchange, route: Route, call: AnyCall, answer: Answer): void {
+    exchange.hold()
+    this.#tick.noteParked()
+    this.#service!.forum.pageMaking.add(call, answer.making!, (made) => {
+      if (made === null) this.#run(exchange, route, call)
+      else if ('rejected' in made) this.#pass(exchange, route, made)
+      else this.#pass(exchange, route, { ...answer, body: made, isCached: true })
+    })
   }
 
   /** Sends the outcome when everything that it shows is durable, unless it may be wrong by now. */

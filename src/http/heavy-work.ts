@@ -1,10 +1,10 @@
 // Work that takes much longer than a poll: requests that are run again, because their text had to
-// be read from disk.
+// be read from disk, and pages for people that are made.
 //
 //   add ──▶ waits ──a tick, and no rest, or nobody else to rest for──▶ done ──▶ rest
 //
 // H1. It is done in the order in which it was added, at most one piece in a tick.
-// H2. While other requests come, a rest follows each piece, which is `restPerPiece` times as long,
+// H2. While other requests come, a rest follows each piece, which is so many times as long as it,
 //     so that they keep most of their rate. While none come there are no rests.
 // H3. Nothing spins during a rest: ticks that come one after the other, each with few requests,
 //     would cost those more than the pieces do.
@@ -27,12 +27,6 @@ export const realTicks: Ticks = {
   after: (ms, wake) => void setTimeout(wake, ms).unref(),
 }
 
-/**
- * A piece is two fifths of what its request costs the event loop, which runs, parks and loads it
- * before; all of that is a fifteenth of the time at most. Polls keep 0.91 of the loop's processor
- * time (docs/performance.md): pieces probably take the caches from them, too.
- */
-const restPerPiece = 36
 /** A piece that took long, as when the process was suspended, does not delay the next for long. */
 const restMsMax = 10
 /** Other requests are coming if the last one came within this time. */
@@ -40,6 +34,7 @@ const othersMs = 2
 
 export class HeavyWork {
   readonly #ticks: Ticks
+  readonly #restPerPiece: number
   /** Has the next event-loop iteration be a tick. */
   readonly #plan: () => void
   readonly #work = new Queue<() => void>()
@@ -48,8 +43,9 @@ export class HeavyWork {
   #otherMs = Number.NEGATIVE_INFINITY
   #isWaking = false
 
-  constructor(ticks: Ticks, plan: () => void) {
+  constructor(ticks: Ticks, restPerPiece: number, plan: () => void) {
     this.#ticks = ticks
+    this.#restPerPiece = restPerPiece
     this.#plan = plan
   }
 
@@ -72,7 +68,7 @@ export class HeavyWork {
     if (now < this.#restEndMs && now - this.#otherMs < othersMs) return this.#rest(now)
     this.#work.shift()()
     const end = this.#ticks.now()
-    this.#restEndMs = end + Math.min((end - now) * restPerPiece, restMsMax)
+    this.#restEndMs = end + Math.min((end - now) * this.#restPerPiece, restMsMax)
   }
 
   #rest(now: number): void {

@@ -1,10 +1,12 @@
-// Prepares the routes at startup: compiles their schemas and looks up their parameters.
+// Prepares the routes at startup: compiles their schemas and looks up their parameters; and checks
+// requests against what was prepared.
 
-import type { Route, Service } from '../api/route.ts'
+import type { ErrorCode } from '../api/errors.ts'
+import type { Call, Route, Service } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Exchange } from './exchange.ts'
 import type { Meter, RouteMeter } from './meter.ts'
-import type { Parameter } from './parse.ts'
+import { type Parameter, parseBody } from './parse.ts'
 
 const anything: Schema = {}
 
@@ -69,4 +71,25 @@ export function isUrlTooLong(
   if (urlCharactersMax === undefined) return false
   const queryCharacters = query === '' ? 0 : '?'.length + query.length
   return publicUrl.length + path.length + queryCharacters > urlCharactersMax
+}
+
+const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
+
+/** Adds the body to the call, and the idempotency key in it; or says why they are refused. */
+export function readBody(
+  { route, checkBody }: Prepared,
+  call: Pick<Call<unknown, unknown>, 'key' | 'body'>,
+  text: string,
+): { code: ErrorCode; detail?: string } | null {
+  const body = parseBody(text)
+  if (body === null) return { code: 'invalid_json' }
+  if (route.idempotent) {
+    const { idempotency_key: property } = body
+    // The key is not part of the command, so that schemas need not declare it.
+    if (property !== undefined) delete body.idempotency_key
+    if (call.key === '' && typeof property === 'string') call.key = property
+    if (!keyPattern.test(call.key)) return { code: 'idempotency_required' }
+  }
+  call.body = body
+  return checkBody(body)
 }

@@ -9,8 +9,8 @@
 //     request exceeds this, the work that waits is processed.
 // T4. Paced work, of which there may be much at once, gives way to requests: a third as many pieces
 //     of it are done in a tick as requests, and at least `pacedMin`. It comes behind their work.
-// T5. Heavy work, a piece of which takes as long as many requests, comes behind that, one piece in
-//     a tick at most, with rests for the other requests (heavy-work.ts).
+// T5. Heavy work, a piece of which takes as long as many requests, comes behind that, one piece of
+//     a kind in a tick at most, with rests for the other requests (heavy-work.ts).
 
 import { HeavyWork, realTicks, type Ticks } from './heavy-work.ts'
 
@@ -25,6 +25,14 @@ const pacedMin = 4
  * were as many wake-ups as requests, each tick would have more than the one before.
  */
 const requestsPerPaced = 3
+/**
+ * A piece is two fifths of what its request costs the event loop, which runs, parks and loads it
+ * before; all of that is a fifteenth of the time at most. Polls keep 0.91 of the loop's processor
+ * time (docs/performance.md): pieces probably take the caches from them, too.
+ */
+const restPerColdRead = 36
+/** Slices are a third of the time; with what else their requests cost it is less than half. */
+const restPerSlice = 2
 
 /** Does at most `count` pieces of work; returns whether there are more. */
 type Paced = (count: number) => boolean
@@ -32,7 +40,8 @@ type Paced = (count: number) => boolean
 export class Tick {
   readonly #afterWork: () => void
   readonly #ticks: Ticks
-  readonly #heavy: HeavyWork
+  readonly #coldReads: HeavyWork
+  readonly #slices: HeavyWork
   #work: (() => void)[] = []
   #answers: (() => void)[] = []
   /** Requests of this tick that wait for heavy work. */
@@ -44,7 +53,9 @@ export class Tick {
   constructor(afterWork: () => void, ticks = realTicks) {
     this.#afterWork = afterWork
     this.#ticks = ticks
-    this.#heavy = new HeavyWork(ticks, () => this.plan())
+    const plan = () => this.plan()
+    this.#coldReads = new HeavyWork(ticks, restPerColdRead, plan)
+    this.#slices = new HeavyWork(ticks, restPerSlice, plan)
   }
 
   /** Adds work that holds a body of `bytes`. */
@@ -60,9 +71,16 @@ export class Tick {
     this.#parked += 1
   }
 
-  /** Adds work that takes much longer than that of other requests. */
-  addHeavyWork(task: () => void): void {
-    this.#heavy.add(task)
+  /** Adds the work of a request whose text had to be read from disk. */
+  addColdRead(task: () => void): void {
+    this.#coldReads.add(task)
+  }
+
+  /** Adds work that is done in slices: each returns whether there is more. */
+  addSlices(slice: (now: () => number) => boolean): void {
+    this.#slices.add(() => {
+      if (slice(this.#ticks.now)) this.addSlices(slice)
+    })
   }
 
   /** Adds an answer, which is sent when the work is done. */
@@ -94,7 +112,7 @@ export class Tick {
       const to = Math.min(from + roundMax, work.length)
       for (let i = from; i < to; i++) work[i]()
       isMorePaced = this.#paced(Math.max(pacedMin, Math.ceil((to - from) / requestsPerPaced)))
-      if (from === 0) this.#heavy.doOne(to - from > this.#parked)
+      if (from === 0) this.#doHeavyWork(to - from > this.#parked)
       this.#afterWork()
       const answers = this.#answers
       this.#answers = []
@@ -103,6 +121,12 @@ export class Tick {
     this.#isPlanned = false
     // Added by these, or left over.
     const left = this.#work.length + this.#answers.length
-    if (isMorePaced || left > 0 || this.#heavy.needsTick) this.plan()
+    const needsTick = this.#coldReads.needsTick || this.#slices.needsTick
+    if (isMorePaced || left > 0 || needsTick) this.plan()
+  }
+
+  #doHeavyWork(hasOthers: boolean): void {
+    this.#coldReads.doOne(hasOthers)
+    this.#slices.doOne(hasOthers)
   }
 }

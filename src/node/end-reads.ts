@@ -10,12 +10,14 @@ const readsMs = 1_000
 const checkEveryMs = 5
 
 /** Answers the polls that wait, and ends the reads that take several iterations. */
-export async function endReads({ waiting, slicedWork, coldReads }: Forum): Promise<void> {
+export async function endReads(forum: Forum): Promise<void> {
+  const { waiting, slicedWork, coldReads, pageMaking } = forum
   await waiting.stop()
-  const areReading = () => slicedWork.length + coldReads.bytes > 0
+  const areReading = () => slicedWork.length + coldReads.bytes + pageMaking.length > 0
   for (let waitedMs = 0; areReading() && waitedMs < readsMs; waitedMs += checkEveryMs) {
     await sleep(checkEveryMs)
   }
   slicedWork.stop()
   coldReads.stop()
+  pageMaking.stop()
 }

@@ -130,8 +130,8 @@ export async function openForum(
       textDisk,
       coldReadsLimits: config.nodeLimits.coldReads,
     })
-    const { slicedWork, coldReads, waiting } = forum
-    Object.assign(vitals, { slicedWork, coldReads, textDisk, waiting })
+    const { slicedWork, coldReads, pageMaking, waiting } = forum
+    Object.assign(vitals, { slicedWork, coldReads, pageMaking, textDisk, waiting })
     if (hasRightKey(forum)) return { forum, epoch }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,

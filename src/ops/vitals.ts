@@ -150,6 +150,7 @@ export interface Vitals extends EarlyVitals {
   gateLength(): number
   /** Reads that take several event-loop iterations: current number, and rejections. */
   slicedWork: { readonly length: number; readonly refused: number }
+  pageMaking: { readonly length: number; readonly refused: number }
   /** Polls that wait for news: current number, limit, and totals by outcome. */
   waiting: {
     readonly length: number
@@ -180,8 +181,14 @@ export function answersOf({ answers }: RouteMeter): number {
 }
 
 /** Requests refused and connections closed since the start, by what there was too much of. */
-export function refusalsOf({ load, slicedWork, coldReads }: Vitals): Record<string, number> {
-  return { ...load.refused, sliced_reads: slicedWork.refused, cold_reads: coldReads.refused }
+export function refusalsOf(vitals: Vitals): Record<string, number> {
+  const { load, slicedWork, coldReads, pageMaking } = vitals
+  return {
+    ...load.refused,
+    sliced_reads: slicedWork.refused,
+    cold_reads: coldReads.refused,
+    pages: pageMaking.refused,
+  }
 }
 
 /** Records that the slowest reader had not applied when it reported last; NaN: none has. */
@@ -235,6 +242,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     start: { step: 'checkpoint', done: 0, of: 0 },
     gateLength: () => 0,
     slicedWork: { length: 0, refused: 0 },
+    pageMaking: { length: 0, refused: 0 },
     waiting: { length: 0, max: 0, ended: {} },
     coldReads: noColdReads,
     textDisk: { reads: [0], readBoundsSeconds: [], readSeconds: 0, rebuilt: 0, lost: 0 },

@@ -4,7 +4,7 @@ import { getProposals } from '../api/proposals.ts'
 import type { Route } from '../api/route.ts'
 import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
-import { html, nothing } from '../html/html.ts'
+import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { type AuthorJson, entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
 import { answerPage, frame, notFound, notYet, page, pageLinks } from './layout.ts'
@@ -39,7 +39,8 @@ export const agentPage: Route = page<{ before?: number; limit: number }>({
       const last = found.at(-1)
       const hasMore = last !== undefined && publishers.previous(last) !== -1
       const older = hasMore ? state.messages.seq(last) : null
-      return render(authorOf(state, agent), { messages, threads, isFirst, older })
+      const pieces = render(authorOf(state, agent), { messages, threads, isFirst, older })
+      return { bytes: messages.bytes + threads.bytes, pieces }
     })
   },
 })
@@ -58,30 +59,34 @@ function authorOf({ identities }: State, agent: number): AuthorJson {
 }
 
 interface Shown {
-  messages: readonly MessageJson[]
+  messages: Iterable<MessageJson>
   /** That of each message. */
-  threads: readonly ThreadJson[]
+  threads: Iterable<ThreadJson>
   isFirst: boolean
   /** Older messages have a lesser seq; null: there are none. */
   older: number | null
 }
 
-function render({ author_id, display_name, kind }: AuthorJson, shown: Shown): string {
-  const { messages, threads, isFirst, older } = shown
+function render({ author_id, display_name, kind }: AuthorJson, shown: Shown): Iterable<Html> {
+  const { messages, isFirst, older } = shown
   const path = `/agents/${author_id}`
-  const items = messages.map((each, i) => {
-    const { id, title } = threads[i]!
-    return message(`/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
-  })
-  return frame({
-    title: display_name,
-    main: html`<h1><bdi>${display_name}</bdi></h1>
+  function* main(): Generator<Html> {
+    yield html`<h1><bdi>${display_name}</bdi></h1>
 <p class="about"><span class="id">${author_id}</span>, ${kind}</p>
-${items}
-${items.length === 0 ? html`<p>There is nothing here.</p>` : nothing}
+`
+    const threads = [...shown.threads]
+    let count = 0
+    for (const each of messages) {
+      const { id, title } = threads[count]!
+      yield message(`/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
+      count += 1
+    }
+    yield html`
+${count === 0 ? html`<p>There is nothing here.</p>` : nothing}
 ${pageLinks([
   ['Newest', isFirst ? null : path],
   ['Older', older === null ? null : `${path}?before=${older}`],
-])}`,
-  })
+])}`
+  }
+  return frame({ title: display_name, main: main() })
 }

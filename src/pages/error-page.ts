@@ -2,7 +2,7 @@
 
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
 import { html, nothing } from '../html/html.ts'
-import { frame, notFoundPage, pageHeaders, pageType } from './layout.ts'
+import { notFoundPage, pageHeaders, pageType, wholePage } from './layout.ts'
 
 /** What a browser is shown for these codes; it is asked to come back where that helps. */
 const sentences: Partial<Record<ErrorCode, string>> = {
@@ -25,11 +25,13 @@ function render(code: ErrorCode, detail: string | undefined): string {
   const reason = detail ?? message
   const what = status === 400 ? `Something in the address is wrong: ${reason}` : reason
   const refresh = html`<meta http-equiv="refresh" content="2">\n`
-  return frame({
+  return wholePage({
     title,
     head: code === 'starting' ? refresh : nothing,
-    main: html`<h1>${title}</h1>
+    main: [
+      html`<h1>${title}</h1>
 <p>${sentences[code] ?? what}</p>
 <p><a href="/">The newest threads</a></p>`,
+    ],
   })
 }

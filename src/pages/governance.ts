@@ -2,7 +2,7 @@
 
 import { getProposal, getProposals } from '../api/proposals.ts'
 import type { Route } from '../api/route.ts'
-import { isRejection, pageStart } from '../forum/forum.ts'
+import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
 import { type Html, html, nothing, time, written } from '../html/html.ts'
 import { entriesOf, type FileJson, type ProposalJson, type ReviewJson } from './entries.ts'
@@ -22,27 +22,53 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
     // The newest thing shown is a review, where there is one, as it is counted.
     const newest = list.proposals.map((proposal) => newestPosition.get(proposal))
     const position = Math.max(list.position, ...newest)
-    const shown = { name: 'proposals', state: `${position}-${before}-${limit}`, position }
-    return answerPage(service, call, shown, () => {
-      const proposals = entriesOf<ProposalJson>(forum, forum.state.proposals, list.proposals)
+    const isFirst = before === Number.MAX_SAFE_INTEGER
+    const state = `${position}-${list.proposals[0]}-${list.proposals.length}-${isFirst}`
+    return answerPage(service, call, { name: 'proposals', state, position }, () => {
+      const proposals = headsOf(forum, list.proposals)
       if (proposals === null) return null
-      const isFirst = before === Number.MAX_SAFE_INTEGER
       const older = list.hasMore ? `/governance?before=${list.next}&limit=${limit}` : null
-      return renderList(proposals, isFirst, older)
+      const bytes = proposals.length * headBytesMax
+      return { bytes, pieces: renderList(proposals, isFirst, older) }
     })
   },
 })
 
-function renderList(proposals: readonly ProposalJson[], isFirst: boolean, older: string | null) {
+/** The last field of a proposal's JSON that a list shows is before this one. */
+const afterTitle = ',"description":'
+/** What precedes it, if every character of the title is escaped. */
+const headBytesMax = 1536
+
+type Head = Pick<ProposalJson, 'id' | 'title' | 'author_id' | 'created_at'> & { kind: string }
+
+/** What a list shows of proposals, without reading them whole: they may be long. */
+function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]): Head[] | null {
+  const { proposals } = state
+  const texts = numbers.map((proposal) => {
+    page.begin(proposals.address(proposal), headBytesMax)
+    page.entry(proposals.address(proposal), 1, Math.min(proposals.bytes(proposal), headBytesMax))
+    return Buffer.from(page.finish()).toString()
+  })
+  if (coldReads.isNeeded) return null
+  return texts.map((text, i) => {
+    // Within a title quotation marks are escaped, so this is not found there.
+    const head = text.slice(0, text.indexOf(afterTitle))
+    return { ...JSON.parse(`${head}}`), kind: proposals.kind(numbers[i]!) }
+  })
+}
+
+function renderList(
+  proposals: readonly Head[],
+  isFirst: boolean,
+  older: string | null,
+): Iterable<Html> {
   const items = proposals.map(({ id, title, kind, author_id, created_at }) => {
     return html`<li><a class="title" href="/governance/${id}"><bdi>${title}</bdi></a>
 <p class="about">${kind} · <span class="id">${author_id.slice(0, 12)}</span>
 · ${time(created_at)}</p></li>
 `
   })
-  return frame({
-    title: 'Proposals',
-    main: html`<h1>Proposals</h1>
+  const main = html`<h1>Proposals</h1>
 <p class="about">Proposals and reviews are advice: nothing carries them out.</p>
 <ol class="list">
 ${items}</ol>
@@ -50,8 +76,8 @@ ${items.length === 0 ? html`<p>There are no proposals${isFirst ? ' yet' : ''}.</
 ${pageLinks([
   ['Newest', isFirst ? null : '/governance'],
   ['Older', older],
-])}`,
-  })
+])}`
+  return frame({ title: 'Proposals', main: [main] })
 }
 
 export const proposalPage: Route = page<{ after: number; limit: number }>({
@@ -66,42 +92,52 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
     const found = readProposal(forum, read)
     if (isRejection(found)) return notFound
     const { position, nextAfter, hasMore, reviews } = found
-    const state = `${position}-${read.after}-${reviews.length}`
+    const { proposals, reviews: texts } = forum.state
+    const hasReviews = proposals.actors.columns.reviewCount.get(found.proposal) > 0
+    const isFirst = !hasReviews || reviews[0] === proposals.review(found.proposal, 0)
+    const state = `${position}-${reviews[0]}-${reviews.length}`
     return answerPage(service, call, { name: 'proposal', state, position }, () => {
-      const proposals = entriesOf<ProposalJson>(forum, forum.state.proposals, [found.proposal])
-      const shown = entriesOf<ReviewJson>(forum, forum.state.reviews, reviews)
-      if (proposals === null || shown === null) return null
+      const about = entriesOf<ProposalJson>(forum, proposals, [found.proposal])
+      const shown = entriesOf<ReviewJson>(forum, texts, reviews)
+      if (about === null || shown === null) return null
       const links: [string, string | null][] = [
-        ['First', read.after === 0 ? null : `/governance/${id}`],
+        ['First', isFirst ? null : `/governance/${id}`],
         ['Later', hasMore ? `/governance/${id}?after=${nextAfter}` : null],
       ]
-      return renderProposal(proposals[0]!, shown, pageLinks(links))
+      const [proposal] = about
+      const isEmpty = reviews.length === 0
+      const pieces = renderProposal(proposal!, shown, { isEmpty, links: pageLinks(links) })
+      return { bytes: about.bytes + shown.bytes, pieces }
     })
   },
 })
 
 function renderProposal(
   proposal: ProposalJson,
-  reviews: readonly ReviewJson[],
-  links: Html,
-): string {
+  reviews: Iterable<ReviewJson>,
+  { isEmpty, links }: { isEmpty: boolean; links: Html },
+): Iterable<Html> {
   const { id, title, kind, author_id, created_at, description } = proposal
   const { base_commit, files = [], proposal_hash } = proposal
-  return frame({
-    title,
-    main: html`<h1><bdi>${title}</bdi></h1>
+  function* main(): Generator<Html> {
+    yield html`<h1><bdi>${title}</bdi></h1>
 <p class="about">${kind} · by <span class="id">${author_id}</span> · ${time(created_at)}</p>
 ${references(proposal)}
 <div class="content" dir="auto">${written(description)}</div>
 ${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_commit}</h2>`}
-${files.map(file)}
+`
+    for (const each of files) yield file(each)
+    yield html`
 <p class="about">Proposal <span class="id">${id}</span>, hash
 <span class="id">${proposal_hash}</span></p>
 <h2>Reviews</h2>
-${reviews.map(review)}
-${reviews.length === 0 ? html`<p>There are no reviews here.</p>` : nothing}
-${links}`,
-  })
+`
+    for (const each of reviews) yield review(each)
+    yield html`
+${isEmpty ? html`<p>There are no reviews here.</p>` : nothing}
+${links}`
+  }
+  return frame({ title, main: main() })
 }
 
 function references({ supersedes, candidate_id }: ProposalJson): Html[] {

@@ -20,13 +20,14 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
     const before = decodeCursor(cursor)
     if (before === null) return notFound
     const list = listThreads(forum, { caller: nobody, before, limit })
+    const isFirst = cursor === undefined
     // A new thread and a reply are newer than all that was shown before.
-    const state = `${list.position}-${before}-${limit}`
+    const state = `${list.position}-${list.threads[0]}-${list.threads.length}-${isFirst}`
     return answerPage(service, call, { name: 'home', state, position: list.position }, () => {
       const threads = entriesOf<ThreadJson>(forum, forum.state.threads, list.threads)
       if (threads === null) return null
       const next = encodeCursor(list.nextBefore)
-      return render(threads, { isFirst: cursor === undefined, limit, next })
+      return { bytes: threads.bytes, pieces: render([...threads], { isFirst, limit, next }) }
     })
   },
 })
@@ -34,12 +35,10 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
 function render(
   threads: readonly ThreadJson[],
   { isFirst, limit, next }: { isFirst: boolean; limit: number; next: string | null },
-): string {
+): Iterable<Html> {
   const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
   const news = html`<p id="news" role="status" data-newest="${threads[0]?.id ?? ''}"></p>`
-  return frame({
-    head: isFirst ? newsScript : nothing,
-    main: html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
+  const main = html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
 ${isFirst ? news : nothing}
 <ol class="list">
 ${threads.map(item)}</ol>
@@ -47,8 +46,8 @@ ${threads.length === 0 ? html`<p>There are no public threads here.</p>` : nothin
 ${pageLinks([
   ['Newest', isFirst ? null : '/'],
   ['Older', older],
-])}`,
-  })
+])}`
+  return frame({ head: isFirst ? newsScript : nothing, main: [main] })
 }
 
 function item(thread: ThreadJson): Html {

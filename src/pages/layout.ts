@@ -7,8 +7,16 @@
 //     policy also keeps the script from making HTML of a text (trusted types).
 
 import { isNamed } from '../api/etag.ts'
-import { type Answer, type Call, type Route, route, type Service } from '../api/route.ts'
+import {
+  type Answer,
+  type Call,
+  type Outcome,
+  type Route,
+  route,
+  type Service,
+} from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
+import type { Forum } from '../forum/forum.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { AuthorJson } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
@@ -29,18 +37,23 @@ export const pageType = 'text/html; charset=utf-8'
 interface Content {
   /** Of its own; without one it is that of the service. */
   title?: string
-  main: Html
+  main: Iterable<Html>
   /** Relations of the page to others, in its head. */
   head?: Html
 }
 
+/** A page that is the same for everybody. */
+export function wholePage(content: Content): string {
+  return Array.from(frame(content), ({ text }) => text).join('')
+}
+
 /**
- * The whole document. It has no character beyond Latin-1 of its own, because a string with one
- * takes twice the memory, and a page of 50 messages takes a tenth more time to make.
+ * The whole document, piece by piece. It has no character beyond Latin-1 of its own, because a
+ * string with one takes twice the memory, and a page of 50 messages a tenth more time.
  */
-export function frame({ title, main, head = nothing }: Content): string {
+export function* frame({ title, main, head = nothing }: Content): Generator<Html> {
   const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
-  return html`<!doctype html>
+  yield html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -57,21 +70,25 @@ ${head}</head>
 <nav aria-label="Site"><a href="/">Threads</a> <a href="/governance">Proposals</a></nav>
 </header>
 <main id="main">
-${main}
+`
+  yield* main
+  yield html`
 </main>
 <footer><p>Everything here was written by software agents. It is shown as they wrote it, and is
 neither checked nor endorsed. Programs read the same from the interface:
 <a href="/llms.txt">/llms.txt</a>, <a href="/openapi.json">/openapi.json</a>.</p></footer>
 </body>
 </html>
-`.text
+`
 }
 
 /** What stands in the place of what is private and of what does not exist (L2). */
-export const notFoundPage = frame({
+export const notFoundPage = wholePage({
   title: 'Not found',
-  main: html`<h1>Not found</h1>
+  main: [
+    html`<h1>Not found</h1>
 <p>There is nothing here, or nothing that is public. <a href="/">The newest threads</a></p>`,
+  ],
 })
 
 /** The answer where something has to be found out first; the browser asks again. */
@@ -79,10 +96,10 @@ export const notYet: Answer = {
   status: 503,
   retryAfter: 1,
   position: 0,
-  body: frame({
+  body: wholePage({
     title: 'One moment',
     head: html`<meta http-equiv="refresh" content="1">\n`,
-    main: html`<h1>One moment</h1>\n<p>The messages are being looked through.</p>`,
+    main: [html`<h1>One moment</h1>\n<p>The messages are being looked through.</p>`],
   }),
 }
 
@@ -107,6 +124,7 @@ export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route
     type: pageType,
     headers: pageHeaders,
     hasEtag: true,
+    needsClient: () => true, // for turns
     ...(query !== undefined && { query }),
     answers: {},
     errors: [],
@@ -118,36 +136,91 @@ export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route
 interface Shown {
   /** The kind of page. */
   name: string
-  /** Differs whenever the content of the page of this name and id does. */
+  /** Differs whenever the content of the page of this name and id does, and only then. */
   state: string
   position: number
 }
 
-const encoder = new TextEncoder()
+/** What a page is made from. */
+export interface Pieces {
+  /** Bytes of the texts. */
+  bytes: number
+  pieces: Iterable<Html>
+}
 
 /**
- * The page that shows this. `make` is not called for a browser that has the page, nor while it is
+ * The page that shows this. `read` is not called for a browser that has the page, nor while it is
  * cached; it returns null where the text of an entry is missing (entries.ts).
  */
 export function answerPage(
-  { epoch, version, forum: { htmlCache } }: Service,
-  { id, ifNoneMatch }: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch'>,
+  service: Service,
+  { id, ifNoneMatch, client }: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch' | 'client'>,
   { name, state, position }: Shown,
-  make: () => string | null,
-): Answer {
+  read: () => Pieces | null,
+): Outcome {
+  const { epoch, version, forum } = service
   const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${state}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', position, etag }
   const key = `${name} ${id} ${state}`
-  const cached = htmlCache.get(key)
+  const cached = forum.htmlCache.get(key)
   if (cached !== undefined) {
     return { status: 200, body: cached.bytes, isCached: true, position, etag }
   }
-  const text = make()
+  const refusal = forum.pageMaking.refuse(client)
+  if (refusal !== null) return refusal
+  const from = read()
   // What is answered then is thrown away, and the route runs again.
-  if (text === null) return { status: 200, body: '', position }
-  const bytes = encoder.encode(text)
+  if (from === null) return { status: 200, body: '', position }
+  const making = {
+    bytes: from.bytes,
+    steps: stepsOf(forum, key, from.pieces, forum.state.erasedPosition),
+  }
+  return { status: 200, body: '', making, position, etag }
+}
+
+const encoder = new TextEncoder()
+/** A step makes about so much: 0.1 to 1 ms. */
+const stepCharacters = 16 << 10
+
+/** Makes a page and caches it; null if a text has been erased meanwhile, which it may show. */
+function* stepsOf(
+  { state, htmlCache }: Forum,
+  key: string,
+  pieces: Iterable<Html>,
+  erasedPosition: number,
+): Generator<void, Uint8Array | null> {
+  const cached = htmlCache.get(key)
+  if (cached !== undefined) return cached.bytes // it was made for somebody else meanwhile
+  const parts: Uint8Array[] = []
+  let text = ''
+  for (const piece of pieces) {
+    text += piece.text
+    if (text.length < stepCharacters) continue
+    parts.push(encoder.encode(text))
+    text = ''
+    yield
+  }
+  parts.push(encoder.encode(text))
+  const bytes = joined(parts)
+  if (state.erasedPosition !== erasedPosition) {
+    bytes.fill(0)
+    return null
+  }
   htmlCache.put(key, { bytes })
-  return { status: 200, body: bytes, isCached: true, position, etag }
+  return bytes
+}
+
+/** The whole page; the parts are overwritten, as text in them may be erased one day. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0]!
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let end = 0
+  for (const part of parts) {
+    whole.set(part, end)
+    end += part.length
+    part.fill(0)
+  }
+  return whole
 }
 
 /** For the head of a page that has a place for news. */

@@ -9,10 +9,19 @@ import { readThread, type ThreadPage } from '../forum/reads.ts'
 import { type Html, html, nothing, time, written } from '../html/html.ts'
 import { nobody, type State } from '../state/state.ts'
 import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
-import { answerPage, author, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
+import {
+  answerPage,
+  author,
+  frame,
+  newsScript,
+  notFound,
+  type Pieces,
+  page,
+  pageLinks,
+} from './layout.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/
-/** Messages on a page that links lead to. */
+/** Messages on a page, at most. */
 const pageLength = 50
 
 export const threadPage: Route = page<{ after: number; limit: number }>({
@@ -24,31 +33,30 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
     const { id, query } = call
     if (!idPattern.test(id)) return notFound
     const after = pageStart(forum, query.after)
-    const found = readThread(forum, { caller: nobody, threadId: id, after, limit: query.limit })
+    const limit = Math.min(query.limit, pageLength)
+    const found = readThread(forum, { caller: nobody, threadId: id, after, limit })
     if (isRejection(found)) return notFound
     const { position, first, end } = found
     const shown = { name: 'thread', state: `${position}-${first}-${end}`, position }
     return answerPage(service, call, shown, () => {
-      const content = contentOf(forum, found)
-      return content === null ? null : render(content, neighbours(forum.state, found))
+      return piecesOf(forum, found)
     })
   },
 })
 
-interface Content {
-  thread: ThreadJson
-  messages: MessageJson[]
-}
-
-function contentOf(forum: Forum, { thread, first, end }: ThreadPage): Content | null {
+function piecesOf(forum: Forum, found: ThreadPage): Pieces | null {
   const { threads, messages } = forum.state
+  const { thread, first, end } = found
   const numbers = Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
   const owner = entriesOf<ThreadJson>(forum, threads, [thread])
   const shown = entriesOf<MessageJson>(forum, messages, numbers)
-  return owner === null || shown === null ? null : { thread: owner[0]!, messages: shown }
+  if (owner === null || shown === null) return null
+  const [about] = owner
+  return { bytes: shown.bytes, pieces: render(about!, shown, neighbours(forum.state, found)) }
 }
 
 interface Neighbours {
+  isEmpty: boolean
   isFirst: boolean
   /** The `after` of the page before this one, of the next and of the last; null: there is none. */
   previous: number | null
@@ -67,6 +75,7 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
     index <= 0 ? 0 : messages.seq(threads.message(thread, index - 1))
   const isFirst = first === 0
   return {
+    isEmpty: first === end,
     isFirst,
     previous: isFirst ? null : before(first - pageLength),
     next: hasMore ? before(end) : null,
@@ -76,9 +85,10 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
 }
 
 function render(
-  { thread, messages }: Content,
-  { isFirst, previous, next, last, newest }: Neighbours,
-): string {
+  thread: ThreadJson,
+  messages: Iterable<MessageJson>,
+  { isEmpty, isFirst, previous, next, last, newest }: Neighbours,
+): Iterable<Html> {
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
@@ -90,18 +100,19 @@ function render(
   ])
   const isLast = next === null
   const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
-  return frame({
-    title: thread.title,
-    head: isLast ? newsScript : nothing,
-    main: html`<h1><bdi>${thread.title}</bdi></h1>
+  function* main(): Generator<Html> {
+    yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
 ${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
 ${isFirst ? nothing : links}
-${messages.map((each) => message(path, each, author(each)))}
-${messages.length === 0 ? html`<p class="none">There is nothing here yet.</p>` : nothing}
+`
+    for (const each of messages) yield message(path, each, author(each))
+    yield html`
+${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : nothing}
 ${isLast ? news : nothing}
-${links}`,
-  })
+${links}`
+  }
+  return frame({ title: thread.title, head: isLast ? newsScript : nothing, main: main() })
 }
 
 const lockNote = 'An operator has locked this thread. It takes no more replies.'

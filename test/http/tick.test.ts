@@ -134,11 +134,19 @@ class Scene {
   /** Adds pieces of heavy work, each of which takes so long. */
   addHeavy(ms: number, ...names: string[]): void {
     for (const name of names) {
-      this.tick.addHeavyWork(() => {
+      this.tick.addColdRead(() => {
         this.#nowMs += ms
         this.did.push(name)
       })
     }
+  }
+
+  /** Adds slices, each of which takes so long. */
+  addSlices(ms: number, slice: () => boolean): void {
+    this.tick.addSlices(() => {
+      this.#nowMs += ms
+      return slice()
+    })
   }
 
   addRequest(): void {
@@ -215,4 +223,41 @@ t.test('H2: a piece took very long: the rest does not', async (t) => {
     scene.addRequest()
     t.same(scene.end(1), ms < 10 ? ['request'] : ['request', 'h2'])
   }
+})
+
+t.test(
+  'T5 H2: slices beside requests: a third of the time, each in a tick of its own',
+  async (t) => {
+    const scene = new Scene()
+    let slices = 0
+    scene.addSlices(1, () => {
+      slices += 1
+      return true
+    })
+    const ticks = 300
+    for (let i = 0; i < ticks; i++) {
+      scene.addRequest()
+      const before = slices
+      scene.end(1)
+      t.ok(slices - before <= 1)
+    }
+    // Each iteration takes a millisecond, and one more with a slice.
+    t.ok(slices > ticks / 5, `${slices}`)
+    t.ok(slices / (ticks + slices) <= 1 / 3, `${slices}`)
+  },
+)
+
+t.test('T5 H2: slices that nobody else waits for: one in every tick, until they end', async (t) => {
+  const scene = new Scene()
+  let left = 5
+  scene.addSlices(1, () => {
+    left -= 1
+    return left > 0
+  })
+  for (let tick = 1; tick <= 5; tick++) {
+    t.ok(scene.isPlanned)
+    scene.end()
+    t.equal(left, 5 - tick)
+  }
+  t.notOk(scene.isPlanned)
 })

@@ -49,6 +49,7 @@ const format1 = {
     memory: 'number',
     sliced_reads: 'number',
     cold_reads: 'number',
+    pages: 'number',
   },
   checkpoints: {
     taken: 'number',

@@ -110,7 +110,8 @@ t.test('pages: a message is erased: no page and no cache has its text', async (t
   const tags = paths.map((path) => tagOf(browser.visit(path)))
   const { forum } = node
   const id = `msg_${forum.state.messages.id(20)}`
-  const [{ content }] = entriesOf<MessageJson>(forum, forum.state.messages, [20])! as [MessageJson]
+  const [message] = entriesOf<MessageJson>(forum, forum.state.messages, [20])!
+  const { content } = message!
   const erased = eraseMessage(forum, { id, reason: 'a test' })
   t.match(erased, { isNew: true })
   const reads = paths.map((path, i) => browser.visit(path, { 'if-none-match': tags[i]! }))

@@ -96,6 +96,11 @@ export const waiting = [
     ({ slicedWork }) => slicedWork.length,
   ),
   gauge(
+    'pages_making',
+    'Pages for people that are being made, or wait for it.',
+    ({ pageMaking }) => pageMaking.length,
+  ),
+  gauge(
     'queue_bytes',
     'Bytes of bodies being received and of answers waiting.',
     by('what', ({ load }) => ({ bodies: load.bodyBytes, answers: load.answerBytes })),
