@@ -42,6 +42,7 @@ const ofSystem = [
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/jetstream', 'replication/lead.', 'replication/link'],
   ...['replication/nats-cluster', 'replication/nodes', 'replication/readers'],
+  'replication/stale-leader',
   // Faults of the machine; those of the process itself (kills, crash points) stay in npm test.
   ...['faults/backup', 'faults/batch-fails', 'faults/clock', 'faults/cold-text'],
   ...['faults/damage-matrix', 'faults/leftovers', 'faults/log-output', 'faults/moderation'],
@@ -75,7 +76,7 @@ const alone: Record<string, readonly string[]> = {
   replication: [
     ...['checked-swarm', 'connect', 'engine-faults', 'fault-matrix', 'follower', 'following'],
     ...['jetstream-calls', 'jetstream-log', 'lead', 'nats-cluster', 'nodes', 'publisher'],
-    ...['reader-state', 'readers', 'simulation'],
+    ...['reader-state', 'readers', 'simulation', 'stale-leader'],
   ],
   state: ['pages', 'receipts', 'salvage', 'text', 'text-files'],
   swarm: ['feeds', 'swarm', 'verify', 'waiting'],

@@ -10,13 +10,15 @@ import type { SimulatedNode, World } from './simulated-node.ts'
 
 const address = '10.0.0.1'
 const openMax = 4
+const threadsMax = 12
 
 export class SimulatedCallers {
   readonly seen = new Sightings()
   readonly #world: World
   readonly #nodes: readonly SimulatedNode[]
   readonly #callers: Caller[] = []
-  #thread: string | null = null
+  /** The paths of threads that were acknowledged; a watcher follows the first one. */
+  readonly #threads: string[] = []
   /** Writes without an answer yet. */
   readonly #open = new Set<Write>()
   #writes = 0
@@ -32,7 +34,7 @@ export class SimulatedCallers {
 
   /** Whether there are identities, and a thread that the watcher follows. */
   get arePrepared(): boolean {
-    return this.#thread !== null
+    return this.#threads.length > 0
   }
 
   /** Somebody does something at this node, or at some node. */
@@ -41,6 +43,7 @@ export class SimulatedCallers {
     const node = at ?? alive[this.#below(alive.length)]
     if (node === undefined) return
     if (!this.arePrepared) this.#prepare(node)
+    else if (this.#world.random() < 0.1) this.#post(node)
     else if (this.#world.random() < 0.6) this.#write(node)
     else this.#read(node)
   }
@@ -55,7 +58,7 @@ export class SimulatedCallers {
   /** Reads everything at a node; null as long as it does not show it. */
   readAll(node: SimulatedNode, done: (final: Final) => void): void {
     const final = new Map<string, Shown[]>()
-    const lists = [this.#threadPath, this.#feed]
+    const lists = [...this.#threads, this.#feed]
     for (const list of lists)
       this.#readOn(node, list, [], final, () => {
         if (final.size === lists.length) done(final)
@@ -79,25 +82,38 @@ export class SimulatedCallers {
 
   /** One more step towards two identities and a thread that one of them follows. */
   #prepare(node: SimulatedNode): void {
-    const [writer, watcher] = this.#callers
-    if (writer === undefined || watcher === undefined) {
+    const [, watcher] = this.#callers
+    if (watcher === undefined) {
       const request: Request = { method: 'post', path: '/api/identities', body: {}, address }
       node.ask(request, (status, body) => {
         if (status === 201 && this.#callers.length < 2) this.#callers.push(JSON.parse(body))
       })
       return
     }
-    const key = 'the-first-thread'
-    const body = { title: 'a thread', content: 'the beginning' }
-    const { token } = writer
+    this.#thread(node, 'the-first-thread', (thread) => {
+      const path = `${thread}/subscribe`
+      node.ask({ method: 'post', path, token: watcher.token, address }, (subscribed) => {
+        if (subscribed === 200 && !this.arePrepared) this.#threads.push(thread)
+      })
+    })
+  }
+
+  /** Publishes one more thread, which whoever decides must know from then on. */
+  #post(node: SimulatedNode): void {
+    if (this.#threads.length >= threadsMax) return
+    this.#thread(node, `thread-number-${this.#threads.length}`, (thread) => {
+      if (!this.#threads.includes(thread)) this.#threads.push(thread)
+    })
+  }
+
+  #thread(node: SimulatedNode, key: string, done: (path: string) => void): void {
+    const body = { title: 'a thread', content: `the beginning of ${key}` }
+    const { token } = this.#callers[0]!
     const request: Request = { method: 'post', path: '/api/threads', token, key, body, address }
     node.ask(request, (status, text) => {
-      if (status >= 300) return
+      if (status >= 300) return this.#refused(node, 'a thread', status, text)
       const { thread_id } = JSON.parse(text) as { thread_id: string }
-      const path = `/api/threads/${thread_id}/subscribe`
-      node.ask({ method: 'post', path, token: watcher.token, address }, (subscribed) => {
-        if (subscribed === 200) this.#thread = thread_id
-      })
+      done(`/api/threads/${thread_id}`)
     })
   }
 
@@ -105,7 +121,7 @@ export class SimulatedCallers {
     if (this.#open.size >= openMax) return this.tryAgain(node)
     const key = `simulated-${this.#writes++}`
     const content = `${key} ${'é😀 '.repeat(this.#below(40))}`
-    const list = this.#threadPath
+    const list = this.#someThread
     const write = { by: this.#callers[0]!, key, list, content, behind: this.seen.newest }
     this.#open.add(write)
     this.#send(node, write)
@@ -127,11 +143,7 @@ export class SimulatedCallers {
     node.ask(request, (status, text) => {
       trace(() => `  ${key} at ${node.name}: ${status}`)
       count(`write: ${status}`)
-      if (status === 503 || this.#isEarly(node, list, status)) return
-      if (status !== 200 && status !== 201) {
-        this.seen.found.push(`${key} at ${node.name}: ${status} ${text}`)
-        return
-      }
+      if (status >= 300) return this.#refused(node, key, status, text)
       const { message_id: id } = JSON.parse(text) as { message_id: string }
       this.seen.acknowledge({ key, place: node.name, list, id, content, behind })
       this.#open.delete(write)
@@ -139,7 +151,7 @@ export class SimulatedCallers {
   }
 
   #read(node: SimulatedNode): void {
-    const list = this.#world.random() < 0.3 ? this.#feed : this.#threadPath
+    const list = this.#world.random() < 0.3 ? this.#feed : this.#someThread
     const before = this.seen.expectation(node.name, list)
     const after = Math.max(0, before.atLeast - this.#below(20))
     this.#page(node, list, after, (page) => {
@@ -158,20 +170,23 @@ export class SimulatedCallers {
     const token = list === this.#feed ? this.#callers[1]!.token : undefined
     node.ask({ method: 'get', path, query, token, address }, (status, text) => {
       this.#world.count(`read: ${status}`)
-      if (status === 503 || this.#isEarly(node, list, status)) return
-      if (status === 200) done(itemsOf(text))
-      else this.seen.found.push(`${list} at ${node.name}: ${status} ${text}`)
+      if (status === 200) return done(itemsOf(text))
+      // One that follows may have neither the thread nor the token yet, if it has never shown it.
+      const isUnknown = status === 404 || status === 401
+      const isEarly = this.seen.expectation(node.name, list).atLeast === 0
+      if (isUnknown && isEarly && !node.leads) this.#world.count('read: early')
+      else this.#refused(node, list, status, text)
     })
   }
 
-  /** Whether the node has not shown the list yet, and may have neither thread nor token. */
-  #isEarly(node: SimulatedNode, list: string, status: number): boolean {
-    const isUnknown = status === 404 || status === 401
-    return isUnknown && this.seen.expectation(node.name, list).atLeast === 0
+  /** Everything that is asked for is there: whoever decides may refuse it for now, and no more. */
+  #refused(node: SimulatedNode, what: string, status: number, text: string): void {
+    if (status !== 503) this.seen.found.push(`${what} at ${node.name}: ${status} ${text}`)
+    else if (node.leads && text.includes('no_leader')) this.#world.count('refused by a leader')
   }
 
-  get #threadPath(): string {
-    return `/api/threads/${this.#thread}`
+  get #someThread(): string {
+    return this.#threads[this.#below(this.#threads.length)]!
   }
 
   get #feed(): string {

@@ -23,6 +23,8 @@ export interface Step {
 export interface Connection {
   /** Nothing passes while it is cut. */
   isCut: boolean
+  /** Its process is stopped, and receives nothing. */
+  isStopped: boolean
   /** Its process is gone: replies reach nobody. */
   isDead: boolean
   /** Runs a part of its process. */
@@ -181,7 +183,7 @@ export class SimulatedEngine {
     if (!this.isAvailable) return []
     const requested = new Set<Connection>()
     return this.#steps.filter((step) => {
-      if (step.from.isCut) return false
+      if (step.from.isCut || step.from.isStopped) return false
       if (step.kind !== 'request') return true
       if (requested.has(step.from)) return false
       requested.add(step.from)

@@ -36,6 +36,11 @@ export class SimulatedNode {
   readonly #world: World
   readonly #flags: readonly string[]
   #life = 0
+  /** Whether it has begun to lead, in this life. */
+  leads = false
+  isStopped = false
+  /** Requests that arrived while it was stopped. */
+  readonly #waiting: (() => void)[] = []
   #node: Node | null = null
   #handler: Handler | null = null
 
@@ -77,6 +82,7 @@ export class SimulatedNode {
   #start(): void {
     this.failure = null
     this.#life += 1
+    this.leads = false
     const life = this.#life
     const { random, engine, count } = this.#world
     count('start')
@@ -115,13 +121,29 @@ export class SimulatedNode {
   /** Sends a request, if somebody listens. */
   ask(request: Request, answer: (status: number, body: string) => void): void {
     const life = this.#life
-    this.#as(() => {
+    const arrive = () =>
       this.#handler?.(
         new SimulatedExchange(request, (status, body) => {
           if (life === this.#life) answer(status, body)
         }),
       )
-    })
+    if (this.isStopped) this.#waiting.push(arrive)
+    else this.#as(arrive)
+  }
+
+  /** Stops the process (SIGSTOP). Whatever it is sent waits. */
+  halt(): void {
+    this.isStopped = true
+    this.#world.time.stop(this.name)
+    if (this.stream !== null) this.stream.isStopped = true
+  }
+
+  /** Lets it go on. It reads the requests that wait before anything else runs. */
+  goOn(): void {
+    this.isStopped = false
+    this.#world.time.goOn(this.name)
+    if (this.stream !== null) this.stream.isStopped = false
+    for (const arrive of this.#waiting.splice(0)) this.#as(arrive)
   }
 
   /** Takes a checkpoint while everything else goes on. */
@@ -137,7 +159,7 @@ export class SimulatedNode {
 
   /** Completes an operation of its disk. */
   completeOne(): void {
-    if (this.disk.pending > 0) this.#as(() => this.disk.completeOne())
+    if (this.disk.pending > 0 && !this.isStopped) this.#as(() => this.disk.completeOne())
   }
 
   /** Cuts the power or kills the process. */
@@ -145,6 +167,8 @@ export class SimulatedNode {
     const { time, engine, trace, count } = this.#world
     trace(() => `${this.name} crashes: ${how}`)
     count(`crash: ${how}`)
+    this.#waiting.length = 0
+    this.goOn()
     this.#life += 1
     this.#node = null
     this.#handler = null
@@ -168,6 +192,7 @@ export class SimulatedNode {
 
   #noted(event: string | undefined, fields: Record<string, unknown> | string): void {
     const name = event ?? `${fields}`
+    if (name === 'leading') this.leads = true
     this.#world.trace(() => `  ${this.name} ${name}: ${JSON.stringify(fields)}`)
     this.#world.count(`log: ${name}`)
   }

@@ -34,6 +34,7 @@ interface Reader {
 
 export class SimulatedStream implements LogStream, Connection {
   isCut = false
+  isStopped = false
   isDead = false
   readonly messageBytesMax: number
   readonly run: (work: () => void) => void

@@ -9,7 +9,7 @@
 //   randomness   node:crypto and Math.random draw from the seed
 //   memory       the process holds none, so that it never refuses writes for lack of it
 //   owners       what runs inside `as`, with all that it starts, belongs to one process, and ends
-//                when that is forgotten
+//                when that is forgotten; while that is stopped (SIGSTOP), none of it runs
 //
 // Between `enter` and `leave` only microtasks run: the process is a function of its seed.
 
@@ -56,6 +56,7 @@ export class VirtualTime {
   #elapsedMs = 0
   #immediates: Immediate[] = []
   readonly #timers = new Set<Timer>()
+  readonly #stopped = new Set<Owner>()
   /** Made when there are several processes, because it slows down promises. */
   #owners: AsyncLocalStorage<string> | null = null
 
@@ -126,12 +127,24 @@ export class VirtualTime {
 
   /** Whether an immediate waits for the next iteration. */
   get isBusy(): boolean {
-    return this.#immediates.length > 0
+    return this.#immediates.some((each) => this.#runs(each))
+  }
+
+  /** Runs nothing of this process until it goes on. */
+  stop(owner: string): void {
+    this.#stopped.add(owner)
+  }
+
+  /** Lets it go on: what has become due meanwhile is due now. */
+  goOn(owner: string): void {
+    this.#stopped.delete(owner)
   }
 
   /** Runs one iteration of the event loop. */
   async turn(): Promise<void> {
-    for (const immediate of this.#immediates.splice(0)) {
+    const due = this.#immediates.filter((each) => this.#runs(each))
+    this.#immediates = this.#immediates.filter((each) => !this.#runs(each))
+    for (const immediate of due) {
       this.#run(immediate)
       await settled()
     }
@@ -143,6 +156,7 @@ export class VirtualTime {
     this.wallMs += ms
     for (const timer of [...this.#timers].sort((a, b) => a.at - b.at)) {
       if (timer.at > this.#elapsedMs || !this.#timers.has(timer)) continue
+      if (!this.#runs(timer)) continue
       if (timer.everyMs === null) this.#timers.delete(timer)
       else timer.at = this.#elapsedMs + timer.everyMs
       this.#run(timer)
@@ -153,7 +167,9 @@ export class VirtualTime {
   /** Milliseconds until the next timer; Infinity when there is none. */
   get untilTimer(): number {
     let next = Number.POSITIVE_INFINITY
-    for (const { at } of this.#timers) next = Math.min(next, at - this.#elapsedMs)
+    for (const timer of this.#timers) {
+      if (this.#runs(timer)) next = Math.min(next, timer.at - this.#elapsedMs)
+    }
     return Math.max(0, next)
   }
 
@@ -163,6 +179,10 @@ export class VirtualTime {
     this.#immediates = this.#immediates.filter(stays)
     for (const timer of this.#timers) if (!stays(timer)) this.#timers.delete(timer)
     freeMemory(owner)
+  }
+
+  #runs({ owner }: Immediate): boolean {
+    return !this.#stopped.has(owner)
   }
 
   #run({ owner, run }: Immediate): void {
