@@ -153,5 +153,8 @@ export interface Calls {
   answer(term: number, answer: (request: Uint8Array) => Promise<Uint8Array>): { stop(): void }
 }
 
-/** How long a caller waits for the answer to a request. */
-export const callMs = 10_000
+/**
+ * How long a caller waits for the answer to a request: as long as for one of the engine's. One that
+ * is lost on the way, with a server that was killed, costs its caller this time.
+ */
+export const callMs = 5_000

@@ -68,6 +68,26 @@ t.test('node: the servers refuse it: ends with 64, the flag is named', nats, asy
   t.match(stderr, /^agent-forum: the servers refuse this node: [^\n]+--replicate-credentials\n$/)
 })
 
+t.test('connect: the server is silent: another one, not the same again', nats, async (t) => {
+  const cluster = await startCluster(t)
+  const links = await cluster.links(t)
+  const servers = links.all.map(({ port }) => `nats://127.0.0.1:${port}`)
+  const options = { ...blank, servers, credentials: null, tls: null }
+  const events: string[] = []
+  const log = await connectEngine(options, ({ event }) => events.push(event))
+  t.teardown(() => log.close())
+  for (let n = 1; n <= 3; n++) {
+    const first = links.all.find(({ port }) => log.connection.getServer().endsWith(`:${port}`))!
+    const { connections } = first
+    first.set('silent')
+    const connected = () => events.filter((event) => event === 'engine_connected').length
+    await until('another connection', () => connected() === n)
+    t.equal(first.connections, connections)
+    t.not(log.connection.getServer(), `127.0.0.1:${first.port}`)
+    first.set('open')
+  }
+})
+
 t.test('connect: messages may not be long enough: refused, and it says so', nats, async (t) => {
   const cluster = await startCluster(t, { size: 1, messageBytesMax: 300_000 })
   const options = { ...blank, servers: [cluster.url], credentials: null, tls: null }

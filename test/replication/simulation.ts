@@ -5,11 +5,11 @@
 //         on simulated disks, with a simulated engine between them (simulated-engine.ts). In random
 //         order callers send requests, the event loop iterates, disks and the engine complete
 //         operations, time passes; nodes crash and start again, links are cut, messages are lost or
-//         late, processes are stopped, the engine has no majority or no room. Then everything is mended, both nodes
-//         recover, and what callers were answered and shown is compared (sightings.ts), and the
-//         states of both nodes with the fold of the raw stream. With --replicate-mode async a
-//         takeover may lose what was shown, even the callers themselves: then only the states are
-//         compared.
+//         late, processes are stopped, the engine has no majority or no room. Then everything is
+//         mended, both nodes recover, and what callers were answered and shown is compared
+//         (sightings.ts), and the states of both nodes with the fold of the raw stream. With
+//         --replicate-mode async a takeover may lose what was shown, even the callers themselves:
+//         then only the states are compared.
 
 import assert from 'node:assert/strict'
 // A start loads it only when it is needed; here it must not take time.

@@ -60,6 +60,8 @@ export class TcpLink {
   pace = full
   /** What has passed, in both directions. */
   bytes = 0
+  /** How often somebody has connected. */
+  connections = 0
   readonly #target: number
   readonly #server: Server
   readonly #directions = new Set<Direction>()
@@ -96,6 +98,7 @@ export class TcpLink {
   }
 
   #connect(near: Socket): void {
+    this.connections += 1
     if (this.#state === 'cut') {
       near.resetAndDestroy()
       return

@@ -1,7 +1,7 @@
 // The connection to the NATS servers, and on them the stream, the bucket of notes and the files.
 //
-// A server that stops answering is left within `pingEveryMs` * `pingsOutMax`, for the next one of
-// the list; the client connects again for as long as the process lives.
+// A server that stops answering is left when `pingsOutMax` pings have no answer, for the one that
+// was tried longest ago; the client connects again for as long as the process lives.
 //
 // C1. What may pass is waited for: no server answers, or too few to elect a leader. Each reason is
 //     reported once. What stays until an operator changes something is `EngineRefused`.
@@ -142,6 +142,12 @@ function connectionOptions(options: EngineOptions): ConnectionOptions {
     reconnectTimeWait: reconnectAfterMs,
     pingInterval: pingEveryMs,
     maxPingOut: pingsOutMax,
+    // The client's own choice is the first of its list, which may be the one that was just lost. A
+    // server that is stopped is silent for `connectMs`, then.
+    reconnectToServer: (pool) =>
+      pool.reduce((oldest, each) => {
+        return each.lastConnect < oldest.lastConnect ? each : oldest
+      }),
     ignoreClusterUpdates: true,
     noAsyncTraces: true, // each request would make two errors with a stack
     ...(credentials === null
