@@ -70,7 +70,7 @@ export class Replica {
 
   /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
-    return this.#leading?.warnings ?? []
+    return this.#leading?.warnings ?? this.#following?.warnings ?? []
   }
 
   /**

@@ -3,12 +3,14 @@
 //
 //   started ──another node leads, and it is a standby──▶ stopped ──▶ started: it follows
 //           ──its log has to be mended────────────────▶ stopped ──▶ started on the mended log
+//           ──the stream was removed or purged────────▶ stopped ──▶ started: who begins it?
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
 import type { Config } from '../config/config.ts'
 import { tryPort } from '../http/port-error.ts'
+import { StreamEmptied } from '../replication/replicated-journal.ts'
 import { letHeapGrow } from './heap-growth.ts'
 import { type Environment, type Node, startNode } from './server.ts'
 import { Lives, StartAgain } from './start-again.ts'
@@ -124,7 +126,7 @@ class ReplicatedNode implements Node {
 
   /** Whether a node that is started again can go on; notes that another node leads. */
   #isPassing(error: unknown): boolean {
-    if (error instanceof StartAgain) return true
+    if (error instanceof StartAgain || error instanceof StreamEmptied) return true
     if (!(error instanceof JournalError && error.exitCode === 78)) return false
     this.#lives.fenced += 1
     this.#log.warn({ why: error.finding }, 'fenced')

@@ -57,6 +57,12 @@ export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointN
   return note === null ? null : checkedNote(note.value)
 }
 
+/** Whether all objects are there that the note names. Rejects with `StreamUnavailable`. */
+export async function isWhole({ objects }: LogStream, note: CheckpointNote): Promise<boolean> {
+  const there = new Set(await objects.list())
+  return note.files.every((file) => objectsOf(note, file).every((name) => there.has(name)))
+}
+
 export interface UploadOptions {
   /** The id of this node. */
   node: string

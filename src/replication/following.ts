@@ -92,6 +92,11 @@ export class Following {
     return this.#tail.lag()
   }
 
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    return this.#tail.warnings
+  }
+
   start(): void {
     this.#tail.start()
     void this.#note()

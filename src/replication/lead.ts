@@ -106,7 +106,10 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
   lease.begin(() => replicated.publisher.check())
-  const stopTending = tend(parts, { store: end.store, position: position + 1, term })
+  const stopTending = tend(
+    { ...parts, uploads },
+    { store: end.store, position: position + 1, term },
+  )
   onNotice({ event: 'leading', term, position: position + 1, mode })
   return {
     journal: replicated,

@@ -20,7 +20,7 @@
 import type { Notice } from '../../wal/journal/types.ts'
 import type { Standing } from '../http/gate.ts'
 import { Backoff } from './backoff.ts'
-import { type LeaseHolder, type LogStream, StreamUnavailable } from './log-stream.ts'
+import { type LeaseHolder, type LogStream, StreamGone, StreamUnavailable } from './log-stream.ts'
 
 const renewalsPerLease = 3
 const validShare = 0.9
@@ -34,8 +34,11 @@ export interface LeaseKeeperParts {
   onNotice(notice: Notice): void
 }
 
-/** `lost`: another node has the lease; `replaced`: another one has begun a later term. */
-type Renewal = 'held' | 'lost' | 'replaced' | 'unreachable'
+/**
+ * `lost`: another node has the lease; `replaced`: another one has begun a later term; `emptied`:
+ * the stream has no message any more, or is gone.
+ */
+type Renewal = 'held' | 'lost' | 'replaced' | 'emptied' | 'unreachable'
 
 export class LeaseKeeper implements Standing {
   decidesUntilMs = Number.NEGATIVE_INFINITY
@@ -67,7 +70,7 @@ export class LeaseKeeper implements Standing {
     while (!isStopped()) {
       const renewal = await this.#renew()
       if (renewal === 'held') return true
-      if (renewal === 'replaced') return false
+      if (renewal === 'replaced' || renewal === 'emptied') return false
       await backoff.pause()
     }
     return false
@@ -111,14 +114,15 @@ export class LeaseKeeper implements Standing {
       const holds = await stream.lease.hold(holder)
       const last = await stream.last()
       this.#failures = 0
-      if (last !== null && last.term > holder.term) return 'replaced'
+      if (last === null) return 'emptied'
+      if (last.term > holder.term) return 'replaced'
       if (!holds) return 'lost'
       this.decidesUntilMs = sentMs + takeoverMs * validShare
       return 'held'
     } catch (error) {
       if (!(error instanceof StreamUnavailable)) throw error
       this.#failures += 1
-      return 'unreachable'
+      return error instanceof StreamGone ? 'emptied' : 'unreachable'
     }
   }
 }

@@ -50,7 +50,12 @@ export type Published = { sequence: number } | { rejected: 'wrong_sequence' | 'f
  * may still arrive later, where its compare-and-set holds.
  */
 export class StreamUnavailable extends Error {
-  override readonly name = 'StreamUnavailable'
+  override readonly name: string = 'StreamUnavailable'
+}
+
+/** The stream, or what stands beside it, does not exist: somebody has removed it. */
+export class StreamGone extends StreamUnavailable {
+  override readonly name = 'StreamGone'
 }
 
 /** All calls reject with `StreamUnavailable`. */
@@ -64,7 +69,7 @@ export interface LogStream {
    * first of two that are in flight, the second one's expectation still holds.
    */
   publish(message: Unplaced, expectedLast: number, behind?: Unplaced): Promise<Published>
-  /** The newest message; null while there has never been one. */
+  /** The newest message; null while there has never been one, and when all were removed. */
   last(): Promise<StreamMessage | null>
   /** The sequence of the oldest message that is kept; that of the next one if none is. */
   firstSequence(): Promise<number>

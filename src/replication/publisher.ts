@@ -23,6 +23,7 @@ import { Backoff } from './backoff.ts'
 import {
   type LogStream,
   type Published,
+  StreamGone,
   type StreamMessage,
   StreamUnavailable,
   type TermName,
@@ -61,7 +62,11 @@ export interface PublisherOptions {
  * Another node leads; or the stream does not have any more what it acknowledged, or ends within
  * what is to be sent: then its end has to be compared with the log again.
  */
-export type Ended = { kind: 'fenced'; term: number } | { kind: 'lost'; position: number }
+export type Ended =
+  | { kind: 'fenced'; term: number }
+  | { kind: 'lost'; position: number }
+  /** The stream has no message any more, or is gone: it has to be begun again (holders.ts). */
+  | { kind: 'emptied' }
 
 export class Publisher {
   readonly #options: PublisherOptions
@@ -213,7 +218,8 @@ export class Publisher {
         }
         if (isOwn && last.last >= acknowledged) return this.#goOn(last)
         if (performance.now() > lostAtMs) {
-          return this.#endWith({ kind: 'lost', position: last?.last ?? 0 })
+          const { last: position } = last ?? { last: 0 }
+          return this.#endWith(last === null ? { kind: 'emptied' } : { kind: 'lost', position })
         }
       }
       await this.#backoff.pause()
@@ -277,7 +283,8 @@ export class Publisher {
 
 /** A stream that is gone is looked at again, as one that seems to have lost messages. */
 function lookError(error: unknown): 'unavailable' | null {
-  return error instanceof StreamUnavailable ? 'unavailable' : null
+  const isGone = error instanceof StreamGone || !(error instanceof StreamUnavailable)
+  return isGone ? null : 'unavailable'
 }
 
 function stopped(): Error {

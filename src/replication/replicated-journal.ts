@@ -190,8 +190,16 @@ export function ledByAnother(term?: number): JournalError {
   })
 }
 
+/** The node starts again at once, and finds out who begins the stream (history-place.ts). */
+export class StreamEmptied extends JournalError {
+  constructor() {
+    super(74, 'the stream has no message any more: it was removed or purged on the servers')
+  }
+}
+
 function endError(why: Ended): JournalError {
   if (why.kind === 'fenced') return ledByAnother(why.term)
+  if (why.kind === 'emptied') return new StreamEmptied()
   return new JournalError(
     74,
     `the stream ends at position ${why.position}, before what it had acknowledged`,

@@ -15,14 +15,19 @@
 //     be asked, that time runs, because then nobody knows.
 // R4. If nothing arrives for five looks though the stream goes on, it is read again. A server
 //     whose copy has stopped growing sends nothing, and reports no error (nats-server 2.9.10).
+// R5. A stream without messages is one that cannot be asked: the reading goes on when somebody has
+//     begun it again. Then it ends before what was read, or is of a later term: that ends the
+//     reading, and the log is compared with it anew.
 
 import { eachEncoded } from '../../wal/journal/format.ts'
-import type { LogStream, StreamMessage } from './log-stream.ts'
+import { type LogStream, StreamGone, type StreamMessage } from './log-stream.ts'
 import { goesOnFrom, type LogEnd, nonceOf } from './term-name.ts'
 
 const lookEveryMs = 1_000
 /** Longer than a message is on its way on a slow link. */
 const idleLooksMax = 5
+/** Longer than a server that answers late lacks messages. */
+const shorterLooksMax = 15
 const pauseMsMin = 100
 const pauseMsMax = 2_000
 
@@ -69,6 +74,9 @@ export class StreamTail {
   /** How many looks in a row have found that this message is there and has not arrived. */
   #idleLooks = 0
   #awaited = 0
+  /** How many looks in a row have found that the stream ends before what was read. */
+  #shorterLooks = 0
+  #isEmptied = false
   /** The last position of the stream, as of the last look, and when that was. */
   #last = 0
   #lookedMs: number
@@ -105,6 +113,15 @@ export class StreamTail {
     if (this.#timer !== null) clearTimeout(this.#timer)
     if (this.#looking !== null) clearTimeout(this.#looking)
     return this.#taking
+  }
+
+  /** A warning for the operator, one sentence, when the stream has no message any more (R5). */
+  get warnings(): string[] {
+    if (!this.#isEmptied) return []
+    return [
+      'replication: the stream was removed or purged on the servers: this node shows what it ' +
+        'has, until the node that leads has begun it again; if none does, start this one again',
+    ]
   }
 
   /** How far the follower is behind the stream (R3). */
@@ -198,20 +215,33 @@ export class StreamTail {
   async #look(): Promise<void> {
     const beganMs = this.#now()
     try {
-      const last = await this.#options.stream.last()
-      this.#lookedMs = this.#now()
-      if (last !== null && last.last > this.#last) {
-        this.#last = last.last
-        this.#missing.push({ position: last.last, sinceMs: beganMs })
-      }
-      this.#watch(last?.sequence ?? 0)
-    } catch {
+      this.#see(await this.#options.stream.last(), beganMs)
+    } catch (error) {
       // R3: the lag grows until the stream can be asked again.
       this.#idleLooks = 0
+      if (error instanceof StreamGone) this.#isEmptied = true
     }
     if (this.#isStopped) return
     const pauseMs = this.#options.lookEveryMs ?? lookEveryMs
     this.#looking = setTimeout(() => void this.#look(), pauseMs).unref()
+  }
+
+  /** Notes what a look, which began then, has found. */
+  #see(last: StreamMessage | null, beganMs: number): void {
+    this.#isEmptied = last === null && this.#next > 1
+    if (this.#isEmptied) return
+    this.#lookedMs = this.#now()
+    if (last !== null && last.last > this.#last) {
+      this.#last = last.last
+      this.#missing.push({ position: last.last, sinceMs: beganMs })
+    }
+    const isShorter = last !== null && last.sequence < this.#next - 1
+    this.#shorterLooks = isShorter ? this.#shorterLooks + 1 : 0
+    const isOther = isShorter && last.term > this.term
+    if (isOther || this.#shorterLooks > shorterLooksMax) {
+      return this.#fail(`it ends with message ${last!.sequence}, and ${this.#next - 1} was read`)
+    }
+    this.#watch(last?.sequence ?? 0)
   }
 
   /** Reads again if nothing arrives (R4); `newest` is the sequence of the newest message. */

@@ -15,9 +15,9 @@ import { JournalError } from '../../wal/errors.ts'
 import type { Journal, Notice } from '../../wal/journal/types.ts'
 import type { State } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
-import { uploadCheckpoint } from './checkpoint-transfer.ts'
+import { isWhole, uploadCheckpoint, uploadedCheckpoint } from './checkpoint-transfer.ts'
 import { type FollowerNote, followerKeys } from './follower-note.ts'
-import type { LogStream, StreamMessage } from './log-stream.ts'
+import { type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
 import { firstWhere } from './search.ts'
 
 /** The checkpoints of a node, as a leader uses them. */
@@ -87,6 +87,30 @@ export class Uploads {
   /** Uploads checkpoints from now on, as they are taken. */
   begin(): void {
     this.#options.checkpoints.onTaken = () => this.#upload()
+    this.#upload()
+  }
+
+  /**
+   * Takes and uploads a checkpoint if what the stream lacks at its beginning is not beside it (U1):
+   * objects or notes were removed, or the stream was purged.
+   */
+  async mend(store: string): Promise<void> {
+    try {
+      await this.#mend(store)
+    } catch (error) {
+      if (!(error instanceof StreamUnavailable)) this.#failure = (error as Error).message
+    }
+  }
+
+  async #mend(store: string): Promise<void> {
+    const { stream, checkpoints } = this.#options
+    const note = await uploadedCheckpoint(stream)
+    const isThere = note?.store === store && (await isWhole(stream, note))
+    const covered = isThere ? note.position : 0
+    const oldest = await stream.get(await stream.firstSequence())
+    if (oldest === null || oldest.first <= covered + 1 || this.#isStopped) return
+    this.#position = covered
+    if ((checkpoints.latest?.position ?? 0) + 1 < oldest.first) await checkpoints.take()
     this.#upload()
   }
 

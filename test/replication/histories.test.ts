@@ -4,8 +4,10 @@
 // Method: three real nodes and three real servers, whose stores, streams and disks are taken away.
 //         What was acknowledged before is compared with what all nodes show in the end.
 
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
-import { chosenSeed, timeoutMs } from '../depth.ts'
+import { chosenSeed, isDeep, timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { CheckedSwarm } from './checked-swarm.ts'
@@ -21,12 +23,34 @@ t.before(async () => {
   if (nats.skip === false) cluster = await startCluster(t)
 })
 
+const stream = () => `histories-${streams}`
+
+/** Changes something on the servers, as an operator does by mistake. */
+async function onServers(change: (manager: JetStreamManager) => Promise<unknown>): Promise<void> {
+  const connection = await connect({ servers: cluster.url.split(',') })
+  try {
+    await change(await jetstreamManager(connection))
+  } finally {
+    await connection.close()
+  }
+}
+
+const mistakes: Record<string, (manager: JetStreamManager) => Promise<unknown>> = {
+  'the stream is removed': ({ streams }) => streams.delete(stream()),
+  'the stream is purged': ({ streams }) => streams.purge(stream()),
+  'the notes are removed': ({ streams }) => streams.delete(`KV_${stream()}-notes`),
+  'the checkpoints are removed, the stream is purged': async ({ streams }) => {
+    await streams.delete(`${stream()}-checkpoints`)
+    await streams.purge(stream())
+  },
+}
+
 type Three = [ReplicatedNode, ReplicatedNode, ReplicatedNode]
 
 /** Three nodes that stand by, not started yet, on a stream of their own. */
 async function threeNodes(t: Test, takeoverSeconds = 1): Promise<Three> {
   streams += 1
-  const options = { stream: `histories-${streams}`, takeoverSeconds }
+  const options = { stream: stream(), takeoverSeconds }
   const node = (name: string) => newNode(t, cluster, options, { name, role: '--replicate' })
   return [await node('a'), await node('b'), await node('c')]
 }
@@ -38,8 +62,15 @@ async function write(swarm: CheckedSwarm, more = 60): Promise<void> {
   await swarm.stop()
 }
 
-/** Three nodes with one log and what was acknowledged; all are killed, and none has taken over. */
-async function stopped(t: Test): Promise<{ nodes: Three; swarm: CheckedSwarm; end: number }> {
+interface Running {
+  nodes: Three
+  swarm: CheckedSwarm
+  /** Where their logs end. */
+  end: number
+}
+
+/** Three nodes that serve, with one log and what was acknowledged. */
+async function serving(t: Test): Promise<Running> {
   const nodes = await threeNodes(t)
   for (const node of nodes) node.start()
   await settled(nodes)
@@ -52,7 +83,6 @@ async function stopped(t: Test): Promise<{ nodes: Three; swarm: CheckedSwarm; en
     const all = await Promise.all(nodes.map((node) => node.status()))
     return all.every((status) => status?.position === end)
   })
-  await Promise.all(nodes.map((node) => node.kill()))
   return { nodes, swarm, end }
 }
 
@@ -80,8 +110,10 @@ const says = (node: ReplicatedNode, what: RegExp) =>
   until(`${node.name} to say ${what}`, async () => what.test(await node.readiness()))
 
 t.test('all stores and one disk are lost, all start: nobody begins; then one', nats, async (t) => {
-  const { nodes, swarm, end } = await stopped(t)
+  const { nodes, swarm, end } = await serving(t)
   const [a, b, c] = nodes
+  // At once: none of them takes over.
+  await Promise.all(nodes.map((node) => node.kill()))
   await Promise.all(cluster.servers.map((server) => server.kill()))
   for (const server of cluster.servers) server.loseStore()
   for (const server of cluster.servers) server.start()
@@ -126,3 +158,40 @@ t.test('three empty nodes start at once, twice: one leads, nobody has ended', na
     for (const node of nodes) t.equal(await node.stop(), 0, `${node.name} stops`)
   }
 })
+
+// The deep run has all of them, `npm test` the one that TEST_SEED chooses, or TEST_FAULT names.
+const { TEST_FAULT: only } = process.env
+const all = Object.entries(mistakes)
+const chosen = isDeep ? all : [all[chosenSeed % all.length]!]
+const named = only === undefined ? chosen : all.filter(([what]) => what.includes(only))
+
+for (const [what, mistake] of named) {
+  t.test(`${what} under writes: all go on, and an empty node joins`, nats, async (t) => {
+    t.comment(`TEST_SEED=${chosenSeed}`)
+    const { nodes, swarm } = await serving(t)
+    swarm.start()
+    await swarm.acknowledges(20)
+    await onServers(mistake)
+    await swarm.acknowledges(40)
+    await swarm.stop()
+    const { leader, followers } = await settled(nodes)
+    untouched(t, nodes)
+    const [joining] = followers as [ReplicatedNode, ReplicatedNode]
+    await joining.kill()
+    joining.loseData()
+    joining.start()
+    await until('it follows', async () => (await joining.status())?.role === 'follower')
+    t.ok(leader.isRunning)
+    await oneHistory(t, nodes, swarm)
+  })
+
+  t.test(`${what}, all nodes are killed and start again: one history`, nats, async (t) => {
+    const { nodes, swarm } = await serving(t)
+    await onServers(mistake)
+    await Promise.all(nodes.map((node) => node.kill()))
+    for (const node of nodes) node.start()
+    await settled(nodes)
+    untouched(t, nodes)
+    await oneHistory(t, nodes, swarm)
+  })
+}

@@ -4,11 +4,12 @@
 
 import t, { type Test } from 'tap'
 import { LeaseKeeper } from '../../src/replication/lease-keeper.ts'
-import { StreamUnavailable } from '../../src/replication/log-stream.ts'
+import { StreamGone, StreamUnavailable } from '../../src/replication/log-stream.ts'
 import { MemoryStream } from './memory-stream.ts'
 
 const takeoverMs = 60_000
 const holder = { version: 1, node: 'a', term: 1, since: 0 } as const
+const none = new Uint8Array()
 const always = Number.POSITIVE_INFINITY
 
 /** A keeper of the lease of a leader whose stream ends in its term; `clock` is performance.now. */
@@ -18,6 +19,7 @@ function scene(t: Test) {
   Object.assign(performance, { now: () => clock.ms })
   t.teardown(() => Object.assign(performance, { now }))
   const stream = new MemoryStream()
+  stream.messages.push({ sequence: 1, first: 1, last: 1, term: holder.term, bytes: none })
   const notices: string[] = []
   const keeper = new LeaseKeeper({
     stream,
@@ -93,7 +95,7 @@ t.test('K2: another node has the lease: it waits until that is over', async (t) 
 t.test('K2: another node has begun a later term, or it is stopped: it does not lead', async (t) => {
   const { stream, keeper } = scene(t)
   t.equal(await keeper.take(() => true), false)
-  await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
+  await stream.publish({ first: 2, last: 2, term: 2, bytes: none }, 1)
   t.equal(await keeper.take(() => false), false)
   t.equal(keeper.decidesUntilMs, -always)
 })
@@ -111,7 +113,7 @@ t.test('K3: another node has it, or leads: whoever looks at the stream is told',
   stream.lease.holder = null
   await renewing.renew()
   t.same([renewing.losses, notices], [2, ['lease_lost', 'lease_held']])
-  await stream.publish({ first: 1, last: 1, term: 2, bytes: new Uint8Array() }, 0)
+  await stream.publish({ first: 2, last: 2, term: 2, bytes: none }, 1)
   await renewing.renew()
   t.equal(renewing.losses, 3, 'though it has the lease')
 })
@@ -143,4 +145,19 @@ t.test('K4: the servers are out of reach: pages are shown after three failures',
   await renewing.renew()
   t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [154_000, 154_000])
   t.same(keeper.warnings, [])
+})
+
+t.test('K3: the stream has no message any more, or is gone: whoever looks is told', async (t) => {
+  const { stream, keeper } = scene(t)
+  t.ok(await keeper.take(() => false))
+  const renewing = begin(t, keeper)
+  await renewing.renew()
+  t.equal(renewing.losses, 0)
+  const [message] = stream.messages.splice(0)
+  await renewing.renew()
+  t.equal(renewing.losses, 1, 'it was purged')
+  stream.messages.push(message!)
+  stream.last = () => Promise.reject(new StreamGone('removed'))
+  await renewing.renew()
+  t.equal(renewing.losses, 2, 'it was removed')
 })

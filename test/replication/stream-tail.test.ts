@@ -251,3 +251,33 @@ t.test('tail: lag: positions and seconds, which grow while the stream is away', 
   nowMs = 60_000
   t.ok(tail.lag().seconds >= 57.5, 'nobody knows for 57.5 seconds, at least')
 })
+
+t.test(
+  'tail: no message any more: it says so, and nobody knows how far behind it is',
+  async (t) => {
+    const stream = new MemoryStream()
+    await publish(stream, 1, 3)
+    let nowMs = 0
+    const setting = { now: () => nowMs, lookEveryMs: 1 }
+    const { tail, receiver, failures } = follow(t, stream, setting)
+    await until('the first three', () => receiver.position === 3)
+    stream.messages.splice(0)
+    await until('a warning', () => tail.warnings.length > 0)
+    nowMs = 60_000
+    t.match(tail.warnings, [/removed or purged/])
+    t.ok(tail.lag().seconds >= 57)
+    t.same(failures, [])
+  },
+)
+
+t.test('tail: the stream is begun again in a later term: it ends, whatever it has', async (t) => {
+  const stream = new MemoryStream()
+  for (let position = 1; position <= 3; position++) await publish(stream, position, position)
+  const { receiver, failures } = follow(t, stream, { lookEveryMs: 1 })
+  await until('the first three', () => receiver.position === 3)
+  stream.messages.splice(0)
+  await publish(stream, 4, 4, 2)
+  await until('a failure', () => failures.length > 0)
+  t.match(failures, [/ends with message 1, and 3 was read/])
+  t.same(receiver.taken, upTo(3))
+})

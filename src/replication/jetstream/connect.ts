@@ -200,12 +200,14 @@ async function makeAll(
   const client = jetstream(connection, { timeout: answerMs })
   const manager = await link.available(() => jetstreamManager(connection, { timeout: answerMs }))
   await link.available(() => JetStreamLog.make(manager, stream, replicas))
-  const bucket = await link.available(() =>
-    new Kvm(client).create(`${stream}-notes`, { history: 1, replicas, ...notesOptions }),
-  )
-  const files = { link, client, manager, name: `${stream}-checkpoints` }
-  await link.available(() => JetStreamObjects.make(files, replicas))
-  const notes = new JetStreamNotes(link, bucket)
+  const makeBucket = () =>
+    link.available(() =>
+      new Kvm(client).create(`${stream}-notes`, { history: 1, replicas, ...notesOptions }),
+    )
+  const bucket = await makeBucket()
+  const files = { link, client, manager, name: `${stream}-checkpoints`, replicas }
+  await link.available(() => JetStreamObjects.make(files))
+  const notes = new JetStreamNotes(link, bucket, makeBucket)
   const parts = {
     notes,
     lease: new JetStreamLease(notes, takeoverMs),

@@ -2,7 +2,7 @@
 // unknown and that can be made again.
 
 import { JetStreamApiError } from '@nats-io/jetstream'
-import { StreamUnavailable } from '../log-stream.ts'
+import { StreamGone, StreamUnavailable } from '../log-stream.ts'
 
 // Codes of the servers' list of errors (nats-server, server/errors.json).
 export const wrongLastSequence = 10071
@@ -41,12 +41,15 @@ export function isFull(error: unknown): boolean {
   return fullCodes.has(apiCode(error))
 }
 
-/** Runs a call; an error that may pass becomes `StreamUnavailable`. */
+/** Runs a call; an error that may pass becomes `StreamUnavailable`, also that of what is gone. */
 export async function available<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {
     const code = apiCode(error)
+    if (code === streamNotFound) {
+      throw new StreamGone('the stream was removed from the servers', { cause: error })
+    }
     if (code !== 0 && !passingCodes.has(code)) throw error
     throw new StreamUnavailable(`the stream: ${(error as Error).message}`, { cause: error })
   }

@@ -10,6 +10,7 @@ import type { Objects } from '../log-stream.ts'
 import { apiCode, noMessageFound } from './errors.ts'
 import type { ServerLink } from './link.ts'
 import { makeStream } from './make-stream.ts'
+import { madeAgain } from './notes.ts'
 
 export interface ObjectStream {
   link: ServerLink
@@ -17,6 +18,8 @@ export interface ObjectStream {
   manager: JetStreamManager
   /** The name of the stream. */
   name: string
+  /** How many servers keep a copy. */
+  replicas: number
 }
 
 export class JetStreamObjects implements Objects {
@@ -27,10 +30,7 @@ export class JetStreamObjects implements Objects {
   }
 
   /** Makes the stream if it is missing. */
-  static make(
-    { manager, name }: Pick<ObjectStream, 'manager' | 'name'>,
-    replicas: number,
-  ): Promise<void> {
+  static make({ manager, name, replicas }: Omit<ObjectStream, 'link' | 'client'>): Promise<void> {
     return makeStream(manager, {
       name,
       subjects: [`${name}.>`],
@@ -49,7 +49,8 @@ export class JetStreamObjects implements Objects {
     const { link, manager, name: stream } = this.#stream
     try {
       const query = { last_by_subj: this.#subject(name) }
-      return (await link.asked(() => manager.streams.getMessage(stream, query)))?.data ?? null
+      const asked = link.asked(() => manager.streams.getMessage(stream, query))
+      return (await this.#there(asked))?.data ?? null
     } catch (error) {
       if (apiCode(error) === noMessageFound) return null
       throw error
@@ -64,8 +65,14 @@ export class JetStreamObjects implements Objects {
   async list(): Promise<string[]> {
     const { link, manager, name } = this.#stream
     const filter = { subjects_filter: `${name}.>` }
-    const { state } = await link.asked(() => manager.streams.info(name, filter))
+    const asked = link.asked(() => manager.streams.info(name, filter))
+    const { state } = await this.#there(asked)
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(name.length + 1))
+  }
+
+  #there<T>(asked: Promise<T>): Promise<T> {
+    const stream = this.#stream
+    return madeAgain(asked, () => stream.link.available(() => JetStreamObjects.make(stream)))
   }
 
   #subject(name: string): string {
