@@ -71,7 +71,7 @@ const alone: Record<string, readonly string[]> = {
     ...['checkpoints', 'clock', 'deliveries', 'expiry', 'feed', 'forum', 'governance', 'reads'],
     ...['waiting', 'webhook-program'],
   ],
-  http: ['cold', 'surrogates'],
+  http: ['cold', 'host-check', 'surrogates'],
   ops: ['dashboard'],
   replication: [
     ...['checked-swarm', 'connect', 'engine-faults', 'fault-matrix', 'follower', 'following'],

@@ -6,7 +6,7 @@ import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import type { QuotaLimits } from '../state/quotas.ts'
 import { ConfigError, type Flag, type Flags } from './arguments.ts'
-import { corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
+import { allowedHostsOf, corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf, readersOf } from './limit-flags.ts'
 import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
 import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
@@ -55,6 +55,8 @@ export interface Config {
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
   trustProxy: TrustProxy | null
+  /** Host names by which callers may reach the API; null: any. */
+  allowedHosts: ReadonlySet<string> | null
   /** Other origins whose pages may use the API; null: none. */
   cors: CorsOrigins | null
   /** 0: no port for operators. */
@@ -247,6 +249,7 @@ export function checkSettings(
       setting('proxy-hops'),
       setting('trusted-proxies'),
     ),
+    allowedHosts: allowedHostsOf(setting('allowed-hosts'), originOf(setting('public-url'))),
     cors: corsOf(setting('cors')),
     opsPort: number('ops-port', 0, 65_535),
     webhookAllowPrivate: switchOf(setting('webhook-allow-private')),

@@ -27,6 +27,13 @@ export const edgeFlags = {
     preset: '',
     help: 'with xff: networks of the proxies; the caller is the right-most entry in none of them',
   },
+  'allowed-hosts': {
+    value: 'HOSTS',
+    preset: '',
+    help:
+      'host names, separated by commas, by which callers may reach the API, beside loopback ' +
+      'names and that of --public-url; a request to another one is answered with 421; empty: any',
+  },
   cors: {
     value: 'ORIGINS',
     preset: '',
@@ -79,4 +86,16 @@ export function corsOf({ name, text }: Setting): CorsOrigins | null {
   const origins = text.split(',').map((part) => originOf({ name, text: part.trim() }))
   if (origins.includes(null)) throw new ConfigError(`${name} has an empty origin in "${text}"`)
   return origins as string[]
+}
+
+/** The names by which callers may reach the API, in lower case; null: any. */
+export function allowedHostsOf({ name, text }: Setting, publicUrl: string | null) {
+  if (text === '') return null
+  const hosts = text.split(',').map((part) => {
+    const host = part.trim().toLowerCase()
+    const url = `http://${host}`
+    if (URL.canParse(url) && new URL(url).href === `${url}/`) return host
+    throw new ConfigError(`${name} takes host names like forum.example, not "${part.trim()}"`)
+  })
+  return new Set(publicUrl === null ? hosts : [...hosts, new URL(publicUrl).hostname])
 }

@@ -5,10 +5,14 @@ import { routesOf } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { isWildcard } from '../http/cross-site.ts'
 import type { EdgeOptions, Refusing } from '../http/edge-options.ts'
+import type { Handler } from '../http/exchange.ts'
 import { Edge } from '../http/handle.ts'
+import { guarded } from '../http/host-check.ts'
 import type { Load } from '../http/load.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { withPages } from '../pages/pages.ts'
+import type { State } from '../state/state.ts'
+import { logged } from './request-log.ts'
 import { inboxUrl } from './wakeups.ts'
 
 /**
@@ -34,6 +38,16 @@ export function newEdge(
     onForwarded: (header) => log.warn({ header, hint }, 'forwarding_header_ignored'),
   }
   return new Edge(pages ? withPages(routes) : routes, availability, options, load)
+}
+
+/** What an HTTP server calls for each request. `state` is asked for the numbers of callers. */
+export function handlerOf(
+  edge: Edge,
+  { allowedHosts }: Config,
+  log: Logger,
+  state: () => State,
+): Handler {
+  return logged(guarded(edge, allowedHosts), log, state)
 }
 
 /** The service's own origin. Warns if no caller can use it. */

@@ -9,7 +9,7 @@ import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { PortInUse } from '../http/port-error.ts'
 import type { Vitals } from '../ops/vitals.ts'
-import { handlerOf } from './request-log.ts'
+import { handlerOf } from './edge.ts'
 
 export interface PortsParts {
   config: Config
@@ -51,7 +51,7 @@ export class Ports {
       http.listen(
         host,
         port,
-        handlerOf(edge, log, () => vitals.state),
+        handlerOf(edge, config, log, () => vitals.state),
         options,
       ),
     )

@@ -42,11 +42,10 @@ import { textStoreName } from '../state/text.ts'
 import { NodeAdmission } from './admission.ts'
 import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
-import { newEdge } from './edge.ts'
+import { handlerOf, newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
 import { configOf, type ReaderSetup } from './reader-setup.ts'
 import { newState } from './recovery.ts'
-import { handlerOf } from './request-log.ts'
 import { openTextDisk } from './text-disk.ts'
 import { warmUp } from './text-warm-up.ts'
 
@@ -222,7 +221,7 @@ export class Reader {
     this.#refusal = null
     const { host, trustProxy } = this.#config
     const http = chooseHttp(this.#config, this.#log)
-    const handle = handlerOf(this.#edge, this.#log, () => this.#forum!.state)
+    const handle = handlerOf(this.#edge, this.#config, this.#log, () => this.#forum!.state)
     this.#listener = await http.listen(host, this.#setup.port, handle, {
       load: this.#load,
       behindProxy: trustProxy !== null,

@@ -18,8 +18,8 @@ import type { RouteMeter } from '../http/meter.ts'
 import { parseBearer } from '../http/parse.ts'
 import { nobody, type State } from '../state/state.ts'
 
-/** What an HTTP server calls for each request. `state` is asked for the numbers of callers. */
-export function handlerOf(edge: Pick<Edge, 'handle'>, log: Logger, state: () => State): Handler {
+/** The handler of these requests. `state` is asked for the numbers of callers. */
+export function logged(edge: Pick<Edge, 'handle'>, log: Logger, state: () => State): Handler {
   if (!log.isLevelEnabled('debug')) return (exchange) => edge.handle(exchange)
   return (exchange) => {
     const token = parseBearer(exchange.header('authorization'))

@@ -6,6 +6,7 @@
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
 // N5. A node that is alone leads. With a replicated log it leads or follows (replica.ts).
 
+import { statSync } from 'node:fs'
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { JournalOptions } from '../../wal/journal/journal.ts'
@@ -31,6 +32,9 @@ import { Serving } from './serving.ts'
 import { type Admin, startAdmin } from './start-admin.ts'
 import type { Lives } from './start-again.ts'
 import { startReaders } from './start-readers.ts'
+
+/** The group and others. */
+const othersWrite = 0o022
 
 export interface Node {
   /** The URL at which it answers. */
@@ -91,7 +95,11 @@ export async function startNode(
   }
   // A second start reports that the directory is in use, and not the port; one whose port is in use
   // leaves no log behind.
-  const recovery = { ...environment, whenLocked: () => ports.open() }
+  const whenLocked = () => {
+    if (environment.disk === undefined) warnIfOpen(config.data, log)
+    return ports.open()
+  }
+  const recovery = { ...environment, whenLocked }
   const recovering = recover(config, vitals, checkpoints, log, recovery, replication)
   const journal = await orElse(giveUp, recovering)
   const { listener, url } = ports
@@ -137,6 +145,14 @@ export async function startNode(
   admin = startAdmin(forum, gate, { ...options, readers })
   const { moderate, erasure } = admin
   return { url, failed, takeCheckpoint: () => checkpoints.take(), moderate, erasure, stop }
+}
+
+/** Warns where others may write to the data directory: they could replace what is in it. */
+function warnIfOpen(data: string, log: Logger): void {
+  const mode = statSync(data).mode & 0o777
+  const hint = 'others may write to the data directory; chmod 700 closes it'
+  if ((mode & othersWrite) !== 0)
+    log.warn({ data, mode: mode.toString(8), hint }, 'data_directory_open')
 }
 
 /** What a node has before its log is read. */

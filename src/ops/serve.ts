@@ -5,15 +5,15 @@
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
 //     disk does not change that, since reads are still answered.
 // O3. It has no accounts: who may connect may look. Pages of other origins may not, whatever name
-//     they have for this address (host-check.ts), and nothing here can be framed or embedded.
+//     they have for this address (http/host-check.ts), and nothing here can be framed or embedded.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Listener } from '../http/exchange.ts'
+import { isOwnHost } from '../http/host-check.ts'
 import { portError } from '../http/port-error.ts'
 import { withCommit } from './commit.ts'
 import { dashboardFiles, type File } from './files.ts'
-import { isOwnHost } from './host-check.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { dashboardPage } from './page.ts'
 import { metrics } from './prometheus.ts'
@@ -57,8 +57,9 @@ export async function serveOperators(
   const loopDelay = new LoopDelay()
   const samples = new Samples(vitals, loopDelay, performance.now())
   const answers = answersOf(vitals, samples)
+  const names = new Set(publicUrl === null ? [] : [new URL(publicUrl).hostname])
   const server = createServer((request, response) => {
-    answer(response, outcomeOf(request, answers, publicUrl))
+    answer(response, outcomeOf(request, answers, names))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(portError(host, port, error)))
@@ -111,10 +112,10 @@ function answersOf(vitals: Vitals, samples: Samples): Answers {
 function outcomeOf(
   { method, url, headers }: IncomingMessage,
   answers: Answers,
-  publicUrl: string | null,
+  names: ReadonlySet<string>,
 ): Outcome {
   const [path, query = ''] = url!.split('?', 2)
-  if (!isOwnHost(headers.host, publicUrl)) return text(421, wrongHost)
+  if (!isOwnHost(headers.host, names)) return text(421, wrongHost)
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'GET only\n')
   return answers.get(path!)?.(query) ?? text(404, paths)
 }

@@ -1,6 +1,6 @@
 // The command line: flags and variables, exit codes, signals.
 
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { dataDirectory, Program, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
@@ -117,6 +117,24 @@ t.test(
     await started(t, [...elsewhere, '--port', '0']) // its directory was released
   },
 )
+
+t.test('data directory: others may write to it: a warning, and it is used', async (t) => {
+  const data = dataDirectory(t)
+  mkdirSync(data)
+  for (const [mode, count] of [
+    [0o777, 1],
+    [0o770, 1],
+    [0o755, 0],
+    [0o700, 0],
+  ] as const) {
+    chmodSync(data, mode)
+    const { program } = await started(t, ['serve', '--port', '0', '--data', data])
+    await program.stop('SIGTERM')
+    const warnings = program.log.filter(({ msg }) => msg === 'data_directory_open')
+    t.equal(warnings.length, count, mode.toString(8))
+    if (count === 1) t.match(warnings, [{ level: 40, data, mode: mode.toString(8) }])
+  }
+})
 
 t.test('data directory: impossible: one line, exit 74', async (t) => {
   const parent = dataDirectory(t)

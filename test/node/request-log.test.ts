@@ -5,7 +5,7 @@ import pino from 'pino'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import type { Exchange } from '../../src/http/exchange.ts'
-import { handlerOf } from '../../src/node/request-log.ts'
+import { logged } from '../../src/node/request-log.ts'
 import { dataDirectory, type LogLine, Program } from '../api/process.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
 import { until } from '../until.ts'
@@ -22,7 +22,7 @@ t.test('L1: info: the edge is given the exchange itself, and nothing is looked u
   const state = () => {
     throw new Error('the state was asked')
   }
-  for (const level of ['info', 'silent']) handlerOf(edge, pino({ level }), state)(exchange)
+  for (const level of ['info', 'silent']) logged(edge, pino({ level }), state)(exchange)
   t.ok(seen.length === 2 && seen.every((each) => each === exchange))
 })
 

@@ -1,0 +1,37 @@
+// Which requests name a host by which this node is meant to be reached. A page on the internet can
+// let its own name point to an address inside a network (DNS rebinding); the browser then takes the
+// node for a part of that page, and lets it read the answers. Its requests still name the page's
+// host. The operators' port always checks; the port of the interface does with --allowed-hosts,
+// before anything else.
+
+import { answer } from './answers.ts'
+import type { Exchange } from './exchange.ts'
+import type { Edge } from './handle.ts'
+
+const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
+
+/**
+ * Whether `host`, a Host header, is a loopback name or address, or one of `names`, with any port.
+ * Browsers always send a Host, so none is no page's request.
+ */
+export function isOwnHost(host: string | undefined, names: ReadonlySet<string>): boolean {
+  if (host === undefined || loopback.test(host)) return true
+  return names.has(host.replace(/:\d+$/, '').toLowerCase())
+}
+
+const wrongHost = 'This host name does not belong to this service.\n'
+
+/** The edge for requests to these names and loopback ones alone; null: for all, without a check. */
+export function guarded(
+  edge: Pick<Edge, 'handle' | 'meter'>,
+  names: ReadonlySet<string> | null,
+): Pick<Edge, 'handle'> {
+  if (names === null) return edge
+  return {
+    handle(exchange: Exchange): void {
+      if (isOwnHost(exchange.header('host'), names)) return edge.handle(exchange)
+      exchange.meter = edge.meter.none
+      answer(exchange, 421, '', wrongHost, 'text/plain; charset=utf-8')
+    },
+  }
+}
