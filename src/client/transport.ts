@@ -106,7 +106,7 @@ export class Transport {
   }
 
   async #attempt<T>(
-    { url, timeoutMs, ...init }: Sent,
+    { url, method, headers, body, timeoutMs }: Sent,
     form: Form<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
@@ -117,8 +117,13 @@ export class Transport {
     const timer = setTimeout(end, timeoutMs)
     try {
       const send = this.#fetch
-      // A followed redirect would turn a POST into a GET.
-      const response = await send(url, { ...init, redirect: 'manual', signal: ending.signal })
+      const response = await send(url, {
+        method,
+        headers,
+        body,
+        redirect: 'manual', // it would turn a POST into a GET
+        signal: ending.signal,
+      })
       return answerOf(response, await textOf(response), form)
     } catch (error) {
       signal?.throwIfAborted()
@@ -126,7 +131,7 @@ export class Transport {
       const [code, why] = ending.signal.aborted
         ? (['timeout', `no answer in ${timeoutMs} ms`] as const)
         : (['network', reasonOf(error as Error)] as const)
-      throw new ForumError(0, code, `${init.method} ${url}: ${why}`)
+      throw new ForumError(0, code, `${method} ${url}: ${why}`)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
@@ -168,10 +173,14 @@ function isFinal({ status, code }: ForumError): boolean {
 }
 
 /** The body of the answer. A length that is declared holds; what comes without one is counted. */
-async function textOf(response: Response): Promise<string> {
+function textOf(response: Response): Promise<string> {
   const { headers, body, status } = response
   const length = headers.has('content-encoding') ? null : headers.get('content-length')
   if (!body || (length !== null && Number(length) <= answerBytesMax)) return response.text()
+  return countedText(body, status)
+}
+
+async function countedText(body: ReadableStream<Uint8Array>, status: number): Promise<string> {
   const [reader, decoder] = [body.getReader(), new TextDecoder()]
   let text = ''
   for (let bytes = 0; ; ) {
