@@ -111,6 +111,9 @@ export interface RunningReader {
   heapBytes: number
   externalBytes: number
   textBytes: number
+  /** Of bodies being received, and of answers waiting. */
+  bodyBytes: number
+  answerBytes: number
 }
 
 /** What is known before the log is replayed. */
@@ -188,6 +191,15 @@ export function refusalsOf(vitals: Vitals): Record<string, number> {
     sliced_reads: slicedWork.refused,
     cold_reads: coldReads.refused,
     pages: pageMaking.refused,
+  }
+}
+
+/** Bytes of bodies being received and of answers waiting, in all processes. */
+export function queueBytesOf({ load, readers }: Vitals): { bodies: number; answers: number } {
+  const processes = [load, ...(readers?.running ?? [])]
+  return {
+    bodies: processes.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0),
+    answers: processes.reduce((sum, { answerBytes }) => sum + answerBytes, 0),
   }
 }
 

@@ -5,7 +5,7 @@ import { instruments } from '../../src/ops/instruments/list.ts'
 import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import { statusOf } from '../../src/ops/status.ts'
-import type { Vitals } from '../../src/ops/vitals.ts'
+import { queueBytesOf, type Vitals } from '../../src/ops/vitals.ts'
 import { vitalsOf, vitalsOfAll } from './vitals.ts'
 
 function sectionsOf(t: Test, vitals: Vitals): Record<string, unknown> {
@@ -122,4 +122,12 @@ t.test('instruments: each is declared once, and shown somewhere', async (t) => {
       t.ok(column === undefined || columns.some(({ name }) => name === column), help)
     }
   }
+})
+
+t.test('queue bytes: a node with readers: those of all processes', async (t) => {
+  const vitals = vitalsOfAll()
+  Object.assign(vitals.load, { bodyBytes: 1000, answerBytes: 500 })
+  t.same(queueBytesOf(vitals), { bodies: 1200, answers: 540 })
+  t.match(sectionsOf(t, vitals), { load: { queue_bytes: { now: 1740 } } })
+  t.same(queueBytesOf({ ...vitals, readers: null }), { bodies: 1000, answers: 500 })
 })

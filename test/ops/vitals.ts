@@ -46,7 +46,8 @@ export const follower: ReplicationStats = {
 
 /** Two of three readers, one of them three records behind the other. */
 export function someReaders() {
-  const memory = { residentBytes: 2 ** 20, heapBytes: 0, externalBytes: 0, textBytes: 0 }
+  const heap = { residentBytes: 2 ** 20, heapBytes: 0, externalBytes: 0, textBytes: 0 }
+  const memory = { ...heap, bodyBytes: 100, answerBytes: 20 }
   return {
     counts: { configured: 3, serving: 2 },
     running: [

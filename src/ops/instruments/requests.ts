@@ -3,7 +3,7 @@
 import { bytes, count, latency, rate } from '../../browser/dashboard/units.ts'
 import { latencyBoundsSeconds, type RouteMeter, timedEvery } from '../../http/meter.ts'
 import { by, counter, fact, figure, gauge, histogram, latest, quantiles } from '../instrument.ts'
-import { answersOf, refusalsOf, type Vitals } from '../vitals.ts'
+import { answersOf, queueBytesOf, refusalsOf, type Vitals } from '../vitals.ts'
 
 export const requests = [
   counter('http_requests_total', 'Answers by route and class of status.', ({ meter }) =>
@@ -102,12 +102,12 @@ export const waiting = [
   ),
   gauge(
     'queue_bytes',
-    'Bytes of bodies being received and of answers waiting.',
-    by('what', ({ load }) => ({ bodies: load.bodyBytes, answers: load.answerBytes })),
+    'Bytes of bodies being received and of answers waiting, in all processes.',
+    by('what', queueBytesOf),
   ),
   figure(
-    'Bytes of bodies being received and of answers waiting, together.',
-    ({ load }) => load.bodyBytes + load.answerBytes,
+    'Bytes of bodies being received and of answers waiting, together; the limit is of a process.',
+    (vitals) => queueBytesOf(vitals).bodies + queueBytesOf(vitals).answers,
     {
       limit: { of: 'queue_bytes', read: ({ load }) => load.limits.queueBytesMax },
       status: 'load.queue_bytes',
