@@ -5,6 +5,7 @@ import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Rejection } from '../forum/forum.ts'
 import type { Making } from '../forum/page-making.ts'
 import type { Action } from '../state/quotas.ts'
+import { nobody } from '../state/state.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
 
@@ -93,7 +94,7 @@ interface Operation {
   /** Whether an idempotency key is required. */
   idempotent?: boolean
   /** Whether `run` needs the caller's address; evaluated for each request. */
-  needsClient?(service: Service): boolean
+  needsClient?(service: Service, caller: number, query: unknown): boolean
   /** Whether a GET is guarded like a write: no HEAD, no prefetch, no cross-site requests. */
   guarded?: boolean
   /** The maximum length of the URL, including the service's origin. */
@@ -132,6 +133,11 @@ export type Outcome = Answer | Rejection
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
 export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
   return declared as Route
+}
+
+/** For `needsClient`: whether somebody without a token would wait, whose share is by address. */
+export function waitsUnnamed(_: Service, caller: number, query: unknown): boolean {
+  return caller === nobody && (query as { wait: number }).wait > 0
 }
 
 /** The `wait` of a page: for news of the topic, unless the page has items or nobody would wait. */

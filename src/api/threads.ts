@@ -14,7 +14,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { countsAddresses, route, waitFor } from './route.ts'
+import { countsAddresses, route, waitFor, waitsUnnamed } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -182,6 +182,7 @@ export const getThread = route<unknown, { after: number; limit: number; wait: nu
     }),
   },
   errors: ['not_found'],
+  needsClient: waitsUnnamed,
   run({ forum }, { caller, id, query }) {
     const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readThread(forum, read)

@@ -14,7 +14,8 @@
 // W4. A few are resumed in each iteration of the event loop (http/tick.ts), topics in turns, so
 //     that a thread for which ten thousand wait holds up nobody, nor the news of another thread.
 // W5. At most `max` wait, with at most `entriesPerRequest` times as many entries. A caller that
-//     follows very many threads is looked up for each message instead; there are few such.
+//     follows very many threads is looked up for each message instead; there are few such. Of each
+//     of the three a caller has a share (shares.ts); beyond it, it does not wait.
 // W6. Whoever waits with a token waits for news of its identity, too: it may have been blocked.
 //     That is the topic of its feed.
 
@@ -22,6 +23,7 @@ import { Queue } from '../../wal/queue.ts'
 import { Heap, type HeapEntry } from '../state/heap.ts'
 import { nobody, type State } from '../state/state.ts'
 import { feedOf, feedTopic, threadOf, threadTopic } from '../state/topics.ts'
+import { type Holder, Shares } from './shares.ts'
 import { TopicRings } from './topic-rings.ts'
 
 /** Callers that follow more threads have no entries for them. */
@@ -41,12 +43,16 @@ export type Ended = Resumed | Refused | 'gone'
 export interface Waiter extends HeapEntry {
   /** The identity that waits, or `nobody`. */
   readonly caller: number
+  /** Whose share its place is. */
+  readonly holder: Holder
   /** Runs the request again. */
   resume(why: Resumed): void
-  /** Its number among those that wait; -1: it does not. Like the next two, `Waiting` writes it. */
+  /** Its number among those that wait; -1: it does not. Like the next ones, `Waiting` writes it. */
   number: number
   /** One of its entries in the rings. */
   entry: number
+  /** How many entries it has for threads that it follows. */
+  followed: number
   /** It has seen everything up to this position. */
   seen: number
 }
@@ -72,6 +78,9 @@ export class Waiting {
   readonly #byTime = new Heap<Waiter>()
   /** Those without entries, and the identity of each. */
   readonly #wide = new Map<Waiter, number>()
+  readonly #places: Shares
+  readonly #widePlaces = new Shares(wideMax)
+  readonly #entries: Shares
   /** News that is not durable yet. */
   readonly #news = new Queue<{ topic: number; position: number }>()
   /** Topics with durable news, and the position of the newest. */
@@ -86,6 +95,8 @@ export class Waiting {
     this.#state = state
     this.max = max
     this.now = now
+    this.#places = new Shares(max)
+    this.#entries = new Shares(Math.max(max * entriesPerRequest, followedMax))
     state.onNews = (topic) => this.#note(topic)
   }
 
@@ -97,7 +108,9 @@ export class Waiting {
   /** Holds a request, or returns why it must be answered now. */
   hold(waiter: Waiter, topic: number): Refused | null {
     if (this.#isStopping) return 'shutdown'
-    if (!this.#hasRoom(topic)) return 'full'
+    if (!this.#hasRoom(waiter.holder, topic)) return 'full'
+    this.#places.take(waiter.holder)
+    waiter.followed = 0
     waiter.seen = this.#state.position
     waiter.number = this.#unused.pop() ?? this.#waiters.length
     this.#waiters[waiter.number] = waiter
@@ -180,18 +193,20 @@ export class Waiting {
   #remove(waiter: Waiter): void {
     this.#byTime.delete(waiter)
     this.#rings.remove(waiter.entry)
-    this.#wide.delete(waiter)
+    if (this.#wide.delete(waiter)) this.#widePlaces.giveBack(waiter.holder)
+    this.#places.giveBack(waiter.holder)
+    this.#entries.giveBack(waiter.holder, waiter.followed)
     this.#waiters[waiter.number] = null
     this.#unused.push(waiter.number)
     waiter.number = -1
   }
 
-  #hasRoom(topic: number): boolean {
-    if (this.length >= this.max) return false
+  #hasRoom(holder: Holder, topic: number): boolean {
+    if (!this.#places.mayTake(holder)) return false
     if (threadOf(topic) !== -1) return true
     const count = this.#state.feeds.followed(feedOf(topic))
-    if (count > followedMax) return this.#wide.size < wideMax
-    return this.#rings.length + count < this.max * entriesPerRequest
+    if (count > followedMax) return this.#widePlaces.mayTake(holder)
+    return this.#entries.mayTake(holder, count)
   }
 
   #addFollowed(waiter: Waiter, identity: number): void {
@@ -199,6 +214,7 @@ export class Waiting {
     const count = feeds.followed(identity)
     if (count > followedMax) {
       this.#wide.set(waiter, identity)
+      this.#widePlaces.take(waiter.holder)
       return
     }
     feeds.copyThreads(identity, 0, count, followed)
@@ -206,6 +222,8 @@ export class Waiting {
       const topic = threadTopic(followed[i])
       waiter.entry = this.#rings.add(topic, waiter.number, waiter.entry)
     }
+    waiter.followed = count
+    this.#entries.take(waiter.holder, count)
   }
 
   /** A record with news of the topic is being applied. */

@@ -166,7 +166,8 @@ export class Edge {
     if (violation !== null) return refuse(exchange, violation.code, violation.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const client = route.needsClient?.(service) ? clientAddress(exchange, this.#trustProxy) : ''
+    const isNeeded = route.needsClient?.(service, caller, query)
+    const client = isNeeded ? clientAddress(exchange, this.#trustProxy) : ''
     const origin = route.namesOrigin ? this.#originFor(exchange) : ''
     const call: AnyCall = {
       caller,
@@ -244,10 +245,9 @@ export class Edge {
     }
     const wait = isRejection(outcome) ? undefined : outcome.wait
     if (wait !== undefined && held === null) {
-      const { caller } = call
-      const { seconds } = wait
+      const { caller, client } = call
       const run = (again: HeldRequest) => this.#run(exchange, route, call, again)
-      held = new HeldRequest(waiting, exchange, { caller, seconds }, run)
+      held = new HeldRequest(waiting, exchange, { caller, client, seconds: wait.seconds }, run)
     }
     if (held?.waitFor(wait?.topic)) return
     this.#pass(exchange, route, outcome)

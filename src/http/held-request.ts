@@ -3,6 +3,7 @@
 // The node may hold fifty thousand of them. So there is no timer for each, and nothing of the
 // request is kept that the routes do not read.
 
+import { type Holder, holderOf } from '../forum/shares.ts'
 import type { Ended, Waiter, Waiting } from '../forum/waiting.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -11,8 +12,10 @@ export class HeldRequest implements Waiter {
   place = 0
   number = -1
   entry = 0
+  followed = 0
   seen = 0
   readonly caller: number
+  readonly holder: Holder
   readonly #waiting: Waiting
   readonly #exchange: Exchange
   readonly #run: (held: HeldRequest) => void
@@ -22,13 +25,14 @@ export class HeldRequest implements Waiter {
   constructor(
     waiting: Waiting,
     exchange: Exchange,
-    { caller, seconds }: { caller: number; seconds: number },
+    { caller, client, seconds }: { caller: number; client: string; seconds: number },
     run: (held: HeldRequest) => void,
   ) {
     this.#waiting = waiting
     this.#exchange = exchange
     this.#run = run
     this.caller = caller
+    this.holder = holderOf(caller, client)
     this.key = waiting.now() + seconds * 1000
     exchange.startedMs = 0 // its duration would say nothing about the node
     exchange.onHangUp(() => waiting.forget(this))

@@ -137,12 +137,17 @@ t.test('waiting: over --waiting-max: answered at once, counted', async (t) => {
 })
 
 t.test('waiting: seven eighths of the connections may wait: others are served', async (t) => {
-  const { ana, port, tellAna } = await limited(t, '--connections-max', '16')
+  const { ana, port } = await limited(t, '--connections-max', '16')
   t.equal(await sample(port, 'agent_forum_limit{of="waiting"}'), 14)
-  const polls = Array.from({ length: 14 }, () => ana.feed('?wait=50'))
+  const thread = await publishedThread(ana)
+  const agents: Client[] = []
+  for (let i = 0; i < 14; i++) agents.push(await ana.forum.identity())
+  for (const agent of agents) await agent.subscribe(thread)
+  const after = (await agents[0]!.feed()).body.next_after
+  const polls = agents.map((agent) => agent.feed(`?wait=50&after=${after}`))
   await held(14, port)
   t.equal((await ana.get('/api/status')).status, 200)
-  await tellAna()
+  await ana.reply(thread)
   for (const { body } of await Promise.all(polls)) t.equal(body.notifications.length, 1)
 })
 

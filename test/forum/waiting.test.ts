@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import type { Holder } from '../../src/forum/shares.ts'
 import { type Ended, type Waiter, Waiting } from '../../src/forum/waiting.ts'
 import { nobody } from '../../src/state/state.ts'
 import { feedTopic, threadTopic } from '../../src/state/topics.ts'
@@ -13,8 +14,10 @@ class Request implements Waiter {
   place = 0
   number = -1
   entry = 0
+  followed = 0
   seen = 0
   readonly caller: number
+  readonly holder: Holder
   readonly told: Ended[] = []
   readonly name: string
 
@@ -22,6 +25,7 @@ class Request implements Waiter {
     this.name = name
     this.key = until
     this.caller = caller
+    this.holder = caller === nobody ? name : caller
   }
 
   resume(why: Ended): void {
@@ -180,10 +184,61 @@ t.test('stop: the last that waits hangs up: it is over all the same', async (t) 
 
 t.test('W5: as many as may wait: the next is refused, until one has gone', async (t) => {
   const world = new World({ max: 2 })
-  const [first] = [world.hold(threadTopic(0)), world.hold(feedTopic(1))]
-  t.same(world.hold(feedTopic(2)).told, ['full'])
+  const [first] = [world.hold(threadTopic(0), 'a'), world.hold(threadTopic(0), 'b')]
+  t.same(world.hold(threadTopic(0), 'c').told, ['full'])
   world.waiting.forget(first)
-  t.same(world.hold(feedTopic(2)).told, [])
+  t.same(world.hold(threadTopic(0), 'c').told, [])
+})
+
+/** How many of the requests wait. */
+const held = (requests: Request[]) => requests.filter(({ told }) => told.length === 0).length
+
+t.test(
+  'W5: an address, then identities, with too many polls: a place for each other',
+  async (t) => {
+    const world = new World({ max: 300 })
+    const many = (name: string, caller: number) => {
+      return Array.from({ length: 300 }, () => world.hold(threadTopic(0), name, 1000, caller))
+    }
+    t.equal(held(many('192.0.2.1', nobody)), 150, 'half')
+    t.equal(held(many('', 1)), 75, 'half of what is left')
+    t.equal(held(many('192.0.2.2', nobody)), 38)
+    t.equal(held(many('', 2)), 19)
+    t.same(world.hold(threadTopic(1), '192.0.2.3').told, [], 'one who has none waits')
+    t.same(world.hold(threadTopic(1), '', 1000, 3).told, [])
+    t.match(world.waiting, { length: 284 })
+    world.waiting.stop()
+    while (world.waiting.resume(100));
+    t.equal(world.waiting.length, 0)
+  },
+)
+
+t.test('W5: an agent that follows very many threads polls 64 times: others wait too', async (t) => {
+  const world = new World({ identities: 4, threads: 1030 })
+  for (const identity of [1, 2]) {
+    for (let thread = 0; thread < 1030; thread++) world.subscribe(identity, thread)
+  }
+  const many = (caller: number) => {
+    return Array.from({ length: 64 }, () => world.hold(feedTopic(caller), '', 1000, caller))
+  }
+  const first = many(1)
+  t.equal(held(first), 32)
+  t.equal(held(many(2)), 16)
+  t.same(world.hold(feedTopic(3), '', 1000, 3).told, [], 'it follows few')
+  for (const request of first) world.waiting.forget(request)
+  t.equal(held(many(1)), 24, 'what it gave back is there again')
+})
+
+t.test('W5: an agent takes all entries that it gets: another waits too', async (t) => {
+  const world = new World({ identities: 4, threads: 1000, max: 100 })
+  for (const identity of [1, 2]) {
+    for (let thread = 0; thread < 1000; thread++) world.subscribe(identity, thread)
+  }
+  const many = (caller: number) => {
+    return Array.from({ length: 50 }, () => world.hold(feedTopic(caller), '', 1000, caller))
+  }
+  t.equal(held(many(1)), 3, '6,400 entries: half of them')
+  t.equal(held(many(2)), 2)
 })
 
 t.test('W5: too many threads for one entry each: resumed for each of them', async (t) => {
@@ -198,14 +253,14 @@ t.test('W5: too many threads for one entry each: resumed for each of them', asyn
   world.reply(2, 1099)
   world.settle()
   t.same(feed.told, ['news'], 'a thread that it does not follow')
-  for (let i = 1; i < 64; i++) t.same(world.hold(feedTopic(1)).told, [])
-  t.same(world.hold(feedTopic(1)).told, ['full'])
+  for (let i = 1; i < 64; i++) t.same(world.hold(feedTopic(1), `${i}`).told, [])
+  t.same(world.hold(feedTopic(1), 'one more').told, ['full'])
   t.same(world.hold(feedTopic(2)).told, [], 'others may wait')
 })
 
 t.test('W5: entries for all: over their limit nobody is held who needs more', async (t) => {
-  const world = new World({ threads: 700, max: 10 }) // 640 entries
-  for (let thread = 0; thread < 600; thread++) world.subscribe(1, thread)
+  const world = new World({ threads: 1000, max: 10 }) // 1,024 entries
+  for (let thread = 0; thread < 1000; thread++) world.subscribe(1, thread)
   t.same(world.hold(feedTopic(1)).told, [])
   for (let thread = 0; thread < 100; thread++) world.subscribe(2, thread)
   t.same(world.hold(feedTopic(2)).told, ['full'])
