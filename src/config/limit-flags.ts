@@ -49,7 +49,7 @@ export const limitFlags = {
   'cold-reads-max': {
     value: 'N',
     preset: '1024',
-    help: 'requests that may wait for text that is on disk, half of them for one caller',
+    help: 'requests that may wait for text that is on disk, a share of them for one caller',
   },
   'cold-read-mb': {
     value: 'MB',

@@ -7,9 +7,9 @@
 //
 // R1. Requests cannot evict each other's blocks for ever: until it has run again, a request holds
 //     the blocks that were missing, and if others are missing then, all that it needs.
-// R2. At most `parkedMax` requests are parked, half of them for one caller, and hold at most
-//     `bytesMax` of blocks and bodies; a further one is rejected as `overloaded`. One alone always
-//     fits.
+// R2. At most `parkedMax` requests are parked, and hold at most `bytesMax` of blocks and bodies. Of
+//     both a caller has a share (shares.ts); a further request is rejected as `overloaded`. One
+//     alone always fits.
 // R3. Callers take turns; the anonymous ones count as one. Blocks are loaded for one request at a
 //     time, so that in each iteration of the event loop at most about one of them runs again, and
 //     those who need no text from disk keep most of their rate (docs/performance.md).
@@ -21,6 +21,7 @@
 import assert from 'node:assert/strict'
 import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
 import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
+import { Shares } from './shares.ts'
 
 const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
 /** How often a request may find other blocks missing, as when checkpoints come in between. */
@@ -61,10 +62,9 @@ export class ColdReads {
   readonly #waiting = new Map<number, Parked[]>()
   /** All requests that are parked. */
   readonly #parked = new Set<Parked>()
-  /** The number of requests that a caller has parked. */
-  readonly #ofCaller = new Map<number, number>()
+  readonly #places: Shares
   /** Bytes of the blocks and bodies that requests hold, including those that run again. */
-  #bytes = 0
+  readonly #bytes: Shares
   #isLoading = false
   #isStopped = false
   /** The request that runs again now. */
@@ -74,6 +74,8 @@ export class ColdReads {
     assert(limits.bytesMax >= coldPageBytesMax, 'R2: one request alone always fits')
     this.#source = source
     this.limits = limits
+    this.#places = new Shares(limits.parkedMax)
+    this.#bytes = new Shares(limits.bytesMax)
     this.#loads = new BlockLoads(source)
   }
 
@@ -89,7 +91,7 @@ export class ColdReads {
 
   /** Bytes of the blocks and bodies that they hold. */
   get bytes(): number {
-    return this.#bytes
+    return this.#bytes.taken
   }
 
   /** Blocks that were read from disk. */
@@ -109,16 +111,16 @@ export class ColdReads {
     if (before !== null) this.#end(before)
     this.#running = null
     const { caller, connection, bodyBytes } = parking
-    this.#bytes += slots.length * blockBytes + bodyBytes
     const round = (before?.round ?? 0) + 1
     const parked = { caller, connection, bodyBytes, slots, round, resume }
     const rejection = this.#reject(parked)
+    this.#bytes.take(caller, bytesOf(parked))
     if (rejection !== null) {
       this.#end(parked)
       return resume(rejection)
     }
     this.#parked.add(parked)
-    this.#ofCaller.set(caller, (this.#ofCaller.get(caller) ?? 0) + 1)
+    this.#places.take(caller)
     const waiting = this.#waiting.get(caller)
     if (waiting === undefined) this.#waiting.set(caller, [parked])
     else waiting.push(parked)
@@ -143,13 +145,12 @@ export class ColdReads {
     for (const parked of [...this.#parked]) this.#leave(parked, { rejected: 'shutting_down' })
   }
 
-  #reject({ caller, round }: Parked): Unfinished | null {
+  #reject(parked: Parked): Unfinished | null {
     if (this.#isStopped) return { rejected: 'shutting_down' }
-    const { parkedMax, bytesMax } = this.limits
-    const ofCaller = this.#ofCaller.get(caller) ?? 0
-    const isFull = this.#parked.size >= parkedMax || ofCaller >= Math.ceil(parkedMax / 2)
-    const isOver = this.#bytes > bytesMax && this.#parked.size > 0
-    if (!isFull && !isOver && round <= roundsMax) return null
+    const { caller, round } = parked
+    const isAlone = this.#parked.size === 0
+    const hasRoom = isAlone || this.#bytes.mayTake(caller, bytesOf(parked))
+    if (hasRoom && this.#places.mayTake(caller) && round <= roundsMax) return null
     this.refused += 1
     return { rejected: 'overloaded' }
   }
@@ -179,9 +180,7 @@ export class ColdReads {
   #leave(parked: Parked, outcome: Loaded | Unfinished): void {
     if (!this.#parked.delete(parked)) return // stopped meanwhile
     const { caller, resume } = parked
-    const left = this.#ofCaller.get(caller)! - 1
-    if (left === 0) this.#ofCaller.delete(caller)
-    else this.#ofCaller.set(caller, left)
+    this.#places.giveBack(caller)
     if (outcome === 'loaded') return resume(parked)
     this.#end(parked)
     if (typeof outcome === 'object') resume(outcome)
@@ -189,8 +188,12 @@ export class ColdReads {
   }
 
   /** Releases what a request holds. */
-  #end({ slots, bodyBytes }: ColdRead): void {
-    for (const { slot } of slots) this.#source.blocks.release(slot)
-    this.#bytes -= slots.length * blockBytes + bodyBytes
+  #end(read: ColdRead): void {
+    for (const { slot } of read.slots) this.#source.blocks.release(slot)
+    this.#bytes.giveBack(read.caller, bytesOf(read))
   }
+}
+
+function bytesOf({ slots, bodyBytes }: ColdRead): number {
+  return slots.length * blockBytes + bodyBytes
 }

@@ -3,7 +3,8 @@
 //   │ a a a a │ b b │ c │ free free free free │     a gets no more: it has as much as is free
 //
 // S1. Whoever asks gets it if it then has no more than was free before. So one alone gets half of
-//     all, k of them a part of k + 1 each, and as much stays free for somebody who has none.
+//     all, and the next one half of the rest. As they give back and ask again, k of them come to
+//     equal parts, and as much stays free for somebody who has none.
 // S2. Asking, taking and giving back take the same time, however many have some.
 
 import assert from 'node:assert/strict'

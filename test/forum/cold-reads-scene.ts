@@ -58,7 +58,7 @@ export class Scene {
   isInMemory = false
   roundsMax = 0
 
-  constructor({ cached = 0, parkedMax = 8 } = {}) {
+  constructor({ cached = 0, parkedMax = 8, bytesMax = coldPageBytesMax } = {}) {
     this.blocks = new TextBlocks(cached * blockBytes)
     this.disk = new Disk(this.blocks)
     const placeOf = (block: number) => {
@@ -66,7 +66,7 @@ export class Scene {
       const file = this.files.get(block) ?? 1
       return { file, offset: block * blockBytes, bytes: blockBytes, crc: 0 }
     }
-    const limits = { parkedMax, bytesMax: coldPageBytesMax }
+    const limits = { parkedMax, bytesMax }
     this.reads = new ColdReads({ blocks: this.blocks, placeOf, disk: this.disk }, limits)
   }
 

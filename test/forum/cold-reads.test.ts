@@ -71,13 +71,14 @@ t.test('R2: too many, of one caller or of all: rejected and counted', async (t) 
   const scene = new Scene({ parkedMax: 4 })
   for (let i = 0; i < 3; i++) scene.request(`a${i}`, 1, [i])
   t.same(scene.ended, ['a2: overloaded'], 'one caller may have half of them')
-  for (let i = 0; i < 3; i++) scene.request(`b${i}`, 2, [10 + i])
-  t.same(scene.ended, ['a2: overloaded', 'b2: overloaded'])
+  for (let i = 0; i < 2; i++) scene.request(`b${i}`, 2, [10 + i])
+  t.same(scene.ended, ['a2: overloaded', 'b1: overloaded'], 'another has half of what is left')
   scene.request('c', 3, [20])
-  t.equal(scene.ended.at(-1), 'c: overloaded')
+  scene.request('d', 4, [30])
+  t.equal(scene.ended.at(-1), 'd: overloaded')
   t.equal(scene.reads.refused, 3)
   await scene.finishAll()
-  t.same(scene.ended.slice(3).sort(), ['a0', 'a1', 'b0', 'b1'])
+  t.same(scene.ended.slice(3).sort(), ['a0', 'a1', 'b0', 'c'])
   t.ok(scene.isAtRest)
 })
 
@@ -91,6 +92,18 @@ t.test('R2: too many bytes: rejected, and the largest alone is not', async (t) =
   scene.request('small', 2, [100_000])
   await scene.finishAll()
   t.same(scene.ended.slice(1), ['large', 'small'])
+})
+
+t.test('R2: one caller takes all bytes that it gets: another reads, too', async (t) => {
+  const scene = new Scene({ parkedMax: 100, bytesMax: 4 * coldPageBytesMax })
+  const blocks = coldPageBytesMax / blockBytes
+  const page = (i: number) => Array.from({ length: blocks }, (_, block) => i * blocks + block)
+  for (let i = 0; i < 4; i++) scene.request(`a${i}`, 1, page(i))
+  t.same(scene.ended, ['a2: overloaded', 'a3: overloaded'], 'it has half of them')
+  scene.request('b', 2, page(4))
+  await scene.finishAll()
+  t.same(scene.ended.slice(2).sort(), ['a0', 'a1', 'b'])
+  t.ok(scene.isAtRest)
 })
 
 t.test('R2: bodies are kept while their requests wait: they count like blocks', async (t) => {

@@ -52,6 +52,17 @@ t.test('W2: too many jobs, of one identity or of all: rejected and counted', asy
   t.match(scene.work, { length: 0, refused: 2 })
 })
 
+t.test('W2: identities take all jobs that they get: there is one for another', async (t) => {
+  const scene = new Scene()
+  for (let identity = 0; identity < 8; identity++) {
+    for (let i = 0; i < 8; i++) scene.add('many', identity, 2)
+  }
+  const { length } = scene.work
+  scene.add('another', 100, 2)
+  t.equal(scene.work.length, length + 1)
+  while (scene.tick());
+})
+
 t.test('W3: stopped: every job ends, and none begins', async (t) => {
   const scene = new Scene()
   const stopped = { rejected: 'shutting_down' }
