@@ -18,6 +18,9 @@ import * as is from './schema.ts'
 const text: is.Schema = { type: 'string' }
 const path = '/api/governance/proposals'
 
+/** A page of longer proposals ends early: a short request must not have a very long answer. */
+export const pageBytesMax = 1 << 20
+
 /** The request for one kind: fields of another kind are unknown here. */
 function newProposal(
   kind: ProposalRequest['kind'],
@@ -181,7 +184,7 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
     if (after !== undefined && before !== undefined) return { rejected: 'invalid_cursor' }
     const direction = before === undefined ? 'after' : 'before'
     const from = before ?? pageStart(forum, after ?? 0)
-    const list = listProposals(forum, { from, direction, limit })
+    const list = listProposals(forum, { from, direction, limit, bytesMax: pageBytesMax })
     const { state, page } = forum
     const items = { name: 'proposals', entries: state.proposals, shown: list.proposals }
     const next = nextPage(list.next, list.hasMore, direction)

@@ -107,6 +107,8 @@ export interface ProposalListRead {
   from: number
   direction: 'after' | 'before'
   limit: number
+  /** Of the proposals together; one is listed in any case. */
+  bytesMax?: number
 }
 
 export interface ProposalList extends Positioned {
@@ -118,25 +120,31 @@ export interface ProposalList extends Positioned {
 }
 
 export function listProposals({ state }: Forum, read: ProposalListRead): ProposalList {
-  const { from, direction, limit } = read
+  const { from, direction, limit, bytesMax = Number.POSITIVE_INFINITY } = read
   const { count } = state.proposals
   const isUp = direction === 'after'
   const border = partition(count, (proposal) => {
     const seq = state.proposals.seq(proposal)
     return isUp ? seq <= from : seq < from
   })
-  const first = isUp ? border : Math.max(0, border - limit)
-  const end = isUp ? Math.min(count, border + limit) : border
-  const proposals = Array.from({ length: end - first }, (_, i) => first + i)
-  if (!isUp) proposals.reverse()
+  const [first, end, step] = isUp ? [border, count, 1] : [border - 1, -1, -1]
+  const proposals: number[] = []
+  let bytes = 0
+  let next = first
+  for (; next !== end && proposals.length < limit; next += step) {
+    bytes += state.proposals.bytes(next)
+    if (bytes > bytesMax && proposals.length > 0) break
+    proposals.push(next)
+  }
   const last = proposals.at(-1)
+  const hasMore = next !== end
   // `hasMore` reveals one more proposal than is shown.
-  const newest = isUp && end < count ? end : end - 1
+  const newest = isUp && last !== undefined ? (hasMore ? next : last) : proposals[0]
   return {
-    position: newest >= first ? state.proposals.seq(newest) : 0,
+    position: newest === undefined ? 0 : state.proposals.seq(newest),
     proposals,
     next: last === undefined ? from : state.proposals.seq(last),
-    hasMore: isUp ? end < count : first > 0,
+    hasMore,
   }
 }
 

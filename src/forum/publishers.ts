@@ -6,12 +6,14 @@
 // P2. Nobody waits for more than `atOnce` messages: more of them are looked at in slices.
 
 import { Uint32Column } from '../state/column.ts'
-import type { State } from '../state/state.ts'
-import type { SlicedWork } from './sliced-work.ts'
+import { nobody, type State } from '../state/state.ts'
+import type { SlicedWork, Unfinished } from './sliced-work.ts'
 
 /** About a millisecond; a slice is shorter, since others wait for it. */
 const atOnce = 65_536
 const sliceMessages = 8_192
+/** Results of long searches that are kept: one is used when its request runs again. */
+const foundMax = 256
 
 export class Publishers {
   readonly #state: State
@@ -23,6 +25,8 @@ export class Publishers {
    * author, plus one; 0: there is none, or the message is not public itself.
    */
   readonly #previous = new Uint32Column()
+  /** By identity and `end`. It is true for ever, as nothing public becomes private. */
+  readonly #found = new Map<string, number>()
   #isWorking = false
 
   constructor(state: State, work: SlicedWork) {
@@ -52,18 +56,43 @@ export class Publishers {
 
   /**
    * The newest public message of the identity with a number below `end`; -1: none. `newestOf` must
-   * have found its newest one. It is known if `end` is a message of the identity; otherwise it is
-   * searched for among the messages before `end`, `atOnce` at most.
+   * have found its newest one. It is known if `end` is a message of the identity. Otherwise it is
+   * searched for from both sides, and a promise is returned if that takes long (P2).
    */
-  newestBelow(end: number, identity: number): number {
+  newestBelow(end: number, identity: number): number | Promise<number | Unfinished> {
     const newest = this.#newest.get(identity) - 1
     if (end > newest) return newest
     if (this.#isOf(identity, end)) return this.previous(end)
-    const last = Math.max(0, end - atOnce)
-    for (let message = end - 1; message >= last; message--) {
-      if (this.#isOf(identity, message)) return message
+    const name = `${identity} ${end}`
+    const known = this.#found.get(name)
+    if (known !== undefined) return known
+    const search = this.#search(end, identity, newest)
+    const found = search(sliceMessages)
+    if (found !== null) return found
+    return this.#work.add(nobody, () => {
+      const later = search(sliceMessages)
+      if (later === null) return null
+      if (this.#found.size === foundMax) this.#found.clear()
+      this.#found.set(name, later)
+      return later
+    })
+  }
+
+  /** Looks at so many messages more, in each call; null: not found yet. */
+  #search(end: number, identity: number, newest: number): (count: number) => number | null {
+    let above = newest // a message of the identity
+    let below = end - 1 // nothing from here on is
+    return (count) => {
+      for (let i = 0; i < count; i++) {
+        if (below < 0) return -1
+        const previous = this.previous(above)
+        if (previous < end) return previous
+        above = previous
+        if (this.#isOf(identity, below)) return below
+        below -= 1
+      }
+      return null
     }
-    return -1
   }
 
   #isOf(identity: number, message: number): boolean {

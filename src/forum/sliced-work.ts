@@ -17,7 +17,7 @@ interface Job {
 }
 
 /** Why a job came to no outcome of its own: a `Rejection` of forum.ts. */
-interface Unfinished {
+export interface Unfinished {
   rejected: 'overloaded' | 'shutting_down'
 }
 

@@ -6,7 +6,7 @@ import type { Call, Route, Service } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
 import type { Exchange } from './exchange.ts'
 import type { Meter, RouteMeter } from './meter.ts'
-import { type Parameter, parseBody } from './parse.ts'
+import { depthMax, type Parameter, parseBody, valuesMax } from './parse.ts'
 
 const anything: Schema = {}
 
@@ -73,6 +73,11 @@ export function isUrlTooLong(
   return publicUrl.length + path.length + queryCharacters > urlCharactersMax
 }
 
+/** What `invalid_json` is answered with; it names the limits, as nobody would guess them. */
+const notABody =
+  'The body must be one JSON object in UTF-8, ' +
+  `with at most ${valuesMax} values, at most ${depthMax} levels deep.`
+
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 
 /** Adds the body to the call, and the idempotency key in it; or says why they are refused. */
@@ -82,7 +87,7 @@ export function readBody(
   text: string,
 ): { code: ErrorCode; detail?: string } | null {
   const body = parseBody(text)
-  if (body === null) return { code: 'invalid_json' }
+  if (body === null) return { code: 'invalid_json', detail: notABody }
   if (route.idempotent) {
     const { idempotency_key: property } = body
     // The key is not part of the command, so that schemas need not declare it.

@@ -1,7 +1,7 @@
 // `/agents/{agentId}`: an agent that has published something public, and its newest messages.
 
 import { getProposals } from '../api/proposals.ts'
-import type { Route } from '../api/route.ts'
+import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
@@ -10,7 +10,12 @@ import { type AuthorJson, entriesOf, type MessageJson, type ThreadJson } from '.
 import { answerPage, frame, notFound, notYet, page, pageLinks } from './layout.ts'
 import { message } from './thread.ts'
 
-export const agentPage: Route = page<{ before?: number; limit: number }>({
+interface AgentQuery {
+  before?: number
+  limit: number
+}
+
+export const agentPage: Route = page<AgentQuery>({
   name: 'agentPage',
   path: '/agents/:agentId',
   query: getProposals.query, // for its `before` and `limit`
@@ -21,29 +26,46 @@ export const agentPage: Route = page<{ before?: number; limit: number }>({
     const newest = agent === -1 ? -1 : publishers.newestOf(agent)
     if (newest === null) return notYet
     if (newest === -1) return notFound
-    const { before, limit } = call.query
-    const first =
-      before === undefined ? newest : publishers.newestBelow(firstBefore(state, before), agent)
-    const found = messagesFrom(publishers, first, limit)
-    // A message that was erased has changed its thread.
-    const { changedPosition } = state.threads.actors.columns
-    const changes = found.map((each) => changedPosition.get(state.messages.thread(each)))
-    const position = Math.max(state.messages.seq(newest), ...changes)
-    const isFirst = first === newest
-    const shown = { name: 'agent', state: `${position}-${first}-${found.length}`, position }
-    return answerPage(service, call, shown, () => {
-      const numbers = found.map((each) => state.messages.thread(each))
-      const threads = entriesOf<ThreadJson>(forum, state.threads, numbers)
-      const messages = entriesOf<MessageJson>(forum, state.messages, found)
-      if (threads === null || messages === null) return null
-      const last = found.at(-1)
-      const hasMore = last !== undefined && publishers.previous(last) !== -1
-      const older = hasMore ? state.messages.seq(last) : null
-      const pieces = render(authorOf(state, agent), { messages, threads, isFirst, older })
-      return { bytes: messages.bytes + threads.bytes, pieces }
+    const { before } = call.query
+    if (before === undefined) return answerFrom(service, call, agent, newest)
+    const first = publishers.newestBelow(firstBefore(state, before), agent)
+    if (typeof first === 'number') return answerFrom(service, call, agent, first)
+    return first.then((found) => {
+      return typeof found === 'number' ? answerFrom(service, call, agent, found) : found
     })
   },
 })
+
+/** The page of an agent's messages from this one on; -1: there is none. */
+function answerFrom(
+  service: Service,
+  call: Call<unknown, AgentQuery>,
+  agent: number,
+  first: number,
+): Outcome {
+  const { forum } = service
+  const { state, publishers } = forum
+  const newest = publishers.newestOf(agent)
+  if (newest === null) return notYet
+  const found = messagesFrom(publishers, first, call.query.limit)
+  // A message that was erased has changed its thread.
+  const { changedPosition } = state.threads.actors.columns
+  const changes = found.map((each) => changedPosition.get(state.messages.thread(each)))
+  const position = Math.max(state.messages.seq(newest), ...changes)
+  const isFirst = first === newest
+  const shown = { name: 'agent', state: `${position}-${first}-${found.length}`, position }
+  return answerPage(service, call, shown, () => {
+    const numbers = found.map((each) => state.messages.thread(each))
+    const threads = entriesOf<ThreadJson>(forum, state.threads, numbers)
+    const messages = entriesOf<MessageJson>(forum, state.messages, found)
+    if (threads === null || messages === null) return null
+    const last = found.at(-1)
+    const hasMore = last !== undefined && publishers.previous(last) !== -1
+    const older = hasMore ? state.messages.seq(last) : null
+    const pieces = render(authorOf(state, agent), { messages, threads, isFirst, older })
+    return { bytes: messages.bytes + threads.bytes, pieces }
+  })
+}
 
 /** The public messages of an author from this one on, newest first; -1: none. */
 function messagesFrom(publishers: Publishers, first: number, limit: number): number[] {

@@ -22,7 +22,7 @@ import assert from 'node:assert/strict'
 /** Bytes of a block. */
 export const blockBytes = 16384
 
-/** More than the blocks of the largest page, 50 proposals of 32 KiB whose texts are escaped. */
+/** More than the blocks of the largest page, 100 messages of 8,000 characters that are escaped. */
 export const coldPageBytesMax = 16 << 20
 
 /** How many requests may wait for blocks, and how many bytes of blocks they may hold. */

@@ -117,3 +117,26 @@ t.test('restart: after SIGKILL: proposals, reviews and keys are kept', async (t)
   t.strictSame(await pages(), before)
   t.strictSame(g.fields(await g.propose(ana, g.code, key)), { ...made, replayed: true })
 })
+
+t.test('proposals: long ones: a page ends early, and the next ones have the rest', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity()
+  const files = [{ path: 'a.ts', content: '\u0001'.repeat(31_000) }]
+  const ids: string[] = []
+  for (let n = 0; n < 13; n++) {
+    ids.push((await g.proposed(ana, { ...g.code, title: `title ${n}`, files })).proposal_id)
+  }
+  for (const [cursor, begin] of [['after', 0] as const, ['before', g.last] as const]) {
+    const found: string[] = []
+    let at = begin
+    for (let hasMore = true; hasMore; ) {
+      const answer = await forum.anonymous.get(`${g.path}?${cursor}=${at}&limit=50`)
+      t.ok(answer.text.length <= 1 << 20, `${answer.text.length}`)
+      const page = g.fields(answer)
+      found.push(...page.proposals.map(({ id }) => id))
+      at = page[`next_${cursor}`]
+      hasMore = page.has_more
+    }
+    t.same(found, cursor === 'after' ? ids : ids.toReversed())
+  }
+})

@@ -5,6 +5,7 @@ import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/api/errors.ts'
 import { meaningOf } from '../../src/api/meanings.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
+import { pageBytesMax } from '../../src/api/proposals.ts'
 import type { Route } from '../../src/api/route.ts'
 import { operations, routes } from '../../src/api/routes.ts'
 import type { Schema } from '../../src/api/schema.ts'
@@ -13,6 +14,7 @@ import { retryDelaysMs } from '../../src/forum/deliveries.ts'
 import { guestLifetimeMs } from '../../src/forum/identities.ts'
 import { textBytesMax } from '../../src/forum/proposal-rules.ts'
 import { bodyBytesMax } from '../../src/http/handle.ts'
+import { depthMax, valuesMax } from '../../src/http/parse.ts'
 import { retentionMs } from '../../src/state/deliveries-by-age.ts'
 import { deliveriesKeptMax, lapseAfterMs } from '../../src/state/webhooks.ts'
 import { type Section, table } from './generated.ts'
@@ -154,6 +156,9 @@ function limitTable(): string {
     ['what', 'limit'],
     [
       ['request body', `${bodyBytesMax / 1024} KiB`],
+      ['values in a request body, objects and lists included', `${valuesMax}`],
+      ['depth of a request body', `${depthMax} levels`],
+      ['a page of proposals, which ends early', `${pageBytesMax >> 20} MiB`],
       ['lifetime of a guest', `${guestLifetimeMs / dayMs} days`],
       ['lifetime of a publishing ticket', `${ticketLifetimeMs / 1000} seconds`],
       ['all texts of a proposal together', `${textBytesMax / 1024} KiB of UTF-8`],

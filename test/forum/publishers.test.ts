@@ -83,3 +83,21 @@ t.test('publishers: many messages: ask again later, and then it is known', async
   t.ok(newest > 300_000 && newest % 14 === 8, `${newest}`)
   t.equal(publishers.newestOf(7), -1)
 })
+
+t.test('publishers: the next message is far from any number: found in slices, once', async (t) => {
+  const messages = new Messages()
+  const { work, next } = iterations()
+  const publishers = new Publishers(messages.state, work)
+  // Identity 6 has written the first and the last of many messages, and as many behind them.
+  const count = 150_000
+  messages.author = (message) => (message < 2 || message >= count ? 6 : message % 6)
+  messages.count = 3 * count
+  while (publishers.newestOf(6) === null) await next()
+  const found = publishers.newestBelow(count - 1, 6)
+  t.not(typeof found, 'number')
+  while (await next());
+  t.equal(await found, 0)
+  t.equal(publishers.newestBelow(count - 1, 6), 0, 'it is known now')
+  t.equal(publishers.newestBelow(10, 6), 0, 'near from below')
+  t.equal(publishers.newestBelow(3 * count - 9, 6), 3 * count - 10, 'near from above')
+})

@@ -93,3 +93,14 @@ function quietly(work: () => unknown): void {
     work()
   } catch {} // what is refused may be refused so
 }
+
+t.test('lists in headers: as much is read as anybody sends, and no more', async (t) => {
+  t.ok(isNamed('"a"', `${'"b",'.repeat(15)}"a"`))
+  t.notOk(isNamed('"a"', `${'"b",'.repeat(16)}"a"`))
+  t.ok(prefersHtml(`${'a/b,'.repeat(31)}text/html`))
+  t.notOk(prefersHtml(`${'a/b,'.repeat(32)}text/html`))
+  const trust = { header: 'x-forwarded-for', proxies } as const
+  const of = (text: string) => clientAddress(withHeader('x-forwarded-for', text), trust)
+  t.equal(of(`192.0.2.1${', 10.0.0.1'.repeat(90)}`), '192.0.2.1')
+  t.equal(of(`192.0.2.1${', 10.0.0.1'.repeat(1_000)}`), '127.0.0.1', 'that of the connection')
+})

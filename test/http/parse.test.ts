@@ -2,7 +2,15 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { bodyText, isJson, parseBearer, parseBody, parseQuery } from '../../src/http/parse.ts'
+import {
+  bodyText,
+  depthMax,
+  isJson,
+  parseBearer,
+  parseBody,
+  parseQuery,
+  valuesMax,
+} from '../../src/http/parse.ts'
 import { codePoint } from '../code-point.ts'
 
 const known = [
@@ -58,6 +66,7 @@ t.test('body: a JSON object: as JSON.parse returns it', async (t) => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const json = JSON.stringify(object)
+      fc.pre(json.length < valuesMax)
       return JSON.stringify(parseBody(json)) === JSON.stringify(JSON.parse(json))
     }),
   )
@@ -110,5 +119,22 @@ t.test('content type: JSON with any parameters, in any case: yes; all else: no',
   ]
   for (const type of [...other, 'application/json, text/plain', 'application/problem+json']) {
     t.notOk(isJson(type), type)
+  }
+})
+
+t.test('body: many values or levels: refused from one too many on', async (t) => {
+  const list = (count: number) => `{"a":[${'1,'.repeat(count - 1)}1]}`
+  t.equal((parseBody(list(valuesMax - 1))?.a as number[]).length, valuesMax - 1)
+  t.equal(parseBody(list(valuesMax)), null)
+  const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+  t.not(parseBody(nested(depthMax)), null)
+  t.equal(parseBody(nested(depthMax + 1)), null)
+  t.equal(parseBody(nested(120_000)), null)
+})
+
+t.test('body: marks within strings: count for nothing', async (t) => {
+  for (const marks of ['[', '{', ',', '\\"[', '\\\\', '\\\\\\",']) {
+    const json = `{"a":"${marks.repeat(10_000)}","b":[1]}`
+    t.same(parseBody(json), JSON.parse(json), marks)
   }
 })

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { parseBody } from '../../src/http/parse.ts'
+import { depthMax, parseBody, valuesMax } from '../../src/http/parse.ts'
 
 function mended(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed()
@@ -28,15 +28,17 @@ const { whole } = fc.letrec((tie) => ({
 
 t.test('body: random JSON with unpaired surrogates: parsed: each becomes U+FFFD', async () => {
   const property = fc.property(whole, (value) => {
-    const body = parseBody(JSON.stringify(value))
+    const json = JSON.stringify(value)
+    fc.pre(json.length < valuesMax)
+    const body = parseBody(json)
     const [is, should] = [JSON.stringify(body), JSON.stringify(mended(value))]
     if (is !== should) throw new Error(`${is} is not ${should}`)
   })
   fc.assert(property, { numRuns: 1000 })
 })
 
-t.test('body: an unpaired surrogate within 100,000 nested arrays: replaced', async (t) => {
-  const depth = 100_000
+t.test('body: an unpaired surrogate in the deepest array: replaced', async (t) => {
+  const depth = depthMax - 1
   const json = `{"a":${'['.repeat(depth)}"\\uD800"${']'.repeat(depth)}}`
   let part = parseBody(json)?.a
   while (Array.isArray(part)) [part] = part
