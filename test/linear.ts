@@ -5,18 +5,20 @@ const roundsMin = 5
 const roundsMax = 25
 /** Of one measurement; shorter work is repeated. */
 const measuredUs = 3_000
-/** Twice the length takes twice the time, or four times if each part is compared with each. */
-const ratioMax = 3
+/** The longer input, by the shorter one: its length is doubled twice. */
+export const times = 4
+/** So much longer takes four times the time, or sixteen if each part is compared with each. */
+const ratioMax = 8
 
-/** Whether the work takes about twice as long at twice the length. */
+/** Whether the work takes about so many times as long at so many times the length. */
 export function isLinear(work: (length: number) => void, length: number): boolean {
   let repeats = 1
   while (timeOf(work, length, repeats) < measuredUs) repeats *= 2
-  let [single, double] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  let [short, long] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (let round = 1; round <= roundsMax; round++) {
-    single = Math.min(single, timeOf(work, length, repeats))
-    double = Math.min(double, timeOf(work, 2 * length, repeats))
-    if (round >= roundsMin && double < ratioMax * single) return true
+    short = Math.min(short, timeOf(work, length, repeats))
+    long = Math.min(long, timeOf(work, times * length, repeats))
+    if (round >= roundsMin && long < ratioMax * short) return true
   }
   return false
 }
