@@ -106,7 +106,8 @@ export class SimulatedNode {
     const config = parseConfig(args, { AGENT_FORUM_SECRET: secret })
     const note = (fields: Record<string, unknown> | string, event?: string) =>
       this.#noted(event, fields)
-    const log = { info: note, warn: note, error: note } as unknown as Logger
+    const isLevelEnabled = () => false
+    const log = { info: note, warn: note, error: note, isLevelEnabled } as unknown as Logger
     this.#handler = () => {}
     startNode(config, '0.0.0', log, environment).then(
       (node) => {

@@ -178,7 +178,8 @@ export class Machine {
         }),
     }
     const note = (fields: Record<string, unknown>, event?: string) => this.#noted(event, fields)
-    const log = { info: note, warn: note, error: note } as unknown as Logger
+    const isLevelEnabled = () => false
+    const log = { info: note, warn: note, error: note, isLevelEnabled } as unknown as Logger
     startNode(this.config, '0.0.0', log, environment).then(
       (node) => {
         this.#node = node
