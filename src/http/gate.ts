@@ -2,7 +2,7 @@
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `failure` when the log can no longer be trusted.
-//     `no_leader` if another node continues the log: it answers the same request, sent again.
+//     `no_leader` if another node continues the log, or may: it answers the request, sent again.
 // G3. Answers that have left are released, also while others wait: memory follows what waits.
 // G4. What a node says without a new record is true of its state. Where that is a leader's of a
 //     replicated log, another node may lead by now, and the state be old: then a refusal, which
@@ -61,6 +61,14 @@ export class Gate {
   open(durable: number): void {
     const waiting = this.#waiting
     while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(true)
+  }
+
+  /** Refuses all that wait now, as `no_leader`: nobody knows whether it will be durable. */
+  giveUp(): void {
+    const { failure } = this
+    this.failure = 'no_leader'
+    for (let count = this.#waiting.length; count > 0; count--) this.#waiting.shift().leave(false)
+    this.failure = failure
   }
 
   /** Refuses all that wait, and all that will: what they say may be lost. */

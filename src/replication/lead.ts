@@ -17,7 +17,7 @@ import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { apply } from '../forum/apply.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
-import type { Standing } from '../http/gate.ts'
+import type { Gate, Standing } from '../http/gate.ts'
 import type { Term } from '../state/state.ts'
 import { Backoff } from './backoff.ts'
 import { beginTerm } from './begin-term.ts'
@@ -35,6 +35,8 @@ export interface LeadParts {
   /** Gets the journal of the leader. */
   forum: Forum
   checkpoints: LeaderCheckpoints
+  /** Where answers wait for the journal. */
+  gate: Pick<Gate, 'giveUp'>
   /** The id of this node. */
   node: string
   mode: ReplicateMode
@@ -105,7 +107,10 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   forum.journal = replicated
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
-  lease.begin(() => replicated.publisher.check())
+  const onLapsed = () => {
+    if (mode === 'acked') parts.gate.giveUp()
+  }
+  lease.begin(() => replicated.publisher.check(), onLapsed)
   const stopTending = tend(
     { ...parts, uploads },
     { store: end.store, position: position + 1, term },

@@ -13,6 +13,8 @@
 // K4. Servers that have not confirmed it for a whole such time are out of reach. Then pages are
 //     shown, as a follower would show them. Before that, nobody knows: a process that was stopped
 //     finds a request without an answer and its connection lost, and has to ask again.
+// K5. What waits for the stream when the lease has lapsed is given up: it might wait for as long as
+//     the servers are out of reach, while another node would answer.
 //
 // The clock is the monotonic one of the system. It counts while a process is stopped; while the
 // whole machine sleeps, it does not.
@@ -76,8 +78,11 @@ export class LeaseKeeper implements Standing {
     return false
   }
 
-  /** Renews it from now on; `onLost` is called whenever another node has it, or leads. */
-  begin(onLost: () => void): void {
+  /**
+   * Renews it from now on. `onLost` is called whenever another node has it, or leads; `onLapsed`
+   * again and again while it is not renewed in time (K5).
+   */
+  begin(onLost: () => void, onLapsed: () => void): void {
     const { holder, takeoverMs, onNotice } = this.#parts
     const { term } = holder
     let hasLease = true
@@ -94,6 +99,7 @@ export class LeaseKeeper implements Standing {
     this.#timer = setInterval(() => {
       if (this.#renewing === null) this.#renewing = renew()
       else this.#failures += 1
+      if (this.decidesUntilMs < performance.now()) onLapsed()
     }, takeoverMs / renewalsPerLease).unref()
   }
 

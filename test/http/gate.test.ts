@@ -42,6 +42,19 @@ t.test('G3: something waits at all times: answers that left are released', async
   gate.fail()
 })
 
+t.test('G2: given up: all that wait now are told once; what comes later waits', async (t) => {
+  const gate = new Gate()
+  const sent: (boolean | string)[] = []
+  gate.keep(1, (isDurable) => {
+    sent.push(isDurable, gate.failure)
+    gate.keep(2, (later) => sent.push(later))
+  })
+  gate.giveUp()
+  t.strictSame(sent, [false, 'no_leader'])
+  gate.open(2)
+  t.strictSame([...sent, gate.failure], [false, 'no_leader', true, 'storage_failed'])
+})
+
 t.test('G2: failed: all that wait are told once, and nothing follows', async (t) => {
   const gate = new Gate()
   const sent: boolean[] = []

@@ -10,6 +10,7 @@ import type { Forum } from '../../src/forum/forum.ts'
 import type { ReplicateMode } from '../../src/forum/records/leadership.ts'
 import { decode } from '../../src/forum/records.ts'
 import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
+import { Gate } from '../../src/http/gate.ts'
 import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
 import { type Leading, lead } from '../../src/replication/lead.ts'
 import type { LogStream } from '../../src/replication/log-stream.ts'
@@ -66,6 +67,7 @@ export class LeadingNode {
       journal: this.journal,
       forum: this.forum,
       checkpoints: this.checkpoints,
+      gate: new Gate(),
       node: loadNodeId({ disk: realDisk, dir: this.dir }),
       mode,
       isFirst: (await stream.last()) === null,

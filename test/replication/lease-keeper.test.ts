@@ -50,14 +50,23 @@ function begin(t: Test, keeper: LeaseKeeper) {
     },
   })
   let losses = 0
-  keeper.begin(() => {
-    losses += 1
-  })
+  let lapses = 0
+  keeper.begin(
+    () => {
+      losses += 1
+    },
+    () => {
+      lapses += 1
+    },
+  )
   Object.assign(globalThis, { setInterval })
   t.teardown(() => keeper.stop())
   return {
     get losses() {
       return losses
+    },
+    get lapses() {
+      return lapses
     },
     async renew() {
       for (const run of timers) run()
@@ -144,6 +153,10 @@ t.test('K4: the servers are out of reach: pages are shown after three failures',
   way.fails = false
   await renewing.renew()
   t.same([keeper.decidesUntilMs, keeper.showsUntilMs], [154_000, 154_000])
+  const { lapses } = renewing
+  t.ok(lapses > 0, 'K5: what waits is given up')
+  await renewing.renew()
+  t.equal(renewing.lapses, lapses)
   t.same(keeper.warnings, [])
 })
 

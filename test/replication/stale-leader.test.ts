@@ -143,9 +143,15 @@ for (const [who, flags] of [
 t.test('a leader that is cut off: refuses for now; what it has, it shows', nats, async (t) => {
   const [old, next] = await pair(t)
   const before = await made(old, 'before')
+  const written = await made(old, 'written to while it is cut off')
   const missing = '/api/threads/thr_00000000000000000000000000000000'
   t.equal((await insist(old, missing)).status, 404, 'while it leads')
   old.links.set('silent')
+  const alone = ask(old, `${written.path}/replies`, {
+    token: written.token,
+    body: { content: 'x' },
+  })
+  t.same((await alone).body.error, 'no_leader', 'a write does not wait until it is back')
   await leads(next)
   const since = await made(next, 'since')
   for (let n = 0; n < 3; n++) t.same(await denials(requestsAbout(old, since)), [])
