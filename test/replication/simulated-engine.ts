@@ -134,6 +134,18 @@ export class SimulatedEngine {
     this.#changed()
   }
 
+  /** The stream is purged, or lost, or everything is that the servers have stored. */
+  lose(what: 'stores' | 'stream' | 'purge'): void {
+    const { lastSequence } = this
+    this.#messages.length = 0
+    this.#trimmed = what === 'purge' ? lastSequence : 0
+    if (what !== 'stores') return this.#changed()
+    this.notes.clear()
+    this.objects.clear()
+    this.lease = null
+    this.#changed()
+  }
+
   /** Adds a step that the test completes later. */
   add(step: Step): void {
     this.#steps.push(step)

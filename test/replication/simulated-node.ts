@@ -1,7 +1,7 @@
 // One of several nodes in one simulated process: a disk and a connection to the engine of its own,
 // and lives that end without the others'. What belongs to it runs as its own in the virtual time.
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { parseConfig } from '../../src/config/config.ts'
 import type { Handler } from '../../src/http/exchange.ts'
@@ -28,7 +28,9 @@ export class SimulatedNode {
   readonly name: string
   /** Its data directory, in which only small files are real. */
   readonly data: string
-  disk: SimulatedDisk
+  disk!: SimulatedDisk
+  /** What its start waits for, and since when; null: for nothing. */
+  waits: { why: string; sinceMs: number } | null = null
   /** Its connection to the engine, in this life. */
   stream: SimulatedStream | null = null
   /** Why the node stopped by itself. */
@@ -49,7 +51,18 @@ export class SimulatedNode {
     this.data = data
     this.#world = world
     this.#flags = flags
-    this.disk = new SimulatedDisk(Math.floor(world.random() * 2 ** 31))
+    this.#newDisk()
+  }
+
+  /** Everything that it has stored is lost. Only while it does not run. */
+  loseDisk(): void {
+    rmSync(this.data, { recursive: true })
+    this.#newDisk()
+  }
+
+  #newDisk(): void {
+    const { data } = this
+    this.disk = new SimulatedDisk(Math.floor(this.#world.random() * 2 ** 31))
     this.disk.manual = true
     mkdirSync(data)
     for (let at = data.indexOf('/', 1); at > 0; at = data.indexOf('/', at + 1)) {
@@ -75,12 +88,13 @@ export class SimulatedNode {
   }
 
   /** Starts the process. It serves when the simulation has let it. */
-  start(): void {
-    this.#as(() => this.#start())
+  start(flags: readonly string[] = []): void {
+    this.#as(() => this.#start(flags))
   }
 
-  #start(): void {
+  #start(flags: readonly string[]): void {
     this.failure = null
+    this.waits = null
     this.#life += 1
     this.leads = false
     const life = this.#life
@@ -102,7 +116,7 @@ export class SimulatedNode {
         return this.stream
       },
     }
-    const args = ['--data', this.data, '--text-memory-mb', '1', ...this.#flags]
+    const args = ['--data', this.data, '--text-memory-mb', '1', ...this.#flags, ...flags]
     const config = parseConfig(args, { AGENT_FORUM_SECRET: secret })
     const note = (fields: Record<string, unknown> | string, event?: string) =>
       this.#noted(event, fields)
@@ -113,6 +127,7 @@ export class SimulatedNode {
       (node) => {
         if (life !== this.#life) return
         this.#node = node
+        this.waits = null
         node.failed.catch((error) => this.#failed(error, life))
       },
       (error) => this.#failed(error, life),
@@ -171,6 +186,7 @@ export class SimulatedNode {
     this.#waiting.length = 0
     this.goOn()
     this.#life += 1
+    this.waits = null
     this.#node = null
     this.#handler = null
     if (this.stream !== null) engine.died(this.stream)
@@ -194,6 +210,10 @@ export class SimulatedNode {
   #noted(event: string | undefined, fields: Record<string, unknown> | string): void {
     const name = event ?? `${fields}`
     if (name === 'leading') this.leads = true
+    if (name === 'waits_for_leader') {
+      const { why } = fields as { why: string }
+      this.waits = { why, sinceMs: performance.now() }
+    }
     this.#world.trace(() => `  ${this.name} ${name}: ${JSON.stringify(fields)}`)
     this.#world.count(`log: ${name}`)
   }
