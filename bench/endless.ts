@@ -14,7 +14,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { helpFlag, readArgs } from '../src/config/arguments.ts'
+import { helpFlag, readArgs } from '../src/base/arguments.ts'
 import { UsageError } from './options.ts'
 import { contentOf, type Population, populate, usualSize } from './population.ts'
 import { residentBytes } from './process.ts'

@@ -8,9 +8,9 @@ import { apply } from '../src/forum/apply.ts'
 import { type Forum, makeForum } from '../src/forum/forum.ts'
 import { decode } from '../src/forum/records.ts'
 import { randomSeed, systemStamps } from '../src/forum/stamp.ts'
-import { CheckpointSchedule } from '../src/node/checkpoints.ts'
-import { deriveKey, loadSecret } from '../src/node/secret.ts'
 import { State } from '../src/state/state.ts'
+import { CheckpointSchedule } from '../src/storage/checkpoints.ts'
+import { deriveKey, loadSecret } from '../src/storage/secret.ts'
 import { openJournal } from '../wal/journal/journal.ts'
 
 const retentionMs = 24 * 3_600_000

@@ -1,7 +1,7 @@
 // The flags of `npm run bench`.
 
 import { tmpdir } from 'node:os'
-import { helpFlag, readArgs } from '../src/config/arguments.ts'
+import { helpFlag, readArgs } from '../src/base/arguments.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import { scenarios } from './scenarios.ts'
 

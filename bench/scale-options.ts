@@ -1,7 +1,7 @@
 // The flags of scale.ts.
 
 import { tmpdir } from 'node:os'
-import { helpFlag, readArgs } from '../src/config/arguments.ts'
+import { helpFlag, readArgs } from '../src/base/arguments.ts'
 import { UsageError } from './options.ts'
 import type { Size } from './population.ts'
 import { scaleScenarios } from './scenarios.ts'

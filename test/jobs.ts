@@ -11,7 +11,7 @@
 // of these files share a process with others (`shared`).
 
 import { readdirSync } from 'node:fs'
-import { counted } from '../wal/counted.ts'
+import { counted } from '../src/base/counted.ts'
 import { isDeep } from './depth.ts'
 
 export interface Job {
@@ -54,8 +54,8 @@ const ofSystem = [
 /** Each line is one process for the files in these folders. */
 const shared = [
   ['actors', 'config', 'delivery', 'documents', 'html', 'http', 'ops', 'swarm'],
-  ['forum', 'state'],
-  ['replication', 'wal'],
+  ['columns', 'forum', 'state', 'text'],
+  ['base', 'readers', 'replication', 'storage', 'wal'],
 ]
 
 /**
@@ -78,7 +78,9 @@ const alone: Record<string, readonly string[]> = {
     ...['jetstream-calls', 'jetstream-log', 'lead', 'nats-cluster', 'nodes', 'publisher'],
     ...['reader-state', 'readers', 'simulation', 'stale-leader'],
   ],
-  state: ['pages', 'receipts', 'salvage', 'text', 'text-files'],
+  readers: ['readers'],
+  state: ['pages', 'receipts', 'salvage'],
+  text: ['files', 'text'],
   swarm: ['feeds', 'swarm', 'verify', 'waiting'],
   wal: [
     ...['checkpoint-power', 'checkpoints', 'damage', 'lock', 'parity', 'power'],

@@ -2,7 +2,7 @@
 // and with 64 for a flag that cannot be used.
 
 import type { ParseArgsConfig } from 'node:util'
-import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/config/arguments.ts'
+import { asksForHelp, ConfigError, helpFlag, readArgs } from '../src/base/arguments.ts'
 import { choiceOf, numberOf } from '../src/config/settings.ts'
 
 const numberMax = 1_000_000_000

@@ -87,7 +87,7 @@ const machine = setup({
 
 export const identity = actor({
   machine,
-  // Form 1 had 1 for guests, 2 for persistent and 3 for compat identities (state/saved-form-1.ts).
+  // Form 1 had 1 for guests, 2 for persistent and 3 for compat identities (state/forms/form-1.ts).
   codes: { absent: 0, active: 1, expired: 4, blocked: 5 },
   layout,
   events,

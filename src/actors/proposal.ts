@@ -77,7 +77,7 @@ const machine = setup({
 
 export const proposal = actor({
   machine,
-  // Form 1 had 1, 2 and 3 for code, policy and maintainer proposals (state/saved-form-1.ts).
+  // Form 1 had 1, 2 and 3 for code, policy and maintainer proposals (state/forms/form-1.ts).
   codes: { absent: 0, saved: 1 },
   layout,
   events,

@@ -97,7 +97,7 @@ const machine = setup({
 
 export const thread = actor({
   machine,
-  // Form 1 had 1 for public and 2 for private threads (state/saved-form-1.ts).
+  // Form 1 had 1 for public and 2 for private threads (state/forms/form-1.ts).
   codes: { absent: 0, open: 1, locked: 3 },
   layout,
   events,

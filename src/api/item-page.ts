@@ -5,7 +5,7 @@
 //
 // A page without an owner begins with its items.
 
-import type { Page } from '../state/page.ts'
+import type { Page } from '../text/page.ts'
 
 /** Rendered entries of one kind, each known by its number. */
 export interface Entries {

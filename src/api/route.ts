@@ -29,7 +29,7 @@ export interface Service {
   /** The name of the durability mode. */
   durability: string
   version: string
-  /** The id of the log's present history (node/epoch.ts). */
+  /** The id of the log's present history (storage/epoch.ts). */
   epoch: string
   /** Whether this node decides: alone, or for others; or follows the one that does. */
   role: () => Role
@@ -60,7 +60,7 @@ export interface Call<Body, Query> {
 export interface Answer {
   status: number
   /**
-   * A text, usually JSON, or bytes: a view of the page buffer (state/page.ts) unless either of
+   * A text, usually JSON, or bytes: a view of the page buffer (text/page.ts) unless either of
    * the next two says otherwise.
    */
   body: string | Uint8Array

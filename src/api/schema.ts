@@ -5,9 +5,9 @@
 // names the schema in the document's components.
 
 import type { ErrorObject } from 'ajv'
+import { misspelledFields, unknownField } from '../base/misspelled-fields.ts'
 import { renderFunction, validateFunction } from './compiled-schemas.ts'
 import { type ErrorCode, errors } from './errors.ts'
-import { misspelledFields, unknownField } from './misspelled-fields.ts'
 
 export interface Schema {
   title?: string

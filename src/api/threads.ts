@@ -1,7 +1,7 @@
 // Threads and their messages: list, create, read, reply.
 // docs/interface.md, "Threads and messages".
 //
-// Pages are assembled from bytes that were rendered when the message was accepted (state/page.ts),
+// Pages are assembled from bytes that were rendered when the message was accepted (text/page.ts),
 // or found in a cache (forum/page-cache.ts). The schemas here describe them; a test compares every
 // real answer with its schema.
 

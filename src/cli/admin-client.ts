@@ -3,17 +3,17 @@
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../wal/errors.ts'
-import type { ModerationCommand } from '../forum/moderation.ts'
 import {
   type ActJson,
   type ActsPage,
   type Done,
-  type Erasure,
   type Refusal,
   socketPath,
   subjectOf,
   withSocketPath,
-} from '../node/admin-protocol.ts'
+} from '../admin/protocol.ts'
+import type { ModerationCommand } from '../forum/moderation.ts'
+import type { Erasure } from '../storage/checkpoints.ts'
 import { CommandError } from './command-error.ts'
 
 const timeoutMs = 60_000

@@ -3,22 +3,22 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  ConfigError,
-  dataOf,
-  type Flags,
-  flagHelp,
-  readFlags,
-  suggestion,
-} from '../config/arguments.ts'
-import type { ModerationCommand } from '../forum/moderation.ts'
-import {
   type ActJson,
   type Done,
   isReason,
   type MessageJson,
   reasonRule,
   subjectOf,
-} from '../node/admin-protocol.ts'
+} from '../admin/protocol.ts'
+import {
+  ConfigError,
+  dataOf,
+  type Flags,
+  flagHelp,
+  readFlags,
+  suggestion,
+} from '../base/arguments.ts'
+import type { ModerationCommand } from '../forum/moderation.ts'
 import { actsOfNode, erasureOfNode, moderateNode } from './admin-client.ts'
 import { CommandError } from './command-error.ts'
 import { progressBar } from './progress-bar.ts'

@@ -7,15 +7,15 @@
 
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { counted } from '../../wal/counted.ts'
 import { realDisk, syncDirectory } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { copyCheckpoint } from '../../wal/tools/checkpoint-copy.ts'
 import { inspectLog } from '../../wal/tools/inspect.ts'
 import { copyLiveLog } from '../../wal/tools/live-copy.ts'
-import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../config/arguments.ts'
-import { beginEpochAt } from '../node/epoch.ts'
-import { copySecret } from '../node/secret.ts'
+import { ConfigError, dataOf, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
+import { counted } from '../base/counted.ts'
+import { beginEpochAt } from '../storage/epoch.ts'
+import { copySecret } from '../storage/secret.ts'
 import { progressBar } from './progress-bar.ts'
 
 export const backupFlags = {

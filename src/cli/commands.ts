@@ -7,7 +7,7 @@
 
 import { readFileSync } from 'node:fs'
 import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
-import { ConfigError, suggestion } from '../config/arguments.ts'
+import { ConfigError, suggestion } from '../base/arguments.ts'
 import { PortInUse } from '../http/port-error.ts'
 import { withCommit } from '../ops/commit.ts'
 import { LineOutput } from '../ops/line-output.ts'

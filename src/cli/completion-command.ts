@@ -2,7 +2,7 @@
 // flags and what can be listed of the values. completion-scripts.ts makes it from the flag tables
 // by which the commands read their arguments, so it knows every flag of this version.
 
-import { ConfigError, type Flags, readFlags, suggestion } from '../config/arguments.ts'
+import { ConfigError, type Flags, readFlags, suggestion } from '../base/arguments.ts'
 import { serveSwitches, settingFlags } from '../config/config.ts'
 import { swarmFlags } from '../swarm/options.ts'
 import { adminCommands } from './admin-command.ts'

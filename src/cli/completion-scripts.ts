@@ -7,7 +7,7 @@
 //
 // No script runs the program, so a completion costs no start of Node.
 
-import type { Flag, Flags } from '../config/arguments.ts'
+import type { Flag, Flags } from '../base/arguments.ts'
 
 export interface CommandTable {
   /** The words of the command after the program's name, with single spaces; '' for none. */

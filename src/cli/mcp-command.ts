@@ -1,7 +1,7 @@
 // agent-forum mcp: the forum as tools of an MCP client, over stdio or HTTP. The package for that is
 // loaded when it serves.
 
-import { ConfigError, type Flags, flagHelp, readFlags } from '../config/arguments.ts'
+import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { CommandError } from './command-error.ts'
 
 const kinds = ['guest', 'persistent'] as const

@@ -1,7 +1,7 @@
 // Reads the log of a data directory, for the tools that work on one.
 
 import { type InspectOptions, inspectLog, type LogReport } from '../../wal/tools/inspect.ts'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 
 /**
  * The report of `inspectLog`. Throws a ConfigError where there is no log at all: a mistyped

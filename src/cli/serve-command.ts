@@ -3,7 +3,7 @@
 // of 330.
 
 import type { Logger } from 'pino'
-import { asksForHelp, flagHelp } from '../config/arguments.ts'
+import { asksForHelp, flagHelp } from '../base/arguments.ts'
 import {
   type Config,
   checkSettings,

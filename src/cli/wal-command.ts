@@ -8,7 +8,7 @@ import {
   flagHelp,
   readFlags,
   suggestion,
-} from '../config/arguments.ts'
+} from '../base/arguments.ts'
 
 const flags = {
   data: { value: 'DIR', help: 'the directory; default: AGENT_FORUM_DATA or ./data' },

@@ -6,9 +6,9 @@
 // file is never overwritten, and only its owner can read it, because private threads are in it.
 
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
-import { counted } from '../../wal/counted.ts'
 import { codeOf, storageError } from '../../wal/errors.ts'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
+import { counted } from '../base/counted.ts'
 import { RecordNames } from '../forum/record-names.ts'
 import { decode } from '../forum/records.ts'
 import { progressBar } from './progress-bar.ts'

@@ -1,7 +1,7 @@
 // agent-forum wal repair: makes a damaged data directory start again, after a full copy of it.
 // wal/tools/repair.ts decides what is kept.
 //
-// If no whole checkpoint is left, pages damaged beyond parity are left out (node/salvage.ts).
+// If no whole checkpoint is left, pages damaged beyond parity are left out (storage/salvage.ts).
 //
 // R1. Nothing is changed before the copy is synced and compared.
 // R2. Losses are reported by their positions, and begin a new epoch.
@@ -15,10 +15,10 @@ import { lockDirectory } from '../../wal/journal/lock.ts'
 import { checkCheckpoints } from '../../wal/tools/checkpoint-check.ts'
 import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair.ts'
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
-import { ConfigError } from '../config/arguments.ts'
-import { beginEpochAt } from '../node/epoch.ts'
-import { describeLosses, listLosses, salvage, writeSalvage } from '../node/salvage.ts'
-import { replaceFile } from '../node/secret.ts'
+import { ConfigError } from '../base/arguments.ts'
+import { beginEpochAt } from '../storage/epoch.ts'
+import { describeLosses, listLosses, salvage, writeSalvage } from '../storage/salvage.ts'
+import { replaceFile } from '../storage/secret.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 

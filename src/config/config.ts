@@ -2,10 +2,10 @@
 // An unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
+import { ConfigError, type Flag, type Flags } from '../base/arguments.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import type { QuotaLimits } from '../state/quotas.ts'
-import { ConfigError, type Flag, type Flags } from './arguments.ts'
 import { allowedHostsOf, corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
 import { limitFlags, type NodeLimits, nodeLimitsOf, readersOf } from './limit-flags.ts'
 import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
@@ -51,7 +51,7 @@ export interface Config {
   compat: boolean
   /** Whether there are pages for people. */
   pages: boolean
-  /** From the environment; if absent, the data directory holds one (node/secret.ts). */
+  /** From the environment; if absent, the data directory holds one (storage/secret.ts). */
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
   trustProxy: TrustProxy | null

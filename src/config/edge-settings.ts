@@ -1,9 +1,9 @@
 // Settings for callers behind proxies and for pages of other origins.
 
 import { BlockList, isIP } from 'node:net'
+import { ConfigError } from '../base/arguments.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
-import { ConfigError } from './arguments.ts'
 import { numberOf, originOf, type Setting } from './settings.ts'
 
 /** The flags; `bare` is the value of one that is used without a value. */

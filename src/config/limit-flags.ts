@@ -1,10 +1,10 @@
 // The flags that limit what the node holds for callers. Some defaults depend on the machine.
 
 import os from 'node:os'
+import { ConfigError } from '../base/arguments.ts'
+import { openFilesMax } from '../base/process-resources.ts'
 import type { LoadLimits } from '../http/load.ts'
-import { openFilesMax } from '../http/open-files.ts'
-import { type ColdReadsLimits, coldPageBytesMax } from '../state/text-blocks.ts'
-import { ConfigError } from './arguments.ts'
+import { type ColdReadsLimits, coldPageBytesMax } from '../text/blocks.ts'
 import type { Setting } from './settings.ts'
 
 export interface NodeLimits {

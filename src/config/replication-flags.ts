@@ -2,8 +2,8 @@
 // has in it.
 
 import { readFileSync } from 'node:fs'
-import type { Flag } from './arguments.ts'
-import { ConfigError } from './arguments.ts'
+import type { Flag } from '../base/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 import type { FoundSetting } from './setting-sources.ts'
 import { certificateOf, choiceOf, numberOf, type Setting, switchOf, textOf } from './settings.ts'
 

@@ -10,7 +10,7 @@
 // S2. A sentence about a value names where it was set: flag, variable, or file and key.
 
 import { readFileSync } from 'node:fs'
-import { ConfigError, type Flags, readFlags, suggestion } from './arguments.ts'
+import { ConfigError, type Flags, readFlags, suggestion } from '../base/arguments.ts'
 import type { Setting } from './settings.ts'
 
 export const variablePrefix = 'AGENT_FORUM_'

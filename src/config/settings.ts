@@ -4,7 +4,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../../wal/journal/journal.ts'
-import { ConfigError } from './arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 
 export interface Setting {
   /** What set it: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */

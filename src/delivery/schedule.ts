@@ -12,7 +12,7 @@
 // It knows nothing of the forum: node/wakeups.ts passes the functions that it may call.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Queue } from '../../wal/queue.ts'
+import { Queue } from '../base/queue.ts'
 import type { Send, Sent } from './send.ts'
 import type { Post } from './sign.ts'
 

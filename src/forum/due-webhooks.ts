@@ -6,7 +6,7 @@
 // D2. An attempt that a crash interrupted is due at once, and stays queued until it is begun again,
 //     whatever else is to be delivered meanwhile.
 
-import { Heap, type HeapEntry } from '../state/heap.ts'
+import { Heap, type HeapEntry } from '../base/heap.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { Webhooks } from '../state/webhooks.ts'
 

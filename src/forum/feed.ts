@@ -13,7 +13,7 @@
 //     caller follows or leaves a thread, and looks at the messages that have arrived meanwhile.
 // F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed.
 
-import { partition } from '../state/partition.ts'
+import { partition } from '../base/partition.ts'
 import type { State } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
 import { mayStillAct, rejectToken } from './identities.ts'

@@ -2,11 +2,11 @@
 // Commands and queries are functions that take a forum; each resource has a file.
 
 import type { Journal } from '../../wal/journal/journal.ts'
-import { Page } from '../state/page.ts'
 import type { State } from '../state/state.ts'
-import type { ColdReadsLimits } from '../state/text-blocks.ts'
-import { type TextDisk, unreadDisk } from './block-loads.ts'
-import { ColdReads } from './cold-reads.ts'
+import { type TextDisk, unreadDisk } from '../text/block-loads.ts'
+import type { ColdReadsLimits } from '../text/blocks.ts'
+import { ColdReads } from '../text/cold-reads.ts'
+import { Page } from '../text/page.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { Generations } from './generations.ts'

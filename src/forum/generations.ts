@@ -9,7 +9,7 @@
 // P4. The bytes of an entry that is dropped are overwritten, as text in them may have been erased,
 //     or may be later: not before the answers of this iteration of the event loop have left.
 
-import { Queue } from '../../wal/queue.ts'
+import { Queue } from '../base/queue.ts'
 
 /** Approximate memory of an entry beside its bytes. */
 const overheadBytes = 256

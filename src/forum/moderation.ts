@@ -1,4 +1,4 @@
-// Moderation: what operators do, through the socket of node/admin-socket.ts. A thread is locked and
+// Moderation: what operators do, through the socket of admin/socket.ts. A thread is locked and
 // takes no replies; an identity is blocked and its token refused; both can be taken back. A message
 // is removed for good: its place in the thread stays, with its id, author and time, and its text is
 // erased, also from the disk.

@@ -1,4 +1,7 @@
-// Which callers' addresses a rate limit per address counts as one.
+// Which callers count as one, where something is limited or shared by address.
+
+import type { Holder } from '../base/shares.ts'
+import { nobody } from '../state/state.ts'
 
 const prefixGroups = 4
 
@@ -18,4 +21,9 @@ export function networkOf(address: string): string {
     groups.push(...rest)
   }
   return `${groups.slice(0, prefixGroups).join(':')}::/64`
+}
+
+/** Whose share it is; `client` is the address, which only somebody without a token needs. */
+export function holderOf(caller: number, client: string): Holder {
+  return caller === nobody ? networkOf(client) : caller
 }

@@ -13,7 +13,7 @@
 // M4. A page whose caller has hung up ends when its turn comes. Stopping ends all of them with
 //     `shutting_down`.
 
-import { Queue } from '../../wal/queue.ts'
+import { Queue } from '../base/queue.ts'
 import { networkOf } from './network.ts'
 
 const sliceMs = 1

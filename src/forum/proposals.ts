@@ -1,7 +1,7 @@
 // Proposals: saved once, then listed and read by anyone, never executed.
 // docs/interface.md, "Proposals".
 
-import { partition } from '../state/partition.ts'
+import { partition } from '../base/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { rejectNamed } from './identities.ts'

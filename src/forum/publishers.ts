@@ -5,7 +5,7 @@
 // P1. An identity whose messages are all private has no newest message here, like an absent one.
 // P2. Nobody waits for more than `atOnce` messages: more of them are looked at in slices.
 
-import { Uint32Column } from '../state/column.ts'
+import { Uint32Column } from '../columns/column.ts'
 import { nobody, type State } from '../state/state.ts'
 import type { SlicedWork, Unfinished } from './sliced-work.ts'
 

@@ -5,7 +5,7 @@
 //     nothing that was ever shown can be lost.
 // Q2. Work follows what is shown: a position is found by halving.
 
-import { partition } from '../state/partition.ts'
+import { partition } from '../base/partition.ts'
 import type { State } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
 

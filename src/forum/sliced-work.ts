@@ -2,8 +2,8 @@
 // iteration, so that other requests are answered in between.
 //
 // W1. Jobs take turns: each gets a slice before any gets its next one.
-// W2. At most `jobsMax` jobs wait or run, of which an identity has a share (shares.ts), and at most
-//     `jobsOfOneMax`; a further one is rejected as `overloaded`.
+// W2. At most `jobsMax` jobs wait or run, of which an identity has a share (base/shares.ts), and at
+//     most `jobsOfOneMax`; a further one is rejected as `overloaded`.
 // W3. Stopping ends every job with `shutting_down`.
 
 const jobsMax = 64
@@ -45,7 +45,7 @@ export class SlicedWork {
   add<T>(caller: number, slice: () => T | null): Promise<T | Unfinished> {
     if (this.#isStopped) return Promise.resolve({ rejected: 'shutting_down' })
     const ofCaller = this.#jobs.filter((job) => job.caller === caller)
-    const share = Math.min(jobsOfOneMax, jobsMax - this.#jobs.length) // as in shares.ts, S1
+    const share = Math.min(jobsOfOneMax, jobsMax - this.#jobs.length) // as in base/shares.ts, S1
     if (ofCaller.length >= share) {
       this.refused += 1
       return Promise.resolve({ rejected: 'overloaded' })

@@ -8,7 +8,7 @@
 // E2. Adding an entry or removing it costs the same however many there are, and nothing is left to
 //     the garbage collector: an entry is 20 bytes in columns.
 
-import { Uint32Column } from '../state/column.ts'
+import { Uint32Column } from '../columns/column.ts'
 
 export class TopicRings {
   readonly #heads = new Uint32Column()

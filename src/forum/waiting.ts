@@ -15,15 +15,15 @@
 //     that a thread for which ten thousand wait holds up nobody, nor the news of another thread.
 // W5. At most `max` wait, with at most `entriesPerRequest` times as many entries. A caller that
 //     follows very many threads is looked up for each message instead; there are few such. Of each
-//     of the three a caller has a share (shares.ts); beyond it, it does not wait.
+//     of the three a caller has a share (base/shares.ts); beyond it, it does not wait.
 // W6. Whoever waits with a token waits for news of its identity, too: it may have been blocked.
 //     That is the topic of its feed.
 
-import { Queue } from '../../wal/queue.ts'
-import { Heap, type HeapEntry } from '../state/heap.ts'
+import { Heap, type HeapEntry } from '../base/heap.ts'
+import { Queue } from '../base/queue.ts'
+import { type Holder, Shares } from '../base/shares.ts'
 import { nobody, type State } from '../state/state.ts'
 import { feedOf, feedTopic, threadOf, threadTopic } from '../state/topics.ts'
-import { type Holder, Shares } from './shares.ts'
 import { TopicRings } from './topic-rings.ts'
 
 /** Callers that follow more threads have no entries for them. */

@@ -6,7 +6,8 @@
 //     without these checks. They come after that of the idempotency receipt, so that a replay is
 //     answered regardless of limits, and never counts.
 // W2. A permit is valid only for the command that obtained it: nothing awaits before `commit`.
-// W3. A command that noted missing text returns before `commit`: it is run again (cold-reads.ts).
+// W3. A command that noted missing text returns before `commit`: it is run again
+//     (text/cold-reads.ts).
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'

@@ -10,7 +10,7 @@ import { allow, type Match } from './router.ts'
 
 type Bytes = Answer & { body: Uint8Array }
 
-/** Whether the body lies in the page buffer, which the next request overwrites (state/page.ts). */
+/** Whether the body lies in the page buffer, which the next request overwrites (text/page.ts). */
 export function isView(outcome: Answer | Rejection): outcome is Bytes {
   return isShared(outcome) && outcome.isCached !== true
 }

@@ -8,7 +8,7 @@
 //     replicated log, another node may lead by now, and the state be old: then a refusal, which
 //     says that something is not there, is wrong, and a page is still a part of the one history.
 
-import { Queue } from '../../wal/queue.ts'
+import { Queue } from '../base/queue.ts'
 
 interface Waiting {
   position: number

@@ -5,7 +5,7 @@
 //   → JSON → key in the body → schema → the route's own refusals → gate
 //
 // A route that needs text that is on disk is run again from the start when the text is in memory
-// (forum/cold-reads.ts).
+// (text/cold-reads.ts).
 //
 // Routes are declarations (api/); this file executes them, and names none.
 

@@ -9,7 +9,7 @@
 // H3. Nothing spins during a rest: ticks that come one after the other, each with few requests,
 //     would cost those more than the pieces do.
 
-import { Queue } from '../../wal/queue.ts'
+import { Queue } from '../base/queue.ts'
 
 /** When ticks end, and time for the rests between heavy work. */
 export interface Ticks {

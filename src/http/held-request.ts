@@ -3,7 +3,8 @@
 // The node may hold fifty thousand of them. So there is no timer for each, and nothing of the
 // request is kept that the routes do not read.
 
-import { type Holder, holderOf } from '../forum/shares.ts'
+import type { Holder } from '../base/shares.ts'
+import { holderOf } from '../forum/network.ts'
 import type { Ended, Waiter, Waiting } from '../forum/waiting.ts'
 import type { Exchange } from './exchange.ts'
 

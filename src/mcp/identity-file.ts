@@ -20,8 +20,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { ConfigError } from '../base/arguments.ts'
 import type { Identity } from '../client/index.ts'
-import { ConfigError } from '../config/arguments.ts'
 
 export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'expires_at'> & {
   url: string

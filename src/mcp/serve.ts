@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from 'node:net'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 import { Agent, type AgentOptions } from './agent.ts'
 import { mcpPath, serveHttp } from './http.ts'
 import { mcpServer } from './server.ts'

@@ -4,9 +4,9 @@
 // W1. Memory is measured by a timer, never by a request; the result holds until the next time.
 
 import { getHeapStatistics } from 'node:v8'
+import { residentMemory } from '../base/process-resources.ts'
 import type { Admission as AdmissionRule, Rejection } from '../forum/forum.ts'
 import type { Load } from '../http/load.ts'
-import { residentMemory } from '../http/open-files.ts'
 
 const measureEveryMs = 250
 /** V8 ends the process at its limit, and is slow before that. */

@@ -1,7 +1,7 @@
 // Which HTTP server a node listens with.
 
 import type { Logger } from 'pino'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Listen } from '../http/exchange.ts'
 import { canShare, listenNode } from '../http/node.ts'

@@ -23,7 +23,7 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import { beginLog } from '../../wal/tools/begin-log.ts'
 import { clearLog, planClearing } from '../../wal/tools/clear-log.ts'
 import { putAside } from '../../wal/tools/put-aside.ts'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 import { logNotices } from '../ops/log.ts'
 import { fetchCheckpoint, uploadedCheckpoint } from '../replication/checkpoint-transfer.ts'
 import { type Comparison, compareWithStream } from '../replication/compare.ts'
@@ -33,7 +33,7 @@ import { type LogStream, type StreamMessage, StreamUnavailable } from '../replic
 import { publishTail } from '../replication/publish-tail.ts'
 import type { LogEnd } from '../replication/term-name.ts'
 import type { Term } from '../state/state.ts'
-import { adoptEpoch, loadEpoch } from './epoch.ts'
+import { adoptEpoch, loadEpoch } from '../storage/epoch.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500

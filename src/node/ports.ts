@@ -2,7 +2,7 @@
 // while the log is recovered, and answer that the node is starting.
 
 import type { Logger } from 'pino'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'

@@ -4,13 +4,13 @@
 
 import { Socket } from 'node:net'
 import { JournalError, messageOf } from '../../wal/errors.ts'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
+import { letHeapGrow } from '../base/heap-growth.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { openLog } from '../ops/log.ts'
-import { MainPort } from '../replication/readers/main-port.ts'
-import { letHeapGrow } from './heap-growth.ts'
+import { MainPort } from '../readers/main-port.ts'
+import type { ReaderSetup } from '../readers/setup.ts'
 import { Reader } from './reader.ts'
-import type { ReaderSetup } from './reader-setup.ts'
 
 const mainDescriptor = 3
 

@@ -13,7 +13,7 @@
 //     newer checkpoint when the state is at its position, with whatever was erased up to there.
 // R4. A reader that cannot go on ends: another one starts, from the newest checkpoint.
 //
-// Neighbours: readers.ts starts readers; reader-process.ts is the program.
+// Neighbours: readers/readers.ts starts readers; reader-process.ts is the program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
@@ -23,8 +23,9 @@ import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
-import { inSlicesOf } from '../../wal/pace.ts'
 import type { Role, Service } from '../api/route.ts'
+import { inSlicesOf } from '../base/pace.ts'
+import { residentMemory } from '../base/process-resources.ts'
 import type { Config } from '../config/config.ts'
 import { clearCaches, type Forum, makeForum } from '../forum/forum.ts'
 import { systemStamps } from '../forum/stamp.ts'
@@ -33,21 +34,20 @@ import type { Listener } from '../http/exchange.ts'
 import { Gate } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
-import { residentMemory } from '../http/open-files.ts'
+import type { MainPort } from '../readers/main-port.ts'
+import { configOf, type ReaderSetup } from '../readers/setup.ts'
 import { FollowedLog, Follower } from '../replication/follower.ts'
 import { Forwarder } from '../replication/forwarding.ts'
-import type { MainPort } from '../replication/readers/main-port.ts'
 import type { State } from '../state/state.ts'
-import { textStoreName } from '../state/text.ts'
+import { CheckpointSchedule } from '../storage/checkpoints.ts'
+import { openTextDisk } from '../text/disk.ts'
+import { textStoreName } from '../text/text.ts'
+import { warmUp } from '../text/warm-up.ts'
 import { NodeAdmission } from './admission.ts'
-import { CheckpointSchedule } from './checkpoints.ts'
 import { chooseHttp } from './choose-http.ts'
 import { handlerOf, newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
-import { configOf, type ReaderSetup } from './reader-setup.ts'
 import { newState } from './recovery.ts'
-import { openTextDisk } from './text-disk.ts'
-import { warmUp } from './text-warm-up.ts'
 
 const reportEveryMs = 500
 /** A reader that is this much behind gets no connections until it is twice as close. */
@@ -188,7 +188,13 @@ export class Reader {
       addressKey: noKey,
       epochBegin,
       waitingPollsMax: nodeLimits.waitingPollsMax,
-      textDisk: openTextDisk({ config, log: this.#log, environment: {}, state, checkpoints }),
+      textDisk: openTextDisk({
+        dir: config.data,
+        log: this.#log,
+        environment: {},
+        text: state.text,
+        checkpoints,
+      }),
       coldReadsLimits: nodeLimits.coldReads,
     })
     this.#forum = forum

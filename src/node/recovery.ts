@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { type Journal, type JournalOptions, openJournal } from '../../wal/journal/journal.ts'
-import { ConfigError } from '../config/arguments.ts'
+import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
 import { apply } from '../forum/apply.ts'
 import { notableMs } from '../forum/clock.ts'
@@ -15,12 +15,12 @@ import { hasRightKey } from '../forum/webhooks.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { State, type StateOptions } from '../state/state.ts'
-import type { CheckpointSchedule } from './checkpoints.ts'
-import { type Epoch, loadEpoch } from './epoch.ts'
+import type { CheckpointSchedule } from '../storage/checkpoints.ts'
+import { type Epoch, loadEpoch } from '../storage/epoch.ts'
+import { deriveKey, loadSecret } from '../storage/secret.ts'
+import { type OnStartProgress, startProgress } from '../storage/start-progress.ts'
+import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
 import type { Replication } from './replication.ts'
-import { deriveKey, loadSecret } from './secret.ts'
-import { type OnStartProgress, startProgress } from './start-progress.ts'
-import { openTextDisk, type TextDiskOptions } from './text-disk.ts'
 
 /** Stamps that warn operators when the system clock is set, or behind the log at a start. */
 function watchedStamps(vitals: Vitals, log: Logger): Stamps {
@@ -108,7 +108,7 @@ export async function recover(
 export async function openForum(
   journal: Journal,
   vitals: Vitals,
-  options: Omit<TextDiskOptions, 'state'> & { config: Config },
+  options: Omit<TextDiskOptions, 'dir' | 'text'> & { config: Config },
 ): Promise<{ forum: Forum; epoch: Epoch }> {
   const { config, log } = options
   try {
@@ -117,7 +117,7 @@ export async function openForum(
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
     if (config.replication === null) refuseAlone(state, epoch, config.data)
-    const textDisk = openTextDisk({ ...options, state })
+    const textDisk = openTextDisk({ ...options, dir: config.data, text: state.text })
     const forum = makeForum({
       state,
       journal,

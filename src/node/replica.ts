@@ -20,7 +20,7 @@ import { StreamUnavailable } from '../replication/log-stream.ts'
 import { ledByAnother } from '../replication/replicated-journal.ts'
 import { Standby } from '../replication/standby.ts'
 import { StreamBroken } from '../replication/stream-tail.ts'
-import type { CheckpointSchedule } from './checkpoints.ts'
+import type { CheckpointSchedule } from '../storage/checkpoints.ts'
 import type { Continuation } from './history-place.ts'
 import { type Lives, StartAgain, StoppedEarly } from './start-again.ts'
 

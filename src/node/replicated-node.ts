@@ -8,10 +8,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
+import { letHeapGrow } from '../base/heap-growth.ts'
 import type { Config } from '../config/config.ts'
 import { tryPort } from '../http/port-error.ts'
 import { StreamEmptied } from '../replication/replicated-journal.ts'
-import { letHeapGrow } from './heap-growth.ts'
 import { type Environment, type Node, startNode } from './server.ts'
 import { Lives, StartAgain } from './start-again.ts'
 

@@ -10,9 +10,9 @@ import type { Send } from '../delivery/send.ts'
 import { clearCaches, type Forum } from '../forum/forum.ts'
 import { Gate } from '../http/gate.ts'
 import type { Load } from '../http/load.ts'
+import type { Readers } from '../readers/readers.ts'
 import { NodeAdmission } from './admission.ts'
 import { type Leading, startLeading } from './leading.ts'
-import type { Readers } from './readers.ts'
 
 export interface ServingParts {
   forum: Forum

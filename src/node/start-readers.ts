@@ -2,8 +2,8 @@
 
 import type { SettingTexts } from '../config/config.ts'
 import type { Vitals } from '../ops/vitals.ts'
-import type { CheckpointSchedule } from './checkpoints.ts'
-import type { Readers, ReadersParts } from './readers.ts'
+import type { Readers, ReadersParts } from '../readers/readers.ts'
+import type { CheckpointSchedule } from '../storage/checkpoints.ts'
 import type { Serving } from './serving.ts'
 
 /** What readers need, and a node that has none may lack. */
@@ -19,7 +19,7 @@ export async function startReaders(
   vitals: Vitals,
 ): Promise<Readers | null> {
   if (parts.config.readers === 0 || texts === undefined) return null
-  const { Readers } = await import('./readers.ts')
+  const { Readers } = await import('../readers/readers.ts')
   const { journal, gate, service } = serving
   const readers = new Readers({ ...parts, texts, journal, gate, service })
   serving.readers = readers

@@ -1,6 +1,6 @@
 // Whether the node answers requests, and if not, its progress.
 
-import { counted } from '../../wal/counted.ts'
+import { counted } from '../base/counted.ts'
 import { lagging, replicationLine, replicationWarnings } from './replication.ts'
 import type { Vitals } from './vitals.ts'
 

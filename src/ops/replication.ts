@@ -1,6 +1,6 @@
 // Replication as operators see it: readiness and warnings.
 
-import { counted } from '../../wal/counted.ts'
+import { counted } from '../base/counted.ts'
 import type { ReplicationStats, Vitals } from './vitals.ts'
 
 /** A follower that is further behind is not ready: others show newer messages. */

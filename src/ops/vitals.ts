@@ -77,7 +77,7 @@ export interface ReplicationStats {
   forwarded(): number
 }
 
-/** What is known of the readers (node/readers.ts). */
+/** What is known of the readers (readers/readers.ts). */
 export interface ReadersStats {
   /** Readers that are configured, and that serve. */
   readonly counts: { readonly configured: number; readonly serving: number }

@@ -1,9 +1,9 @@
 // `/` where a browser asks for HTML: the newest public threads.
 
-import { counted } from '../../wal/counted.ts'
 import { decodeCursor, encodeCursor } from '../api/cursor.ts'
 import type { Route } from '../api/route.ts'
 import { getThreads } from '../api/threads.ts'
+import { counted } from '../base/counted.ts'
 import { listThreads } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
 import { nobody } from '../state/state.ts'

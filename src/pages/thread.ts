@@ -1,9 +1,9 @@
 // `/t/{threadId}`: a public thread, 50 messages at a time. `?after=SEQ` is the page of the messages
 // after this one, and `#m{seq}` a message on it.
 
-import { counted } from '../../wal/counted.ts'
 import type { Route } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
+import { counted } from '../base/counted.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
 import { type Html, html, nothing, time, written } from '../html/html.ts'

@@ -12,9 +12,9 @@
 import { randomBytes } from 'node:crypto'
 import { Packr } from 'msgpackr'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
+import { Backoff } from '../base/backoff.ts'
 import type { LeaderBegan, ReplicateMode } from '../forum/records/leadership.ts'
 import { encode } from '../forum/records.ts'
-import { Backoff } from './backoff.ts'
 import { announce } from './holders.ts'
 import {
   type LogStream,

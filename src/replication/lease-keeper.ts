@@ -20,8 +20,8 @@
 // whole machine sleeps, it does not.
 
 import type { Notice } from '../../wal/journal/types.ts'
+import { Backoff } from '../base/backoff.ts'
 import type { Standing } from '../http/gate.ts'
-import { Backoff } from './backoff.ts'
 import { type LeaseHolder, type LogStream, StreamGone, StreamUnavailable } from './log-stream.ts'
 
 const renewalsPerLease = 3

@@ -1,7 +1,7 @@
 // Messages that a publisher has to send: frames that wait are merged, one that was sent is never
 // changed again (publisher.ts, P3).
 
-import { Queue } from '../../wal/queue.ts'
+import { Queue } from '../base/queue.ts'
 import type { Published, TermName, Unplaced } from './log-stream.ts'
 
 export interface Outgoing {

@@ -19,7 +19,7 @@
 import assert from 'node:assert/strict'
 import { cutRecords } from '../../wal/journal/format.ts'
 import { Waiters } from '../../wal/journal/waiters.ts'
-import { Backoff } from './backoff.ts'
+import { Backoff } from '../base/backoff.ts'
 import {
   type LogStream,
   type Published,

@@ -11,11 +11,12 @@
 // The machine runs on a single actor whose context is a window on a row: each field is a getter and
 // a setter on its column, so a step accesses only the fields that the machine accesses.
 //
-// Neighbours: actors/compile.ts runs the steps; column.ts holds the values, which checkpoints save.
+// Neighbours: actors/compile.ts runs the steps; columns/column.ts holds the values, which
+// checkpoints save.
 
 import type { ActorKind, FieldKind } from '../actors/actor.ts'
 import type { Actor } from '../actors/compile.ts'
-import { type Column, Float64Column, Uint8Column, Uint32Column } from './column.ts'
+import { type Column, Float64Column, Uint8Column, Uint32Column } from '../columns/column.ts'
 
 const columnKinds = { f64: Float64Column, u32: Uint32Column, u8: Uint8Column }
 

@@ -4,7 +4,7 @@
 //     address needs them: a read of scattered rows is paid for by misses of the processor's cache.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
-import { Uint8Column, Uint32Column } from './column.ts'
+import { Uint8Column, Uint32Column } from '../columns/column.ts'
 import type { Saved } from './saved.ts'
 
 const highUnit = 2 ** 32

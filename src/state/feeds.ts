@@ -3,8 +3,8 @@
 // F1. The length of an identity's list equals `following` of its actor.
 
 import { feed } from '../actors/feed.ts'
+import { Lists } from '../columns/lists.ts'
 import { ActorTable } from './actor-table.ts'
-import { Lists } from './lists.ts'
 import type { Saved } from './saved.ts'
 
 export class Feeds {

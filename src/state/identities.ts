@@ -9,11 +9,11 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type IdentityKind, identity as identityKind, identityKinds } from '../actors/identity.ts'
+import { Uint16Column, Uint32Column } from '../columns/column.ts'
+import { IdTable, idHexLength } from '../columns/id-table.ts'
+import type { Text } from '../text/text.ts'
 import { ActorTable } from './actor-table.ts'
-import { Uint16Column, Uint32Column } from './column.ts'
-import { IdTable, idHexLength } from './id-table.ts'
 import type { Saved } from './saved.ts'
-import type { Text } from './text.ts'
 
 const nameStart = '"author_id":"agt_'.length + idHexLength + '","display_name":'.length
 const idPattern = /^agt_[0-9a-f]{32}$/

@@ -9,14 +9,14 @@
 // M3. A feed item and the answer to a write are rendered from the row: they read no text.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
+import { Float64Column, Uint16Column, Uint32Column } from '../columns/column.ts'
+import { HexColumn } from '../columns/hex-column.ts'
+import { idHexLength } from '../columns/id-table.ts'
+import { eraseEntry, holdEntry } from '../text/erasing.ts'
+import type { Page } from '../text/page.ts'
+import type { Text } from '../text/text.ts'
 import { Addresses } from './addresses.ts'
-import { Float64Column, Uint16Column, Uint32Column } from './column.ts'
-import { eraseEntry, holdEntry } from './erasing.ts'
-import { HexColumn } from './hex-column.ts'
-import { idHexLength } from './id-table.ts'
-import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
-import type { Text } from './text.ts'
 
 const seqStart = ',{"seq":'.length
 /** Length from the end of the seq to the author's signature. */

@@ -7,7 +7,7 @@
 //
 // They are plain objects, because people make them one by one.
 
-import { RowSnapshot } from './row-snapshot.ts'
+import { RowSnapshot } from '../columns/row-snapshot.ts'
 
 export type ActKind = 'locked' | 'removed' | 'blocked'
 

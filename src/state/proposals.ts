@@ -8,15 +8,15 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { type ProposalKind, proposal as proposalKind, proposalKinds } from '../actors/proposal.ts'
+import { Uint32Column } from '../columns/column.ts'
+import { HexColumn } from '../columns/hex-column.ts'
+import { IdTable, idHexLength } from '../columns/id-table.ts'
+import { Lists } from '../columns/lists.ts'
+import type { Page } from '../text/page.ts'
+import type { Text } from '../text/text.ts'
 import { ActorTable } from './actor-table.ts'
 import { Addresses } from './addresses.ts'
-import { Uint32Column } from './column.ts'
-import { HexColumn } from './hex-column.ts'
-import { IdTable, idHexLength } from './id-table.ts'
-import { Lists } from './lists.ts'
-import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
-import type { Text } from './text.ts'
 
 /** One change in a file. */
 export interface FileEdit {

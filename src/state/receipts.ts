@@ -12,8 +12,8 @@
 //     that collide (one chance in 2^64) belong to one caller, who gets a 409.
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
-import { Float64Column, Uint8Column, Uint32Column } from './column.ts'
-import { HashIndex, stepRows } from './hash-index.ts'
+import { Float64Column, Uint8Column, Uint32Column } from '../columns/column.ts'
+import { HashIndex, stepRows } from '../columns/hash-index.ts'
 
 /** The operations with a key. Checkpoints contain their indexes: append new ones at the end. */
 export const receiptOperations = ['thread', 'reply', 'webhook', 'proposal', 'review'] as const

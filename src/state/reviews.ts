@@ -5,12 +5,12 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import type { Decision } from '../actors/proposal.ts'
+import { Float64Column, Uint32Column } from '../columns/column.ts'
+import { IdTable } from '../columns/id-table.ts'
+import type { Page } from '../text/page.ts'
+import type { Text } from '../text/text.ts'
 import { Addresses } from './addresses.ts'
-import { Float64Column, Uint32Column } from './column.ts'
-import { IdTable } from './id-table.ts'
-import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
-import type { Text } from './text.ts'
 
 /** The content of a review, with the field names of the interface. */
 export interface ReviewText {

@@ -1,5 +1,5 @@
 // Repairs a state that was loaded from a damaged checkpoint, with zeros in place of the lost bytes.
-// `wal repair` (node/salvage.ts) does this when neither parity nor the log can restore them.
+// `wal repair` (storage/salvage.ts) does this when neither parity nor the log can restore them.
 //
 // H1. Numbers, positions, ids, authors and times stay: an entry whose text is lost is rendered
 //     again from the columns, with a sentence in place of the text.
@@ -8,12 +8,12 @@
 //     their rows would be a different one. The error names the stores, and nothing is changed.
 
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
-import { sumBlocks } from './block-crcs.ts'
-import { idHexLength } from './id-table.ts'
-import { unitBytes } from './page-slots.ts'
+import { idHexLength } from '../columns/id-table.ts'
+import { sumBlocks } from '../text/block-crcs.ts'
+import { unitBytes } from '../text/page-slots.ts'
+import { textStoreName } from '../text/text.ts'
 import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
-import { textStoreName } from './text.ts'
 import { renderEntry } from './threads.ts'
 
 /** What a state has lost, by kind: the ids that callers know, or the number. */

@@ -10,7 +10,7 @@
 
 import assert from 'node:assert/strict'
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
-import { inSlicesOf } from '../../wal/pace.ts'
+import { inSlicesOf } from '../base/pace.ts'
 
 const sliceMs = 4
 
@@ -19,7 +19,7 @@ export const formVersion = 5
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>
-  /** Plain objects, possibly many, which are packed one by one (row-snapshot.ts). */
+  /** Plain objects, possibly many, which are packed one by one (columns/row-snapshot.ts). */
   readonly rows?: Readonly<Record<string, RowSource>>
   readonly parts?: Readonly<Record<string, Saved>>
   /** Whether parts are left out that a checkpoint needs. */

@@ -3,10 +3,11 @@
 // F1. `position` is the position of the last record applied; `now` is that record's time.
 // F2. Times never go back: a record's time is at least the time of the one before it.
 
+import { Lists } from '../columns/lists.ts'
+import { Text } from '../text/text.ts'
 import { Feeds } from './feeds.ts'
 import { forCommands, leftOut } from './for-commands.ts'
 import { Identities } from './identities.ts'
-import { Lists } from './lists.ts'
 import { Messages } from './messages.ts'
 import { Moderation } from './moderation.ts'
 import { Proposals } from './proposals.ts'
@@ -15,7 +16,6 @@ import type { Receipts } from './receipts.ts'
 import { Reviews } from './reviews.ts'
 import type { Saved } from './saved.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { Text } from './text.ts'
 import { Threads } from './threads.ts'
 import type { Tickets } from './tickets.ts'
 import { Webhooks } from './webhooks.ts'

@@ -5,10 +5,10 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { subscription } from '../actors/subscription.ts'
+import { Uint32Column } from '../columns/column.ts'
+import { HashIndex, stepRows } from '../columns/hash-index.ts'
 import { ActorTable } from './actor-table.ts'
-import { Uint32Column } from './column.ts'
 import type { Feeds } from './feeds.ts'
-import { HashIndex, stepRows } from './hash-index.ts'
 import type { Saved } from './saved.ts'
 
 /** Events for `may`, which does not depend on the position. */

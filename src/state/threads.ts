@@ -8,14 +8,14 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { thread, type Visibility, visibilities } from '../actors/thread.ts'
+import { Uint16Column, Uint32Column } from '../columns/column.ts'
+import { IdTable } from '../columns/id-table.ts'
+import { Lists } from '../columns/lists.ts'
+import type { Page } from '../text/page.ts'
+import type { Text } from '../text/text.ts'
 import { ActorTable } from './actor-table.ts'
 import { Addresses } from './addresses.ts'
-import { Uint16Column, Uint32Column } from './column.ts'
-import { IdTable } from './id-table.ts'
-import { Lists } from './lists.ts'
-import type { Page } from './page.ts'
 import type { Saved } from './saved.ts'
-import type { Text } from './text.ts'
 
 const publicCode = visibilities.indexOf('public')
 /** The event for `may`, which does not depend on the position. */

@@ -13,6 +13,7 @@
 // Neighbours: forum/records/webhooks.ts and posts.ts change this; delivery/ sends what is due.
 
 import assert from 'node:assert/strict'
+import { RowSnapshot } from '../columns/row-snapshot.ts'
 import {
   DeliveriesByAge,
   type Delivery,
@@ -22,7 +23,6 @@ import {
   isOpen,
   isSending,
 } from './deliveries-by-age.ts'
-import { RowSnapshot } from './row-snapshot.ts'
 import { WakeIndex } from './wake-index.ts'
 import { type NewWebhook, type Webhook, type WebhookEvent, webhookActors } from './webhook.ts'
 import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'

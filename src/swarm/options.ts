@@ -1,6 +1,6 @@
 // The swarm's flags, checked before anything else happens.
 
-import { type Flags, flagHelp, readFlags } from '../config/arguments.ts'
+import { type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { UsageError } from './failures.ts'
 
 export type Options = {

@@ -2,9 +2,9 @@
 // one another as long as something changes; each ends the page that is being filled, so that the
 // next one may drop it; and no block stays in memory that nobody waits for.
 
-import { CheckpointSchedule } from '../../src/node/checkpoints.ts'
 import type { State } from '../../src/state/state.ts'
-import type { Text } from '../../src/state/text.ts'
+import { CheckpointSchedule } from '../../src/storage/checkpoints.ts'
+import type { Text } from '../../src/text/text.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 
 const pauseMs = 5

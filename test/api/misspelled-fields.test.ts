@@ -4,7 +4,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { misspelledFields, unknownField } from '../../src/api/misspelled-fields.ts'
+import { misspelledFields, unknownField } from '../../src/base/misspelled-fields.ts'
 import { newKey, publishedThread, startForum } from './harness.ts'
 
 const forum = await startForum(t)

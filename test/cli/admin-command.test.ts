@@ -1,5 +1,5 @@
 // `agent-forum admin`: its arguments, and what it says. test/faults/moderation.test.ts has what it
-// does to a node, test/node/admin-socket.test.ts how it reaches one.
+// does to a node, test/admin/socket.test.ts how it reaches one.
 
 import t from 'tap'
 import { startForum } from '../api/harness.ts'

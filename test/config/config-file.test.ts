@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ConfigError } from '../../src/config/arguments.ts'
+import { ConfigError } from '../../src/base/arguments.ts'
 import { parseConfig, settingFlags } from '../../src/config/config.ts'
 import { run } from '../api/process.ts'
 

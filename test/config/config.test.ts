@@ -2,7 +2,7 @@
 
 import type { BlockList } from 'node:net'
 import t from 'tap'
-import { ConfigError, flagHelp } from '../../src/config/arguments.ts'
+import { ConfigError, flagHelp } from '../../src/base/arguments.ts'
 import {
   type Config,
   parseConfig,

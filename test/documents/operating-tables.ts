@@ -1,6 +1,6 @@
 // The tables of docs/operating.md: flags and quotas, from the output of `--help`.
 
-import { flagHelp } from '../../src/config/arguments.ts'
+import { flagHelp } from '../../src/base/arguments.ts'
 import { settingFlags } from '../../src/config/config.ts'
 import { quotaFlags } from '../../src/config/quota-flags.ts'
 import { type Section, table } from './generated.ts'

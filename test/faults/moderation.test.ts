@@ -9,8 +9,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { ActJson } from '../../src/admin/protocol.ts'
 import { type ModerationCommand, moderationCommands } from '../../src/forum/moderation.ts'
-import type { ActJson } from '../../src/node/admin-protocol.ts'
 import {
   Client,
   type Forum,

@@ -4,7 +4,7 @@
 // Method: real processes, ended by their ids. Every request that matters is sent on connections of
 //         its own, so that the system deals them out to all processes.
 // Leaves out: which process answers, because callers cannot know; a stopped reader that never
-//         continues, because it is given up after ten seconds (test/replication/hub.test.ts).
+//         continues, because it is given up after ten seconds (test/readers/hub.test.ts).
 
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,8 +1,8 @@
 // Requests that wait for text on disk, with a disk that completes reads when the test says so.
 
-import type { BlockRead, ReadResult, TextDisk } from '../../src/forum/block-loads.ts'
-import { type ColdRead, ColdReads } from '../../src/forum/cold-reads.ts'
-import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/state/text-blocks.ts'
+import type { BlockRead, ReadResult, TextDisk } from '../../src/text/block-loads.ts'
+import { blockBytes, coldPageBytesMax, TextBlocks } from '../../src/text/blocks.ts'
+import { type ColdRead, ColdReads } from '../../src/text/cold-reads.ts'
 
 const good: ReadResult = { kind: 'good', why: '' }
 

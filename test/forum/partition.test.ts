@@ -2,7 +2,7 @@
 // Method: every border of every length up to 200, compared with counting.
 
 import t from 'tap'
-import { partition } from '../../src/state/partition.ts'
+import { partition } from '../../src/base/partition.ts'
 
 t.test('partition: any length, any border: found, with few looks near the end', async (t) => {
   for (let count = 0; count <= 200; count++) {

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import type { Holder } from '../../src/forum/shares.ts'
+import type { Holder } from '../../src/base/shares.ts'
 import { type Ended, type Waiter, Waiting } from '../../src/forum/waiting.ts'
 import { nobody } from '../../src/state/state.ts'
 import { feedTopic, threadTopic } from '../../src/state/topics.ts'

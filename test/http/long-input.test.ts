@@ -3,7 +3,7 @@
 import { BlockList } from 'node:net'
 import t from 'tap'
 import { isNamed } from '../../src/api/etag.ts'
-import { misspelledFields } from '../../src/api/misspelled-fields.ts'
+import { misspelledFields } from '../../src/base/misspelled-fields.ts'
 import { AgentForum } from '../../src/client/index.ts'
 import { refuseEndpoint } from '../../src/delivery/address.ts'
 import { isPathAllowed } from '../../src/forum/proposal-rules.ts'

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ConfigError } from '../../src/config/arguments.ts'
+import { ConfigError } from '../../src/base/arguments.ts'
 import { keepIdentity, readIdentity } from '../../src/mcp/identity-file.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { run } from '../api/process.ts'

@@ -1,8 +1,8 @@
 // Rate limits of the model: every check counts all events from the beginning.
 
 import { createHmac } from 'node:crypto'
-import { deriveKey } from '../../src/node/secret.ts'
 import type { QuotaLimits, Scope } from '../../src/state/quotas.ts'
+import { deriveKey } from '../../src/storage/secret.ts'
 import { type QuotaEvent, secret, windowsMs } from './model-types.ts'
 
 export const addressKey = deriveKey(secret, 'address')

@@ -2,7 +2,7 @@
 // often each outcome occurred. The seed of a failure is printed; `--seed S` alone repeats it and
 // prints each step.
 
-import { counted } from '../../wal/counted.ts'
+import { counted } from '../../src/base/counted.ts'
 import { scriptFlags } from '../script-flags.ts'
 
 const help = `npm run simulate -- [flags]: simulates a whole node on bad days, by seed

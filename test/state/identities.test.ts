@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Identities } from '../../src/state/identities.ts'
-import { Text } from '../../src/state/text.ts'
+import { Text } from '../../src/text/text.ts'
 import { codePoint } from '../code-point.ts'
 
 const idOf = (n: number) => n.toString(16).padStart(32, '0')

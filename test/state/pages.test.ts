@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { Float64Column, pageRows, Uint8Column } from '../../src/state/column.ts'
-import { Lists } from '../../src/state/lists.ts'
-import { Text } from '../../src/state/text.ts'
+import { Float64Column, pageRows, Uint8Column } from '../../src/columns/column.ts'
+import { Lists } from '../../src/columns/lists.ts'
+import { Text } from '../../src/text/text.ts'
 import { type PagedStore, PageTable } from '../../wal/checkpoint/paged-store.ts'
 
 const step = fc.oneof(

@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { unitBytes } from '../../src/state/page-slots.ts'
 import { healEntries, refuseBeyondHealing } from '../../src/state/salvage.ts'
 import { State } from '../../src/state/state.ts'
 import { renderEntry } from '../../src/state/threads.ts'
+import { unitBytes } from '../../src/text/page-slots.ts'
 
 const id = (n: number) => n.toString(16).padStart(32, '0')
 const hash = 'ab'.repeat(32)

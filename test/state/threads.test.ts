@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Page } from '../../src/state/page.ts'
-import { Text } from '../../src/state/text.ts'
 import { renderEntry, type ThreadEntry, Threads } from '../../src/state/threads.ts'
+import { Page } from '../../src/text/page.ts'
+import { Text } from '../../src/text/text.ts'
 import { codePoint } from '../code-point.ts'
 
 const text = new Text()

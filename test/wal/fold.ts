@@ -1,6 +1,7 @@
 // The smallest program that uses a journal and its checkpoints: its state is the values of its
 // records in order, their sum, and a few numbers that change all the time.
 
+import type { Pause } from '../../src/base/pace.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import {
   type Journal,
@@ -8,7 +9,6 @@ import {
   type Notice,
   openJournal,
 } from '../../wal/journal/journal.ts'
-import type { Pause } from '../../wal/pace.ts'
 import { dir, smallSegment } from './helpers.ts'
 import { MemoryStore } from './memory-store.ts'
 import type { SimulatedDisk } from './simulated-disk.ts'

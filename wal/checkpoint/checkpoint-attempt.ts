@@ -4,7 +4,7 @@
 //   page file n and its parity ─▶ page file n + 1, if it is needed, and its parity ─▶ read back
 //   ─▶ log synced up to the position ─▶ manifest n ─▶ read back
 
-import type { Pause } from '../pace.ts'
+import type { Pause } from '../../src/base/pace.ts'
 import { placesOf } from './bad-pages.ts'
 import {
   type CheckpointDirectory,

@@ -2,8 +2,8 @@
 // A page that is damaged, truncated or on a bad sector is rebuilt from the parity of its file.
 
 import { crc32 } from 'node:zlib'
+import type { Pause } from '../../src/base/pace.ts'
 import type { Disk } from '../disk.ts'
-import type { Pause } from '../pace.ts'
 import type { BadPage } from './bad-pages.ts'
 import { type Manifest, pagesName } from './manifest.ts'
 import { PageFiles } from './page-source.ts'

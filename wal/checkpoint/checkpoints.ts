@@ -18,10 +18,10 @@
 //     their pages have pages to write (checkpoint-writer.ts).
 
 import path from 'node:path'
+import { inSlicesOf, type Pause } from '../../src/base/pace.ts'
 import { type Disk, syncDirectory } from '../disk.ts'
 import { isOfSystem, messageOf, storageError } from '../errors.ts'
 import type { Journal, Notice } from '../journal/journal.ts'
-import { inSlicesOf, type Pause } from '../pace.ts'
 import { type BadPage, beyondParity, markBadDirty } from './bad-pages.ts'
 import { numbersOf, type Written, writeCheckpoint } from './checkpoint-attempt.ts'
 import {

@@ -23,7 +23,7 @@
 // P3. The manifest is authoritative: a rebuilt page must have the crc that the manifest has for it.
 
 import { crc32 } from 'node:zlib'
-import type { Pause } from '../pace.ts'
+import type { Pause } from '../../src/base/pace.ts'
 
 export const pieceBytes = 1024 * 1024
 export const blockBytes = 4096

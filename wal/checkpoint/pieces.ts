@@ -5,8 +5,8 @@
 //
 // Every few pieces are synced, so that the last sync is short and does not delay those of the log.
 
+import type { Pause } from '../../src/base/pace.ts'
 import { type Disk, settled, writeAllLater } from '../disk.ts'
-import type { Pause } from '../pace.ts'
 import { blockBytes, ParityBuilder, pieceBytes, piecesPerStripe } from './parity.ts'
 
 const piecesPerSync = 8

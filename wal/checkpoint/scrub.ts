@@ -15,9 +15,9 @@
 //     theirs this way.
 
 import path from 'node:path'
+import type { Pause } from '../../src/base/pace.ts'
 import { removeLater, settled, writeAllLater } from '../disk.ts'
 import { codeOf, isUnreadable } from '../errors.ts'
-import type { Pause } from '../pace.ts'
 import type { BadPage } from './bad-pages.ts'
 import { type CheckpointDirectory, ifPossible, writeWhole } from './checkpoint-files.ts'
 import { verifyPages } from './checkpoint-reader.ts'

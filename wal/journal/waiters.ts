@@ -1,7 +1,7 @@
 // Promises that resolve when the log is synced up to a position. Positions only grow, so they are
 // resolved in the order in which they were added.
 
-import { Queue } from '../queue.ts'
+import { Queue } from '../../src/base/queue.ts'
 
 interface Waiter {
   position: number

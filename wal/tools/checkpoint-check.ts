@@ -1,5 +1,6 @@
 // Checks for tools whether checkpoints are whole, without loading them.
 
+import type { Pause } from '../../src/base/pace.ts'
 import { type BadPage, beyondParity } from '../checkpoint/bad-pages.ts'
 import {
   type CheckpointDirectory,
@@ -15,7 +16,6 @@ import {
 } from '../checkpoint/manifest.ts'
 import { Sidecars } from '../checkpoint/sidecar.ts'
 import { newerError } from '../errors.ts'
-import type { Pause } from '../pace.ts'
 
 export interface CheckedCheckpoint {
   name: string

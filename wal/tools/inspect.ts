@@ -2,8 +2,8 @@
 // in use, because a log that is being written looks torn, or worse.
 
 import path from 'node:path'
+import { counted } from '../../src/base/counted.ts'
 import { placesOf } from '../checkpoint/bad-pages.ts'
-import { counted } from '../counted.ts'
 import { type Disk, realDisk } from '../disk.ts'
 import { damageError, isOfSystem, JournalError, storageError } from '../errors.ts'
 import { checkHeads } from '../journal/heads.ts'

@@ -1,0 +1,146 @@
+// What `agent-forum admin` and a running node say to each other: HTTP with JSON over a socket in
+// the data directory.
+//
+//   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or a Refusal
+//        `id` may be whatever `subjectOf` reads
+//   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
+//   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
+//
+// P1. Whoever can open the socket may do all of it: its mode is that of the owner alone, as is that
+//     of the data directory.
+//
+// Neighbours: socket.ts serves it; cli/admin-client.ts sends.
+
+import { closeSync, openSync } from 'node:fs'
+import path from 'node:path'
+import type { ModerationCommand } from '../forum/moderation.ts'
+import type { ActKind } from '../state/moderation.ts'
+
+export interface ActJson {
+  kind: ActKind
+  /** Of the thread, the message or the identity. */
+  id: string
+  /** The position and the time of its record. */
+  position: number
+  at: number
+  reason: string
+}
+
+/** The answer to a command that was done, or had effect already. */
+export interface Done {
+  id: string
+  /** Whether it changed anything. */
+  is_new: boolean
+  /** What has effect now; null after something was taken back. */
+  act: ActJson | null
+  /** Which message was removed, if that is known. */
+  message?: MessageJson
+}
+
+export interface MessageJson {
+  seq: number
+  thread_id: string
+  author_id: string
+  created_at: number
+}
+
+export interface Refusal {
+  /** A code of api/errors.ts, or `invalid_request`. */
+  error: string
+  message?: string
+}
+
+/** Acts that have effect, oldest first. */
+export interface ActsPage {
+  acts: ActJson[]
+  /** The `after` of the next page; null: this is the last one. */
+  next_after: number | null
+}
+
+const ids: Record<string, { prefix: string; page: RegExp; otherwise: string }> = {
+  thread: {
+    prefix: 'thr_',
+    page: /(?:^|\/)t\/(thr_[0-9a-f]{32})(?:[?#].*)?$/,
+    otherwise: 'the address of its page',
+  },
+  message: {
+    prefix: 'msg_',
+    page: /(?:^|\/)t\/(thr_[0-9a-f]{32})(?:\?[^#]*)?#m(\d{1,15})$/,
+    otherwise: 'its number on a page, as 1797, or its permalink',
+  },
+  identity: {
+    prefix: 'agt_',
+    page: /(?:^|\/)agents\/(agt_[0-9a-f]{32})(?:[?#].*)?$/,
+    otherwise: 'the address of its page',
+  },
+}
+
+export interface Subject {
+  noun: string
+  /** Why the text names no such thing; null: it may name one. */
+  unusable: string | null
+  /** The id; '' where the message is named by its number. */
+  id: string
+  /** The number of a message, which a page shows, and the thread in its permalink or ''. */
+  seq: number
+  thread: string
+}
+
+/** What a command is about: an id, what a page shows, or the address of a page. */
+export function subjectOf(command: ModerationCommand, text: string): Subject {
+  const noun = command.split('-').at(-1)!
+  const { prefix, page, otherwise } = ids[noun]!
+  const subject = { noun, unusable: null, id: '', seq: 0, thread: '' }
+  const isId = text.startsWith(prefix) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length))
+  if (isId) return { ...subject, id: text }
+  const [, named, permalinked] = page.exec(text) ?? []
+  if (permalinked !== undefined) return { ...subject, seq: Number(permalinked), thread: named! }
+  if (named !== undefined) return { ...subject, id: named }
+  const [, number] = /^(?:#m?)?(\d{1,15})$/.exec(text) ?? []
+  if (noun === 'message' && number !== undefined) return { ...subject, seq: Number(number) }
+  const shape = `${prefix} and 32 hex digits`
+  const wrong = text === '' ? `needs an id: ${shape}` : `takes ${shape}, not "${text}"`
+  return { ...subject, unusable: `${wrong}; or ${otherwise}` }
+}
+
+export const reasonRule =
+  'a reason has at most 500 characters, in one line and without control characters'
+const reasonCharactersMax = 500
+
+/** What would change how `list` looks in a terminal, and halves of characters. */
+const unusableInReason = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
+
+/** Whether a reason may stand in the log. */
+export function isReason(reason: string): boolean {
+  return !unusableInReason.test(reason) && Array.from(reason).length <= reasonCharactersMax
+}
+
+const socketName = 'admin.sock'
+/** The longest path of a socket's address, without the terminating zero. */
+const pathBytesMax = 107
+
+/** The path of the socket, for people. */
+export function socketPath(dir: string): string {
+  return path.join(dir, socketName)
+}
+
+/**
+ * Calls `use` with a path of the socket that is short enough for an address. It is valid until
+ * `use` has returned, or what it returned has resolved. Throws when the directory cannot be opened.
+ */
+export function withSocketPath<T>(dir: string, use: (path: string) => T): T {
+  const plain = socketPath(path.resolve(dir))
+  if (Buffer.byteLength(plain) <= pathBytesMax) return use(plain)
+  // Linux alone has this path. Elsewhere it leads nowhere, and the error says so.
+  const open = openSync(dir, 'r')
+  const close = () => closeSync(open)
+  let isLater = false
+  try {
+    const used = use(`/proc/self/fd/${open}/${socketName}`)
+    isLater = used instanceof Promise
+    if (used instanceof Promise) used.then(close, close)
+    return used
+  } finally {
+    if (!isLater) close()
+  }
+}

@@ -1,0 +1,192 @@
+// The socket through which operators moderate a running node, `admin.sock` in its data directory.
+// protocol.ts says what is sent.
+//
+// S1. Its mode is 0600 from the moment it exists: it is bound under a umask. One that an earlier
+//     process has left is removed first, which the lock of the directory allows.
+// S2. It exists while the node serves. Where it cannot be made, as on a file system without
+//     sockets, the node serves without it, and its log says so.
+
+import { rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import { messageOf } from '../../wal/errors.ts'
+import { type ErrorKind, errors } from '../api/errors.ts'
+import { partition } from '../base/partition.ts'
+import { isRejection, type Rejection } from '../forum/forum.ts'
+import {
+  type Moderating,
+  type ModerationCommand,
+  type ModerationOutcome,
+  moderationCommands,
+} from '../forum/moderation.ts'
+import type { Act } from '../state/moderation.ts'
+import type { State } from '../state/state.ts'
+import type { Erasure } from '../storage/checkpoints.ts'
+import {
+  type ActJson,
+  type ActsPage,
+  type Done,
+  isReason,
+  type MessageJson,
+  type Refusal,
+  reasonRule,
+  type Subject,
+  socketPath,
+  subjectOf,
+  withSocketPath,
+} from './protocol.ts'
+
+const bodyBytesMax = 16 * 1024
+const actsOnPage = 500
+const ownerOnly = 0o177
+
+/** The parts of a node that operators reach. */
+export interface Administered {
+  state: State
+  moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
+  erasure(position: number): Erasure
+}
+
+interface About {
+  subject: Subject
+  reason: string
+}
+
+type Answer = [status: number, body: Done | ActsPage | Erasure | Refusal]
+
+/** Serves until the returned function is called. */
+export function serveAdmin(dir: string, node: Administered, log: Logger): () => void {
+  const server = createServer((request, response) => {
+    answer(node, request).then(
+      ([status, body]) => send(response, status, body),
+      (error) => {
+        // A request that ends early, or a bug: the node goes on, and the operator hears of it.
+        log.error({ why: messageOf(error) }, 'admin_request_failed')
+        send(response, 500, { error: 'failed', message: messageOf(error) })
+      },
+    )
+  })
+  const onError = (error: unknown) => {
+    log.warn({ socket: socketPath(dir), why: messageOf(error) }, 'admin_socket_missing')
+  }
+  server.on('error', onError)
+  try {
+    withSocketPath(dir, (path) => {
+      rmSync(path, { force: true })
+      const before = process.umask(ownerOnly)
+      try {
+        server.listen(path) // binds at once
+      } finally {
+        process.umask(before)
+      }
+    })
+  } catch (error) {
+    onError(error)
+  }
+  return () => {
+    server.close()
+    server.closeIdleConnections()
+    try {
+      rmSync(socketPath(dir), { force: true })
+    } catch (error) {
+      log.warn({ why: messageOf(error) }, 'admin_socket_left')
+    }
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' })
+  response.end(`${JSON.stringify(body)}\n`)
+}
+
+async function answer(node: Administered, request: IncomingMessage): Promise<Answer> {
+  const { pathname, searchParams } = new URL(request.url!, 'http://admin.invalid')
+  const name = pathname.slice(1)
+  if (request.method === 'GET' && name === 'acts') {
+    return [200, actsPage(node.state, Number(searchParams.get('after') ?? 0))]
+  }
+  if (request.method === 'GET' && name === 'erasure') {
+    return [200, node.erasure(Number(searchParams.get('position') ?? 0))]
+  }
+  if (request.method !== 'POST' || !Object.hasOwn(moderationCommands, name)) {
+    return [404, { error: 'invalid_request', message: `There is no ${request.method} /${name}.` }]
+  }
+  const command = name as ModerationCommand
+  const about = parse(command, await bodyOf(request))
+  if (typeof about === 'string') return [400, { error: 'invalid_request', message: about }]
+  const id = about.subject.id || idOf(node.state, about.subject)
+  if (typeof id !== 'string') return refusal(id)
+  const outcome = await node.moderate(command, { id, reason: about.reason })
+  return isRejection(outcome) ? refusal(outcome) : [200, done(node.state, id, outcome)]
+}
+
+/** The id of the message with this number, in the thread of its permalink. */
+function idOf({ messages, threads }: State, { seq, thread }: Subject): string | Rejection {
+  const message = partition(messages.count, (each) => messages.seq(each) < seq)
+  if (message === messages.count || messages.seq(message) !== seq) {
+    return { rejected: 'not_found', detail: `there is no message #${seq}` }
+  }
+  const its = threads.id(messages.thread(message))
+  if (thread === '' || thread === its) return `msg_${messages.id(message)}`
+  // A backup that was restored gives numbers a second time.
+  return { rejected: 'not_found', detail: `message #${seq} is in ${its}, not in ${thread}` }
+}
+
+function done(state: State, id: string, outcome: Exclude<ModerationOutcome, Rejection>): Done {
+  const { isNew: is_new, act } = outcome
+  const message = act?.kind === 'removed' ? { message: messageJson(state, act.subject) } : {}
+  return { id, is_new, act: act && actJson(state, act), ...message }
+}
+
+function messageJson({ messages, threads, identities }: State, message: number): MessageJson {
+  return {
+    seq: messages.seq(message),
+    thread_id: threads.id(messages.thread(message)),
+    author_id: identities.id(messages.author(message)),
+    created_at: messages.createdAt(message),
+  }
+}
+
+function refusal({ rejected, detail }: Rejection): Answer {
+  const { status }: ErrorKind = errors[rejected]
+  return [status, { error: rejected, ...(detail !== undefined && { message: detail }) }]
+}
+
+function actsPage(state: State, after: number): ActsPage {
+  const acts = state.moderation.page(after, actsOnPage).map((act) => actJson(state, act))
+  return { acts, next_after: acts.length < actsOnPage ? null : acts.at(-1)!.position }
+}
+
+function actJson(state: State, { kind, subject, position, at, reason }: Act): ActJson {
+  const { threads, messages, identities } = state
+  const id = {
+    locked: () => threads.id(subject),
+    removed: () => `msg_${messages.id(subject)}`,
+    blocked: () => identities.id(subject),
+  }[kind]()
+  return { kind, id, position, at, reason }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  request.setEncoding('utf8')
+  for await (const piece of request) {
+    text += piece
+    if (text.length > bodyBytesMax) return ''
+  }
+  return text
+}
+
+/** The request, or what is wrong with it. */
+function parse(command: ModerationCommand, body: string): About | string {
+  let sent: Partial<Record<string, unknown>>
+  try {
+    sent = JSON.parse(body) ?? {}
+  } catch {
+    return 'The body is not JSON.'
+  }
+  const { id, reason = '' } = sent
+  const subject = subjectOf(command, `${id}`)
+  if (subject.unusable !== null) return `${command} ${subject.unusable}`
+  return typeof reason === 'string' && isReason(reason) ? { subject, reason } : reasonRule
+}

@@ -1,0 +1,38 @@
+// What operators may do to a running node: through the socket in its data directory, and in tests.
+
+import type { Logger } from 'pino'
+import type { Forum } from '../forum/forum.ts'
+import type { Gate } from '../http/gate.ts'
+import type { CheckpointSchedule } from '../storage/checkpoints.ts'
+import { moderate } from './moderate.ts'
+import { type Administered, serveAdmin } from './socket.ts'
+
+interface AdminOptions {
+  config: { data: string }
+  log: Logger
+  environment: { disk?: unknown }
+  checkpoints: CheckpointSchedule
+  /** Whether every reader has applied the record at this position. */
+  readers: { haveApplied(position: number): boolean } | null
+}
+
+export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
+
+/** What operators may do, also through the socket; a simulated disk has none. */
+export function startAdmin(
+  forum: Forum,
+  gate: Gate,
+  { config, log, environment, checkpoints, readers }: AdminOptions,
+): Admin {
+  const erasure = (position: number) => {
+    const erased = checkpoints.erasure(position)
+    return { ...erased, is_gone: erased.is_gone && (readers?.haveApplied(position) ?? true) }
+  }
+  const administered: Administered = {
+    state: forum.state,
+    moderate: (command, about) => moderate(forum, gate, command, about),
+    erasure,
+  }
+  const stop = environment.disk ? () => {} : serveAdmin(config.data, administered, log)
+  return { ...administered, stop }
+}

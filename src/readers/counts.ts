@@ -1,0 +1,66 @@
+// Adds what readers count to what this process counts, so that operators see the node as one. A
+// reader reports its counters twice a second; what they grew by is added. What a reader counted
+// since its last report is lost when it is killed.
+
+import type { Load } from '../http/load.ts'
+import type { Meter } from '../http/meter.ts'
+import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
+
+export interface CountedHere {
+  meter: Meter
+  load: Load
+  /** How polls have stopped waiting (forum/waiting.ts). */
+  waitingEnded: Record<string, number>
+}
+
+export class ReaderCounts {
+  cpuSeconds = 0
+  forwarded = 0
+  textReads = 0
+  readonly staleness = {
+    bounds: stalenessBoundsSeconds,
+    counts: new Array<number>(stalenessBoundsSeconds.length + 1).fill(0),
+    seconds: 0,
+  }
+  readonly #here: CountedHere
+
+  constructor(here: CountedHere) {
+    this.#here = here
+  }
+
+  /** Adds what has been counted between two reports of one reader; null: since its start. */
+  add(before: ReaderReport | null, now: ReaderReport): void {
+    const { meter, load, waitingEnded } = this.#here
+    this.cpuSeconds += now.cpuSeconds - (before?.cpuSeconds ?? 0)
+    this.forwarded += now.forwarded - (before?.forwarded ?? 0)
+    this.textReads += now.textReads - (before?.textReads ?? 0)
+    this.staleness.seconds += now.staleness.seconds - (before?.staleness.seconds ?? 0)
+    addEach(this.staleness.counts, before?.staleness.counts, now.staleness.counts)
+    addNamed(load.refused, before?.refused, now.refused)
+    addNamed(waitingEnded, before?.waitingEnded, now.waitingEnded)
+    for (const [i, route] of now.routes.entries()) {
+      const [total, earlier] = [meter.routes[i]!, before?.routes[i]]
+      addEach(total.answers, earlier?.answers, route.answers)
+      addEach(total.buckets, earlier?.buckets, route.buckets)
+      total.seconds += route.seconds - (earlier?.seconds ?? 0)
+    }
+  }
+}
+
+function addEach(
+  total: number[] | Float64Array,
+  before: readonly number[] | undefined,
+  now: readonly number[],
+): void {
+  for (let i = 0; i < now.length; i++) total[i]! += now[i]! - (before?.[i] ?? 0)
+}
+
+function addNamed<Name extends string>(
+  total: Record<Name, number>,
+  before: Record<string, number> | undefined,
+  now: Record<string, number>,
+): void {
+  for (const name of Object.keys(total) as Name[]) {
+    total[name] += (now[name] ?? 0) - (before?.[name] ?? 0)
+  }
+}

@@ -1,0 +1,236 @@
+// The side of the main process: it passes frames on to its readers as they are written, and durable
+// positions before anything that they cover is shown.
+//
+//   journal ──frame──▶ kept ──durable──▶ frames and position to every reader
+//                                  ──▶ when all who serve have them: answers leave, here and there
+//
+// H1. An answer to a write leaves when every reader that serves has been sent what it shows: a
+//     caller that has it, and asks another process, finds it there. A reader processes what was
+//     sent to it before requests that arrive later (main-port.ts, D2).
+// H2. A reader that does not take what it is sent is waited for no longer than `silenceMsMax`: from
+//     then on it answers nothing (D3 of main-port.ts), until it has caught up. A silent one is
+//     given up; during a stop after `silenceMsMax`, as it would answer nothing.
+// H3. Readers hear of no position that was not announced: when the journal has failed, of none.
+// H4. With each position readers hear until when the main process may answer from its state, and
+//     answer from theirs no longer (http/gate.ts, G4).
+//
+// Neighbours: reader-port.ts is one reader, readers/readers.ts starts and ends their processes.
+
+import type { Journal, OnFrame } from '../../wal/journal/types.ts'
+import type { Gate } from '../http/gate.ts'
+import {
+  frameMessage,
+  type Kind,
+  kinds,
+  message,
+  numbersMessage,
+  packedMessage,
+  sharedNow,
+  silenceMsMax,
+  toShared,
+} from './messages.ts'
+import { ReaderPort, type ReaderPortParts } from './reader-port.ts'
+
+const beatMs = 250
+const silentMs = 10_000
+/** Loading a checkpoint can take a processor from the event loop for a while. */
+const silentWhileStartingMs = 60_000
+
+/** Passes its frames on, and says what is durable. */
+export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onDurable' | 'onFrame'>
+
+export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
+  journal: HubJournal
+  /** Of the main process: readers answer for as long as it may. */
+  gate: Pick<Gate, 'standing'>
+  /** `sharedNow`, unless a test has a clock of its own. */
+  now?: () => number
+  onReport: ReaderPortParts['onReport']
+  /** A reader has come to serve, or serves no more, or may have. */
+  onChange(): void
+}
+
+export class ReaderHub {
+  /** How long durable positions waited for a reader that did not take them. */
+  heldSeconds = 0
+  readonly #parts: HubParts
+  readonly #now: () => number
+  readonly #readers = new Set<ReaderPort>()
+  #journal: HubJournal
+  /** What the journal is to do when everything up to a position may be shown here. */
+  #show: HubJournal['onDurable'] = () => {}
+  /** What was announced last. */
+  #announced = 0
+  #isStopping = false
+  /** The position that waits to be shown, and since when; null: none does. */
+  #held: { durable: number; sinceMs: number } | null = null
+  readonly #withAnswers = new Set<ReaderPort>()
+  #isFlushPlanned = false
+  readonly #timer: NodeJS.Timeout
+  readonly #passOn: OnFrame = (first, count, records) => {
+    const bytes = frameMessage(first, count, records)
+    for (const each of this.#readers) if (each.isLive) each.addFrame(Buffer.from(bytes))
+    bytes.fill(0)
+  }
+
+  constructor(parts: HubParts) {
+    this.#parts = parts
+    this.#now = parts.now ?? sharedNow
+    this.#journal = parts.journal
+    this.useJournal(parts.journal)
+    this.#timer = setInterval(() => this.#beat(), beatMs).unref()
+  }
+
+  get readers(): Iterable<ReaderPort> {
+    return this.#readers
+  }
+
+  /** How many serve. */
+  get serving(): number {
+    let count = 0
+    for (const { isServing } of this.#readers) if (isServing) count += 1
+    return count
+  }
+
+  /** Takes the connection of a reader; `onGone` is called once, with why it has ended. */
+  add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
+    const { log, handler, onReport, onChange } = this.#parts
+    const reader = new ReaderPort({
+      socket,
+      log,
+      handler,
+      now: this.#now,
+      written: () => this.#journal.written,
+      announced: () => this.#announced,
+      onLive: () => this.#onLive(reader),
+      onDrain: () => this.#showHeld(),
+      onAnswer: () => this.#onAnswer(reader),
+      onReport: (report, before) => {
+        onReport(report, before)
+        onChange()
+      },
+      onGone: (why) => {
+        this.#remove(reader)
+        onGone(why)
+      },
+    })
+    this.#readers.add(reader)
+    return reader
+  }
+
+  /**
+   * Announces from now on what this journal says is durable, before its own `onDurable` is called
+   * with that. It is the same log, and has no frames that the journal before did not pass on.
+   */
+  useJournal(journal: HubJournal): void {
+    this.#journal = journal
+    this.#announced = journal.durable
+    this.#show = journal.onDurable
+    journal.onDurable = (durable) => this.#announce(durable)
+    this.#passFramesOn()
+  }
+
+  /** Tells all readers something, also those that only load their state. */
+  tell(kind: Kind, value: unknown): void {
+    const bytes = packedMessage(kind, value)
+    for (const reader of this.#readers) reader.send(bytes)
+  }
+
+  /** The log is durable up to this position: it is shown when the readers have it (H1). */
+  #announce(durable: number): void {
+    this.#announced = durable
+    if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
+    this.#held = { durable, sinceMs: this.#held?.sinceMs ?? this.#now() }
+    this.#showHeld()
+  }
+
+  /** A checkpoint has been taken: readers find their text in its files from now on. */
+  checkpointTaken(number: number, position: number): void {
+    const bytes = numbersMessage(kinds.checkpoint, number, position)
+    for (const reader of this.#readers) reader.send(bytes)
+  }
+
+  /** Has all readers finish what they do, and end. */
+  stop(): void {
+    this.#isStopping = true
+    for (const reader of this.#readers) reader.send(message(kinds.stop))
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    clearInterval(this.#timer)
+    for (const reader of this.#readers) reader.giveUp('the node has stopped')
+  }
+
+  #onLive(reader: ReaderPort): void {
+    this.#passFramesOn()
+    reader.send(this.#durableMessage())
+  }
+
+  #passFramesOn(): void {
+    const hasLive = [...this.#readers].some(({ isLive }) => isLive)
+    this.#journal.onFrame = hasLive ? this.#passOn : null
+  }
+
+  #remove(reader: ReaderPort): void {
+    this.#readers.delete(reader)
+    this.#withAnswers.delete(reader)
+    this.#passFramesOn()
+    this.#parts.onChange()
+    this.#showHeld()
+  }
+
+  #durableMessage(): Buffer {
+    const { decidesUntilMs, showsUntilMs } = this.#parts.gate.standing
+    const until = [toShared(decidesUntilMs), toShared(showsUntilMs)]
+    return numbersMessage(kinds.durable, this.#announced, this.#now(), ...until)
+  }
+
+  #sendAll(bytes: Buffer): void {
+    for (const reader of this.#readers) if (reader.isLive) reader.send(bytes)
+  }
+
+  #showHeld(): void {
+    if (this.#held === null) return
+    const { durable, sinceMs } = this.#held
+    const waitedMs = this.#now() - sinceMs
+    for (const reader of this.#readers) {
+      const isBehind = reader.isServing && reader.waitingBytes > 0
+      if (isBehind && waitedMs < silenceMsMax) return // until it has drained, or the next beat
+    }
+    this.heldSeconds += waitedMs / 1000
+    this.#held = null
+    this.#show(durable)
+    this.#flush()
+  }
+
+  #onAnswer(reader: ReaderPort): void {
+    this.#withAnswers.add(reader)
+    if (this.#isFlushPlanned) return
+    this.#isFlushPlanned = true
+    // When what runs now has ended: the answers of one tick leave together.
+    process.nextTick(() => {
+      this.#isFlushPlanned = false
+      this.#flush()
+    })
+  }
+
+  /** Sends the answers, unless the readers lack what these show. */
+  #flush(): void {
+    if (this.#held !== null) return
+    for (const reader of this.#withAnswers) reader.sendAnswers()
+    this.#withAnswers.clear()
+  }
+
+  #beat(): void {
+    const now = this.#now()
+    this.#sendAll(this.#durableMessage())
+    for (const reader of this.#readers) {
+      const whileServing = reader.isLive ? silentMs : silentWhileStartingMs
+      const max = this.#isStopping ? silenceMsMax : whileServing
+      if (now - reader.heardMs > max) reader.giveUp('it is silent')
+    }
+    this.#showHeld()
+    this.#parts.onChange()
+  }
+}

@@ -1,0 +1,194 @@
+// One reader, as the main process sees it: what is sent to it, and where it is.
+//
+//   connected ──start──▶ catching up, from the files of the log ──▶ live ──▶ serving
+//        └───────────────────────────┴──────────────────────────────┴───────────┴──▶ gone
+//
+// P1. A reader receives every record behind the position it started from, once and in order: first
+//     from the files of the log, then as frames are written. It goes from the one to the other in
+//     one event-loop iteration, when the cursor is where the log is.
+// P2. What it does not take waits here, at most `waitingBytesMax`; then it is given up.
+//
+// Neighbours: hub.ts has all of them; main-port.ts is the other end.
+
+import type { Socket } from 'node:net'
+import { LogCursor, type LogPlaceToRead } from '../../wal/journal/log-cursor.ts'
+import type { Handler } from '../http/exchange.ts'
+import { answerForwarded, decodeRequest, encodeAnswer } from '../replication/forwarding.ts'
+import {
+  frameMessage,
+  type Kind,
+  kinds,
+  message,
+  numberAt,
+  Splitter,
+  unpacked,
+  writeJoined,
+} from './messages.ts'
+import type { ReaderReport } from './report.ts'
+
+const waitingBytesMax = 64 << 20
+/** While more than this waits, no more is read for a reader that catches up. */
+const aheadBytesMax = 4 << 20
+/** How long it takes from others in an iteration. */
+const sliceMs = 1
+/** Live frames wait for the durable position behind them, unless they have so many bytes. */
+const framesBytesMax = 64 << 10
+
+export interface ReaderPortParts {
+  socket: Socket
+  log: LogPlaceToRead
+  /** The position of the last record in a frame that is written. */
+  written: () => number
+  /** The durable position that readers were told last. */
+  announced: () => number
+  /** The main process's edge. */
+  handler: Handler
+  now: () => number
+  /** It is live from now on. */
+  onLive(): void
+  /** It has taken everything that was sent. */
+  onDrain(): void
+  /** There are answers to send: `sendAnswers` is to be called soon. */
+  onAnswer(): void
+  /** It has reported; `before` is the report before this one. */
+  onReport(report: ReaderReport, before: ReaderReport | null): void
+  /** Its connection has ended; once. */
+  onGone(why: string): void
+}
+
+export class ReaderPort {
+  isLive = false
+  /** The newest report; null: there is none yet. */
+  report: ReaderReport | null = null
+  /** When it was last heard of. */
+  heardMs: number
+  readonly #parts: ReaderPortParts
+  readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
+  /** Frames, and answers, that are not sent yet: nobody else has them. */
+  #frames: Buffer[] = []
+  #framesBytes = 0
+  #answers: Buffer[] = []
+  #cursor: LogCursor | null = null
+  #isGone = false
+
+  constructor(parts: ReaderPortParts) {
+    this.#parts = parts
+    this.heardMs = parts.now()
+    const { socket } = parts
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        this.#splitter.add(chunk)
+      } catch (error) {
+        this.giveUp((error as Error).message)
+      }
+    })
+    socket.on('drain', () => {
+      this.#catchUp()
+      parts.onDrain()
+    })
+    socket.on('error', (error) => this.giveUp(error.message))
+    socket.on('close', () => this.giveUp('its connection has ended'))
+  }
+
+  /** Whether it answers callers, by its newest report. */
+  get isServing(): boolean {
+    return this.report?.isServing === true
+  }
+
+  /** Bytes that the system has not taken yet. */
+  get waitingBytes(): number {
+    return this.#parts.socket.writableLength
+  }
+
+  /** The message of a frame that has been written. */
+  addFrame(bytes: Buffer): void {
+    this.#frames.push(bytes)
+    this.#framesBytes += bytes.length
+    if (this.#framesBytes > framesBytesMax) this.send()
+  }
+
+  /** Sends the frames that wait, and this message behind them. */
+  send(bytes?: Buffer): void {
+    const { socket } = this.#parts
+    if (this.#isGone) return
+    if (this.#frames.length > 0) writeJoined(socket, this.#frames)
+    if (bytes !== undefined) socket.write(bytes)
+    this.#frames = []
+    this.#framesBytes = 0
+    if (socket.writableLength > waitingBytesMax) this.giveUp('it does not take what is sent')
+  }
+
+  /** Sends the answers that wait. */
+  sendAnswers(): void {
+    if (this.#answers.length === 0) return
+    this.#frames.push(...this.#answers)
+    this.#answers = []
+    this.send()
+  }
+
+  /** Ends the connection. */
+  giveUp(why: string): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.isLive = false
+    this.#cursor?.close()
+    this.#cursor = null
+    this.#parts.socket.destroy()
+    this.#parts.onGone(why)
+  }
+
+  #take(kind: Kind, payload: Buffer): void {
+    this.heardMs = this.#parts.now()
+    if (kind === kinds.request) return this.#answer(payload)
+    if (kind === kinds.start) return this.#start(numberAt(payload, 0))
+    if (kind !== kinds.report) throw new Error(`a reader does not send messages of kind ${kind}`)
+    const before = this.report
+    this.report = unpacked(payload) as ReaderReport
+    this.#parts.onReport(this.report, before)
+  }
+
+  #answer(payload: Buffer): void {
+    const { handler, announced } = this.#parts
+    const { id, request } = decodeRequest(payload)
+    answerForwarded(handler, request, announced, (answer) => {
+      if (this.#isGone) return
+      this.#answers.push(message(kinds.answer, encodeAnswer(id, answer)))
+      if (this.#answers.length === 1) this.#parts.onAnswer()
+    })
+  }
+
+  #start(position: number): void {
+    try {
+      this.#cursor = new LogCursor(this.#parts.log, position)
+    } catch (error) {
+      return this.giveUp((error as Error).message)
+    }
+    this.#catchUp()
+  }
+
+  /** Sends what is in the files, a slice in each iteration and as fast as it is taken (P1). */
+  #catchUp(): void {
+    const { socket, written, now, onLive } = this.#parts
+    const cursor = this.#cursor
+    if (cursor === null) return
+    const end = now() + sliceMs
+    try {
+      while (socket.writableLength < aheadBytesMax && now() < end) {
+        const records = cursor.next()
+        if (records !== null) {
+          const { first, count } = records
+          writeJoined(socket, [frameMessage(first, count, records.records)])
+        } else if (cursor.position === written()) {
+          this.#cursor = null
+          cursor.close()
+          this.isLive = true
+          return onLive()
+        } else break
+      }
+    } catch (error) {
+      return this.giveUp((error as Error).message)
+    }
+    // Otherwise `drain` continues.
+    if (socket.writableLength < aheadBytesMax) setImmediate(() => this.#catchUp())
+  }
+}

@@ -1,0 +1,220 @@
+// The readers of this node, as its main process has them: starts their processes, starts those
+// again that end, and hands the port over to them.
+//
+// Y1. While a reader serves, this process accepts no connections: its time is for writes.
+//     Without any, it serves alone.
+// Y2. A reader that ends is started again, at first at once, less often while it keeps failing.
+// Y3. Readers end with this process: their only connection to it closes.
+// Y4. Where the log is replicated, they follow this node, whether it leads or follows: they show
+//     what its journal says is durable, and what they pass to it, it may pass on to the leader.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { type Disk, realDisk } from '../../wal/disk.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
+import type { Service } from '../api/route.ts'
+import { letHeapGrow } from '../base/heap-growth.ts'
+import type { Config, SettingTexts } from '../config/config.ts'
+import { variablePrefix } from '../config/setting-sources.ts'
+import type { Listener } from '../http/exchange.ts'
+import type { Gate } from '../http/gate.ts'
+import type { Edge } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
+import type { ReadersStats } from '../ops/vitals.ts'
+import { ReaderCounts } from './counts.ts'
+import { ReaderHub } from './hub.ts'
+import { kinds, packedMessage } from './messages.ts'
+import type { ReaderReport } from './report.ts'
+import type { ReaderSetup } from './setup.ts'
+
+const restartMsMin = 100
+const restartMsMax = 10_000
+const endMs = 8000
+const endCheckMs = 10
+
+export interface ReadersParts {
+  config: Config
+  /** From which the configuration was made. */
+  texts: SettingTexts
+  log: Logger
+  journal: Journal
+  gate: Gate
+  disk: Disk | undefined
+  edge: Pick<Edge, 'handle' | 'meter'>
+  load: Load
+  listener: Listener
+  service: Service
+}
+
+export class Readers implements ReadersStats {
+  /** How often a reader was started again. */
+  restarts = 0
+  readonly #counts: ReaderCounts
+  readonly #parts: ReadersParts
+  readonly #hub: ReaderHub
+  readonly #children = new Map<number, ChildProcess>()
+  #serving = 0
+  #isStopping = false
+
+  constructor(parts: ReadersParts) {
+    letHeapGrow()
+    this.#parts = parts
+    const { journal, gate, config, edge, load, disk = realDisk } = parts
+    const handler = edge.handle.bind(edge)
+    const { waiting } = parts.service.forum
+    this.#counts = new ReaderCounts({ meter: edge.meter, load, waitingEnded: waiting.ended })
+    const ownConnections = load.connections
+    load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
+    this.#hub = new ReaderHub({
+      journal,
+      gate,
+      handler,
+      log: { disk, dir: config.data, storeId: journal.storeId },
+      onReport: (report, before) => this.#counts.add(before, report),
+      onChange: () => this.#onChange(),
+    })
+    for (let reader = 1; reader <= config.readers; reader++) this.#start(reader, restartMsMin)
+  }
+
+  /** How many there are to be, and how many serve. */
+  get counts(): { configured: number; serving: number } {
+    return { configured: this.#parts.config.readers, serving: this.#serving }
+  }
+
+  get running(): ReaderReport[] {
+    return [...this.#hub.readers].flatMap(({ report }) => report ?? [])
+  }
+
+  get cpuSeconds(): number {
+    return this.#counts.cpuSeconds
+  }
+
+  get forwarded(): number {
+    return this.#counts.forwarded
+  }
+
+  get textReads(): number {
+    return this.#counts.textReads
+  }
+
+  get staleness(): ReadersStats['staleness'] {
+    return this.#counts.staleness
+  }
+
+  /** How many polls wait for news, in all processes. */
+  get waiting(): number {
+    return this.#parts.service.forum.waiting.length + this.#sum(({ waiting }) => waiting)
+  }
+
+  get heldSeconds(): number {
+    return this.#hub.heldSeconds
+  }
+
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    const { configured, serving } = this.counts
+    return serving === configured ? [] : [`readers: ${serving} of ${configured} serve`]
+  }
+
+  /** The log goes on with this journal, as the part of the node has changed (hub.ts). */
+  useJournal(journal: Journal): void {
+    this.#hub.useJournal(journal)
+    this.#hub.tell(kinds.role, this.#parts.service.role())
+  }
+
+  /** Nothing becomes durable any more: what waits for it at readers is refused, too. */
+  fail(failure: Gate['failure']): void {
+    this.#hub.tell(kinds.failed, failure)
+  }
+
+  checkpointTaken(number: number, position: number): void {
+    this.#hub.checkpointTaken(number, position)
+  }
+
+  /** Whether every reader process has applied the record at this position, by what it reported. */
+  haveApplied(position: number): boolean {
+    return [...this.#hub.readers].every(({ report }) => (report?.position ?? -1) >= position)
+  }
+
+  /** Has them finish what they do; resolves when their processes have ended. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#hub.stop()
+    for (let ms = 0; ms < endMs && this.#children.size > 0; ms += endCheckMs) {
+      await sleep(endCheckMs)
+    }
+    this.#hub.close()
+  }
+
+  #start(reader: number, delayMs: number): void {
+    const { log } = this.#parts
+    const child = spawnReader()
+    const begun = performance.now()
+    this.#children.set(reader, child)
+    let why = ''
+    const port = this.#hub.add(child.stdio[3] as Socket, (reason) => {
+      why = reason
+      child.kill('SIGKILL')
+    })
+    port.send(packedMessage(kinds.setup, this.#setupOf(reader)))
+    child.once('error', (error) => port.giveUp(error.message))
+    child.once('close', (code, signal) => {
+      port.giveUp('its process has ended')
+      this.#children.delete(reader)
+      if (this.#isStopping) return
+      const served = performance.now() - begun
+      const nextMs = served > restartMsMax ? restartMsMin : delayMs
+      log.warn({ reader, pid: child.pid, code, signal, why }, 'reader_ended')
+      this.restarts += 1
+      const again = () => {
+        if (!this.#isStopping) this.#start(reader, Math.min(nextMs * 2, restartMsMax))
+      }
+      setTimeout(again, nextMs).unref()
+    })
+    log.info({ reader, pid: child.pid }, 'reader_started')
+  }
+
+  #sum(read: (report: ReaderReport) => number): number {
+    return this.running.reduce((sum, report) => sum + read(report), 0)
+  }
+
+  #setupOf(reader: number): ReaderSetup {
+    const { config, texts, journal, listener, service } = this.#parts
+    const { nodeLimits } = config
+    const { version, epoch, publicUrl, forum } = service
+    return {
+      reader,
+      version,
+      texts,
+      nodeLimits,
+      epoch,
+      publicUrl,
+      epochBegin: forum.epochBegin ?? null,
+      storeId: journal.storeId,
+      role: service.role(),
+      port: listener.port,
+    }
+  }
+
+  #onChange(): void {
+    const { listener, log, config } = this.#parts
+    const { serving } = this.#hub
+    if (!this.#isStopping) listener.setOpen!(serving === 0)
+    if (serving === this.#serving) return
+    this.#serving = serving
+    if (!this.#isStopping) log.info({ serving, readers: config.readers }, 'readers_serving')
+  }
+}
+
+/** Starts the program of a reader, with a socket to it as descriptor 3. */
+function spawnReader(): ChildProcess {
+  const program = fileURLToPath(new URL('../node/reader-process.js', import.meta.url))
+  const env = Object.entries(process.env).filter(([name]) => !name.startsWith(variablePrefix))
+  return spawn(process.execPath, [...process.execArgv, program], {
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    env: Object.fromEntries(env),
+  })
+}

@@ -1,0 +1,305 @@
+// Schedules checkpoints: after `--checkpoint-mb` of log since the last one, when text that no
+// checkpoint has saved takes half of `--text-memory-mb`, and at a clean stop if there is enough log
+// to make the next start slow. wal/checkpoint/checkpoints.ts takes them,
+// state/saved.ts says what they hold.
+//
+// T1. One at a time. After a failure the next attempt is made a minute later at the earliest.
+// T2. Two are taken at once after an erasure: then the erased text has left the disk.
+// T3. While one is written, it blocks the event loop for a slice at a time.
+
+import type { Logger } from 'pino'
+import type { BadPage } from '../../wal/checkpoint/bad-pages.ts'
+import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
+import type { Manifest } from '../../wal/checkpoint/manifest.ts'
+import { type Disk, realDisk } from '../../wal/disk.ts'
+import { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal/journal.ts'
+import { inSlicesOf, type Pause } from '../base/pace.ts'
+import type { Config } from '../config/config.ts'
+import { logNotices } from '../ops/log.ts'
+import { type CheckpointStats, noCheckpoints } from '../ops/vitals.ts'
+import { targetOf } from '../state/forms/forms.ts'
+import { formVersion, storesOf, whatIsSaved } from '../state/saved.ts'
+import type { State } from '../state/state.ts'
+import { type Text, textStoreName } from '../text/text.ts'
+import { warmUp } from '../text/warm-up.ts'
+import { Scrub } from './scrub.ts'
+import type { OnStartProgress } from './start-progress.ts'
+
+const checkEveryMs = 1_000
+const retryAfterMs = 60_000
+const sliceMs = 1
+/** Less unsaved text causes no checkpoint, however little memory there is for text. */
+const unsavedTextMin = 16 << 20
+/** Less log than this is replayed faster than an operator would notice. */
+const bytesAtStopMin = 1 << 20
+
+/** What is known of the text that an act has erased. */
+export interface Erasure {
+  /** How many checkpoints must be taken until it has left the disk. */
+  checkpoints_left: number
+  /**
+   * Whether no file of the log and of the checkpoints has it any more, and every reader has erased
+   * it from its memory.
+   */
+  is_gone: boolean
+  /** Whether the node takes checkpoints at all. */
+  takes_checkpoints: boolean
+  /** What keeps checkpoints from being taken, one sentence each. */
+  warnings: string[]
+}
+
+type CheckpointConfig = Pick<Config, 'data' | 'checkpointMb' | 'scrubHours'> & {
+  nodeLimits: Pick<Config['nodeLimits'], 'textBytesMax'>
+}
+
+export class CheckpointSchedule {
+  readonly stats: CheckpointStats = { ...noCheckpoints }
+  /** Called when one has been taken: for whoever uploads it, and with where it is for readers. */
+  onTaken: () => void = () => {}
+  tellReaders: (number: number, position: number) => void = () => {}
+  /** Reads their page files regularly, and repairs them. */
+  readonly scrub: Scrub
+  readonly place: { disk: Disk; dir: string }
+  /** Warnings about them, until the next one is taken. */
+  #warnings: string[] = []
+  readonly #checkpoints: Checkpoints
+  readonly #log: Logger
+  /** Bytes of log between two checkpoints; 0: none are taken. */
+  readonly #everyBytes: number
+  /** Bytes of text that no checkpoint has saved, and that must stay in memory. */
+  readonly #unsavedTextMax: number
+  readonly #pause: Pause | undefined
+  #journal: Journal | null = null
+  #state: State | null = null
+  /** Bytes of log that existed when the newest one began. */
+  #bytesAtLast = 0
+  #notBeforeMs = 0
+  #taking: Promise<void> | null = null
+  #removing: Promise<void> = Promise.resolve()
+  #warmingUp: Promise<void> = Promise.resolve()
+  #isStopped = false
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(
+    { data: dir, checkpointMb, scrubHours, nodeLimits }: CheckpointConfig,
+    log: Logger,
+    { disk = realDisk, pause }: { disk?: Disk | undefined; pause?: Pause | undefined } = {},
+  ) {
+    this.#log = log
+    this.#everyBytes = checkpointMb * 2 ** 20
+    this.#unsavedTextMax = Math.max(unsavedTextMin, nodeLimits.textBytesMax / 2)
+    this.#pause = pause
+    this.place = { disk, dir }
+    const onNotice = logNotices(log)
+    this.#checkpoints = new Checkpoints({ disk, dir, form: formVersion, onNotice })
+    const kept = () => this.#checkpoints.kept
+    const renew = (pages: readonly BadPage[]) => this.#renew(pages)
+    const moveOut = (file: number) => this.#moveOut(file)
+    this.scrub = new Scrub({ disk, dir, hours: scrubHours, log, pause, kept, renew, moveOut })
+  }
+
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    return [...this.#warnings, ...this.scrub.warnings]
+  }
+
+  /** The newest checkpoint; there is one. */
+  get newest(): Manifest {
+    return this.#checkpoints.kept[0]!
+  }
+
+  /** The newest checkpoint, or null. */
+  get latest(): Manifest | null {
+    return this.#checkpoints.kept[0] ?? null
+  }
+
+  /** From now on a checkpoint waits for this journal. */
+  useJournal(journal: Journal): void {
+    this.#journal = journal
+  }
+
+  /** Loads the newest good checkpoint into a state that `fresh` makes; returns its position. */
+  async load(
+    storeId: string | null,
+    fresh: () => State,
+    onProgress: OnStartProgress,
+  ): Promise<number> {
+    const position = await this.#checkpoints.load(
+      storeId,
+      (form) => targetOf(fresh(), form, (filled, of) => onProgress('indexes', filled, of)),
+      (bytes, of) => onProgress('checkpoint', bytes, of),
+    )
+    this.stats.position = position
+    this.#warnings = this.#checkpoints.bad.map(({ name, why }) => `${name} is put aside: ${why}`)
+    return position
+  }
+
+  /** Starts the schedule when the node has recovered. */
+  begin(journal: Journal, state: State): void {
+    this.#journal = journal
+    this.#state = state
+    this.#reportDamage(state.text)
+    this.#checkpoints.finishStart()
+    this.#removing = this.#removeLeftovers(journal)
+    this.scrub.begin(this.#checkpoints.rebuilt)
+    this.#warmingUp = this.#warmUp(state.text)
+    if (this.#everyBytes === 0) return
+    this.#timer = setInterval(() => {
+      const isDue =
+        this.#bytesSince() >= this.#everyBytes ||
+        state.text.unsavedBytes > this.#unsavedTextMax ||
+        this.#isErasing
+      if (isDue && performance.now() >= this.#notBeforeMs) this.take()
+    }, checkEveryMs).unref()
+  }
+
+  /** Takes a last one if that makes the next start faster. The state no longer changes. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#isStopped = true
+    await Promise.all([this.#warmingUp, this.#removing])
+    await this.scrub.stop()
+    await this.#taking
+    if (this.#everyBytes === 0 || this.#journal?.health === 'storage_failed') return
+    if (this.#bytesSince() >= bytesAtStopMin || this.#isErasing) await this.take()
+  }
+
+  /** Takes one now, or waits for the one being taken. */
+  take(): Promise<void> {
+    this.#taking ??= this.#takeOne().finally(() => {
+      this.#taking = null
+    })
+    return this.#taking
+  }
+
+  /**
+   * Takes one that rewrites these pages from memory, and then as many as are kept, so that none of
+   * those needs the damaged copies. Resolves to the pages that none of them needs any more: not to
+   * those that are not in memory.
+   */
+  async #renew(pages: readonly BadPage[]): Promise<readonly BadPage[]> {
+    while (this.#taking !== null) await this.#taking
+    const renewed = this.#checkpoints.renew(pages, storesOf(this.#state!))
+    return renewed.length > 0 && (await this.#replaceAll()) ? renewed : []
+  }
+
+  /** Moves all pages out of a file; resolves to whether no checkpoint that is kept needs it. */
+  async #moveOut(file: number): Promise<boolean> {
+    while (this.#taking !== null) await this.#taking
+    this.#checkpoints.moveOut(file)
+    await this.#replaceAll()
+    return this.#checkpoints.kept.every(({ files }) => !files.has(file))
+  }
+
+  /** Takes as many checkpoints as are kept; resolves to whether all have succeeded. */
+  async #replaceAll(): Promise<boolean> {
+    for (let n = 0; n < keptCount; n++) {
+      const { taken } = this.stats
+      await this.take()
+      if (this.stats.taken === taken) return false
+    }
+    return true
+  }
+
+  #newPause(): Pause {
+    return this.#pause ?? inSlicesOf(sliceMs)
+  }
+
+  /** Has pages repaired that are found damaged when something in them is to be erased. */
+  #reportDamage(text: Text): void {
+    const { readPage } = text
+    text.readPage = (place, page) => {
+      const content = readPage(place, page)
+      if (content === null) void this.scrub.report({ store: textStoreName, page, ...place })
+      return content
+    }
+  }
+
+  async #warmUp(text: Text): Promise<void> {
+    const begun = performance.now()
+    const before = text.bytesInMemory
+    await warmUp(text, {
+      ...this.place,
+      pause: this.#newPause(),
+      isStopped: () => this.#isStopped,
+      onDamaged: (page, place) => void this.scrub.report({ store: textStoreName, page, ...place }),
+    })
+    const bytes = text.bytesInMemory - before
+    if (bytes <= 0) return
+    const seconds = Number(((performance.now() - begun) / 1000).toFixed(3))
+    this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
+  }
+
+  /** What is known of the text that was erased by the record at this position. */
+  erasure(position: number): Erasure {
+    const { kept, hasLeftovers } = this.#checkpoints
+    const behind = kept.filter((each) => each.position >= position)
+    const checkpoints_left = keptCount - behind.length
+    return {
+      checkpoints_left,
+      is_gone: checkpoints_left === 0 && !hasLeftovers,
+      takes_checkpoints: this.#everyBytes > 0,
+      warnings: this.#warnings,
+    }
+  }
+
+  /** Whether erased text is still on the disk: in the older of the checkpoints, or in the log. */
+  get #isErasing(): boolean {
+    const { erasedPosition } = this.#state!
+    return erasedPosition > 0 && !this.erasure(erasedPosition).is_gone
+  }
+
+  #bytesSince(): number {
+    const { bytes, replayedBytes } = this.#journal!.stats()
+    return replayedBytes + bytes - this.#bytesAtLast
+  }
+
+  async #takeOne(): Promise<void> {
+    const journal = this.#journal!
+    const state = this.#state!
+    const pause = this.#newPause()
+    await this.#removing
+    const bytesBefore = this.#bytesSince() + this.#bytesAtLast
+    const begunMs = performance.now()
+    try {
+      const taken = await this.#checkpoints.take({ journal, ...whatIsSaved(state), pause })
+      this.#bytesAtLast = bytesBefore
+      this.#note(taken, begunMs)
+      this.#noteLeftovers()
+    } catch (error) {
+      if (!(error instanceof JournalError)) throw error
+      this.stats.failed += 1
+      this.#warnings = [`the last checkpoint failed: ${error.message}`]
+      this.#notBeforeMs = performance.now() + retryAfterMs
+      this.#log.error({ why: error.message }, 'checkpoint_failed')
+    }
+  }
+
+  async #removeLeftovers(journal: Journal): Promise<void> {
+    await this.#checkpoints.removeLeftovers(journal)
+    this.#noteLeftovers()
+  }
+
+  #noteLeftovers(): void {
+    if (!this.#checkpoints.hasLeftovers) return
+    this.#warnings.push('the last checkpoint could not remove files that are no longer needed')
+    this.#notBeforeMs = performance.now() + retryAfterMs
+  }
+
+  #note({ number, position, bytes, beginMs }: Taken, begunMs: number): void {
+    const { stats } = this
+    this.#warnings = []
+    stats.taken += 1
+    stats.position = position
+    stats.bytes = bytes
+    const doneMs = performance.now()
+    stats.ageSeconds = () => (performance.now() - doneMs) / 1000
+    stats.seconds = (doneMs - begunMs) / 1000
+    stats.beginSeconds = beginMs / 1000
+    const seconds = Number(stats.seconds.toFixed(3))
+    this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
+    this.onTaken()
+    this.tellReaders(number, position)
+  }
+}

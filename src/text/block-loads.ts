@@ -1,0 +1,157 @@
+// Loads blocks of text from disk into the block cache, for one request at a time.
+//
+//   load ──▶ reading ──good──▶ shown by the cache
+//               │ ├──not there any more: a checkpoint has moved the page──▶ its new place
+//               │ └──damaged──▶ mended from parity ──▶ shown
+//               └──────────────────────┴──▶ not to be had: `damaged` or `failed`
+//
+// L1. A block is shown only after its crc was found right.
+// L2. A slot is held while it is read into, even if who waits for it gives up.
+//
+// Neighbours: cold-reads.ts parks requests; text/disk.ts reads and mends.
+
+import assert from 'node:assert/strict'
+import { blockBytes, type TextBlocks } from './blocks.ts'
+
+/** Where a full block lies on disk. */
+export interface BlockPlace {
+  /** The number of the page file. */
+  file: number
+  offset: number
+  bytes: number
+  crc: number
+}
+
+/** A block that is to be read into its slot (text-blocks.ts). */
+export interface BlockRead {
+  block: number
+  slot: number
+  place: BlockPlace
+}
+
+/**
+ * `damaged`: the bytes are not those that were written, or the device cannot read them. `gone`: the
+ * file is not there any more. `failed`: another error, as when no more files can be opened.
+ */
+export interface ReadResult {
+  kind: 'good' | 'damaged' | 'gone' | 'failed'
+  /** What is wrong; '' when it is good. */
+  why: string
+}
+
+/** Reads text from disk (text/disk.ts). */
+export interface TextDisk {
+  /** Reads the blocks into their slots; calls `done` later, once, with a result for each. */
+  read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void
+  /** The bytes of a damaged block as they were written, from parity; null: lost. Reports it. */
+  mend(read: BlockRead, why: string): Promise<Uint8Array | null>
+  /** Reads nothing more, and calls no `done` any more. */
+  close(): void
+}
+
+/** Stands for a disk where all text is in memory. */
+export const unreadDisk: TextDisk = {
+  read: () => assert.fail('no text is on disk'),
+  mend: () => assert.fail('no text is on disk'),
+  close: () => {},
+}
+
+export interface TextSource {
+  blocks: TextBlocks
+  /** Null when the block is not on disk, or is in memory. */
+  placeOf(block: number): BlockPlace | null
+  disk: TextDisk
+}
+
+/** How often a block is looked for in another place. */
+const placesMax = 4
+
+export type Loaded = 'loaded' | 'damaged' | 'failed'
+
+interface Loading {
+  /** Blocks whose outcome is not known. */
+  left: number
+  worst: Loaded
+  done: (outcome: Loaded) => void
+}
+
+export class BlockLoads {
+  /** Blocks that were read from disk and were good. */
+  blocksRead = 0
+  readonly #source: TextSource
+  #loading: Loading | null = null
+
+  constructor(source: TextSource) {
+    this.#source = source
+  }
+
+  /**
+   * Loads the blocks of these slots, which the caller holds; calls `done` once, maybe at once. Not
+   * to be called before the last load is done.
+   */
+  load(slots: readonly { block: number; slot: number }[], done: (outcome: Loaded) => void): void {
+    assert(this.#loading === null, 'blocks are loaded for one request at a time')
+    const reads = this.#readsOf(slots)
+    if (reads.length === 0) return done('loaded')
+    this.#loading = { left: reads.length, worst: 'loaded', done }
+    for (const { slot } of reads) this.#source.blocks.holdAgain(slot) // L2
+    this.#source.disk.read(reads, (results) => {
+      for (let i = 0; i < reads.length; i++) this.#note(reads[i]!, results[i]!, 1)
+    })
+  }
+
+  #readsOf(slots: readonly { block: number; slot: number }[]): BlockRead[] {
+    const reads: BlockRead[] = []
+    for (const { block, slot } of slots) {
+      if (this.#source.blocks.isLoaded(slot)) continue
+      const place = this.#source.placeOf(block)
+      if (place !== null) reads.push({ block, slot, place }) // others have come back into memory
+    }
+    return reads
+  }
+
+  /** `places`: how many places of the block were tried. */
+  #note(read: BlockRead, { kind, why }: ReadResult, places: number): void {
+    switch (kind) {
+      case 'good':
+        this.blocksRead += 1
+        return this.#end(read, 'loaded')
+      case 'failed':
+        return this.#end(read, 'failed')
+      case 'gone':
+      case 'damaged':
+        this.#readElsewhere(read, why, places)
+    }
+  }
+
+  /**
+   * Each checkpoint may move a page, and remove or empty the file that it was in before; an erasure
+   * brings it into memory. Only what is wrong where the page lies now is damage.
+   */
+  #readElsewhere(read: BlockRead, why: string, places: number): void {
+    const place = this.#source.placeOf(read.block)
+    if (place === null) return this.#end(read, 'failed')
+    const isSame = place.file === read.place.file && place.offset === read.place.offset
+    if (isSame || places === placesMax) return void this.#mend(read, why)
+    const moved = { ...read, place }
+    this.#source.disk.read([moved], ([result]) => this.#note(moved, result!, places + 1))
+  }
+
+  async #mend(read: BlockRead, why: string): Promise<void> {
+    const bytes = await this.#source.disk.mend(read, why)
+    if (bytes !== null) this.#source.blocks.bytesOf(read.slot).set(bytes.subarray(0, blockBytes))
+    this.#end(read, bytes === null ? 'damaged' : 'loaded')
+  }
+
+  #end({ slot }: BlockRead, outcome: Loaded): void {
+    const { blocks } = this.#source
+    const loading = this.#loading!
+    if (outcome === 'loaded') blocks.setLoaded(slot)
+    else if (loading.worst !== 'damaged') loading.worst = outcome
+    blocks.release(slot)
+    loading.left -= 1
+    if (loading.left > 0) return
+    this.#loading = null
+    loading.done(loading.worst)
+  }
+}

@@ -1,0 +1,50 @@
+// Erases an entry of the text, wherever it lies: its bytes become zeros in memory, and the next
+// checkpoint saves the pages so.
+//
+// G1. All other entries of these pages keep their bytes; the crcs of the blocks follow.
+// G2. Page files may have older copies of the pages. `erased` names the pages until the files that
+//     can hold such copies are being emptied (wal/checkpoint/forgetting.ts).
+
+import { sumAgain } from './block-crcs.ts'
+import { blockBytes } from './blocks.ts'
+import { unitBytes } from './page-slots.ts'
+import { pageBytes } from './slabs.ts'
+import type { Text } from './text.ts'
+
+/** Brings the pages of an entry into memory; false: they cannot be read. */
+export function holdEntry(text: Text, address: number, bytes: number): boolean {
+  return pagesOf(address, bytes).every((page) => {
+    if (text.holds(page)) return true
+    const content = text.readPage(text.placeOfPage(page), page)
+    if (content === null) return false
+    text.pages.give(page)
+    text.pages.bytesOf(page).set(content)
+    content.fill(0)
+    return true
+  })
+}
+
+/** Erases the entry. A page that cannot be read stays on disk as it is until it is repaired. */
+export function eraseEntry(text: Text, address: number, bytes: number): void {
+  holdEntry(text, address, bytes)
+  const [begin, end] = [address * unitBytes, address * unitBytes + bytes]
+  for (const page of pagesOf(address, bytes)) {
+    text.erased.add(page)
+    if (!text.holds(page)) continue
+    const at = page * pageBytes
+    text.pages.bytesOf(page).fill(0, Math.max(begin, at) - at, Math.min(end, at + pageBytes) - at)
+    text.markDirty(page)
+  }
+  const lastBlock = Math.floor((end - 1) / blockBytes)
+  for (let block = Math.floor(begin / blockBytes); block <= lastBlock; block++) {
+    text.blocks.drop(block)
+    const page = Math.floor((block * blockBytes) / pageBytes)
+    if (text.holds(page)) sumAgain(text, block)
+  }
+}
+
+function pagesOf(address: number, bytes: number): number[] {
+  const first = Math.floor((address * unitBytes) / pageBytes)
+  const last = Math.floor((address * unitBytes + bytes - 1) / pageBytes)
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i)
+}

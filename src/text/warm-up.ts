@@ -1,0 +1,55 @@
+// Reads the newest text into memory after a start, as far as it fits, so that a node whose text
+// fits is as fast as before it was stopped.
+//
+// U1. It reads one page at a time in the background, the newest first, and pauses between two.
+// U2. Text that is appended meanwhile comes first: what was read gives way to it (text.ts, A4).
+// U3. A page that is damaged is reported, and stays on disk.
+
+import { crc32 } from 'node:zlib'
+import { PageFiles } from '../../wal/checkpoint/page-source.ts'
+import type { PagePlace } from '../../wal/checkpoint/paged-store.ts'
+import type { Disk } from '../../wal/disk.ts'
+import { isOfSystem } from '../../wal/errors.ts'
+import type { Pause } from '../base/pace.ts'
+import type { Text } from './text.ts'
+
+export interface WarmUpOptions {
+  disk: Disk
+  dir: string
+  pause: Pause
+  isStopped: () => boolean
+  onDamaged: (page: number, place: PagePlace) => void
+}
+
+/** Resolves when there is no more text or no more room. */
+export async function warmUp(text: Text, options: WarmUpOptions): Promise<void> {
+  const { pause, isStopped, onDamaged } = options
+  let page = text.pageToRead(Number.POSITIVE_INFINITY)
+  for (; page !== -1 && !isStopped(); page = text.pageToRead(page)) {
+    const wanted = page
+    await text.read(page, async (place, into) => {
+      const isRead = await isReadWhole(place, into, options)
+      // What is not there any more has been moved by a checkpoint, and is no damage.
+      if (!isRead && text.isAt(wanted, place)) onDamaged(wanted, place)
+      return isRead
+    })
+    const pausing = pause()
+    if (pausing !== null) await pausing
+  }
+}
+
+async function isReadWhole(
+  { file, offset, crc }: PagePlace,
+  into: Uint8Array,
+  { disk, dir }: WarmUpOptions,
+): Promise<boolean> {
+  const files = new PageFiles({ disk, dir })
+  try {
+    return (await files.readLater(file, offset, into)) && crc32(into) === crc
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
+    return false
+  } finally {
+    files.close()
+  }
+}

@@ -1,0 +1,277 @@
+// The hub of the readers, and the messages between it and them, without processes: sockets that
+// take what the test lets them take.
+
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import fc from 'fast-check'
+import t from 'tap'
+import { Gate } from '../../src/http/gate.ts'
+import { type HubJournal, ReaderHub } from '../../src/readers/hub.ts'
+import {
+  frameOf,
+  fromShared,
+  type Kind,
+  kinds,
+  message,
+  numberAt,
+  numbersMessage,
+  packedMessage,
+  Splitter,
+  silenceMsMax,
+} from '../../src/readers/messages.ts'
+import { until } from '../until.ts'
+import { appendEach, dir, open } from '../wal/helpers.ts'
+import { SimulatedDisk } from '../wal/simulated-disk.ts'
+
+/** Resolves when the reader has been told so often where the main process is. */
+async function beats({ messages }: FakeSocket, count: number): Promise<void> {
+  const told = () => messages.filter(({ kind }) => kind === kinds.durable).length
+  const before = told()
+  await until(`${count} beats`, () => told() >= before + count)
+}
+
+/** A socket whose other end takes everything, or nothing until it is told to. */
+class FakeSocket extends EventEmitter {
+  writableLength = 0
+  isDestroyed = false
+  takes = true
+  readonly messages: { kind: Kind; payload: Buffer }[] = []
+  readonly #splitter = new Splitter((kind, payload) => {
+    this.messages.push({ kind, payload: Buffer.from(payload) })
+  })
+  #kept: Buffer[] = []
+
+  write(bytes: Buffer): void {
+    if (this.takes) return this.#splitter.add(Buffer.from(bytes))
+    this.#kept.push(Buffer.from(bytes))
+    this.writableLength += bytes.length
+  }
+
+  /** Takes what waits, and everything from now on. */
+  drain(): void {
+    this.takes = true
+    for (const bytes of this.#kept.splice(0)) this.#splitter.add(bytes)
+    this.writableLength = 0
+    this.emit('drain')
+  }
+
+  destroy(): void {
+    this.isDestroyed = true
+  }
+
+  /** The reader sends this. */
+  send(bytes: Buffer): void {
+    this.emit('data', bytes)
+  }
+
+  /** The positions of the records that it has received, in order. */
+  get positions(): number[] {
+    return this.messages.flatMap(({ kind, payload }) => {
+      if (kind !== kinds.frame) return []
+      const { first, count } = frameOf(payload)
+      return Array.from({ length: count }, (_, i) => first + i)
+    })
+  }
+
+  get durable(): number {
+    const { payload } = this.messages.findLast(({ kind }) => kind === kinds.durable)!
+    return numberAt(payload, 0)
+  }
+}
+
+async function scene(t: { teardown(end: () => void): void }) {
+  const disk = new SimulatedDisk(1)
+  const { journal } = await open(disk)
+  const shown: number[] = []
+  const gone: string[] = []
+  const clock = { ms: 1000 }
+  const gate = new Gate()
+  journal.onDurable = (durable) => shown.push(durable)
+  const hub = new ReaderHub({
+    ...{ journal, gate, log: { disk, dir, storeId: journal.storeId } },
+    handler: (exchange) => exchange.answer(201, 'text/plain', '', 'done'),
+    now: () => clock.ms,
+    onReport: () => {},
+    onChange: () => {},
+  })
+  t.teardown(() => hub.close())
+  const add = (position: number, isServing = true) => {
+    const socket = new FakeSocket()
+    const reader = hub.add(socket as unknown as Socket, (why) => gone.push(why))
+    socket.send(numbersMessage(kinds.start, position))
+    socket.send(packedMessage(kinds.report, { isServing }))
+    return { socket, reader }
+  }
+  return { journal, hub, gate, shown, gone, clock, add }
+}
+
+t.test('messages: cut in any way: found whole, in order', async () => {
+  const payload = fc.uint8Array({ maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(payload), fc.array(fc.nat(60)), async (payloads, cuts) => {
+      const bytes = Buffer.concat(payloads.map((each) => message(kinds.answer, each)))
+      const found: string[] = []
+      const splitter = new Splitter((_, each) => found.push(Buffer.from(each).toString('hex')))
+      let at = 0
+      for (const cut of [...cuts, bytes.length]) {
+        splitter.add(bytes.subarray(at, at + cut))
+        at += cut
+      }
+      return found.join() === payloads.map((each) => Buffer.from(each).toString('hex')).join()
+    }),
+  )
+})
+
+t.test('messages: a length that no message has: refused', (t) => {
+  const bytes = Buffer.alloc(5, 0xff)
+  t.throws(() => new Splitter(() => {}).add(bytes), /too long/)
+  t.end()
+})
+
+t.test('P1: a reader begins at any position while records come: each once, in order', async (t) => {
+  const { journal, add } = await scene(t)
+  const records = Array.from({ length: 60 }, (_, n) => ({ n, text: 'x'.repeat(n * 13) }))
+  await appendEach(journal, records)
+  const readers = [0, 1, 30, 59, 60].map((position) => ({ position, ...add(position) }))
+  await appendEach(journal, records)
+  await until('all to be live', () => readers.every(({ reader }) => reader.isLive))
+  await appendEach(journal, records)
+  for (const { position, socket } of readers) {
+    const wanted = Array.from({ length: 180 - position }, (_, i) => position + 1 + i)
+    t.same(socket.positions, wanted, `behind ${position}`)
+    t.equal(socket.durable, 180)
+  }
+  await journal.close()
+})
+
+t.test('H1: a reader that serves has not taken a position: it is shown when it has', async (t) => {
+  const { journal, shown, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, ['a'])
+  t.same(shown, [1])
+  socket.takes = false
+  const last = journal.append('b')
+  await until('it to be durable', () => journal.durable === last)
+  t.same(shown, [1], 'not shown')
+  socket.drain()
+  t.same(shown, [1, 2])
+  t.same(socket.positions, [1, 2])
+  await journal.close()
+})
+
+t.test('H2: it takes nothing: waited for no longer than it answers, later given up', async (t) => {
+  const { journal, shown, gone, clock, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  socket.takes = false
+  const last = journal.append('a')
+  await until('it to be durable', () => journal.durable === last)
+  clock.ms += silenceMsMax - 1
+  await new Promise((resolve) => setTimeout(resolve, 600)) // two beats
+  t.same(shown, [])
+  clock.ms += 1
+  await until('it to be shown', () => shown.length > 0)
+  t.same(gone, [])
+  clock.ms += 10_000
+  await until('it to be given up', () => gone.length > 0)
+  t.same(gone, ['it is silent'])
+  t.ok(socket.isDestroyed)
+  await journal.close()
+})
+
+t.test('H2: a stop: one that is silent: waited for as long as it answers', async (t) => {
+  const { journal, hub, gone, clock, add } = await scene(t)
+  const [silent, busy] = [add(0), add(0)]
+  clock.ms += silenceMsMax - 1
+  hub.stop()
+  t.equal(silent.socket.messages.at(-1)?.kind, kinds.stop)
+  await beats(silent.socket, 2)
+  t.same(gone, [])
+  busy.socket.send(packedMessage(kinds.report, { isServing: true }))
+  clock.ms += 2
+  await until('one to be given up', () => gone.length > 0)
+  t.ok(silent.socket.isDestroyed)
+  t.notOk(busy.socket.isDestroyed, 'it finishes what it does')
+  await journal.close()
+})
+
+t.test('H4: with each beat readers hear until when the node may answer', async (t) => {
+  const { hub, gate, add } = await scene(t)
+  const { socket } = add(0)
+  await until('it is live', () => [...hub.readers].every(({ isLive }) => isLive))
+  await beats(socket, 1)
+  const standing = () => {
+    const { payload } = socket.messages.findLast(({ kind }) => kind === kinds.durable)!
+    return [2, 3].map((place) => fromShared(numberAt(payload, place)))
+  }
+  t.same(standing(), [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY], 'nothing limits it')
+  gate.standing = { decidesUntilMs: 1000, showsUntilMs: 2000 }
+  await beats(socket, 2)
+  t.same(standing().map(Math.round), [1000, 2000])
+})
+
+t.test('H3: positions that the journal does not announce: readers hear nothing', async (t) => {
+  const { journal, hub, shown, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, ['a'])
+  const next: HubJournal = { written: 1, durable: 1, onDurable() {}, onFrame: null }
+  hub.useJournal(next)
+  Object.assign(next, { durable: 9 })
+  await beats(socket, 2)
+  t.equal(socket.durable, 1)
+  t.same(shown, [1])
+  await journal.close()
+})
+
+t.test('hub: another journal takes over: frames and positions go on with it', async (t) => {
+  const { journal, hub, shown, add } = await scene(t)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  await appendEach(journal, ['a'])
+  socket.takes = false
+  const last = journal.append('b')
+  await until('it to be durable', () => journal.durable === last)
+  t.same(shown, [1], 'the second one waits for the reader')
+  const showing: number[] = []
+  const onDurable = (durable: number) => showing.push(durable)
+  const next: HubJournal = { written: 2, durable: 2, onDurable, onFrame: null }
+  hub.useJournal(next)
+  socket.drain()
+  t.same([shown, showing], [[1], [2]], 'what had waited is shown by the journal that is there')
+  next.onFrame!(3, 1, Buffer.from([1, 0, 0, 0, 1]))
+  next.onDurable(3)
+  t.same([socket.positions, socket.durable, showing], [[1, 2, 3], 3, [2, 3]])
+  await journal.close()
+})
+
+t.test('hub: a reader that does not serve: nobody waits for it', async (t) => {
+  const { journal, shown, add } = await scene(t)
+  const { socket, reader } = add(0, false)
+  await until('it to be live', () => reader.isLive)
+  socket.takes = false
+  await appendEach(journal, ['a'])
+  t.same(shown, [1])
+  await journal.close()
+})
+
+t.test('hub: readers come and go: frames are passed on while one is there', async (t) => {
+  const { journal, hub, add } = await scene(t)
+  t.equal(journal.onFrame, null)
+  const { socket, reader } = add(0)
+  await until('it to be live', () => reader.isLive)
+  t.not(journal.onFrame, null)
+  socket.emit('close')
+  t.equal(journal.onFrame, null)
+  t.equal(hub.serving, 0)
+  await journal.close()
+})
+
+t.test('hub: a reader sends what no reader sends: it is given up', async (t) => {
+  const { gone, add, journal } = await scene(t)
+  const { socket } = add(0)
+  socket.send(message(kinds.setup))
+  t.same(gone, ['a reader does not send messages of kind 1'])
+  await journal.close()
+})
