@@ -50,12 +50,13 @@ function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
   return { PATH: bin, HOME: cwd }
 }
 
-/** Flips a byte in the middle of the records of the log. */
+/** Flips a byte in the middle of the records of the log; the space between two frames is zero. */
 function damage(cwd: string): void {
   const file = join(cwd, 'data', '0000000001.wal')
   const bytes = readFileSync(file)
   const end = bytes.findLastIndex((byte) => byte !== 0)
-  bytes[end >> 1] ^= 0x01
+  const at = bytes.findIndex((byte, i) => i >= end >> 1 && byte !== 0)
+  bytes[at] ^= 0x01
   writeFileSync(file, bytes)
 }
 

@@ -6,7 +6,7 @@
 // D2. A node that is refused begins with an empty disk only where something may be lost anyway.
 
 import assert from 'node:assert/strict'
-import { ConfigError } from '../../src/config/arguments.ts'
+import { ConfigError } from '../../src/base/arguments.ts'
 import type { SimulatedNode, World } from './simulated-node.ts'
 
 /** For how long nodes have waited for the same before an operator does anything. */
