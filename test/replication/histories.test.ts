@@ -4,6 +4,7 @@
 // Method: three real nodes and three real servers, whose stores, streams and disks are taken away.
 //         What was acknowledged before is compared with what all nodes show in the end.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
@@ -17,6 +18,9 @@ import { logDifference, newNode, type ReplicatedNode, settled } from './replicat
 const random = seededRandom(chosenSeed)
 let cluster: Cluster
 let streams = 0
+
+/** Longer than servers need to elect others, had they a majority. */
+const pausedMs = 12_000
 
 t.setTimeout(timeoutMs)
 t.before(async () => {
@@ -44,6 +48,9 @@ const mistakes: Record<string, (manager: JetStreamManager) => Promise<unknown>> 
     await streams.purge(stream())
   },
 }
+
+/** Options of a test that takes half a minute: the deep run alone has it. */
+const deepOnly = isDeep ? nats : { skip: 'only in the deep run' } // half a minute
 
 type Three = [ReplicatedNode, ReplicatedNode, ReplicatedNode]
 
@@ -158,6 +165,26 @@ t.test('three empty nodes start at once, twice: one leads, nobody has ended', na
     for (const node of nodes) t.equal(await node.stop(), 0, `${node.name} stops`)
   }
 })
+
+t.test(
+  'two of three servers are paused, nodes start meanwhile: all serve after it',
+  deepOnly,
+  async (t) => {
+    const { nodes, swarm } = await serving(t)
+    const [, b, c] = nodes
+    await Promise.all([b.kill(), c.kill()])
+    c.loseData()
+    const [one, two] = cluster.servers
+    one!.pause()
+    two!.pause()
+    for (const node of [b, c]) node.start()
+    await sleep(pausedMs)
+    one!.resume()
+    two!.resume()
+    await cluster.isReady()
+    await oneHistory(t, nodes, swarm)
+  },
+)
 
 // The deep run has all of them, `npm test` the one that TEST_SEED chooses, or TEST_FAULT names.
 const { TEST_FAULT: only } = process.env
