@@ -187,7 +187,7 @@ export class HistoryPlace {
     const mayBegin = end.position === 0 ? begins.empty : begins.log
     const known = { end, hasLed, mayBegin, hasHistory: history !== null }
     return this.#ask(async () => {
-      const others = await otherHolders(stream, node)
+      const others = await otherHolders(stream, node, end.store)
       return whyNotBegin({ ...known, waitedMs, patienceMs, word }, others)
     })
   }
@@ -269,7 +269,8 @@ const noHistory =
 function nothingBetween(position: number, first: number): string {
   return (
     `the stream begins at position ${first}, this log ends at ${position}, and no checkpoint ` +
-    'beside the stream has what is between: the node that leads uploads one'
+    'beside the stream has what is between: the node that leads uploads one; if no node has ' +
+    'these records any more, remove the stream, its notes and its checkpoints'
   )
 }
 

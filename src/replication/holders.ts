@@ -9,9 +9,12 @@
 // H2. A stream without messages is begun at once by a log that was never in a stream; by a log
 //     whose last term this node led, if no note names a later one: nobody else has anything that
 //     was acknowledged; and by an empty log after a while in which no node announces itself.
+//     A follower may have shown what a leader without power has not synced: its notes, which it
+//     writes every few seconds, say so (follower-note.ts).
 // H3. Anything else needs the word of an operator, `--begin-stream POSITION` with the position at
 //     which the node's log ends: it does not hold for another log, if it is left in the settings.
 
+import { type FollowerNote, followerKeys } from './follower-note.ts'
 import type { LogStream } from './log-stream.ts'
 import type { LogEnd } from './term-name.ts'
 
@@ -23,6 +26,8 @@ export interface Holder {
   position: number | null
   /** The term of that end, or the one that it was about to begin. */
   term: number
+  /** How far it has followed, as its other note says. */
+  followed?: number
 }
 
 const keys = 'holder.'
@@ -50,16 +55,30 @@ export async function announceUnread(
   await announce(stream, node, { store, position: null, term: 0 })
 }
 
-/** What the other nodes hold, by their ids. Rejects with `StreamUnavailable`. */
+/** What the other nodes hold, by their ids; `store` is that of this node. */
 export async function otherHolders(
   { notes }: LogStream,
   node: string,
+  store: string | null,
 ): Promise<Map<string, Holder>> {
   const holders = new Map<string, Holder>()
   for (const key of await notes.keys(keys)) {
     const id = key.slice(keys.length)
     const note = id === node ? null : await notes.read(key)
     if (note !== null) holders.set(id, note.value as Holder)
+  }
+  for (const key of await notes.keys(followerKeys)) {
+    const id = key.slice(followerKeys.length)
+    const note = id === node ? null : await notes.read(key)
+    const followed = (note?.value as FollowerNote | undefined)?.position ?? 0
+    if (followed === 0) continue
+    const unsaid = {
+      version: 1,
+      store: store ?? 'of the stream',
+      position: followed,
+      term: 0,
+    } as const
+    holders.set(id, { ...(holders.get(id) ?? unsaid), followed })
   }
   return holders
 }
@@ -100,7 +119,9 @@ export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>):
 function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
   const { store, position, term } = own.end
   for (const [node, holder] of others) {
-    const end = holder.position === null ? '' : ` up to position ${holder.position}`
+    const { followed = 0 } = holder
+    const reached = Math.max(holder.position ?? 0, followed)
+    const end = reached === 0 ? '' : ` up to position ${reached}`
     const has = `node ${node} holds the log of store ${holder.store}${end}`
     if (position === 0) return `${has}: start it, so that it publishes that`
     if (holder.store !== store) {
@@ -108,7 +129,7 @@ function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | 
       return `${has}, and this node that of store ${store}: start the nodes of one store only`
     }
     const isNewer =
-      holder.term > term || (holder.term === term && (holder.position ?? 0) > position)
+      holder.term > term || (holder.term === term && reached > position) || followed > position
     if (isNewer) return `${has}, in term ${holder.term}, and this one has less: start that one`
   }
   if (position === 0) {

@@ -79,6 +79,8 @@ interface Beginning {
   of: Term
   holders?: readonly (readonly [position: number | null, term: number])[]
   hasHistory?: boolean
+  /** How far another node has followed. */
+  followed?: number
   word?: number
 }
 
@@ -204,13 +206,15 @@ const beginnings: readonly (readonly [string, Beginning, RegExp | null])[] = [
   ['the operator says so', { records: 3, of: unled, word: 3 }, null],
   ['the operator meant another end', { records: 3, of: unled, word: 2 }, /3, not 2$/],
   ['another has led since', { records: 3, of: led, hasHistory: true, holders: [[5, 2]] }, /term 2/],
+  ['another has shown more', { records: 3, of: led, hasHistory: true, followed: 4 }, /has less/],
+  ['another has shown as much', { records: 3, of: led, hasHistory: true, followed: 3 }, null],
   ['another has less', { records: 3, of: led, hasHistory: true, holders: [[2, 1]] }, null],
   ['another has a log', { records: 0, of: unshared, holders: [[5, 1]] }, /node other holds/],
   ['another reads its log', { records: 0, of: unshared, holders: [[null, 0]] }, /node other holds/],
   ['nobody has a log', { records: 0, of: unshared }, null],
 ]
 
-for (const [what, { records, of, holders, hasHistory, word }, why] of beginnings) {
+for (const [what, { records, of, holders, hasHistory, followed, word }, why] of beginnings) {
   t.test(`place: no message: ${what}: ${why === null ? 'begins' : 'waits'}`, async (t) => {
     const stream = new LateStream()
     const own = await logOf(t, records)
@@ -218,6 +222,8 @@ for (const [what, { records, of, holders, hasHistory, word }, why] of beginnings
     for (const [position, number] of holders ?? []) {
       await announce(stream, 'other', { store, position, term: number })
     }
+    const note = { version: 1, position: followed, seen: 0 }
+    if (followed !== undefined) await stream.notes.write('follower.other', note)
     const waits: string[] = []
     const place = await placeOf(stream, own, { waits, word: word ?? null })
     const base = { store, epoch: store, epochBegin: null, secret: '' }

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { jetstreamManager } from '@nats-io/jetstream'
+import { jetstreamManager, type StreamAPI } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { until } from '../until.ts'
 import { answerMs, type CheckedSwarm } from './checked-swarm.ts'
@@ -68,16 +68,35 @@ function anyServer({ cluster, random }: Scene) {
   return cluster.servers[Math.floor(random() * cluster.servers.length)]!
 }
 
-/** Allows the stream `more` bytes than it has; null: any number. */
-async function limitStream({ cluster, stream }: Scene, more: number | null): Promise<void> {
+/** Changes streams on the servers, as an operator does. */
+async function onServers(
+  { cluster }: Scene,
+  change: (streams: StreamAPI) => Promise<unknown>,
+): Promise<void> {
   const connection = await connect({ servers: cluster.url.split(',') })
   try {
-    const { streams } = await jetstreamManager(connection)
-    const { state } = await streams.info(stream)
-    await streams.update(stream, { max_bytes: more === null ? -1 : state.bytes + more })
+    await change((await jetstreamManager(connection)).streams)
   } finally {
     await connection.close()
   }
+}
+
+/** Allows the stream `more` bytes than it has; null: any number. */
+async function limitStream(scene: Scene, more: number | null): Promise<void> {
+  const { stream } = scene
+  await onServers(scene, async (streams) => {
+    const { state } = await streams.info(stream)
+    await streams.update(stream, { max_bytes: more === null ? -1 : state.bytes + more })
+  })
+}
+
+/** Something on the servers is lost, under writes, which go on. */
+async function withLoss(
+  scene: Scene,
+  loss: (streams: StreamAPI) => Promise<unknown>,
+): Promise<void> {
+  await onServers(scene, loss)
+  await scene.swarm.acknowledges(40)
 }
 
 export const faults: Record<string, Fault> = {
@@ -179,6 +198,30 @@ export const faults: Record<string, Fault> = {
       assert.equal(created(swarm), before, 'without a majority nothing new is acknowledged')
       one!.start()
       two!.start()
+    },
+  },
+  'the stream is removed': {
+    isInSample: false,
+    strike: (scene) => withLoss(scene, (streams) => streams.delete(scene.stream)),
+  },
+  'the stream is purged': {
+    isInSample: false,
+    strike: (scene) => withLoss(scene, (streams) => streams.purge(scene.stream)),
+  },
+  'the notes are removed': {
+    isInSample: false,
+    strike: (scene) => withLoss(scene, (streams) => streams.delete(`KV_${scene.stream}-notes`)),
+  },
+  'two of three servers are paused, and go on': {
+    isInSample: false,
+    async strike({ cluster, swarm, random }) {
+      const [one, two] = cluster.servers
+      one!.pause()
+      two!.pause()
+      await sleep(5_000 + random() * 35_000)
+      one!.resume()
+      two!.resume()
+      await swarm.acknowledges(20)
     },
   },
   'the links of both nodes are slow': {

@@ -56,6 +56,13 @@ export class Disasters {
     // Those that show what they have decide nothing while they run.
     for (const node of others) restart(node)
     if (others.length > 0) return
+    if (waiting.every(({ waits }) => waits!.why.includes('remove the stream'))) {
+      assert.ok(this.mayLose, 'no node has what is lost')
+      this.#world.count('operator: removes the stream')
+      this.#world.engine.lose('stores')
+      for (const node of waiting) restart(node)
+      return
+    }
     const [most] = waiting
       .map((node) => ({ node, word: /--begin-stream (\d+)/.exec(node.waits!.why)?.[1] }))
       .filter(({ word }) => word !== undefined)
