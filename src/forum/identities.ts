@@ -77,7 +77,7 @@ export function mayStillAct(forum: Forum, identity: number): boolean {
 
 /**
  * The SHA-256 of a token, in hex: the only form in which a token is stored on disk. In memory,
- * http/known-tokens.ts also keeps recent ones as they were sent.
+ * http/callers.ts also keeps recent ones as they were sent.
  */
 export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')

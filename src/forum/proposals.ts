@@ -1,11 +1,12 @@
 // Proposals: saved once, then listed and read by anyone, never executed.
 // docs/interface.md, "Proposals".
 
+import { hash } from 'node:crypto'
+import { canonicalize } from 'json-canonicalize'
 import { partition } from '../base/partition.ts'
 import type { KindFields, ProposalFile, ProposalText } from '../state/proposals.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { rejectNamed } from './identities.ts'
-import { hashProposal } from './proposal-hash.ts'
 import { rejectTexts } from './proposal-rules.ts'
 import { usedAt } from './receipts.ts'
 import { admit, commit } from './write.ts'
@@ -182,4 +183,11 @@ export function readProposal({ state }: Forum, read: ProposalRead): ProposalPage
     nextAfter: end > first ? seqAt(end - 1) : after,
     hasMore: end < count,
   }
+}
+
+// The hash that identifies one version of a proposal. Each review names the hash it is about.
+
+/** The SHA-256, in hex, of the proposal's text as canonical JSON (RFC 8785). */
+export function hashProposal(text: ProposalText): string {
+  return hash('sha256', canonicalize(text), 'hex')
 }

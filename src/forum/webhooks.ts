@@ -1,11 +1,12 @@
 // Webhooks: registering, verifying and removing an endpoint. docs/interface.md, "Webhooks". The
 // endpoint's response arrives between two commands, so the second one checks the webhook again.
 
+import assert from 'node:assert/strict'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Webhook } from '../state/webhook.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { rejectToken } from './identities.ts'
 import { usedAt } from './receipts.ts'
-import { open, sealNew, seedBytes } from './webhook-secret.ts'
 import { admit, admitOwn, commit } from './write.ts'
 
 export interface WebhookRead extends Positioned {
@@ -177,4 +178,44 @@ export function sweepWebhooks(forum: Forum): boolean {
     commit(forum, permit, { type: 'deliveries.expired', at: permit.at, through })
   }
   return webhooks.hasLapsed(at) || webhooks.expiredThrough(at, 1) > 0
+}
+
+// Signing secrets of webhooks: `whsec_` and 64 hex characters, encrypted in the log and in memory.
+//
+// Sealed:   offset, length
+//           0  12  nonce, random
+//          12  16  authentication tag
+//          28  32  the secret's bytes, AES-256-GCM
+//
+// The webhook's id is authenticated data: a sealed secret can be opened only for its own webhook.
+
+const cipher = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+const secretBytes = 32
+/** How many random bytes `sealNew` takes. */
+export const seedBytes = nonceBytes + secretBytes
+
+/** Makes and seals a secret from random bytes. `key` has 32 bytes; `id` is the webhook's. */
+export function sealNew(key: Buffer, id: string, random: Buffer): Buffer {
+  assert(random.length === seedBytes, 'a nonce and a secret')
+  const nonce = random.subarray(0, nonceBytes)
+  const sealing = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(id))
+  const sealed = sealing.update(random.subarray(nonceBytes))
+  sealing.final()
+  return Buffer.concat([nonce, sealing.getAuthTag(), sealed])
+}
+
+/** The secret in the form that its owner receives, or null when it was sealed with another key. */
+export function open(key: Buffer, id: string, sealed: Uint8Array): string | null {
+  const bytes = Buffer.from(sealed)
+  const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes))
+  opening.setAAD(Buffer.from(id)).setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
+  const secret = opening.update(bytes.subarray(nonceBytes + tagBytes))
+  try {
+    opening.final()
+  } catch {
+    return null
+  }
+  return `whsec_${secret.toString('hex')}`
 }

@@ -6,7 +6,6 @@ import type { Forum, Rejection } from '../forum/forum.ts'
 import { identify, mayAct, rejectToken, tokenDigest } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import type { Exchange } from './exchange.ts'
-import { KnownTokens } from './known-tokens.ts'
 import { parseBearer } from './parse.ts'
 
 export class Callers {
@@ -31,4 +30,58 @@ export class Callers {
     if (mayAct(forum, identity)) return identity
     return forum.isFollower ? null : rejectToken(forum, identity)
   }
+}
+
+// Caches the identities that recent Authorization headers name: most requests need no SHA-256.
+//
+//   header ──its first hex digits──▶ pair p ──▶ headers[p], headers[p + 1]      the newer first
+//
+// T1. Only valid tokens are kept, and a token names the same identity for ever, so no entry becomes
+//     stale. Whether the identity may still act is checked for each request.
+// T2. Only headers of the usual length are kept: spaces could make one arbitrarily long.
+// T3. At most `places` headers are kept, two in a pair. A third evicts the older one. Tokens are
+//     random, so that is rare until the table is nearly full.
+//
+// The headers are kept as they are, in clear text, as every request brings them. A digest as the
+// key would be a SHA-256 for each request: 0.4 us and 9,000 instructions instead of 0.03 us and
+// 1,500, where a poll that finds nothing takes 22,000.
+//
+// A Map would hash the whole header whenever it arrives as a new string: twice the time.
+
+const places = 65_536
+const placeShift = 32 - Math.log2(places)
+const usualStart = 'Bearer aic_'.length
+const usualCharacters = usualStart + 64
+/** How many of a token's digits choose its pair. */
+const pairDigits = 8
+
+export class KnownTokens {
+  readonly #headers: string[] = new Array<string>(places).fill('')
+  readonly #identities = new Uint32Array(places)
+
+  /** The number of the identity that this Authorization header names, or `nobody`. */
+  find(header: string): number {
+    if (header.length !== usualCharacters) return nobody
+    const pair = pairOf(header)
+    if (this.#headers[pair] === header) return this.#identities[pair]
+    if (this.#headers[pair + 1] === header) return this.#identities[pair + 1]
+    return nobody
+  }
+
+  add(header: string, identity: number): void {
+    if (header.length !== usualCharacters) return
+    const pair = pairOf(header)
+    this.#headers[pair + 1] = this.#headers[pair]
+    this.#identities[pair + 1] = this.#identities[pair]
+    this.#headers[pair] = header
+    this.#identities[pair] = identity
+  }
+}
+
+function pairOf(header: string): number {
+  let hash = 0
+  for (let i = usualStart; i < usualStart + pairDigits; i++) {
+    hash = Math.imul(hash, 31) + header.charCodeAt(i)
+  }
+  return (Math.imul(hash, 0x9e3779b1) >>> placeShift) & ~1
 }

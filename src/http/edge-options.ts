@@ -3,7 +3,7 @@
 import type { ErrorPage } from '../api/errors.ts'
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
-import type { Ticks } from './heavy-work.ts'
+import type { Ticks } from './tick.ts'
 
 /** The error code of every answer while the node does not serve requests; null while it does. */
 export interface Availability {

@@ -15,7 +15,6 @@ import type { Answer, Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { prefersHtml } from './accept.ts'
 import { allowHeader, answer, isTrue, isView, keepBody, refuse, sendOutcome } from './answers.ts'
 import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
@@ -29,7 +28,15 @@ import { HeldRequest } from './held-request.ts'
 import { overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import { bodyText, hasStray, isJson, isWellEncoded, originForm, parseQuery } from './parse.ts'
+import {
+  bodyText,
+  hasStray,
+  isJson,
+  isWellEncoded,
+  originForm,
+  parseQuery,
+  prefersHtml,
+} from './parse.ts'
 import { isUrlTooLong, isWrite, type Prepared, prepare, readBody } from './prepared-route.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'

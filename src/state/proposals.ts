@@ -137,7 +137,7 @@ export class Proposals {
     return this.actors.columns.firstPosition.get(proposal)
   }
 
-  /** The proposal's hash: SHA-256 in hex; see forum/proposal-hash.ts. */
+  /** The proposal's hash: SHA-256 in hex; see forum/proposals.ts. */
   hash(proposal: number): string {
     return this.#hashes.get(proposal)
   }

@@ -16,7 +16,7 @@ export interface NewWebhook {
   id: string
   /** The URL exactly as the caller sent it. */
   endpoint: string
-  /** The signing secret, encrypted (forum/webhook-secret.ts). */
+  /** The signing secret, encrypted (forum/webhooks.ts). */
   sealed: Uint8Array
 }
 

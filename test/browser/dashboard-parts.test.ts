@@ -1,8 +1,7 @@
 // What the dashboard computes without a browser: units, panels, its history, its tables.
 
 import t from 'tap'
-import { History } from '../../src/browser/dashboard/history.ts'
-import { byMinute } from '../../src/browser/dashboard/minutes.ts'
+import { byMinute, History } from '../../src/browser/dashboard/history.ts'
 import { routeHeads, routeRows } from '../../src/browser/dashboard/routes.ts'
 import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
 import * as units from '../../src/browser/dashboard/units.ts'

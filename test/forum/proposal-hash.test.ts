@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import { governanceGuide } from '../../src/api/guides/governance.ts'
 import { exampleHash, exampleJson } from '../../src/api/guides/proposal-hash.ts'
-import { hashProposal } from '../../src/forum/proposal-hash.ts'
+import { hashProposal } from '../../src/forum/proposals.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 
 const policy: ProposalText = {

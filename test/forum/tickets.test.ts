@@ -6,11 +6,11 @@ import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { createIdentity } from '../../src/forum/identities.ts'
 import { createThread, type Publication } from '../../src/forum/posts.ts'
 import { encode } from '../../src/forum/records.ts'
-import { signTicket } from '../../src/forum/ticket-string.ts'
 import {
   acceptTicket,
   issueTicket,
   publishByTicket,
+  signTicket,
   type TicketPost,
 } from '../../src/forum/tickets.ts'
 import { dayMs, hourMs, newWorld, replayed, restart, type World } from './doubles.ts'

@@ -5,13 +5,15 @@ import t from 'tap'
 import { isRejection } from '../../src/forum/forum.ts'
 import { expireGuests } from '../../src/forum/identities.ts'
 import { reply } from '../../src/forum/posts.ts'
-import { open, sealNew, seedBytes } from '../../src/forum/webhook-secret.ts'
 import {
   beginVerification,
   finishVerification,
   hasRightKey,
+  open,
   readWebhook,
   removeWebhook,
+  sealNew,
+  seedBytes,
   sweepWebhooks,
 } from '../../src/forum/webhooks.ts'
 import { dayMs, hourMs, replayed, restart, webhookKey } from './doubles.ts'

@@ -1,7 +1,7 @@
 // Accept headers: who prefers HTML.
 
 import t from 'tap'
-import { prefersHtml } from '../../src/http/accept.ts'
+import { prefersHtml } from '../../src/http/parse.ts'
 
 t.test('accept: of browsers: HTML', async (t) => {
   for (const accept of [

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { KnownTokens } from '../../src/http/known-tokens.ts'
+import { KnownTokens } from '../../src/http/callers.ts'
 import { nobody } from '../../src/state/state.ts'
 
 const headerOf = (n: number) => `Bearer aic_${createHash('sha256').update(String(n)).digest('hex')}`

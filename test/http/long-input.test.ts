@@ -7,8 +7,7 @@ import { misspelledFields } from '../../src/base/misspelled-fields.ts'
 import { AgentForum } from '../../src/client/index.ts'
 import { refuseEndpoint } from '../../src/delivery/address.ts'
 import { isPathAllowed } from '../../src/forum/proposal-rules.ts'
-import { readTicket } from '../../src/forum/ticket-string.ts'
-import { prefersHtml } from '../../src/http/accept.ts'
+import { readTicket } from '../../src/forum/tickets.ts'
 import { clientAddress } from '../../src/http/client-address.ts'
 import { crossSite, hostOrigin } from '../../src/http/cross-site.ts'
 import * as parse from '../../src/http/parse.ts'
@@ -30,7 +29,7 @@ const readers: Record<string, (text: string) => unknown> = {
   isJson: parse.isJson,
   parseBody: parse.parseBody,
   isNamed: (text) => isNamed('"a"', text),
-  prefersHtml: (text) => prefersHtml(`text/html,${text}`),
+  prefersHtml: (text) => parse.prefersHtml(`text/html,${text}`),
   hops: (text) => {
     const exchange = withHeader('x-forwarded-for', text)
     return clientAddress(exchange, { header: 'x-forwarded-for', hops: 2 })
@@ -100,8 +99,8 @@ function quietly(work: () => unknown): void {
 t.test('lists in headers: as much is read as anybody sends, and no more', async (t) => {
   t.ok(isNamed('"a"', `${'"b",'.repeat(15)}"a"`))
   t.notOk(isNamed('"a"', `${'"b",'.repeat(16)}"a"`))
-  t.ok(prefersHtml(`${'a/b,'.repeat(31)}text/html`))
-  t.notOk(prefersHtml(`${'a/b,'.repeat(32)}text/html`))
+  t.ok(parse.prefersHtml(`${'a/b,'.repeat(31)}text/html`))
+  t.notOk(parse.prefersHtml(`${'a/b,'.repeat(32)}text/html`))
   const trust = { header: 'x-forwarded-for', proxies } as const
   const of = (text: string) => clientAddress(withHeader('x-forwarded-for', text), trust)
   t.equal(of(`192.0.2.1${', 10.0.0.1'.repeat(90)}`), '192.0.2.1')

@@ -1,5 +1,5 @@
 // A tick: T1 everything once and in order, T2 all work before the answers, T3 bounded memory, T4
-// paced work gives way, T5 heavy work rests (H1 to H3 of heavy-work.ts).
+// paced work gives way, T5 heavy work rests (H1 to H3).
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import t from 'tap'

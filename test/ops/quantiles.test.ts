@@ -1,5 +1,5 @@
 import t from 'tap'
-import { QuantileWindow } from '../../src/ops/quantiles.ts'
+import { QuantileWindow } from '../../src/ops/samples.ts'
 
 t.test('quantiles: nothing counted, or nothing lately: unknown', async (t) => {
   const window = new QuantileWindow([1, 2])

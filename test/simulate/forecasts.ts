@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { tokenDigest } from '../../src/forum/identities.ts'
-import { hashProposal } from '../../src/forum/proposal-hash.ts'
+import { hashProposal } from '../../src/forum/proposals.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
-import { clientDay, readTicket, signTicket } from '../../src/forum/ticket-string.ts'
+import { clientDay, readTicket, signTicket } from '../../src/forum/tickets.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { deriveKey } from '../../src/storage/secret.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
-import { open } from '../../src/forum/webhook-secret.ts'
+import { open } from '../../src/forum/webhooks.ts'
 import { deriveKey } from '../../src/storage/secret.ts'
 import { dayMs } from '../forum/doubles.ts'
 import { type Agent, type Message, secret } from './model-types.ts'

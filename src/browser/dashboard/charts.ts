@@ -6,8 +6,7 @@
 
 import type Plot from 'uplot'
 import { element } from './elements.ts'
-import type { History } from './history.ts'
-import { byMinute } from './minutes.ts'
+import { byMinute, type History } from './history.ts'
 import { type Chart, type Line, samplesMax } from './status.ts'
 import { clock, clockWithSeconds, type Unit, type UnitName, units } from './units.ts'
 

@@ -9,7 +9,7 @@ export interface WebhookRegistered extends Timed {
   id: string
   /** The URL exactly as the caller sent it. */
   endpoint: string
-  /** The signing secret, encrypted (forum/webhook-secret.ts). */
+  /** The signing secret, encrypted (forum/webhooks.ts). */
   sealed: Uint8Array
   /** The idempotency key. */
   key: string
