@@ -1,4 +1,4 @@
-// Makes pages for people. What that takes is up to those who wrote the texts: some pages take a
+// Makes pages for people. The authors of the texts determine how long that takes: some pages take a
 // thousand times as long as others. So they are made in steps, a few in each event-loop iteration,
 // with rests for other requests (http/tick.ts).
 //
@@ -6,15 +6,17 @@
 //      └──────────── too many, shutdown ────────────▶ rejected
 //
 // M1. Callers take turns by steps; the pages of one caller are made one after the other. Nobody
-//     shows a token here, so a caller is a network (network.ts).
+//     sends a token for a page, so a caller is a network (network.ts).
 // M2. A slice of steps takes about `sliceMs`, or one step.
-// M3. At most `pagesMax` wait or are made, with texts of about `bytesMax`, and half of that for one
-//     caller; a further one is rejected as `overloaded`.
+// M3. At most `pagesMax` wait or are made, with texts of about `bytesMax`. Of both a caller has a
+//     share (base/shares.ts); a further page is rejected as `overloaded`.
 // M4. A page whose caller has hung up ends when its turn comes. Stopping ends all of them with
 //     `shutting_down`.
 
 import { Queue } from '../base/queue.ts'
+import { Shares } from '../base/shares.ts'
 import { networkOf } from './network.ts'
+import type { Unfinished } from './sliced-work.ts'
 
 const sliceMs = 1
 const pagesMax = 512
@@ -27,25 +29,15 @@ export interface Making {
   steps: Iterator<void, Uint8Array | null>
 }
 
-/** Who waits for a page. */
-interface Reader {
-  /** The address. */
+/** A request for a page. */
+interface Request {
+  /** The caller's address. */
   client: string
   connection: { readonly isGone: boolean }
 }
 
-/** Why a page is not made: a `Rejection` of forum.ts. */
-export interface Unmade {
-  rejected: 'overloaded' | 'shutting_down'
-}
-
-interface Job extends Reader, Making {
-  resume(outcome: Uint8Array | null | Unmade): void
-}
-
-interface Caller {
-  jobs: Queue<Job>
-  bytes: number
+interface Job extends Request, Making {
+  resume(outcome: Uint8Array | null | Unfinished): void
 }
 
 export class PageMaking {
@@ -53,77 +45,76 @@ export class PageMaking {
   refused = 0
   /** Called when there is work again, which `doSlice` does. */
   onWork: () => void = () => {}
-  /** By network, in the order of turns. */
-  readonly #callers = new Map<string, Caller>()
-  #length = 0
-  #bytes = 0
+  /** Pages by network, in the order of turns. */
+  readonly #callers = new Map<string, Queue<Job>>()
+  readonly #pages = new Shares(pagesMax)
+  readonly #bytes = new Shares(bytesMax)
   #isStopped = false
 
   /** The number of pages that wait or are made. */
   get length(): number {
-    return this.#length
+    return this.#pages.taken
   }
 
   /** Why no page of this caller can be added now, or null. */
-  refuse(client: string): Unmade | null {
+  refuse(client: string): Unfinished | null {
     if (this.#isStopped) return { rejected: 'shutting_down' }
-    const caller = this.#callers.get(networkOf(client))
-    const isFull = this.#length >= pagesMax || this.#bytes >= bytesMax
-    const isOver =
-      caller !== undefined && (caller.jobs.length >= pagesMax / 2 || caller.bytes >= bytesMax / 2)
-    if (!isFull && !isOver) return null
+    const network = networkOf(client)
+    // The size of its text is not known yet, so the share of bytes may be exceeded by one page.
+    if (this.#pages.mayTake(network) && this.#bytes.mayTake(network)) return null
     this.refused += 1
     return { rejected: 'overloaded' }
   }
 
-  /** Has a page made that `refuse` has let in. Calls `resume` once. */
-  add({ client, connection }: Reader, { bytes, steps }: Making, resume: Job['resume']): void {
+  /** Queues a page that `refuse` has admitted. Calls `resume` once. */
+  add({ client, connection }: Request, { bytes, steps }: Making, resume: Job['resume']): void {
     const network = networkOf(client)
-    const caller = this.#callers.get(network) ?? { jobs: new Queue<Job>(), bytes: 0 }
-    this.#callers.set(network, caller)
-    caller.jobs.push({ client, connection, bytes, steps, resume })
-    caller.bytes += bytes
-    this.#bytes += bytes
-    this.#length += 1
-    if (this.#length === 1) this.onWork()
+    const jobs = this.#callers.get(network) ?? new Queue<Job>()
+    this.#callers.set(network, jobs)
+    jobs.push({ client, connection, bytes, steps, resume })
+    this.#pages.take(network)
+    this.#bytes.take(network, bytes)
+    if (this.length === 1) this.onWork()
   }
 
-  /** Does a slice of the work; `now` tells the time in milliseconds. False: nothing is left. */
+  /** Does a slice of the work; `now` returns the time in milliseconds. False: nothing is left. */
   doSlice(now: () => number): boolean {
     const end = now() + sliceMs
-    while (this.#length > 0) {
+    while (this.length > 0) {
       this.#doStep()
       if (now() > end) break
     }
-    return this.#length > 0
+    return this.length > 0
   }
 
   /** Rejects all pages, and later ones (M4). */
   stop(): void {
     this.#isStopped = true
-    const jobs: Job[] = []
-    for (const caller of this.#callers.values()) {
-      while (caller.jobs.length > 0) jobs.push(caller.jobs.shift())
+    const stopped: Job[] = []
+    for (const [network, jobs] of this.#callers) {
+      while (jobs.length > 0) stopped.push(this.#take(network, jobs))
     }
     this.#callers.clear()
-    this.#length = this.#bytes = 0
-    for (const { resume } of jobs) resume({ rejected: 'shutting_down' })
+    for (const { resume } of stopped) resume({ rejected: 'shutting_down' })
   }
 
   #doStep(): void {
-    const [[network, caller]] = this.#callers
-    const job = caller.jobs.first
+    const [[network, jobs]] = this.#callers
+    const job = jobs.first
     const { done, value } = job.connection.isGone
       ? { done: true as const, value: { rejected: 'overloaded' as const } }
       : job.steps.next()
     this.#callers.delete(network)
-    if (done) {
-      caller.jobs.shift()
-      caller.bytes -= job.bytes
-      this.#bytes -= job.bytes
-      this.#length -= 1
-    }
-    if (caller.jobs.length > 0) this.#callers.set(network, caller) // behind the others
+    if (done) this.#take(network, jobs)
+    if (jobs.length > 0) this.#callers.set(network, jobs) // behind the others
     if (done) job.resume(value)
+  }
+
+  /** Removes the caller's first page, and returns its share. */
+  #take(network: string, jobs: Queue<Job>): Job {
+    const job = jobs.shift()
+    this.#pages.giveBack(network)
+    this.#bytes.giveBack(network, job.bytes)
+    return job
   }
 }

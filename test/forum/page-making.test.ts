@@ -1,13 +1,14 @@
 // Pages in steps: turns, limits and ends. A step is one unit of the clock.
 
 import t from 'tap'
-import { PageMaking, type Unmade } from '../../src/forum/page-making.ts'
+import { PageMaking } from '../../src/forum/page-making.ts'
+import type { Unfinished } from '../../src/forum/sliced-work.ts'
 
 class Scene {
   readonly making = new PageMaking()
   /** What was done, in order: names of steps and, in capitals, of pages that ended. */
   readonly did: string[] = []
-  readonly outcomes: (Uint8Array | null | Unmade)[] = []
+  readonly outcomes: (Uint8Array | null | Unfinished)[] = []
   #nowMs = 0
   works = 0
 
@@ -18,7 +19,7 @@ class Scene {
   }
 
   /** Adds a page of this many steps, if there is room. */
-  add(name: string, client: string, steps: number, more = {}): Unmade | null {
+  add(name: string, client: string, steps: number, more = {}): Unfinished | null {
     const refusal = this.making.refuse(client)
     if (refusal !== null) return refusal
     const { bytes = 1, connection = { isGone: false } } = more as Partial<{
@@ -94,6 +95,14 @@ t.test('M3: too many pages, of one caller or of all: rejected and counted', asyn
   t.match(scene.making, { length: 512, refused: 2 })
   scene.finish()
   t.equal(scene.add('d', ana, 1), null, 'there is room again')
+})
+
+t.test('M3: two callers with all that they may have: a third one still has room', async (t) => {
+  const scene = new Scene()
+  while (scene.add('a', ana, 1) === null);
+  while (scene.add('b', ben, 1) === null);
+  t.ok(scene.making.length > 256, 'both have pages')
+  t.equal(scene.add('c', '198.51.100.1', 1), null)
 })
 
 t.test('M3: too much text, of one caller or of all: rejected; one page always fits', async (t) => {
