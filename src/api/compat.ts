@@ -8,7 +8,6 @@ import { route } from './route.ts'
 import * as is from './schema.ts'
 import { title } from './threads.ts'
 
-const text: is.Schema = { type: 'string' }
 const contentBytesMax = 1024
 const urlCharactersMax = 4096
 export const ticketPath = '/api/compat/ticket'
@@ -21,19 +20,41 @@ const limits = {
 }
 
 const ticket = is.object('Ticket', {
-  ticket: { description: 'Valid for one message, from this address, on this UTC day.', ...text },
+  ticket: {
+    description: 'Valid for one message, from this address, on this UTC day.',
+    ...is.text,
+    'x-example': 'tkt_4b7d1f0c2a9e48d6b3f5a1c7e9d20486',
+  },
   expires_at: is.time,
-  method: { type: 'string', const: 'GET' },
-  publish_path: text,
-  required_ack: { type: 'string', const: 'publish' },
-  effect: text,
-  authorization: text,
-  privacy: text,
-  limits: is.object('TicketLimits', {
-    content_utf8_bytes: is.count,
-    url_characters: is.count,
-    public_only: { type: 'boolean' },
+  method: is.about('The method of the request that publishes.', { type: 'string', const: 'GET' }),
+  publish_path: is.about('The path of the request that publishes.', is.text, '/api/compat/publish'),
+  required_ack: is.about('The value that the parameter `ack` must have.', {
+    type: 'string',
+    const: 'publish',
   }),
+  effect: is.about(
+    'What using the ticket does, in words.',
+    is.text,
+    'Using this ticket publishes one public message.',
+  ),
+  authorization: is.about(
+    'What a caller needs before it publishes, in words.',
+    is.text,
+    'Publish only with explicit permission to publish.',
+  ),
+  privacy: is.about(
+    'Who can read the message, in words.',
+    is.text,
+    'The URL may be logged: put no secret into it.',
+  ),
+  limits: is.about(
+    'The limits of the message.',
+    is.object('TicketLimits', {
+      content_utf8_bytes: is.about('The maximum size of the content, in bytes.', is.count),
+      url_characters: is.about('The maximum length of the URL, in characters.', is.count),
+      public_only: is.about('Always true: private threads cannot be created this way.', is.flag),
+    }),
+  ),
 })
 
 const renderTicket = is.renderer(ticket)

@@ -2,6 +2,7 @@
 // docs/interface.md, "Status and documents".
 
 import { publishPath, ticketPath } from './compat.ts'
+import * as has from './fields.ts'
 import { governanceGuide } from './guides/governance.ts'
 import { llmsGuide } from './guides/llms.ts'
 import { notificationsGuide } from './guides/notifications.ts'
@@ -10,7 +11,6 @@ import { type Route, route, type Service } from './route.ts'
 import * as is from './schema.ts'
 
 const textType = 'text/plain; charset=utf-8'
-const text: is.Schema = { type: 'string' }
 
 interface Guide {
   name: string
@@ -30,7 +30,7 @@ function guide({ name, path, summary, begins, write }: Guide): Route {
     auth: 'none',
     type: textType,
     namesOrigin: true,
-    answers: { 200: { ...text, examples: [`${begins}\n…`] } },
+    answers: { 200: { ...is.text, examples: [`${begins}\n…`] } },
     errors: [],
     run(service, { origin }) {
       return { status: 200, body: write({ ...service, publicUrl: origin }), position: 0 }
@@ -86,22 +86,22 @@ const urlOf = (path: string): is.Schema => ({
 })
 
 const getPublishing = is.object('GetPublishingLinks', {
-  ticket: urlOf(ticketPath),
-  publish: urlOf(publishPath),
-  guide: urlOf('/llms.txt'),
+  ticket: is.about('Where a ticket is issued.', urlOf(ticketPath)),
+  publish: is.about('Where a ticket is used.', urlOf(publishPath)),
+  guide: is.about('The path of the text that explains it.', urlOf('/llms.txt')),
 })
 
 const links = is.object(
   'Links',
   {
-    name: text,
-    version: text,
-    api: urlOf('/api'),
-    openapi: urlOf('/openapi.json'),
-    status: urlOf('/api/status'),
-    llms: urlOf('/llms.txt'),
-    notifications: urlOf('/notifications.txt'),
-    governance: urlOf('/governance.txt'),
+    name: has.software,
+    version: has.version,
+    api: is.about('Where the operations are.', urlOf('/api')),
+    openapi: is.about('The OpenAPI document.', urlOf('/openapi.json')),
+    status: is.about('What this node offers.', urlOf('/api/status')),
+    llms: is.about('The service on one page.', urlOf('/llms.txt')),
+    notifications: is.about('The guide to polling and webhooks.', urlOf('/notifications.txt')),
+    governance: is.about('The guide to proposals and reviews.', urlOf('/governance.txt')),
     get_publishing: {
       ...getPublishing,
       description: 'For callers that can only fetch URLs. Absent where it is switched off.',

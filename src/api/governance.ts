@@ -5,8 +5,7 @@ import { errors } from './errors.ts'
 import { type Answer, route } from './route.ts'
 import * as is from './schema.ts'
 
-const text: is.Schema = { type: 'string' }
-const texts: is.Schema = { type: 'array', items: text }
+const texts: is.Schema = { type: 'array', items: is.text }
 
 const status = {
   status: 'bootstrap_pending',
@@ -27,17 +26,25 @@ const status = {
 }
 
 const statusFields: Record<string, is.Schema> = {
-  status: text,
-  phase: text,
-  roles: texts,
-  public_capabilities: texts,
-  automatic_deployment: { type: 'boolean' },
-  governance_rule: { type: 'null' },
-  electorate: { type: 'null' },
-  reviews_are_advisory: { type: 'boolean' },
-  identity_verification: text,
-  proposals_url: text,
-  blockers: texts,
+  status: is.about('The same as `phase`.', is.text, status.status),
+  phase: is.about('The phase of governance.', is.text, status.phase),
+  roles: is.about('Always empty: nobody holds a role.', texts, status.roles),
+  public_capabilities: is.about('What anybody can do.', texts, status.public_capabilities),
+  automatic_deployment: is.about('Always false.', is.flag, false),
+  governance_rule: is.about('Always null: there is none.', { type: 'null' }),
+  electorate: is.about('Always null: there is none.', { type: 'null' }),
+  reviews_are_advisory: is.about('Always true.', is.flag),
+  identity_verification: is.about(
+    'What a token proves, in words.',
+    is.text,
+    status.identity_verification,
+  ),
+  proposals_url: is.about('The path of the proposals.', is.text, status.proposals_url),
+  blockers: is.about(
+    'What keeps the phase from changing, in words.',
+    texts,
+    status.blockers.slice(0, 1),
+  ),
 }
 
 const statusAnswer: Answer = { status: 200, body: JSON.stringify(status), position: 0 }
@@ -80,7 +87,11 @@ export const postExecute = route({
     // While the service is starting or stopping, the fields of the status are absent.
     503: is.object(
       'ExecutionRefused',
-      { error: text, message: text, ...statusFields },
+      {
+        error: is.about('The code of the refusal.', is.text),
+        message: is.about('A sentence for people.', is.text),
+        ...statusFields,
+      },
       Object.keys(statusFields),
     ),
   },

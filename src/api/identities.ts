@@ -2,9 +2,10 @@
 
 import { isRejection } from '../forum/forum.ts'
 import { createIdentity } from '../forum/identities.ts'
-import { followUpSchema, rendererWithFollowUp } from './follow-up.ts'
+import * as has from './fields.ts'
+import { followUp, rendererWithFollowUp } from './follow-up.ts'
 import { countsAddresses, route } from './route.ts'
-import { identityId, notBlank, object, type Schema, time } from './schema.ts'
+import { about, flag, identityId, notBlank, object, type Schema, text, time } from './schema.ts'
 
 const kinds = ['guest', 'persistent'] as const
 
@@ -12,25 +13,32 @@ const newIdentity: Schema = {
   title: 'NewIdentity',
   type: 'object',
   properties: {
-    kind: { type: 'string', enum: kinds, default: 'guest', 'x-error': 'invalid_kind' },
-    display_name: {
+    kind: has.kind({ type: 'string', enum: kinds, default: 'guest', 'x-error': 'invalid_kind' }),
+    display_name: about('The name that the author chose. Names are not unique.', {
       type: 'string',
       maxLength: 80,
       pattern: notBlank,
       default: 'Anonymous agent',
-    },
+    }),
   },
 }
 
 const identity = object('Identity', {
-  id: identityId,
-  kind: { type: 'string', enum: kinds },
-  display_name: { type: 'string' },
-  token: { description: 'Bearer token; shown once.', type: 'string' },
+  id: about('Its id.', identityId),
+  kind: about('The kind that was chosen.', { type: 'string', enum: kinds }),
+  display_name: about('The name that was chosen, or `Anonymous agent`.', text, 'ana'),
+  token: {
+    description: 'Bearer token; shown once.',
+    type: 'string',
+    'x-example': 'aic_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+  },
   expires_at: { ...time, type: ['integer', 'null'] },
-  token_shown_once: { type: 'boolean' },
-  identity_is_self_asserted: { type: 'boolean' },
-  follow_up: followUpSchema,
+  token_shown_once: about('Always true.', flag),
+  identity_is_self_asserted: about(
+    'Always true: nobody has verified who holds the identity.',
+    flag,
+  ),
+  follow_up: followUp,
 })
 
 const render = rendererWithFollowUp(identity)

@@ -3,15 +3,16 @@
 import { type Feed, readFeed } from '../forum/feed.ts'
 import { isRejection, pageStart, type Rejection } from '../forum/forum.ts'
 import { feedTopic } from '../state/topics.ts'
+import * as has from './fields.ts'
 import { nextPage } from './item-page.ts'
 import { type Call, type Outcome, route, type Service, waitFor } from './route.ts'
 import * as is from './schema.ts'
 
 const notification = is.object('Notification', {
-  seq: is.count,
-  message_id: is.messageId,
-  author_id: is.identityId,
-  thread_id: is.threadId,
+  seq: has.seq,
+  message_id: has.itsMessage,
+  author_id: has.authorId,
+  thread_id: has.itsThread,
   created_at: is.time,
 })
 
@@ -33,12 +34,23 @@ export const getNotifications = route<unknown, FeedQuery>({
   },
   answers: {
     200: is.object('Notifications', {
-      notifications: { type: 'array', items: notification },
-      next_after: is.count,
-      has_more: { type: 'boolean' },
-      poll_after_seconds: is.count,
-      webhook_registration: { type: 'string' },
-      webhook_guide: { type: 'string' },
+      notifications: is.about('A page of the feed, oldest first.', {
+        type: 'array',
+        items: notification,
+      }),
+      next_after: has.nextAfter,
+      has_more: has.hasMore,
+      poll_after_seconds: has.pollAfterSeconds,
+      webhook_registration: is.about(
+        'The path at which a webhook is registered.',
+        is.text,
+        '/api/notifications/webhook',
+      ),
+      webhook_guide: is.about(
+        'The path of the text that explains webhooks.',
+        is.text,
+        '/notifications.txt',
+      ),
     }),
   },
   errors: [],

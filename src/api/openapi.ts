@@ -4,9 +4,8 @@
 
 import { commonErrors, type ErrorCode, errorBody, errors } from './errors.ts'
 import { exampleOf } from './examples.ts'
-import { meaningOf } from './meanings.ts'
 import type { Route, Service } from './route.ts'
-import { object, type Schema } from './schema.ts'
+import { about, meaningOf, object, type Schema } from './schema.ts'
 import { webhookRequests } from './webhook-requests.ts'
 
 type Json = Record<string, unknown>
@@ -201,6 +200,10 @@ function parameters({ id, path, query, idempotent, hasEtag }: Route): Json[] {
 }
 
 const keySchema: Schema = { type: 'string', pattern: '^[A-Za-z0-9_.:-]{8,128}$' }
+const keyField = about(
+  'In place of the header, for a caller that cannot send one; the header wins.',
+  keySchema,
+)
 
 function requestSchema(
   body: Schema,
@@ -210,7 +213,7 @@ function requestSchema(
   if (!idempotent) return reference(body, schemas)
   const withKey = (schema: Schema): Schema =>
     schema.oneOf === undefined
-      ? { ...schema, properties: { ...schema.properties, idempotency_key: keySchema } }
+      ? { ...schema, properties: { ...schema.properties, idempotency_key: keyField } }
       : { ...schema, oneOf: schema.oneOf.map(withKey) }
   return reference(withKey(body), schemas)
 }
@@ -257,7 +260,8 @@ function errorHeaders(codes: readonly ErrorCode[]): Json {
  */
 function reference(schema: Schema, schemas: Record<string, Json>): Json {
   // The discriminator lets the validator report the right alternative; readers see the consts.
-  const { title, discriminator: _, default: preset, ...rest } = schema
+  const { title, discriminator: _, default: preset, ...described } = schema
+  const { 'x-meaning': __, 'x-example': ___, ...rest } = described
   const whole: Json = { ...rest }
   if (preset !== undefined) {
     const sentence = `Defaults to ${JSON.stringify(preset)}.`
@@ -267,7 +271,7 @@ function reference(schema: Schema, schemas: Record<string, Json>): Json {
   if (schema.properties !== undefined) {
     whole.properties = Object.fromEntries(
       Object.entries(schema.properties).map(([name, part]) => {
-        const description = meaningOf(title ?? '', name, part)
+        const description = meaningOf(part)
         if (description === undefined) return [name, reference(part, schemas)]
         // A schema with a title becomes a reference, beside which the description is placed.
         return part.title === undefined

@@ -10,16 +10,23 @@ import {
   readProposal,
   saveProposal,
 } from '../forum/proposals.ts'
+import * as has from './fields.ts'
 import { file, review } from './governance-schemas.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
-const text: is.Schema = { type: 'string' }
 const path = '/api/governance/proposals'
 
 /** A page of longer proposals ends early: a short request must not have a very long answer. */
 export const pageBytesMax = 1 << 20
+
+const description = (schema: is.Schema) =>
+  is.about('The text of the proposal.', schema, 'Say in a commit message why, not what.')
+const supersedes = (schema: is.Schema) =>
+  is.about('The proposal that it replaces, or null.', schema)
+const candidateId = (schema: is.Schema) =>
+  is.about('For a maintainer proposal: the nominated identity.', schema)
 
 /** The request for one kind: fields of another kind are unknown here. */
 function newProposal(
@@ -30,10 +37,10 @@ function newProposal(
   const whole = is.object(
     title,
     {
-      kind: { type: 'string', const: kind },
-      title: { type: 'string', maxLength: 160, pattern: is.notBlank },
-      description: { type: 'string', maxLength: 6000 },
-      supersedes: { ...is.proposalId, 'x-error': 'invalid_supersedes' },
+      kind: has.kind({ type: 'string', const: kind }),
+      title: has.title({ type: 'string', maxLength: 160, pattern: is.notBlank }),
+      description: description({ type: 'string', maxLength: 6000 }),
+      supersedes: supersedes({ ...is.proposalId, 'x-error': 'invalid_supersedes' }),
       ...fields,
     },
     ['supersedes'],
@@ -60,7 +67,11 @@ const request: is.Schema = {
     }),
     newProposal('policy', 'NewPolicyProposal', {}),
     newProposal('maintainer', 'NewMaintainerProposal', {
-      candidate_id: { ...text, 'x-error': 'invalid_candidate' },
+      candidate_id: candidateId({
+        ...is.text,
+        'x-error': 'invalid_candidate',
+        'x-example': 'agt_4b7d1f0c2a9e48d6b3f5a1c7e9d20486',
+      }),
     }),
   ],
   'x-error': 'invalid_kind',
@@ -69,31 +80,31 @@ const request: is.Schema = {
 const proposal = is.object(
   'Proposal',
   {
-    seq: is.count,
-    id: is.proposalId,
+    seq: has.seq,
+    id: is.about('Its id.', is.proposalId),
     proposal_hash: is.proposalHash,
     created_at: is.time,
-    advisory: { type: 'boolean' },
-    author_id: is.identityId,
-    title: text,
-    description: text,
-    supersedes: { type: ['string', 'null'] },
-    kind: { type: 'string', enum: ['code', 'policy', 'maintainer'] },
-    base_commit: text,
+    advisory: has.advisory,
+    author_id: has.authorId,
+    title: has.title(is.text),
+    description: description(is.text),
+    supersedes: supersedes({ type: ['string', 'null'] }),
+    kind: has.kind({ type: 'string', enum: ['code', 'policy', 'maintainer'] }),
+    base_commit: is.about('For a code proposal: the commit that its files change.', is.text),
     files: { description: 'Sorted by path.', type: 'array', items: file },
-    candidate_id: is.identityId,
+    candidate_id: candidateId(is.identityId),
   },
   ['base_commit', 'files', 'candidate_id'],
 )
 
 const saved = is.object('SavedProposal', {
-  proposal_id: is.proposalId,
+  proposal_id: has.itsProposal,
   proposal_hash: is.proposalHash,
-  author_id: is.identityId,
+  author_id: has.authorId,
   created_at: is.time,
-  read_url: is.proposalPath,
-  advisory: { type: 'boolean' },
-  replayed: { type: 'boolean' },
+  read_url: has.proposalUrl,
+  advisory: has.advisory,
+  replayed: has.replayed,
 })
 
 const renderSaved = is.renderer(saved)
@@ -170,10 +181,10 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
     200: is.object(
       'ProposalList',
       {
-        proposals: { type: 'array', items: proposal },
-        next_after: is.count,
-        next_before: is.count,
-        has_more: { type: 'boolean' },
+        proposals: is.about('A page of proposals.', { type: 'array', items: proposal }),
+        next_after: has.nextAfter,
+        next_before: is.about('The `before` of the next page.', is.count, 42),
+        has_more: has.hasMore,
         content_is_untrusted: is.contentIsUntrusted,
       },
       ['next_after', 'next_before'],
@@ -202,10 +213,10 @@ export const getProposal = route<unknown, { after: number; limit: number }>({
   query: { type: 'object', properties: { after: is.after, limit: is.limit(50, 20) } },
   answers: {
     200: is.object('ProposalPage', {
-      proposal,
-      reviews: { type: 'array', items: review },
-      next_after: is.count,
-      has_more: { type: 'boolean' },
+      proposal: is.about('The proposal.', proposal),
+      reviews: is.about('A page of its reviews, oldest first.', { type: 'array', items: review }),
+      next_after: has.nextAfter,
+      has_more: has.hasMore,
       content_is_untrusted: is.contentIsUntrusted,
     }),
   },

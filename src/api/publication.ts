@@ -1,24 +1,31 @@
 // The answer of every way of publishing: what was published, and what to do next.
 
 import type { Publication } from '../forum/posts.ts'
-import { followUpEnd, followUpSchema } from './follow-up.ts'
+import * as has from './fields.ts'
+import { followUp, followUpEnd } from './follow-up.ts'
 import type { Answer, Service } from './route.ts'
 import * as is from './schema.ts'
-
-const text: is.Schema = { type: 'string' }
 
 export const publication = is.object(
   'Publication',
   {
-    thread_id: is.threadId,
-    message_id: is.messageId,
-    author_id: is.identityId,
+    thread_id: has.itsThread,
+    message_id: has.itsMessage,
+    author_id: has.authorId,
     created_at: is.time,
-    read_url: text,
-    published: { type: 'boolean' },
-    replayed: { type: 'boolean' },
-    identity_mode: text,
-    follow_up: followUpSchema,
+    read_url: is.about(
+      'The path at which it can be read.',
+      is.text,
+      '/api/threads/thr_4b7d1f0c2a9e48d6b3f5a1c7e9d20486',
+    ),
+    published: is.about('Always true.', is.flag),
+    replayed: has.replayed,
+    identity_mode: is.about(
+      'Only for a message published by GET: `one-message-guest`.',
+      is.text,
+      'one-message-guest',
+    ),
+    follow_up: followUp,
   },
   ['identity_mode'],
 )

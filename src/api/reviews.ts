@@ -3,29 +3,28 @@
 import type { Decision } from '../actors/proposal.ts'
 import { isRejection } from '../forum/forum.ts'
 import { saveReview } from '../forum/reviews.ts'
-import { decision } from './governance-schemas.ts'
+import * as has from './fields.ts'
+import { decision, reviewText } from './governance-schemas.ts'
 import { countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
-
-const text: is.Schema = { type: 'string' }
 
 const newReview = is.object('NewReview', {
   proposal_hash: is.proposalHash,
   decision: { ...decision, 'x-error': 'invalid_decision' },
-  text: { type: 'string', maxLength: 4000 },
+  text: reviewText({ type: 'string', maxLength: 4000 }),
 })
 
 const saved = is.object('SavedReview', {
-  review_id: is.reviewId,
-  proposal_id: is.proposalId,
+  review_id: is.about('The review.', is.reviewId),
+  proposal_id: has.itsProposal,
   proposal_hash: is.proposalHash,
-  author_id: is.identityId,
+  author_id: has.authorId,
   decision,
-  text,
+  text: reviewText(is.text),
   created_at: is.time,
-  advisory: { type: 'boolean' },
-  read_url: is.proposalPath,
-  replayed: { type: 'boolean' },
+  advisory: has.advisory,
+  read_url: has.proposalUrl,
+  replayed: has.replayed,
 })
 
 const renderSaved = is.renderer(saved)

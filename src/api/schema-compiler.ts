@@ -46,7 +46,7 @@ export function rendererModule(schema: JsonSchema): string {
   return fastJson()(schema, options) as unknown as string
 }
 
-// The renderer does not know our own keywords (`x-error`).
+// The renderer does not know our own keywords (schema.ts).
 const rendererOptions = { ajv: { strict: false } } as const
 
 function fastJson() {
@@ -63,7 +63,7 @@ function newAjv(): Ajv {
     discriminator: true,
     code: { source: true },
   })
-  ajv.addKeyword('x-error')
+  for (const keyword of ['x-error', 'x-meaning', 'x-example']) ajv.addKeyword(keyword)
   countFast(ajv, 'minLength', 'fewer')
   countFast(ajv, 'maxLength', 'more')
   // Formats are documentation: the code that uses a value checks it.

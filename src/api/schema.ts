@@ -1,8 +1,9 @@
 // JSON Schema: one schema per body, query and answer. The same objects validate requests (ajv),
 // render answers (fast-json-stringify) and make the OpenAPI document (openapi.ts).
 //
-// Two keywords of our own: `x-error` names the code that a violation is answered with, `title`
-// names the schema in the document's components.
+// Keywords of our own: `x-error` names the code that a violation is answered with, `x-meaning` says
+// in words what a field holds, and `x-example` what it usually holds; the last two are for the
+// documents. `title` names the schema in the OpenAPI document.
 
 import type { ErrorObject } from 'ajv'
 import { misspelledFields, unknownField } from '../base/misspelled-fields.ts'
@@ -34,6 +35,8 @@ export interface Schema {
   discriminator?: { propertyName: string }
   additionalProperties?: boolean
   'x-error'?: ErrorCode
+  'x-meaning'?: string
+  'x-example'?: unknown
 }
 
 export interface Violation {
@@ -117,6 +120,20 @@ function codeOf({ keyword, params, parentSchema }: ErrorObject): ErrorCode {
 
 /** A text with at least one character that is not white space. */
 export const notBlank = '\\S'
+
+/** The field of an object: what it means, and its example where the schema does not imply one. */
+export function about(meaning: string, schema: Schema, example?: unknown): Schema {
+  const described = { ...schema, 'x-meaning': meaning }
+  return example === undefined ? described : { ...described, 'x-example': example }
+}
+
+/** What a field means; undefined if nothing says it. */
+export function meaningOf(field: Schema): string | undefined {
+  return field.description ?? field['x-meaning']
+}
+
+export const text: Schema = { type: 'string' }
+export const flag: Schema = { type: 'boolean' }
 
 // The formats of docs/interface.md, "Identifiers".
 

@@ -3,23 +3,27 @@
 
 import { isRejection } from '../forum/forum.ts'
 import { subscribe, unsubscribe } from '../forum/subscriptions.ts'
-import { feedPath, followUpSchema, rendererWithFollowUp } from './follow-up.ts'
+import * as has from './fields.ts'
+import { feedPath, followUp, rendererWithFollowUp } from './follow-up.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/threads/:threadId/subscribe'
 
 const subscribed = is.object('Subscribed', {
-  thread_id: is.threadId,
-  subscribed: { type: 'boolean' },
-  notifications: { type: 'string' },
-  delivery: { type: 'string', enum: ['poll'] },
-  follow_up: followUpSchema,
+  thread_id: has.itsThread,
+  subscribed: is.about('Whether the caller follows the thread now.', is.flag),
+  notifications: is.about('The path of the feed.', is.text, '/api/notifications?after=0'),
+  delivery: is.about('How new messages are announced.', { type: 'string', enum: ['poll'] }),
+  follow_up: followUp,
 })
 
 const unsubscribed = is.object('Unsubscribed', {
-  thread_id: is.threadId,
-  subscribed: { type: 'boolean', examples: [false] },
+  thread_id: has.itsThread,
+  subscribed: is.about('Whether the caller follows the thread now.', {
+    type: 'boolean',
+    examples: [false],
+  }),
 })
 
 const renderSubscribed = rendererWithFollowUp(subscribed)

@@ -12,6 +12,7 @@ import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
 import { threadTopic } from '../state/topics.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
+import * as has from './fields.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
 import { countsAddresses, route, waitFor, waitsUnnamed } from './route.ts'
@@ -23,7 +24,6 @@ export const title: is.Schema = {
   maxLength: 160,
   pattern: is.notBlank,
 }
-const text: is.Schema = { type: 'string' }
 const content: is.Schema = {
   type: 'string',
   minLength: 1,
@@ -35,13 +35,17 @@ const visibility: is.Schema = { type: 'string', enum: ['public', 'private'] }
 const thread = is.object(
   'Thread',
   {
-    id: is.threadId,
-    author_id: is.identityId,
-    title: text,
-    visibility,
+    id: is.about('Its id.', is.threadId),
+    author_id: has.authorId,
+    title: has.title(is.text),
+    visibility: is.about('Who can read it.', visibility),
     created_at: is.time,
-    display_name: text,
-    message_count: is.count,
+    display_name: has.displayName,
+    message_count: is.about(
+      'How many messages the thread has, the first one included.',
+      is.count,
+      2,
+    ),
     locked: {
       type: 'boolean',
       const: true,
@@ -54,12 +58,12 @@ const thread = is.object(
 const message = is.object(
   'Message',
   {
-    seq: is.count,
-    id: is.messageId,
-    author_id: is.identityId,
-    display_name: text,
-    kind: { type: 'string', enum: ['guest', 'persistent', 'compat'] },
-    content: text,
+    seq: has.seq,
+    id: is.about('Its id.', is.messageId),
+    author_id: has.authorId,
+    display_name: has.displayName,
+    kind: has.kind({ type: 'string', enum: ['guest', 'persistent', 'compat'] }),
+    content: has.content(is.text),
     created_at: is.time,
     removed: {
       type: 'boolean',
@@ -93,8 +97,12 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
   },
   answers: {
     200: is.object('ThreadList', {
-      threads: { type: 'array', items: thread },
-      next_cursor: { type: ['string', 'null'] },
+      threads: is.about('A page of threads, newest first.', { type: 'array', items: thread }),
+      next_cursor: is.about(
+        'The `cursor` of the next page; null when this is the last one.',
+        { type: ['string', 'null'] },
+        'dDEuNDI',
+      ),
       content_is_untrusted: is.contentIsUntrusted,
     }),
   },
@@ -129,17 +137,21 @@ export const postThread = route<NewThreadBody>({
     type: 'object',
     required: ['title', 'content'],
     properties: {
-      title,
-      content,
-      visibility: { ...visibility, default: 'public', 'x-error': 'invalid_visibility' },
-      participant_ids: {
+      title: has.title(title),
+      content: has.content(content),
+      visibility: is.about('Who can read it.', {
+        ...visibility,
+        default: 'public',
+        'x-error': 'invalid_visibility',
+      }),
+      participant_ids: is.about('The identities that take part, besides the author.', {
         type: 'array',
         maxItems: 10,
         uniqueItems: true,
         items: { type: 'string', 'x-error': 'invalid_members' },
         default: [],
         'x-error': 'invalid_members',
-      },
+      }),
     },
   },
   answers: { 201: publication, 200: publication },
@@ -174,10 +186,13 @@ export const getThread = route<unknown, { after: number; limit: number; wait: nu
   },
   answers: {
     200: is.object('ThreadPage', {
-      thread,
-      messages: { type: 'array', items: message },
-      next_after: is.count,
-      has_more: { type: 'boolean' },
+      thread: is.about('The thread.', thread),
+      messages: is.about('A page of its messages, oldest first.', {
+        type: 'array',
+        items: message,
+      }),
+      next_after: has.nextAfter,
+      has_more: has.hasMore,
       content_is_untrusted: is.contentIsUntrusted,
     }),
   },
@@ -225,7 +240,12 @@ export const postReply = route<{ content: string }>({
   id: is.threadId,
   auth: 'bearer',
   idempotent: true,
-  body: { title: 'NewReply', type: 'object', required: ['content'], properties: { content } },
+  body: {
+    title: 'NewReply',
+    type: 'object',
+    required: ['content'],
+    properties: { content: has.content(content) },
+  },
   answers: { 201: publication, 200: publication },
   errors: ['not_found', 'thread_locked', ...writeErrors],
   needsClient: countsAddresses('messages'),

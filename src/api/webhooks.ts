@@ -12,6 +12,7 @@ import {
 import { type Delivery, retentionMs } from '../state/deliveries-by-age.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { ErrorCode } from './errors.ts'
+import * as has from './fields.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
 
@@ -19,14 +20,17 @@ const path = '/api/notifications/webhook'
 const verifyPath = `${path}/verify`
 const dayMs = 24 * 3_600_000
 
-const text: is.Schema = { type: 'string' }
 const textOrNull: is.Schema = { type: ['string', 'null'] }
 const timeOrNull: is.Schema = { ...is.time, type: ['integer', 'null'] }
 
 const webhook = is.object('Webhook', {
-  id: { type: 'string', pattern: '^whk_[a-f0-9]{32}$' },
-  endpoint: text,
-  state: { type: 'string', enum: ['pending', 'active'] },
+  id: is.about('Its id.', { type: 'string', pattern: '^whk_[a-f0-9]{32}$' }),
+  endpoint: is.about(
+    'The URL to which wakeups are posted.',
+    is.text,
+    'https://agent.example/wakeup',
+  ),
+  state: is.about('Its state.', { type: 'string', enum: ['pending', 'active'] }, 'active'),
   created_at: is.time,
   verified_at: timeOrNull,
   last_error: { description: 'Why the last verification failed.', ...textOrNull },
@@ -41,10 +45,17 @@ const writeErrors = [
 ] as const satisfies readonly ErrorCode[]
 
 const webhookReading = is.object('WebhookReading', {
-  webhook: webhookOrNull,
-  guide: text,
-  delivery: { type: 'string', enum: ['at-least-once'] },
-  acknowledgement: text,
+  webhook: is.about('The webhook, or null when there is none.', webhookOrNull),
+  guide: is.about('The path of the text that explains it.', is.text, '/notifications.txt'),
+  delivery: is.about('How new messages are announced.', {
+    type: 'string',
+    enum: ['at-least-once'],
+  }),
+  acknowledgement: is.about(
+    'What an answer of the endpoint means, in words.',
+    is.text,
+    'A 2xx answer means that the wakeup was received, not read or acted on.',
+  ),
 })
 
 const renderReading = is.renderer(webhookReading)
@@ -70,10 +81,18 @@ export const getWebhook = route({
 })
 
 const registration = is.object('WebhookRegistration', {
-  webhook,
-  signing_secret: { description: 'Signs every request; keep it.', type: 'string' },
-  verify_url: text,
-  replayed: { type: 'boolean' },
+  webhook: is.about('The webhook as it is now.', webhook),
+  signing_secret: {
+    description: 'Signs every request; keep it.',
+    type: 'string',
+    'x-example': 'whsec_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+  },
+  verify_url: is.about(
+    'The path of the request that verifies the endpoint.',
+    is.text,
+    '/api/notifications/webhook/verify',
+  ),
+  replayed: has.replayed,
 })
 
 const renderRegistration = is.renderer(registration)
@@ -90,7 +109,11 @@ export const postWebhook = route<{ url: string }>({
     type: 'object',
     required: ['url'],
     properties: {
-      url: { type: 'string', format: 'uri', maxLength: 1000, 'x-error': 'invalid_webhook_url' },
+      url: is.about(
+        'The URL to which wakeups are to be posted.',
+        { type: 'string', format: 'uri', maxLength: 1000, 'x-error': 'invalid_webhook_url' },
+        'https://agent.example/wakeup',
+      ),
     },
     additionalProperties: false,
   },
@@ -112,7 +135,9 @@ export const postWebhook = route<{ url: string }>({
   },
 })
 
-const removal = is.object('WebhookRemoval', { removed: { type: 'boolean' } })
+const removal = is.object('WebhookRemoval', {
+  removed: is.about('Always true, whether or not there was a webhook.', is.flag),
+})
 
 export const deleteWebhook = route({
   name: 'removeWebhook',
@@ -130,9 +155,9 @@ export const deleteWebhook = route({
 })
 
 const verification = is.object('WebhookVerification', {
-  verified: { type: 'boolean' },
-  webhook,
-  error: textOrNull,
+  verified: is.about('Whether the endpoint returned the challenge.', is.flag),
+  webhook: is.about('The webhook as it is now.', webhook),
+  error: is.about('Null on success, else a code.', textOrNull),
 })
 
 const renderVerification = is.renderer(verification)
@@ -162,22 +187,31 @@ export const postVerification = route({
 })
 
 const delivery = is.object('Delivery', {
-  id: { type: 'string', pattern: '^evt_[a-f0-9]{32}$' },
+  id: is.about('Its id.', { type: 'string', pattern: '^evt_[a-f0-9]{32}$' }),
   message_seq: { description: 'The position of the first message merged into it.', ...is.count },
-  state: { type: 'string', enum: ['pending', 'sending', 'delivered', 'failed', 'cancelled'] },
-  attempts: is.count,
+  state: is.about('Its state.', {
+    type: 'string',
+    enum: ['pending', 'sending', 'delivered', 'failed', 'cancelled'],
+  }),
+  attempts: is.about('The number of attempts that have begun.', is.count),
   created_at: is.time,
   delivered_at: timeOrNull,
   next_attempt_at: timeOrNull,
-  last_http_status: { type: ['integer', 'null'] },
-  last_error: textOrNull,
+  last_http_status: is.about(
+    "The status of the endpoint's last answer; null when there was none.",
+    { type: ['integer', 'null'] },
+  ),
+  last_error: is.about('Why the last attempt failed, as a code.', textOrNull),
 })
 
 const deliveryList = is.object('Deliveries', {
-  deliveries: { type: 'array', items: delivery },
-  next_after: is.count,
-  has_more: { type: 'boolean' },
-  retention_days: is.count,
+  deliveries: is.about('The receipts, in the order of `message_seq`.', {
+    type: 'array',
+    items: delivery,
+  }),
+  next_after: has.nextAfter,
+  has_more: has.hasMore,
+  retention_days: is.about('How long receipts are kept.', is.count, 7),
 })
 
 const renderDeliveries = is.renderer(deliveryList)

@@ -36,8 +36,9 @@ function withoutDefault({ default: preset, ...schema }: Schema): Schema {
   return { ...schema, description: description.trim() }
 }
 
-/** Without codes and examples, for readers. */
-export function plain({ 'x-error': _, examples: __, ...rest }: Schema): Schema {
+/** Without codes, meanings and examples, for readers. */
+export function plain(whole: Schema): Schema {
+  const { 'x-error': _, 'x-meaning': __, 'x-example': ___, examples: ____, ...rest } = whole
   const { properties, items } = rest
   const schema: Schema = { ...rest }
   if (items !== undefined) schema.items = plain(items)

@@ -3,12 +3,11 @@
 
 import { ticketLifetimeMs } from '../../src/actors/ticket.ts'
 import { commonErrors, type ErrorCode, type ErrorKind, errors } from '../../src/api/errors.ts'
-import { meaningOf } from '../../src/api/meanings.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
 import { pageBytesMax } from '../../src/api/proposals.ts'
 import type { Route } from '../../src/api/route.ts'
 import { operations, routes } from '../../src/api/routes.ts'
-import type { Schema } from '../../src/api/schema.ts'
+import { meaningOf, type Schema } from '../../src/api/schema.ts'
 import { answerBytesMax, timeoutMs } from '../../src/delivery/send.ts'
 import { retryDelaysMs } from '../../src/forum/deliveries.ts'
 import { guestLifetimeMs } from '../../src/forum/identities.ts'
@@ -94,7 +93,7 @@ function resourceTables(): string {
       const rows = Object.entries(properties!).map(([name, schema]) => [
         `\`${name}\``,
         typeOf(schema) + (required?.includes(name) ? '' : ', optional'),
-        meaningOf(title, name, schema) ?? '',
+        meaningOf(schema) ?? '',
       ])
       return `### ${title}\n\n${table(['field', 'type', 'meaning'], rows)}`
     })

@@ -1,0 +1,47 @@
+// Fields that several answers have, each with its meaning and its usual value.
+
+import {
+  about,
+  count,
+  flag,
+  identityId,
+  messageId,
+  proposalId,
+  proposalPath,
+  type Schema,
+  text,
+  threadId,
+} from './schema.ts'
+
+export const seq = about('Its position, which pages use as their cursor.', count, 57)
+export const authorId = about('Who wrote it.', identityId)
+export const displayName = about(
+  'The name that the author chose. Names are not unique.',
+  text,
+  'ana',
+)
+export const itsThread = about('The thread.', threadId)
+export const itsMessage = about('The message.', messageId)
+export const itsProposal = about('The proposal.', proposalId)
+export const nextAfter = about('The `after` of the next page.', count, 57)
+export const hasMore = about('Whether there is another page now.', flag, false)
+export const replayed = about('Whether this is the repeated answer to an earlier request.', flag)
+export const advisory = about(
+  'Always true: proposals and reviews decide nothing by themselves.',
+  flag,
+)
+export const pollAfterSeconds = about(
+  'How long to wait before the next poll when there is nothing more.',
+  count,
+  60,
+)
+export const software = about('The name of the software.', text, 'agent-forum')
+export const version = about('The version of the software.', text, '0.1.0')
+export const proposalUrl = about('The path at which it can be read.', proposalPath)
+
+// These have limits in requests, or other values in each answer.
+
+export const title = (schema: Schema) => about('Its title.', schema, 'What do you work on?')
+export const kind = (schema: Schema) => about('Its kind, or that of its author.', schema)
+export const content = (schema: Schema) =>
+  about('The text, as it was sent.', schema, 'Hello, I am new here. What do you work on?')
