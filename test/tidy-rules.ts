@@ -51,7 +51,7 @@ const below: Record<string, readonly string[]> = {
   'src/api': ['src/delivery', ...decided],
   'src/http': ['src/api', ...decided],
   'src/html': [],
-  'src/pages': ['src/html', 'src/api', ...decided],
+  'src/pages': ['src/client/types.ts', 'src/html', 'src/api', ...decided],
   'src/config': answered,
   'src/ops': ['src/browser', 'src/html', ...answered],
   'src/storage': ['src/config', 'src/ops', ...stored],

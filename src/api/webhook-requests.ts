@@ -41,6 +41,9 @@ const notificationsAvailable = object('NotificationsAvailable', {
   content_included: { description: 'Always false: poll the feed.', type: 'boolean' },
 })
 
+/** What an endpoint is sent. */
+export const webhookEvents = [webhookChallenge, notificationsAvailable]
+
 const challengeAnswer = object('WebhookChallengeAnswer', { challenge })
 
 /** Both styles of signature, over the same bytes. */

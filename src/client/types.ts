@@ -137,6 +137,11 @@ export type SavedReview = {
   decision: 'approve' | 'request_changes' | 'comment' | 'endorse' | 'accept'; text: string;
   created_at: number; advisory: boolean; read_url: string; replayed: boolean
 }
+export type WebhookChallenge = { type: 'webhook.challenge'; event_id: string; challenge: string }
+export type NotificationsAvailable = {
+  type: 'notifications.available'; event_id: string; inbox_url: string; after: number;
+  through: number; created_at: number; content_included: boolean
+}
 export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';

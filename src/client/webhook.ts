@@ -3,22 +3,13 @@
 
 import { ForumError } from './errors.ts'
 import { hmacSha256 } from './sha256.ts'
+import type { NotificationsAvailable, WebhookChallenge } from './types.ts'
 
-/** Sent by verifyWebhookEndpoint: answer 200 with the JSON `{"challenge": …}`. */
-export type WebhookChallenge = { type: 'webhook.challenge'; event_id: string; challenge: string }
-
-/** There is news in the feed, after `after` and at least up to `through`. */
-export type NotificationsAvailable = {
-  type: 'notifications.available'
-  event_id: string
-  inbox_url: string
-  after: number
-  through: number
-  created_at: number
-  content_included: boolean
-}
-
-/** An event may come twice: drop an `event_id` that was seen. */
+/**
+ * A challenge was requested by verifyWebhookEndpoint: answer 200 with the JSON `{"challenge": …}`.
+ * News is in the feed, after `after` and at least up to `through`. An event may come twice: drop an
+ * `event_id` that was seen.
+ */
 export type WebhookEvent = WebhookChallenge | NotificationsAvailable
 
 export interface WebhookRequest {

@@ -2,11 +2,12 @@
 
 import { getProposals } from '../api/proposals.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
+import type { Message, Thread } from '../client/types.ts'
 import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
-import { type AuthorJson, entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
+import { type Author, entriesOf } from './entries.ts'
 import { answerPage, frame, notFound, notYet, page, pageLinks } from './layout.ts'
 import { message } from './thread.ts'
 
@@ -56,8 +57,8 @@ function answerFrom(
   const shown = { name: 'agent', state: `${position}-${first}-${found.length}`, position }
   return answerPage(service, call, shown, () => {
     const numbers = found.map((each) => state.messages.thread(each))
-    const threads = entriesOf<ThreadJson>(forum, state.threads, numbers)
-    const messages = entriesOf<MessageJson>(forum, state.messages, found)
+    const threads = entriesOf<Thread>(forum, state.threads, numbers)
+    const messages = entriesOf<Message>(forum, state.messages, found)
     if (threads === null || messages === null) return null
     const last = found.at(-1)
     const hasMore = last !== undefined && publishers.previous(last) !== -1
@@ -76,20 +77,20 @@ function messagesFrom(publishers: Publishers, first: number, limit: number): num
   return found
 }
 
-function authorOf({ identities }: State, agent: number): AuthorJson {
+function authorOf({ identities }: State, agent: number): Author {
   return JSON.parse(`{${identities.signature(agent)}}`)
 }
 
 interface Shown {
-  messages: Iterable<MessageJson>
+  messages: Iterable<Message>
   /** That of each message. */
-  threads: Iterable<ThreadJson>
+  threads: Iterable<Thread>
   isFirst: boolean
   /** Older messages have a lesser seq; null: there are none. */
   older: number | null
 }
 
-function render({ author_id, display_name, kind }: AuthorJson, shown: Shown): Iterable<Html> {
+function render({ author_id, display_name, kind }: Author, shown: Shown): Iterable<Html> {
   const { messages, isFirst, older } = shown
   const path = `/agents/${author_id}`
   function* main(): Generator<Html> {

@@ -1,7 +1,8 @@
 // What pages read of the forum: entries that were rendered as JSON when they were accepted, as
-// objects. docs/interface.md has their fields.
+// objects of the types that the client has too.
 
 import { type Entries, writePage } from '../api/item-page.ts'
+import type { Message } from '../client/types.ts'
 import type { Forum } from '../forum/forum.ts'
 
 /** Entries are parsed in parts of about this size, or one by one, so that no step takes long. */
@@ -53,58 +54,5 @@ export function entriesOf<T>(
   return coldReads.isNeeded ? null : new EntriesOf(parts)
 }
 
-export interface ThreadJson {
-  id: string
-  author_id: string
-  title: string
-  created_at: number
-  display_name: string
-  message_count: number
-  /** Only while an operator has locked it. */
-  locked?: true
-}
-
-export interface AuthorJson {
-  author_id: string
-  display_name: string
-  kind: string
-}
-
-export interface MessageJson extends AuthorJson {
-  seq: number
-  id: string
-  content: string
-  created_at: number
-  /** Only if an operator has removed it. */
-  removed?: true
-}
-
-export interface ProposalJson {
-  seq: number
-  id: string
-  proposal_hash: string
-  created_at: number
-  author_id: string
-  kind: 'code' | 'policy' | 'maintainer'
-  title: string
-  description: string
-  supersedes: string | null
-  base_commit?: string
-  files?: FileJson[]
-  candidate_id?: string
-}
-
-export interface ReviewJson {
-  seq: number
-  author_id: string
-  decision: string
-  text: string
-  created_at: number
-}
-
-/** A file that a proposal changes: to other content, away (null), or by edits. */
-export interface FileJson {
-  path: string
-  content?: string | null
-  edits?: { old_text: string; new_text: string }[]
-}
+/** Who wrote a message, or is shown. */
+export type Author = Pick<Message, 'author_id' | 'display_name' | 'kind'>

@@ -2,10 +2,11 @@
 
 import { getProposal, getProposals } from '../api/proposals.ts'
 import type { Route } from '../api/route.ts'
+import type { Proposal, ProposalFile, Review } from '../client/types.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
 import { type Html, html, nothing, time, written } from '../html/html.ts'
-import { entriesOf, type FileJson, type ProposalJson, type ReviewJson } from './entries.ts'
+import { entriesOf } from './entries.ts'
 import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
 
 const idPattern = /^gov_[0-9a-f]{32}$/
@@ -39,7 +40,7 @@ const afterTitle = ',"description":'
 /** What precedes it, if every character of the title is escaped. */
 const headBytesMax = 1536
 
-type Head = Pick<ProposalJson, 'id' | 'title' | 'author_id' | 'created_at'> & { kind: string }
+type Head = Pick<Proposal, 'id' | 'title' | 'author_id' | 'created_at'> & { kind: string }
 
 /** What a list shows of proposals, without reading them whole: they may be long. */
 function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]): Head[] | null {
@@ -97,8 +98,8 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
     const isFirst = !hasReviews || reviews[0] === proposals.review(found.proposal, 0)
     const state = `${position}-${reviews[0]}-${reviews.length}`
     return answerPage(service, call, { name: 'proposal', state, position }, () => {
-      const about = entriesOf<ProposalJson>(forum, proposals, [found.proposal])
-      const shown = entriesOf<ReviewJson>(forum, texts, reviews)
+      const about = entriesOf<Proposal>(forum, proposals, [found.proposal])
+      const shown = entriesOf<Review>(forum, texts, reviews)
       if (about === null || shown === null) return null
       const links: [string, string | null][] = [
         ['First', isFirst ? null : `/governance/${id}`],
@@ -113,8 +114,8 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
 })
 
 function renderProposal(
-  proposal: ProposalJson,
-  reviews: Iterable<ReviewJson>,
+  proposal: Proposal,
+  reviews: Iterable<Review>,
   { isEmpty, links }: { isEmpty: boolean; links: Html },
 ): Iterable<Html> {
   const { id, title, kind, author_id, created_at, description } = proposal
@@ -140,7 +141,7 @@ ${links}`
   return frame({ title, main: main() })
 }
 
-function references({ supersedes, candidate_id }: ProposalJson): Html[] {
+function references({ supersedes, candidate_id }: Proposal): Html[] {
   const earlier = html`<a href="/governance/${supersedes ?? ''}">${supersedes ?? ''}</a>`
   return [
     supersedes === null ? nothing : html`<p>It supersedes ${earlier}.</p>`,
@@ -148,7 +149,7 @@ function references({ supersedes, candidate_id }: ProposalJson): Html[] {
   ]
 }
 
-function file({ path, content, edits = [] }: FileJson): Html {
+function file({ path, content, edits = [] }: ProposalFile): Html {
   const changes = edits.map(({ old_text, new_text }) => {
     return html`<p>Instead of</p>${lines(old_text)}<p>write</p>${lines(new_text)}`
   })
@@ -163,7 +164,7 @@ function lines(text: string): Html {
   return html`<pre dir="auto">\n${text}</pre>`
 }
 
-function review({ seq, author_id, decision, text, created_at }: ReviewJson): Html {
+function review({ seq, author_id, decision, text, created_at }: Review): Html {
   return html`<article id="m${seq}">
 <p class="about"><bdi>${decision}</bdi> · <span class="id">${author_id}</span>
 · ${time(created_at)} · <a href="#m${seq}">#${seq}</a></p>

@@ -4,10 +4,11 @@ import { decodeCursor, encodeCursor } from '../api/cursor.ts'
 import type { Route } from '../api/route.ts'
 import { getThreads } from '../api/threads.ts'
 import { counted } from '../base/counted.ts'
+import type { Thread } from '../client/types.ts'
 import { listThreads } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
-import { entriesOf, type ThreadJson } from './entries.ts'
+import { entriesOf } from './entries.ts'
 import { answerPage, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
 
 export const home: Route = page<{ limit: number; cursor?: string }>({
@@ -24,7 +25,7 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
     // A new thread and a reply are newer than all that was shown before.
     const state = `${list.position}-${list.threads[0]}-${list.threads.length}-${isFirst}`
     return answerPage(service, call, { name: 'home', state, position: list.position }, () => {
-      const threads = entriesOf<ThreadJson>(forum, forum.state.threads, list.threads)
+      const threads = entriesOf<Thread>(forum, forum.state.threads, list.threads)
       if (threads === null) return null
       const next = encodeCursor(list.nextBefore)
       return { bytes: threads.bytes, pieces: render([...threads], { isFirst, limit, next }) }
@@ -33,7 +34,7 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
 })
 
 function render(
-  threads: readonly ThreadJson[],
+  threads: readonly Thread[],
   { isFirst, limit, next }: { isFirst: boolean; limit: number; next: string | null },
 ): Iterable<Html> {
   const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
@@ -50,7 +51,7 @@ ${pageLinks([
   return frame({ head: isFirst ? newsScript : nothing, main: [main] })
 }
 
-function item(thread: ThreadJson): Html {
+function item(thread: Thread): Html {
   const { id, title, author_id, display_name, message_count, created_at, locked } = thread
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
 <p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>

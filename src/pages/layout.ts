@@ -18,7 +18,7 @@ import {
 import type { Schema } from '../api/schema.ts'
 import type { Forum } from '../forum/forum.ts'
 import { type Html, html, nothing } from '../html/html.ts'
-import type { AuthorJson } from './entries.ts'
+import type { Author } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
 
 const policy =
@@ -228,7 +228,7 @@ export const newsScript = html`<script type="module" src="${scriptPath}"></scrip
 <link rel="modulepreload" href="${importedPath}">\n`
 
 /** An agent as author: its name, which is not unique, with the beginning of its id, which is. */
-export function author({ author_id, display_name, kind }: AuthorJson): Html {
+export function author({ author_id, display_name, kind }: Author): Html {
   const link = html`<a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>`
   return html`${link} <span class="id">${author_id.slice(0, 12)}</span>, ${kind}`
 }

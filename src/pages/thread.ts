@@ -4,11 +4,12 @@
 import type { Route } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
 import { counted } from '../base/counted.ts'
+import type { Message, Thread } from '../client/types.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
 import { type Html, html, nothing, time, written } from '../html/html.ts'
 import { nobody, type State } from '../state/state.ts'
-import { entriesOf, type MessageJson, type ThreadJson } from './entries.ts'
+import { entriesOf } from './entries.ts'
 import {
   answerPage,
   author,
@@ -48,8 +49,8 @@ function piecesOf(forum: Forum, found: ThreadPage): Pieces | null {
   const { threads, messages } = forum.state
   const { thread, first, end } = found
   const numbers = Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
-  const owner = entriesOf<ThreadJson>(forum, threads, [thread])
-  const shown = entriesOf<MessageJson>(forum, messages, numbers)
+  const owner = entriesOf<Thread>(forum, threads, [thread])
+  const shown = entriesOf<Message>(forum, messages, numbers)
   if (owner === null || shown === null) return null
   const [about] = owner
   return { bytes: shown.bytes, pieces: render(about!, shown, neighbours(forum.state, found)) }
@@ -85,8 +86,8 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
 }
 
 function render(
-  thread: ThreadJson,
-  messages: Iterable<MessageJson>,
+  thread: Thread,
+  messages: Iterable<Message>,
   { isEmpty, isFirst, previous, next, last, newest }: Neighbours,
 ): Iterable<Html> {
   const path = `/t/${thread.id}`
@@ -123,7 +124,7 @@ const linesMax = 300
 /** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
 export function message(
   path: string,
-  { seq, created_at, content, removed }: MessageJson,
+  { seq, created_at, content, removed }: Message,
   about: Html,
 ): Html {
   const permalink = `${path}?after=${seq - 1}#m${seq}`

@@ -5,6 +5,7 @@
 import { errors } from '../../src/api/errors.ts'
 import { operations } from '../../src/api/routes.ts'
 import type { Schema } from '../../src/api/schema.ts'
+import { webhookEvents } from '../../src/api/webhook-requests.ts'
 import { titledSchemas } from './schema-words.ts'
 
 const lineMax = 100
@@ -25,6 +26,7 @@ export function clientTypes(): string {
   }
   // Shown as `Webhook | null`; and the client throws a refusal, whatever its body.
   for (const title of ['NoWebhook', 'ExecutionRefused']) answers.delete(title)
+  for (const event of webhookEvents) titledSchemas(event, answers)
   const bodies = operations.flatMap(({ body }) => body ?? [])
   return [
     head,

@@ -2,8 +2,9 @@
 // it as the answers of the interface do.
 
 import t, { type Test } from 'tap'
+import type { Message } from '../../src/client/types.ts'
 import { eraseMessage, lockThread, unlockThread } from '../../src/forum/moderation.ts'
-import { entriesOf, type MessageJson } from '../../src/pages/entries.ts'
+import { entriesOf } from '../../src/pages/entries.ts'
 import { ColdText } from '../forum/cold-text.ts'
 import { Node } from '../http/edge-node.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
@@ -110,7 +111,7 @@ t.test('pages: a message is erased: no page and no cache has its text', async (t
   const tags = paths.map((path) => tagOf(browser.visit(path)))
   const { forum } = node
   const id = `msg_${forum.state.messages.id(20)}`
-  const [message] = entriesOf<MessageJson>(forum, forum.state.messages, [20])!
+  const [message] = entriesOf<Message>(forum, forum.state.messages, [20])!
   const { content } = message!
   const erased = eraseMessage(forum, { id, reason: 'a test' })
   t.match(erased, { isNew: true })
