@@ -264,7 +264,8 @@ export class HistoryPlace {
 }
 
 const noHistory =
-  'the note `history` beside the stream is missing: the node that leads writes it again'
+  'the note `history` beside the stream is missing: the node that leads writes it again; if no ' +
+  'node has the log of this stream any more, remove the stream, its notes and its checkpoints'
 
 function nothingBetween(position: number, first: number): string {
   return (
