@@ -1,13 +1,13 @@
-// What `agent-forum admin` and a running node say to each other: HTTP with JSON over a socket in
-// the data directory.
+// The protocol between `agent-forum admin` and a running node: HTTP with JSON over a socket in the
+// data directory.
 //
 //   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or a Refusal
 //        `id` may be whatever `subjectOf` reads
 //   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
 //   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
 //
-// P1. Whoever can open the socket may do all of it: its mode is that of the owner alone, as is that
-//     of the data directory.
+// P1. Anybody who can open the socket may do all of this. Only the owner can, because of its mode
+//     and that of the data directory.
 //
 // Neighbours: socket.ts serves it; cli/admin-client.ts sends.
 
@@ -31,7 +31,7 @@ export interface Done {
   id: string
   /** Whether it changed anything. */
   is_new: boolean
-  /** What has effect now; null after something was taken back. */
+  /** The act that is in effect now; null after it was taken back. */
   act: ActJson | null
   /** Which message was removed, if that is known. */
   message?: MessageJson
@@ -86,7 +86,7 @@ export interface Subject {
   thread: string
 }
 
-/** What a command is about: an id, what a page shows, or the address of a page. */
+/** The subject of a command: an id, a number that a page shows, or the address of a page. */
 export function subjectOf(command: ModerationCommand, text: string): Subject {
   const noun = command.split('-').at(-1)!
   const { prefix, page, otherwise } = ids[noun]!
@@ -107,7 +107,7 @@ export const reasonRule =
   'a reason has at most 500 characters, in one line and without control characters'
 const reasonCharactersMax = 500
 
-/** What would change how `list` looks in a terminal, and halves of characters. */
+/** Characters that change how `list` looks in a terminal, and unpaired surrogates. */
 const unusableInReason = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 
 /** Whether a reason may stand in the log. */

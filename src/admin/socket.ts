@@ -1,5 +1,5 @@
 // The socket through which operators moderate a running node, `admin.sock` in its data directory.
-// protocol.ts says what is sent.
+// protocol.ts describes the protocol.
 //
 // S1. Its mode is 0600 from the moment it exists: it is bound under a umask. One that an earlier
 //     process has left is removed first, which the lock of the directory allows.
@@ -128,7 +128,7 @@ function idOf({ messages, threads }: State, { seq, thread }: Subject): string | 
   }
   const its = threads.id(messages.thread(message))
   if (thread === '' || thread === its) return `msg_${messages.id(message)}`
-  // A backup that was restored gives numbers a second time.
+  // After a backup was restored, numbers are given a second time.
   return { rejected: 'not_found', detail: `message #${seq} is in ${its}, not in ${thread}` }
 }
 

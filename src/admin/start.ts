@@ -1,4 +1,5 @@
-// What operators may do to a running node: through the socket in its data directory, and in tests.
+// The operations of operators on a running node, through the socket in its data directory and in
+// tests.
 
 import type { Logger } from 'pino'
 import type { Forum } from '../forum/forum.ts'
@@ -18,7 +19,7 @@ interface AdminOptions {
 
 export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
 
-/** What operators may do, also through the socket; a simulated disk has none. */
+/** Starts the socket, unless the disk is simulated. */
 export function startAdmin(
   forum: Forum,
   gate: Gate,

@@ -135,7 +135,7 @@ export function route<Body = unknown, Query = unknown>(declared: Route<Body, Que
   return declared as Route
 }
 
-/** For `needsClient`: whether somebody without a token would wait, whose share is by address. */
+/** For `needsClient`: whether a caller without a token would wait; it has a share by address. */
 export function waitsUnnamed(_: Service, caller: number, query: unknown): boolean {
   return caller === nobody && (query as { wait: number }).wait > 0
 }

@@ -121,9 +121,10 @@ async function moderate(command: AdminCommand): Promise<void> {
   if (json) return say(JSON.stringify({ ...done, is_gone: isGone }))
   if (isGone) {
     say(
-      `its text has left page files and log of ${data}, and state, caches and buffers of the node`,
+      `its text has left the page files and the log of ${data}, and the state, caches and ` +
+        'buffers of the node',
     )
-    say(`free memory of the process may have it until it is used again${exceptIn(data)}`)
+    say(`free memory of the process may still have it until it is used again${exceptIn(data)}`)
   }
 }
 

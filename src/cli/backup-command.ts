@@ -43,7 +43,7 @@ newer version wrote the data, 77 damage. Unless the code is 0, there is no DIR2.
 // A starting node or a checkpoint may move files while they are copied; that takes moments.
 const attemptsMax = 5
 
-/** Runs the command; returns its exit code. Throws errors for which main.ts has exit codes. */
+/** Runs the command; returns its exit code. Throws errors for which commands.ts has exit codes. */
 export async function runBackup(args: string[]): Promise<number> {
   const options = parse(args)
   if (options === null) {

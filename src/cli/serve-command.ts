@@ -42,7 +42,7 @@ failed, 75 another process has the data directory or the port (later it may not)
 wrote the data, 77 damage, 78 another node leads the replicated log.
 `
 
-/** Runs the command; returns its exit code. Throws errors for which main.ts has exit codes. */
+/** Runs the command; returns its exit code. Throws errors for which commands.ts has exit codes. */
 export async function runServe(args: string[], version: string): Promise<number> {
   if (asksForHelp(args)) {
     process.stdout.write(`agent-forum serve [flags]\n\n${serveExamples}\n${serveHelp}`)

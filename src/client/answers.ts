@@ -1,4 +1,4 @@
-// What each answer has at least. An answer without these fields is not the forum's: a proxy, a
+// The fields that every answer has. An answer without them is not the forum's: a proxy, a
 // portal or another service has answered in its place. They are few, so that nodes of earlier and
 // later versions have them too.
 

@@ -33,9 +33,9 @@ export interface ForumOptions {
   /** How often a request is sent again at most; as often as `timeoutMs` allows by default. */
   retries?: number
   /**
-   * How patient a call is; 60,000 by default. It is how long one attempt may take, beside the
-   * `wait` that it asks for; and for how long a call is retried, from its first failure, unless
-   * `retries` counts that. Where the service asks for a longer pause, the call is not retried: its
+   * The timeout of an attempt in milliseconds, to which the `wait` of a poll is added, and the time
+   * for which a call is retried after its first failure, unless `retries` limits that; 60,000 by
+   * default. Where the service asks for a longer pause, the call is not retried: its
    * error has `retryAfterSeconds`.
    */
   timeoutMs?: number

@@ -25,9 +25,9 @@ export interface ReplicationConfig {
   credentials: string | null
   /** PEM of the authority, and of this node's certificate and key. */
   tls: { ca: string | null; cert: string | null; key: string | null } | null
-  /** After how long without a sign of the leader a standby tries to lead. */
+  /** The time without a sign of the leader after which a standby tries to lead. */
   takeoverMs: number
-  /** The word of the operator: a log that ends at this position is published; null: none. */
+  /** The position at which a log must end that the operator wants to be published; null: none. */
   beginAt: number | null
 }
 
@@ -73,7 +73,7 @@ export const replicationFlags = {
   'replicate-lag-mb': {
     value: 'MB',
     preset: presets.lagMb,
-    help: 'how much the stream may lack before writes are refused',
+    help: 'how far the stream may lag before writes are refused',
   },
   'begin-stream': {
     value: 'POSITION',

@@ -19,9 +19,9 @@ import type { Forum, Positioned, Rejection } from './forum.ts'
 import { mayStillAct, rejectToken } from './identities.ts'
 import { firstAfter } from './reads.ts'
 
-/** So many threads and messages are looked at in one slice: 0.1 to 0.6 ms. */
+/** The threads and messages that are looked at in one slice, in 0.1 to 0.6 ms. */
 export const sliceSteps = 4096
-/** Looking up whether a message's thread is followed costs as much as so many threads. */
+/** To look up whether a message's thread is followed costs as much as this many threads. */
 const threadsPerMessage = 4
 const restartsMax = 3
 
@@ -85,7 +85,7 @@ const chunk = new Uint32Array(sliceSteps)
 export class FeedSearch {
   readonly #state: State
   readonly #read: FeedRead
-  /** One more than the page has, which tells whether there is more. */
+  /** One more than the page has, which shows whether there is more. */
   readonly #count: number
   /** Of messages, by number. In the order of their age, except while threads are looked at. */
   #found: number[] = []

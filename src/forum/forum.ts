@@ -48,7 +48,7 @@ export interface Forum extends ForumParts {
   pageCache: PageCache
   /** Pages for people, by what they show (pages/layout.ts). */
   htmlCache: Generations<string, { bytes: Uint8Array }>
-  /** Makes them where that cache has none. */
+  /** Makes the pages that the cache lacks. */
   pageMaking: PageMaking
   feedItems: FeedItems
   dueWebhooks: DueWebhooks
@@ -92,13 +92,13 @@ export function makeForum(parts: ForumParts): Forum {
   return { ...parts, ...reads, dueWebhooks }
 }
 
-/** Frees what pages are kept in. */
+/** Drops all cached pages. */
 export function clearCaches({ pageCache, htmlCache }: Forum): void {
   pageCache.clear()
   htmlCache.clear()
 }
 
-/** Text was erased in the state: overwrites what shows it elsewhere. */
+/** Overwrites the copies of text that was erased in the state. */
 export function forgetErased(forum: Forum): void {
   clearCaches(forum)
   forum.page.wipe()

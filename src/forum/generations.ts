@@ -6,14 +6,14 @@
 //      └────────── found there ─────────┘
 //
 // P3. Each generation costs at most `bytesMax`, or holds a single entry.
-// P4. The bytes of an entry that is dropped are overwritten, as text in them may have been erased,
-//     or may be later: not before the answers of this iteration of the event loop have left.
+// P4. The bytes of a dropped entry are overwritten, because text in them may have been erased or be
+//     erased later; but only after the answers of this event-loop iteration have left.
 
 import { Queue } from '../base/queue.ts'
 
 /** Approximate memory of an entry beside its bytes. */
 const overheadBytes = 256
-/** So many bytes are overwritten in one iteration of the event loop, in about 0.1 ms. */
+/** The bytes that are overwritten in one event-loop iteration, which takes about 0.1 ms. */
 const wipedPerSlice = 1 << 20
 
 export class Generations<Name, Entry extends { bytes: Uint8Array }> {

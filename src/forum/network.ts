@@ -1,4 +1,4 @@
-// Which callers count as one, where something is limited or shared by address.
+// Groups addresses into networks, each of which counts as one caller where limits go by address.
 
 import type { Holder } from '../base/shares.ts'
 import { nobody } from '../state/state.ts'
@@ -23,7 +23,7 @@ export function networkOf(address: string): string {
   return `${groups.slice(0, prefixGroups).join(':')}::/64`
 }
 
-/** Whose share it is; `client` is the address, which only somebody without a token needs. */
+/** The holder of a caller's share. `client`, the address, matters only without a token. */
 export function holderOf(caller: number, client: string): Holder {
   return caller === nobody ? networkOf(client) : caller
 }

@@ -12,7 +12,7 @@ import type { SlicedWork, Unfinished } from './sliced-work.ts'
 /** About a millisecond; a slice is shorter, since others wait for it. */
 const atOnce = 65_536
 const sliceMessages = 8_192
-/** Results of long searches that are kept: one is used when its request runs again. */
+/** The results of long searches that are kept, for requests that run again. */
 const foundMax = 256
 
 export class Publishers {
@@ -78,7 +78,7 @@ export class Publishers {
     })
   }
 
-  /** Looks at so many messages more, in each call; null: not found yet. */
+  /** A function that looks at `count` further messages in each call; null: not found yet. */
   #search(end: number, identity: number, newest: number): (count: number) => number | null {
     let above = newest // a message of the identity
     let below = end - 1 // nothing from here on is

@@ -1,5 +1,6 @@
-// What `agent-forum wal export` (cli/wal-export.ts) adds to records, so that they can be read
-// without counting: the prefixes of ids, and ids beside the numbers that records have instead.
+// Adds names to the records that `agent-forum wal export` (cli/wal-export.ts) prints, so that they
+// can be read without counting: prefixes of ids, and the ids of objects that records refer to by
+// number.
 //
 //   {"type":"thread.posted","id":"thr_5f0c…","messageId":"msg_a81d…","by":0,"byId":"agt_072b…",…}
 //
@@ -21,7 +22,7 @@ const prefixes = {
 type Kind = keyof typeof prefixes
 type Fields = Record<string, unknown>
 
-/** What a record creates, by the field that has its id, in the order of their numbers. */
+/** The objects that a record creates, by the field with the id, in the order of their numbers. */
 const created: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
   'identity.created': { id: 'identity' },
   'thread.posted': { id: 'thread', messageId: 'message' },
@@ -33,7 +34,7 @@ const created: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
   'proposal.reviewed': { id: 'review' },
 }
 
-/** Fields that have numbers, with what these count. `before` of guests is not one of them. */
+/** Fields with numbers of objects, and their kinds. `before` of guests is not one of them. */
 const numbered: Record<string, Kind> = {
   by: 'identity',
   identity: 'identity',

@@ -16,7 +16,7 @@ interface Job {
   stop(): void
 }
 
-/** Why a job came to no outcome of its own: a `Rejection` of forum.ts. */
+/** Why a job was not finished: a `Rejection` of forum.ts. */
 export interface Unfinished {
   rejected: 'overloaded' | 'shutting_down'
 }
@@ -28,7 +28,7 @@ export class SlicedWork {
   #isStopped = false
   readonly #atNextTick: (run: () => void) => void
 
-  /** `atNextTick` calls what it is given in the next iteration of the event loop. */
+  /** `atNextTick` calls a function in the next iteration of the event loop. */
   constructor(atNextTick: (run: () => void) => void = setImmediate) {
     this.#atNextTick = atNextTick
   }

@@ -6,18 +6,20 @@
 //              ├──── the node stops ────────┘               start: answered, or held again
 //              └──── its caller hangs up ──▶ forgotten
 //
-// W1. Who waits is not state: no record and no checkpoint says it, and a restart has forgotten it.
-// W2. No news is missed. What a held request has not seen is applied later, so `state.onNews` tells
-//     of it; and it is resumed once that is durable, since its answer could not leave before.
-// W3. News may be none for a request that it resumes: a message of the caller's own, a thread that
-//     it has left. What it is answered, and whether at all, is decided when it is run again.
+// W1. Waiting requests are not state: no record and no checkpoint has them, and a restart drops
+//     them.
+// W2. No news is missed. Records that a held request has not seen are applied later, so that
+//     `state.onNews` reports them; the request is resumed once they are durable, since its answer
+//     could not leave before.
+// W3. A wake-up may be spurious: because of the caller's own message, or of a thread that it has
+//     left. The request is answered, or held again, when it is run again.
 // W4. A few are resumed in each iteration of the event loop (http/tick.ts), topics in turns, so
 //     that a thread for which ten thousand wait holds up nobody, nor the news of another thread.
 // W5. At most `max` wait, with at most `entriesPerRequest` times as many entries. A caller that
 //     follows very many threads is looked up for each message instead; there are few such. Of each
 //     of the three a caller has a share (base/shares.ts); beyond it, it does not wait.
-// W6. Whoever waits with a token waits for news of its identity, too: it may have been blocked.
-//     That is the topic of its feed.
+// W6. An authenticated waiter also wakes when its identity changes, as when it is blocked. That is
+//     news of the topic of its feed.
 
 import { Heap, type HeapEntry } from '../base/heap.ts'
 import { Queue } from '../base/queue.ts'
@@ -28,7 +30,7 @@ import { TopicRings } from './topic-rings.ts'
 
 /** Callers that follow more threads have no entries for them. */
 const followedMax = 1024
-/** So many of these may wait: a message looks each up, which takes 0.1 µs. */
+/** The most of these that may wait: each message looks all of them up, in 0.1 µs each. */
 const wideMax = 64
 const entriesPerRequest = 64
 /** The threads that a caller follows. */
@@ -39,15 +41,15 @@ type Refused = 'full' | 'shutdown'
 /** How a wait ended; `full`: it did not begin. */
 export type Ended = Resumed | Refused | 'gone'
 
-/** A request that waits. Its key is when its time is over, by `Waiting.now`. */
+/** A request that waits. Its key is its deadline, by `Waiting.now`. */
 export interface Waiter extends HeapEntry {
   /** The identity that waits, or `nobody`. */
   readonly caller: number
-  /** Whose share its place is. */
+  /** The holder of the share that its place belongs to. */
   readonly holder: Holder
   /** Runs the request again. */
   resume(why: Resumed): void
-  /** Its number among those that wait; -1: it does not. Like the next ones, `Waiting` writes it. */
+  /** Its number among those that wait; -1: it does not. `Waiting` writes this and the next ones. */
   number: number
   /** One of its entries in the rings. */
   entry: number
@@ -64,7 +66,7 @@ export interface WaitingOptions {
 }
 
 export class Waiting {
-  /** How many waits have ended in which way. */
+  /** The number of waits that have ended, by outcome. */
   readonly ended: Record<Ended, number> = { news: 0, time: 0, shutdown: 0, gone: 0, full: 0 }
   readonly max: number
   readonly now: () => number
@@ -90,7 +92,7 @@ export class Waiting {
   #timer: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
 
-  /** From now on, whoever waits learns of the state's news. */
+  /** From now on, requests that wait are resumed by news of this state. */
   constructor(state: State, { max, now }: WaitingOptions) {
     this.#state = state
     this.max = max

@@ -39,7 +39,7 @@ class Admitted {
 /** The permission to commit one record now. */
 export type Permit = Admitted
 
-/** Who wants to write. */
+/** The caller of a write. */
 export interface Requester {
   /** The number of an identity, or `nobody`. */
   caller: number

@@ -55,7 +55,7 @@ const codeOf = (point: number) => `[U+${point.toString(16).toUpperCase().padStar
 const isHidden = (point: number) => hidden.test(String.fromCodePoint(point))
 
 // By UTF-16 unit; with patterns a page takes twice as long.
-/** How it is written, as an index of `forms`; 0: as it is; `inContext`: other units decide. */
+/** The form of each unit, an index of `forms`; 0: as it is; `inContext`: it depends on others. */
 const formOf = new Uint16Array(2 ** 16)
 const forms = ['', '&amp;', '&lt;', '&gt;', '&quot;', '&#39;']
 const entityMax = forms.length - 1
@@ -66,10 +66,10 @@ for (let unit = 0; unit < 2 ** 16; unit++) {
 }
 for (const unit of [...pairs, emojiSelector]) formOf[unit] = inContext
 
-/** Those of pairs that were needed: to find and write one takes longer than all else. */
+/** Codes of hidden pairs, cached because making one takes longer than everything else here. */
 const pairCodes = new Map<number, string>()
 
-/** The code of the character at this index, of which other units decide; null: it is ordinary. */
+/** The code of a character whose form depends on other units; null: it is shown as it is. */
 function codeAt(text: string, at: number): string | null {
   const point = text.codePointAt(at)!
   if (point === emojiSelector) return isOfEmoji(text, at) ? null : codeOf(point)
@@ -91,7 +91,7 @@ function isOfEmoji(text: string, at: number): boolean {
   return base > 0x7f || text.charCodeAt(at + 1) === keycap // digits, for one, are emoji as keycaps
 }
 
-/** The text between two indexes as HTML, in one pass. What lies outside tells of emoji only. */
+/** The text between two indexes as HTML, in one pass. Text outside only matters for emoji. */
 function escaped(text: string, begin = 0, end = text.length): string {
   let result = ''
   let done = begin
@@ -112,9 +112,9 @@ const border = /[\s<>"'`\\(){}[\]]/
 const endsAddress = Uint8Array.from(formOf, (form, unit) => {
   return border.test(String.fromCharCode(unit)) || form > entityMax ? 1 : 0
 })
-/** A sentence goes on behind an address; its punctuation is no part of it. */
+/** Behind an address these belong to the sentence around it. */
 const sentenceMarks = new Set('.,;:!?\u2026')
-/** What is longer is no link: to parse a host takes the square of its length. */
+/** A longer address is no link: the time to parse a host grows with the square of its length. */
 const [addressMax, hostMax, labelMax] = [2000, 253, 63]
 
 /** Where the address at this index ends; its first slashes are behind the colon. */

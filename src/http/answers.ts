@@ -20,7 +20,7 @@ function isShared(outcome: Answer | Rejection): outcome is Bytes {
   return !isRejection(outcome) && typeof outcome.body !== 'string' && outcome.isOwn !== true
 }
 
-/** Has an answer keep its body until it leaves: copies what may be overwritten before. */
+/** Makes an answer keep its body until it leaves: copies bytes that may be overwritten before. */
 export function keepBody(outcome: Answer | Rejection, until: 'end of tick' | 'durable'): void {
   if (!isShared(outcome)) return
   if (until === 'end of tick' && outcome.isCached === true) return
@@ -36,8 +36,8 @@ export function isTrue(outcome: Answer | Rejection, route: Route, gate: Gate): b
 }
 
 /**
- * Sends the outcome of a request. Everything that it shows must be durable. A body of its own is
- * overwritten then, because the text in it may be erased one day.
+ * Sends the outcome of a request. Everything that it shows must be durable. A body that belongs to
+ * the answer is overwritten afterwards, because the text in it may be erased one day.
  */
 export function sendOutcome(
   exchange: Exchange,

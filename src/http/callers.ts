@@ -1,4 +1,4 @@
-// Who sends a request, by its Authorization header.
+// Identifies the caller of a request by its Authorization header.
 
 import type { ErrorCode } from '../api/errors.ts'
 import type { Route } from '../api/route.ts'
@@ -12,8 +12,8 @@ export class Callers {
   readonly #tokens = new KnownTokens()
 
   /**
-   * The caller's number (`nobody` for an anonymous one), or why the caller is refused; null where
-   * that may have to be recorded, and this node follows another one.
+   * The caller's number (`nobody` for an anonymous one), or why the caller is refused; null: the
+   * refusal may need a record, and this node follows another one, which alone can make it.
    */
   find(forum: Forum, exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection | null {
     if (auth === 'none') return nobody

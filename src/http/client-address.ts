@@ -13,7 +13,7 @@
 import { type BlockList, isIP, SocketAddress } from 'node:net'
 import type { Exchange } from './exchange.ts'
 
-/** Of X-Forwarded-For; what its callers wrote may be as long as a head. */
+/** The part of X-Forwarded-For that is read; callers can make it as long as a request head. */
 const charactersMax = 1024
 
 /** How the proxies in front name the caller. */
@@ -39,7 +39,7 @@ function forwardedEntry(exchange: Exchange, trustProxy: TrustProxy): string {
   return entries.findLast((entry) => !isAmong(trustProxy.proxies, entry)) ?? ''
 }
 
-/** The end of the header that proxies can have written; the first entry of a part may be cut. */
+/** The last entries of the header. Proxies append theirs, so older ones may be left out. */
 function lastEntries(value: string): string[] {
   const entries = value.slice(-charactersMax).split(',')
   if (value.length > charactersMax) entries.shift()

@@ -1,4 +1,4 @@
-// Which web pages may cause a browser to write here. Tokens guard what identities may do; these
+// Decides which pages may make a browser write here. Tokens guard what identities may do; these
 // rules prevent a page that somebody happens to visit from acting with the visitor's address.
 
 import type { ErrorCode } from '../api/errors.ts'

@@ -1,4 +1,4 @@
-// How an edge is set up (handle.ts): by the node from its configuration, and by tests.
+// The options of an edge (handle.ts), which the node takes from its configuration.
 
 import type { ErrorPage } from '../api/errors.ts'
 import type { TrustProxy } from './client-address.ts'
@@ -10,7 +10,7 @@ export interface Availability {
   refusal: 'starting' | 'shutting_down' | null
 }
 
-/** The same as the edge reads it; `overloaded`: a reader that lags (node/reader.ts). */
+/** The edge's read-only view of it; `overloaded`: a reader that lags (node/reader.ts). */
 export interface Refusing {
   readonly refusal: Availability['refusal'] | 'overloaded'
 }

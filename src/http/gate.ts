@@ -2,11 +2,12 @@
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
 // G2. Each leaves once: as it is, or as `failure` when the log can no longer be trusted.
-//     `no_leader` if another node continues the log, or may: it answers the request, sent again.
+//     `no_leader` if another node continues the log, or may do so: the caller sends the request
+//     again, and that node answers it.
 // G3. Answers that have left are released, also while others wait: memory follows what waits.
-// G4. What a node says without a new record is true of its state. Where that is a leader's of a
-//     replicated log, another node may lead by now, and the state be old: then a refusal, which
-//     says that something is not there, is wrong, and a page is still a part of the one history.
+// G4. An answer that needs no new record follows from the state alone. The state of a leader of a
+//     replicated log may be old, because another node may lead by now: then a refusal because
+//     something does not exist may be wrong, while a page is still a part of the one history.
 
 import { Queue } from '../base/queue.ts'
 
@@ -17,13 +18,13 @@ interface Waiting {
 
 /** Until when a node may answer from its state, as performance.now(). */
 export interface Standing {
-  /** Nobody else decides before: what is not in the state is nowhere. */
+  /** Until then no other node decides: what is not in the state does not exist. */
   readonly decidesUntilMs: number
-  /** Before, pages may be shown. */
+  /** Until then pages may be shown. */
   readonly showsUntilMs: number
 }
 
-/** A node that is alone; and one that follows, where pages may be old and writes are passed on. */
+/** For a node alone, and for a follower: its pages may be old, and it passes writes on. */
 const always = Number.POSITIVE_INFINITY
 
 export class Gate {
@@ -63,7 +64,7 @@ export class Gate {
     while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(true)
   }
 
-  /** Refuses all that wait now, as `no_leader`: nobody knows whether it will be durable. */
+  /** Refuses all that wait now, as `no_leader`: nobody knows whether they will be durable. */
   giveUp(): void {
     const { failure } = this
     this.failure = 'no_leader'

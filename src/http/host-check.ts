@@ -1,8 +1,8 @@
-// Which requests name a host by which this node is meant to be reached. A page on the internet can
-// let its own name point to an address inside a network (DNS rebinding); the browser then takes the
-// node for a part of that page, and lets it read the answers. Its requests still name the page's
-// host. The operators' port always checks; the port of the interface does with --allowed-hosts,
-// before anything else.
+// Checks that a request names a host by which this node is meant to be reached. A page on the
+// internet can let its own name point to an address inside a network (DNS rebinding); the browser
+// then takes the node for a part of that page, and lets the page read the answers. Its requests
+// still name the host of the page. The operators' port always checks this; the port of the
+// interface does so with --allowed-hosts, before anything else.
 
 import { answer } from './answers.ts'
 import type { Exchange } from './exchange.ts'
@@ -12,7 +12,7 @@ const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(
 
 /**
  * Whether `host`, a Host header, is a loopback name or address, or one of `names`, with any port.
- * Browsers always send a Host, so none is no page's request.
+ * Browsers always send a Host header, so a request without one does not come from a page.
  */
 export function isOwnHost(host: string | undefined, names: ReadonlySet<string>): boolean {
   if (host === undefined || loopback.test(host)) return true
@@ -21,7 +21,7 @@ export function isOwnHost(host: string | undefined, names: ReadonlySet<string>):
 
 const wrongHost = 'This host name does not belong to this service.\n'
 
-/** The edge for requests to these names and loopback ones alone; null: for all, without a check. */
+/** An edge that answers only requests to these names and to loopback ones; null: it answers all. */
 export function guarded(
   edge: Pick<Edge, 'handle' | 'meter'>,
   names: ReadonlySet<string> | null,

@@ -2,7 +2,7 @@
 //
 // B1. `done` is called at most once, and never after `drop`.
 // B2. Kept bytes are counted in the load until the body ends, however it ends; then they are
-//     overwritten, as the text in them may be erased one day: who is given them keeps no view.
+//     overwritten, because the text in them may be erased one day. The receiver keeps no view.
 
 import type { Load } from './load.ts'
 

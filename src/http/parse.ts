@@ -124,11 +124,11 @@ export function bodyText(bytes: Buffer): string | null {
   return bytes.toString(isAsciiOnly ? 'latin1' : 'utf8') // for ASCII they are the same
 }
 
-/** No request needs as many values. They cost by number: 120,000 brackets take 20 ms to parse. */
+/** No request needs more values. Their number is what parsing costs: 20 ms for 120,000 brackets. */
 export const valuesMax = 2_000
 export const depthMax = 32
 
-/** Whether a JSON text stays within these. What is not JSON may do so or not. */
+/** Whether a JSON text stays within these limits. For text that is not JSON, either may result. */
 function isModest(text: string): boolean {
   let values = 0
   let depth = 0
@@ -146,7 +146,7 @@ function isModest(text: string): boolean {
   return true
 }
 
-/** The index of the quotation mark that ends the string which one at `begin` begins. */
+/** The index of the closing quotation mark of the string that is opened at `begin`. */
 function stringEnd(text: string, begin: number): number {
   for (let end = begin; ; ) {
     end = text.indexOf('"', end + 1)
@@ -207,7 +207,7 @@ export function isJson(contentType: string): boolean {
   return contentType.split(';', 1)[0].trim().toLowerCase() === 'application/json'
 }
 
-// Which representation a caller prefers, where there is one in HTML and one for programs.
+// The choice between the representation in HTML and the one for programs.
 
 /**
  * Whether an Accept header names HTML and no other text with a greater weight. A header that takes
@@ -219,7 +219,7 @@ export function prefersHtml(accept: string): boolean {
   return html > 0 && html >= weightOf(accept, 'text/plain')
 }
 
-/** As many types of a header are read, and parameters of each: browsers send about eight. */
+/** How many types of a header are read, and parameters of each; browsers send about eight. */
 const partsMax = 32
 
 /** The weight that the header gives the type by its name, from 0 to 1. */

@@ -73,7 +73,7 @@ export function isUrlTooLong(
   return publicUrl.length + path.length + queryCharacters > urlCharactersMax
 }
 
-/** What `invalid_json` is answered with; it names the limits, as nobody would guess them. */
+/** The detail of `invalid_json`. It names the limits, because nobody would guess them. */
 const notABody =
   'The body must be one JSON object in UTF-8, ' +
   `with at most ${valuesMax} values, at most ${depthMax} levels deep.`

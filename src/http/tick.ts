@@ -20,9 +20,9 @@ const roundMax = 256
 /** A wake-up takes 10 to 20 us with its answer. */
 const pacedMin = 4
 /**
- * Who is woken polls again, so each wake-up brings a request. With n other requests in each tick, w
- * wake-ups are a third of n + w when w is half of n: the ticks become about twice as long. If there
- * were as many wake-ups as requests, each tick would have more than the one before.
+ * A caller that is woken polls again, so each wake-up brings a request. With n other requests in
+ * each tick, w wake-ups are a third of n + w when w is half of n: the ticks become about twice as
+ * long. With as many wake-ups as requests, each tick would have more than the one before.
  */
 const requestsPerPaced = 3
 /**
@@ -137,8 +137,8 @@ export class Tick {
 //   add ──▶ waits ──a tick, and no rest, or nobody else to rest for──▶ done ──▶ rest
 //
 // H1. It is done in the order in which it was added, at most one piece in a tick.
-// H2. While other requests come, a rest follows each piece, which is so many times as long as it,
-//     so that they keep most of their rate. While none come there are no rests.
+// H2. While other requests come, a rest follows each piece, which is `restPerPiece` times as
+//     long, so that they keep most of their rate. While none come there are no rests.
 // H3. Nothing spins during a rest: ticks that come one after the other, each with few requests,
 //     would cost those more than the pieces do.
 
@@ -148,12 +148,12 @@ export interface Ticks {
   atEnd(end: () => void): void
   /** Milliseconds that only grow. */
   now(): number
-  /** Calls a function so many milliseconds later. */
+  /** Calls a function after this many milliseconds. */
   after(ms: number, wake: () => void): void
 }
 
 export const realTicks: Ticks = {
-  atEnd: (end) => void setImmediate(end), // the one of now: simulations replace it
+  atEnd: (end) => void setImmediate(end), // looked up at each call: simulations replace it
   now: () => performance.now(),
   after: (ms, wake) => void setTimeout(wake, ms).unref(),
 }
@@ -166,7 +166,7 @@ const othersMs = 2
 export class HeavyWork {
   readonly #ticks: Ticks
   readonly #restPerPiece: number
-  /** Has the next event-loop iteration be a tick. */
+  /** Makes the next event-loop iteration a tick. */
   readonly #plan: () => void
   readonly #work = new Queue<() => void>()
   #restEndMs = 0

@@ -35,14 +35,14 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
   },
 })
 
-/** The last field of a proposal's JSON that a list shows is before this one. */
+/** In a proposal's JSON, all fields that a list shows precede this one. */
 const afterTitle = ',"description":'
-/** What precedes it, if every character of the title is escaped. */
+/** The most bytes that can precede it, if every character of the title is escaped. */
 const headBytesMax = 1536
 
 type Head = Pick<Proposal, 'id' | 'title' | 'author_id' | 'created_at'> & { kind: string }
 
-/** What a list shows of proposals, without reading them whole: they may be long. */
+/** The fields of proposals that a list shows. Only the heads are read: proposals may be long. */
 function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]): Head[] | null {
   const { proposals } = state
   const texts = numbers.map((proposal) => {

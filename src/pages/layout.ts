@@ -99,7 +99,7 @@ export const notYet: Answer = {
   body: wholePage({
     title: 'One moment',
     head: html`<meta http-equiv="refresh" content="1">\n`,
-    main: [html`<h1>One moment</h1>\n<p>The messages are being looked through.</p>`],
+    main: [html`<h1>One moment</h1>\n<p>The messages are being searched.</p>`],
   }),
 }
 
@@ -124,7 +124,7 @@ export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route
     type: pageType,
     headers: pageHeaders,
     hasEtag: true,
-    needsClient: () => true, // for turns
+    needsClient: () => true, // networks take turns
     ...(query !== undefined && { query }),
     answers: {},
     errors: [],
@@ -141,7 +141,7 @@ interface Shown {
   position: number
 }
 
-/** What a page is made from. */
+/** The parts of a page that is not made yet. */
 export interface Pieces {
   /** Bytes of the texts. */
   bytes: number
@@ -169,7 +169,7 @@ export function answerPage(
   const refusal = forum.pageMaking.refuse(client)
   if (refusal !== null) return refusal
   const from = read()
-  // What is answered then is thrown away, and the route runs again.
+  // This answer is discarded, and the route runs again.
   if (from === null) return { status: 200, body: '', position }
   const making = {
     bytes: from.bytes,
@@ -179,7 +179,7 @@ export function answerPage(
 }
 
 const encoder = new TextEncoder()
-/** A step makes about so much: 0.1 to 1 ms. */
+/** The characters that a step makes, in 0.1 to 1 ms. */
 const stepCharacters = 16 << 10
 
 /** Makes a page and caches it; null if a text has been erased meanwhile, which it may show. */

@@ -140,7 +140,7 @@ async function removed(t: Test, name: string, flags: string[]): Promise<void> {
   const before = processesOf(forum).map((pid) => copiesIn(pid, mark))
   for (const { own } of before) t.ok(own > 0, 'every process has copies before')
   const command = await run(['admin', 'remove-message', body.message_id, '--data', forum.data])
-  t.match(command, { code: 0, stdout: /its text has left page files and log/ })
+  t.match(command, { code: 0, stdout: /its text has left the page files and the log/ })
   const right = processesOf(forum).map((pid) => copiesIn(pid, mark))
   let after: Copies[] = []
   await until('no copy outside of V8', async () => {

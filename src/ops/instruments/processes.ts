@@ -31,7 +31,7 @@ export const readers = [
     eachReader(({ position }, { journal }) => Math.max(0, (journal?.position ?? 0) - position)),
   ),
   figure(
-    'The greatest of them, that of the slowest reader.',
+    'The greatest of these, which is that of the slowest reader.',
     (vitals) => vitals.readers && readersBehind(vitals),
     {
       status: 'readers.behind_records',
@@ -61,7 +61,7 @@ export const readers = [
   ),
   gauge(
     'reader_memory_bytes',
-    'Memory of a reader in bytes: used JS heap, outside of it, and of that the text.',
+    'Memory of a reader in bytes: used JS heap, memory outside of it, and the text in the latter.',
     ({ readers }) =>
       readers?.running.flatMap(({ reader, heapBytes, externalBytes, textBytes }) =>
         Object.entries({ heap: heapBytes, external: externalBytes, text: textBytes }).map(
@@ -71,7 +71,7 @@ export const readers = [
   ),
   counter(
     'reader_cpu_seconds_total',
-    'Processor time of all readers in seconds; not in that of this process.',
+    'Processor time of all readers in seconds; process_cpu_seconds_total does not include it.',
     ({ readers }) => readers?.cpuSeconds,
     {
       columns: [{ name: 'readers_cpu', as: 'rate' }],
@@ -101,7 +101,7 @@ export const readers = [
   ),
   counter(
     'reader_held_seconds_total',
-    'Time that answers to writes waited until all readers had been sent what they show.',
+    'Time for which answers to writes waited until their records had been sent to all readers.',
     ({ readers }) => readers?.heldSeconds,
   ),
 ]
@@ -134,7 +134,7 @@ export const replication = [
   ),
   gauge(
     'replication_lag_seconds',
-    'Time for which the first of them has been missing, or the stream was unreachable.',
+    'Time for which the oldest of these has been missing, or the stream has been unreachable.',
     ({ replication }) => replication?.lagSeconds(),
     { status: 'replication.lag_seconds', facts: [fact('replication', 'Missing for', latency)] },
   ),
@@ -167,7 +167,7 @@ export const replication = [
   ),
 ]
 
-/** What the lag is a number of. */
+/** The name of the lag, which depends on the role. */
 export function lagName({ replication }: Vitals): string {
   return replication?.role === 'leader'
     ? 'Records that the stream lacks'

@@ -97,7 +97,7 @@ export const waiting = [
   ),
   gauge(
     'pages_making',
-    'Pages for people that are being made, or wait for it.',
+    'Pages for people that are being made or wait to be made.',
     ({ pageMaking }) => pageMaking.length,
   ),
   gauge(
@@ -106,7 +106,7 @@ export const waiting = [
     by('what', queueBytesOf),
   ),
   figure(
-    'Bytes of bodies being received and of answers waiting, together; the limit is of a process.',
+    'Bytes of bodies being received and of answers waiting, together; each process has the limit.',
     (vitals) => queueBytesOf(vitals).bodies + queueBytesOf(vitals).answers,
     {
       limit: { of: 'queue_bytes', read: ({ load }) => load.limits.queueBytesMax },
