@@ -11,6 +11,7 @@ import { randomSeed, systemStamps } from '../src/forum/stamp.ts'
 import { State } from '../src/state/state.ts'
 import { CheckpointSchedule } from '../src/storage/checkpoints.ts'
 import { deriveKey, loadSecret } from '../src/storage/secret.ts'
+import { realDisk } from '../wal/disk.ts'
 import { openJournal } from '../wal/journal/journal.ts'
 
 const retentionMs = 24 * 3_600_000
@@ -42,7 +43,7 @@ export async function inForum<T>(
       ),
     onRecord: (position, row) => apply(state, position, decode(row)),
   })
-  const secret = loadSecret(dir, undefined)
+  const secret = loadSecret({ disk: realDisk, dir }, undefined)
   const forum = makeForum({
     state,
     journal,

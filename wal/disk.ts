@@ -3,6 +3,7 @@
 // others block, and throw the system's error (`error.code`).
 
 import fs from 'node:fs'
+import { codeOf } from './errors.ts'
 import { hasLife, showLife } from './journal/life-sign.ts'
 
 /** `create` fails with EEXIST when the path exists; `read` opens directories as well. */
@@ -58,7 +59,7 @@ export const realDisk: Disk = {
     try {
       fs.mkdirSync(path, { mode: 0o700 })
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      if (codeOf(error) !== 'EEXIST') throw error
     }
   },
   list: (path) => fs.readdirSync(path),
@@ -101,6 +102,23 @@ export function readFully(disk: Disk, file: number, into: Uint8Array, at: number
     read += count
   }
   return read
+}
+
+/** The text of a small file; null: there is no such file. */
+export function readText(disk: Disk, name: string): string | null {
+  let file: number
+  try {
+    file = disk.open(name, 'read')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const bytes = Buffer.alloc(disk.size(file))
+    return bytes.toString('utf8', 0, readFully(disk, file, bytes, 0))
+  } finally {
+    disk.close(file)
+  }
 }
 
 /** Makes the creation, renaming and removal of names in `dir` durable. */

@@ -94,8 +94,8 @@ interface Copy {
 /** Makes the copy at `to`, and reads it back. */
 async function makeCopy(data: string, to: string): Promise<Copy> {
   const { position, checkpoint } = await copyState(data, to)
-  const hasSecret = copySecret(data, to)
-  beginEpochAt(to, position)
+  const hasSecret = copySecret({ disk: realDisk, dir: data }, to)
+  beginEpochAt({ disk: realDisk, dir: to }, position)
   const { log, error, files } = await readBack(to)
   if (error !== null) throw error
   if (log?.end.position !== position) throw new JournalError(74, `${to} does not read back whole`)

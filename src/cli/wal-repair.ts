@@ -12,13 +12,13 @@ import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
 import { lockDirectory } from '../../wal/journal/lock.ts'
+import { replaceText } from '../../wal/replace-file.ts'
 import { checkCheckpoints } from '../../wal/tools/checkpoint-check.ts'
 import { applyRepair, planRepair, type RepairPlan } from '../../wal/tools/repair.ts'
 import { copyWhole } from '../../wal/tools/whole-copy.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { beginEpochAt } from '../storage/epoch.ts'
 import { describeLosses, listLosses, salvage, writeSalvage } from '../storage/salvage.ts'
-import { replaceFile } from '../storage/secret.ts'
 import { progressBar } from './progress-bar.ts'
 import { readLog } from './read-log.ts'
 
@@ -78,9 +78,9 @@ async function repair(dir: string, to: string, error: JournalError): Promise<Rep
   makeEmpty(to)
   await withBar('copy', async (onProgress) => copyWhole({ disk, dir }, to, onProgress))
   // First: a repair that is interrupted after it can be run again, and no position is used twice.
-  if (plan.known > plan.position || salvaged !== null) beginEpochAt(dir, plan.position)
+  if (plan.known > plan.position || salvaged !== null) beginEpochAt({ disk, dir }, plan.position)
   if (salvaged !== null) {
-    replaceFile(to, join(to, 'lost.txt'), listLosses(salvaged.losses))
+    replaceText(disk, join(to, 'lost.txt'), listLosses(salvaged.losses))
     await writeSalvage(dir, salvaged)
   }
   applyRepair({ disk, dir, checkpoints: await checkCheckpoints({ disk, dir }) }, plan)

@@ -93,7 +93,7 @@ export class HistoryPlace {
     const history = await this.#historyToJoin()
     if (history === null) return null
     const { store } = history
-    adoptEpoch(place.dir, history)
+    adoptEpoch(place, history)
     const fetched = await this.#ask(() => fetchCheckpoint(stream, place, store))
     const position = fetched?.position ?? 0
     beginLog(place, { storeId: store, position })
@@ -166,7 +166,7 @@ export class HistoryPlace {
   async #checkStore({ storeId, position }: Journal, history: History): Promise<void> {
     const { place } = this.#options
     if (storeId === history.store) {
-      if (loadEpoch(place.dir, storeId).id === history.epoch) return
+      if (loadEpoch(place, storeId).id === history.epoch) return
       throw new ConfigError(
         '--data was restored from a backup, and is another history than that of the stream; ' +
           'choose another --replicate-stream, or begin with an empty --data',

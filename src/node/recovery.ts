@@ -112,8 +112,12 @@ export async function openForum(
 ): Promise<{ forum: Forum; epoch: Epoch }> {
   const { config, log } = options
   try {
-    const epoch = loadEpoch(config.data, journal.storeId)
-    const secret = loadSecret(config.data, config.secret)
+    const place = { disk: options.environment.disk ?? realDisk, dir: config.data }
+    const epoch = loadEpoch(place, journal.storeId)
+    const secret = loadSecret(place, config.secret, () => {
+      const { position } = journal
+      if (position > 0) log.warn({ position }, 'secret_made') // the records had another one
+    })
     const webhookKey = deriveKey(secret, 'webhook')
     const { state } = vitals
     if (config.replication === null) refuseAlone(state, epoch, config.data)

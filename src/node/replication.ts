@@ -73,7 +73,7 @@ export class Replication {
     const { config, replication, disk = realDisk, log, vitals } = this.#options
     const place = { disk, dir: config.data }
     this.#node = loadNodeId(place)
-    this.#secret = fingerprintOf(deriveKey(loadSecret(config.data, config.secret), 'replication'))
+    this.#secret = fingerprintOf(deriveKey(loadSecret(place, config.secret), 'replication'))
     const onWait = (why: string) => {
       vitals.start = { step: 'stream', done: 0, of: 0, why }
     }

@@ -13,7 +13,7 @@
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { type CheckpointDirectory, writeWhole } from '../../wal/checkpoint/checkpoint-files.ts'
+import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import {
   type Manifest,
   manifestName,
@@ -22,6 +22,7 @@ import {
 } from '../../wal/checkpoint/manifest.ts'
 import { readFullyLater, writeAllLater } from '../../wal/disk.ts'
 import { codeOf, JournalError } from '../../wal/errors.ts'
+import { replaceFileLater } from '../../wal/replace-file.ts'
 import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
@@ -201,7 +202,8 @@ async function downloadAll(
       if (name === file.name || name === `${file.name}.tmp`) disk.remove(path.join(dir, name))
     }
     try {
-      await writeWhole(place, file.name, (target) => download(stream, disk, target, note, file))
+      const target = path.join(dir, file.name)
+      await replaceFileLater(disk, target, (to) => download(stream, disk, to, note, file))
     } catch (error) {
       if (!(error instanceof MissingObject)) throw error
       return file.name

@@ -10,10 +10,11 @@
 // E2. The epoch has its name before the first answer in it.
 
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { codeOf, storageError } from '../../wal/errors.ts'
-import { replaceFile } from './secret.ts'
+import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
+import { readText } from '../../wal/disk.ts'
+import { storageError } from '../../wal/errors.ts'
+import { replaceText } from '../../wal/replace-file.ts'
 
 const idBytes = 16
 
@@ -24,45 +25,36 @@ export interface Epoch {
   begin: number | null
 }
 
-/** The epoch of the data directory `dir`, which the caller has locked. */
-export function loadEpoch(dir: string, storeId: string): Epoch {
-  const path = join(dir, 'epoch')
+/** The epoch of the data directory `place`, which the caller has locked. */
+export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
+  const path = join(place.dir, 'epoch')
   try {
-    const text = readText(path)
+    const text = readText(place.disk, path)
     if (text === null) return { id: storeId, begin: null }
     const { id, position } = JSON.parse(text) as { id: string | null; position: number }
     if (id !== null) return { id, begin: position }
     const newId = randomBytes(idBytes).toString('hex')
-    writeEpoch(dir, newId, position)
+    writeEpoch(place, newId, position)
     return { id: newId, begin: position }
   } catch (error) {
     throw storageError(`read or write ${path}`, error)
   }
 }
 
-/** Makes the epoch of `dir`, which the caller has locked, the one of other nodes. */
+/** Makes the epoch of `place`, which the caller has locked, the one of other nodes. */
 export function adoptEpoch(
-  dir: string,
+  place: CheckpointDirectory,
   { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
 ): void {
   if (epochBegin === null && epoch === store) return
-  writeEpoch(dir, epoch, epochBegin ?? 0)
+  writeEpoch(place, epoch, epochBegin ?? 0)
 }
 
-/** Makes the next start on `dir` begin an epoch behind `position`. */
-export function beginEpochAt(dir: string, position: number): void {
-  writeEpoch(dir, null, position)
+/** Makes the next start on `place` begin an epoch behind `position`. */
+export function beginEpochAt(place: CheckpointDirectory, position: number): void {
+  writeEpoch(place, null, position)
 }
 
-function writeEpoch(dir: string, id: string | null, position: number): void {
-  replaceFile(dir, join(dir, 'epoch'), `${JSON.stringify({ id, position })}\n`)
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
-    throw error
-  }
+function writeEpoch({ disk, dir }: CheckpointDirectory, id: string | null, position: number): void {
+  replaceText(disk, join(dir, 'epoch'), `${JSON.stringify({ id, position })}\n`)
 }

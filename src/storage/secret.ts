@@ -6,9 +6,11 @@
 // S2. The file appears whole or not at all, and only its owner can read it.
 
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { codeOf, storageError } from '../../wal/errors.ts'
+import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
+import { readText } from '../../wal/disk.ts'
+import { storageError } from '../../wal/errors.ts'
+import { replaceText } from '../../wal/replace-file.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { checkedSecret } from '../config/config.ts'
 
@@ -24,51 +26,37 @@ export function deriveKey(secret: string, purpose: Purpose): Buffer {
 
 /**
  * The secret of the data directory `dir`, which the caller has locked; made if there is none.
- * `configured` (AGENT_FORUM_SECRET, already checked) takes precedence. Throws a ConfigError if the
+ * `configured` (AGENT_FORUM_SECRET, already checked) takes precedence. `onMade` is called when it
+ * has been made. Throws a ConfigError if the
  * secret in the file is too short, a JournalError 74 if the file can be neither read nor written.
  */
-export function loadSecret(dir: string, configured: string | undefined): string {
+export function loadSecret(
+  { disk, dir }: CheckpointDirectory,
+  configured: string | undefined,
+  onMade: () => void = () => {},
+): string {
   if (configured !== undefined) return configured
   const path = join(dir, 'secret')
   try {
-    return checkedSecret(readOrMake(dir, path), path)
+    const text = readText(disk, path)
+    if (text !== null) return checkedSecret(text.trim(), path)
+    const secret = randomBytes(keyBytes).toString('hex')
+    replaceText(disk, path, `${secret}\n`)
+    onMade()
+    return secret
   } catch (error) {
     throw error instanceof ConfigError ? error : storageError(`read or make ${path}`, error)
   }
 }
 
-function readOrMake(dir: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
-  }
-  const secret = randomBytes(keyBytes).toString('hex')
-  replaceFile(dir, path, `${secret}\n`)
-  return secret
-}
-
 /** Copies the secret of one data directory to another; returns false if there is none. */
-export function copySecret(from: string, to: string): boolean {
-  const path = join(from, 'secret')
+export function copySecret({ disk, dir }: CheckpointDirectory, to: string): boolean {
+  const path = join(dir, 'secret')
   try {
-    replaceFile(to, join(to, 'secret'), readFileSync(path, 'utf8'))
-    return true
+    const secret = readText(disk, path)
+    if (secret !== null) replaceText(disk, join(to, 'secret'), secret)
+    return secret !== null
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
     throw storageError(`copy ${path}`, error)
   }
-}
-
-/** Replaces a small file of a data directory atomically, and syncs it. */
-export function replaceFile(dir: string, path: string, text: string): void {
-  const unfinished = `${path}.tmp`
-  const file = openSync(unfinished, 'w', 0o600)
-  writeSync(file, text)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(unfinished, path)
-  const directory = openSync(dir, 'r')
-  fsyncSync(directory)
-  closeSync(directory)
 }

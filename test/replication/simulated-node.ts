@@ -1,7 +1,6 @@
 // One of several nodes in one simulated process: a disk and a connection to the engine of its own,
 // and lives that end without the others'. What belongs to it runs as its own in the virtual time.
 
-import { mkdirSync, rmSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { parseConfig } from '../../src/config/config.ts'
 import type { Handler } from '../../src/http/exchange.ts'
@@ -14,6 +13,8 @@ import { SimulatedStream } from './simulated-stream.ts'
 
 const secret = 'a secret of the simulation that is long enough'
 const leaseMs = 5_000
+/** The data directory of each node, on its own disk. */
+export const data = '/simulated'
 
 /** What the nodes of one simulation share. */
 export interface World {
@@ -26,8 +27,6 @@ export interface World {
 
 export class SimulatedNode {
   readonly name: string
-  /** Its data directory, in which only small files are real. */
-  readonly data: string
   disk!: SimulatedDisk
   /** What its start waits for, and since when; null: for nothing. */
   waits: { why: string; sinceMs: number } | null = null
@@ -46,9 +45,8 @@ export class SimulatedNode {
   #node: Node | null = null
   #handler: Handler | null = null
 
-  constructor(world: World, name: string, data: string, flags: readonly string[]) {
+  constructor(world: World, name: string, flags: readonly string[]) {
     this.name = name
-    this.data = data
     this.#world = world
     this.#flags = flags
     this.#newDisk()
@@ -56,21 +54,12 @@ export class SimulatedNode {
 
   /** Everything that it has stored is lost. Only while it does not run. */
   loseDisk(): void {
-    rmSync(this.data, { recursive: true })
     this.#newDisk()
   }
 
   #newDisk(): void {
-    const { data } = this
     this.disk = new SimulatedDisk(Math.floor(this.#world.random() * 2 ** 31))
     this.disk.manual = true
-    mkdirSync(data)
-    for (let at = data.indexOf('/', 1); at > 0; at = data.indexOf('/', at + 1)) {
-      this.disk.makeDirectory(data.slice(0, at))
-    }
-    const root = this.disk.open('/', 'read')
-    this.disk.sync(root)
-    this.disk.close(root)
   }
 
   /** Whether its process runs: it may still recover. */
@@ -116,7 +105,7 @@ export class SimulatedNode {
         return this.stream
       },
     }
-    const args = ['--data', this.data, '--text-memory-mb', '1', ...this.#flags, ...flags]
+    const args = ['--data', data, '--text-memory-mb', '1', ...this.#flags, ...flags]
     const config = parseConfig(args, { AGENT_FORUM_SECRET: secret })
     const note = (fields: Record<string, unknown> | string, event?: string) =>
       this.#noted(event, fields)

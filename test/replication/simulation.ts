@@ -14,9 +14,6 @@
 import assert from 'node:assert/strict'
 // A start loads it only when it is needed; here it must not take time.
 import '../../src/node/replication.ts'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { State } from '../../src/state/state.ts'
 import { hashesOf } from '../forum/state-hash.ts'
 import type { Simulated } from '../simulate/simulation.ts'
@@ -27,7 +24,7 @@ import type { Final } from './sightings.ts'
 import { SimulatedCallers } from './simulated-callers.ts'
 import { Disasters } from './simulated-disasters.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
-import { SimulatedNode, type World } from './simulated-node.ts'
+import { data, SimulatedNode, type World } from './simulated-node.ts'
 
 const begins = Date.UTC(2026, 8, 20)
 const stepsMin = 150
@@ -50,7 +47,7 @@ class Simulation {
   readonly disasters: Disasters
   readonly disasterRate: number
 
-  constructor(random: () => number, dir: string, world: World) {
+  constructor(random: () => number, world: World) {
     this.world = world
     this.faultRate = [0, 0.02, 0.05][Math.floor(random() * 3)]!
     this.isAsync = random() < 0.15
@@ -58,8 +55,8 @@ class Simulation {
     const common = ['--standby', '--replicate-mode', this.isAsync ? 'async' : 'acked']
     const url = 'nats://simulated:4222'
     this.nodes = [
-      new SimulatedNode(world, 'first', join(dir, 'first'), ['--replicate', url, ...common]),
-      new SimulatedNode(world, 'second', join(dir, 'second'), ['--follow', url, ...common]),
+      new SimulatedNode(world, 'first', ['--replicate', url, ...common]),
+      new SimulatedNode(world, 'second', ['--follow', url, ...common]),
     ]
     this.callers = new SimulatedCallers(world, this.nodes)
     this.disasters = new Disasters(world, this.nodes)
@@ -237,7 +234,7 @@ class Simulation {
     }
     const states: State[] = []
     for (const node of this.nodes) {
-      const state = await this.driven(recoveredState(node.data, node.disk))
+      const state = await this.driven(recoveredState(data, node.disk))
       states.push(state)
       if (this.disasters.count > 0) continue
       const folded = foldOf(engine.everything, state)
@@ -307,16 +304,14 @@ export async function simulateTwo(
   const random = seededRandom(Math.imul(seed, 0x9e3779b1))
   const time = new VirtualTime(random, begins)
   const engine = new SimulatedEngine(random)
-  const dir = mkdtempSync(join(tmpdir(), 'agent-forum-two-'))
   const count = (outcome: string) => engine.count(outcome)
   time.enter()
   try {
     const world = { time, engine, random, trace, count }
-    await new Simulation(random, dir, world).run()
+    await new Simulation(random, world).run()
     const { outcomes, everything } = engine
     return { records: everything.at(-1)?.last ?? 0, lives: outcomes.get('start') ?? 0, outcomes }
   } finally {
     time.leave()
-    rmSync(dir, { recursive: true, force: true })
   }
 }

@@ -7,17 +7,16 @@ import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.
 import { clientDay, readTicket, signTicket } from '../../src/forum/tickets.ts'
 import type { ProposalText } from '../../src/state/proposals.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
-import { deriveKey } from '../../src/storage/secret.ts'
 import { lastChange } from '../forum/pages.ts'
 import { type Expected, type ExpectedWrite, type Forecast, refused } from './asking.ts'
+import { keys } from './keys.ts'
 import type { Model } from './model.ts'
-import { type Agent, type QuotaEvent, secret } from './model-types.ts'
+import type { Agent, QuotaEvent } from './model-types.ts'
 import * as pages from './pages.ts'
-import { addressKey, limitReached } from './quota-model.ts'
+import { limitReached } from './quota-model.ts'
 import { answerToUsed } from './used-keys.ts'
 import { secretOf } from './webhook-model.ts'
 
-const ticketKey = deriveKey(secret, 'ticket')
 const guestMs = 7 * 24 * 3_600_000
 const ticketMs = 120_000
 
@@ -112,8 +111,8 @@ export class Forecasts {
     const expiresAt = this.at + ticketMs
     return this.#writing('ticket.issued', { expiresAt }, () => {
       const [nonce] = [...this.model.tickets.keys()].slice(-1)
-      const client = clientDay(addressKey, address, this.at)
-      const signed = signTicket(ticketKey, { nonce, expiresAt, client })
+      const client = clientDay(keys.address, address, this.at)
+      const signed = signTicket(keys.ticket, { nonce, expiresAt, client })
       const body = (text: string) => {
         const { ticket, expires_at } = JSON.parse(text)
         assert.deepEqual([ticket, expires_at], [signed, expiresAt])
@@ -127,11 +126,12 @@ export class Forecasts {
     address: string,
     post: { content: string; title?: string; threadId?: string },
   ): Forecast {
-    const { nonce, expiresAt, client } = readTicket(ticketKey, signed)!
+    const { nonce, expiresAt, client } = readTicket(keys.ticket, signed)!
     if (this.at >= expiresAt) return this.ended('expired_ticket', expiresAt)
     const ticket = this.model.tickets.get(nonce)
     if (ticket === undefined) return refused('invalid_ticket')
-    if (client !== clientDay(addressKey, address, this.at)) return refused('ticket_client_changed')
+    if (client !== clientDay(keys.address, address, this.at))
+      return refused('ticket_client_changed')
     const { content, title, threadId } = post
     const thread = threadId === undefined ? undefined : this.model.visible(null, threadId)
     if (threadId !== undefined && thread === undefined) return refused('not_found')

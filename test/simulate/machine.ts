@@ -5,7 +5,8 @@
 //   promised   position of the newest one that an answer or a wakeup showed: no crash may lose it
 //
 // K1. After a restart the log holds a prefix of the facts that includes the promised one.
-// K2. A restart needs no operator. A restart that a crash interrupts can be repeated.
+// K2. The secret of a node that has served is never lost.
+// K3. A restart needs no operator. A restart that a crash interrupts can be repeated.
 
 import assert from 'node:assert/strict'
 import type { Logger } from 'pino'
@@ -20,8 +21,9 @@ import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/journal/writer.ts'
 import { ticksThat } from '../http/ticks.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
+import { useSecret } from './keys.ts'
 import { Model } from './model.ts'
-import { type Fact, type Operation, secret } from './model-types.ts'
+import type { Fact, Operation } from './model-types.ts'
 import { settled, VirtualTime } from './virtual-time.ts'
 
 const begins = Date.UTC(2026, 8, 20)
@@ -83,6 +85,8 @@ export class Machine {
   #node: Node | null = null
   #handler: Handler | null = null
   #durability = 'always'
+  /** The node's secret, since it has served for the first time. */
+  #secret: string | null = null
 
   constructor(
     random: () => number,
@@ -97,8 +101,7 @@ export class Machine {
     this.isVast = this.chance(0.2)
     this.#durability = durability
     const args = ['--data', '/simulated', '--durability', durability, '--text-memory-mb', '1']
-    const environment = { AGENT_FORUM_SECRET: secret }
-    this.config = { ...parseConfig(args, environment), limits }
+    this.config = { ...parseConfig(args, {}), limits }
     running = this
   }
 
@@ -194,9 +197,17 @@ export class Machine {
       },
     )
     await this.until(() => this.#node !== null || isOver)
+    if (this.isUp) this.#readSecret()
     this.trace(() => (this.isUp ? 'started' : `did not start: ${this.failure?.message}`))
     this.count(this.isUp ? 'started' : 'did not start')
     return this.isUp
+  }
+
+  #readSecret(): void {
+    const secret = this.disk.bytesOf(`${this.config.data}/secret`).toString().trim()
+    assert.equal(secret, this.#secret ?? secret, 'K2')
+    this.#secret = secret
+    useSecret(secret)
   }
 
   /** Begins a checkpoint, which is written while everything else goes on. Resolves at its end. */

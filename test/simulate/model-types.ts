@@ -4,9 +4,6 @@ import type { ModerationCommand } from '../../src/forum/moderation.ts'
 import type { ForumRecord, RecordOf, RecordType } from '../../src/forum/records.ts'
 import { hourMs } from '../forum/doubles.ts'
 
-/** The node's secret, in its environment. */
-export const secret = 'the secret of a simulated machine'
-
 /** A record and its position in the log. */
 export interface Fact {
   position: number

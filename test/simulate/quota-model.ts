@@ -2,10 +2,8 @@
 
 import { createHmac } from 'node:crypto'
 import type { QuotaLimits, Scope } from '../../src/state/quotas.ts'
-import { deriveKey } from '../../src/storage/secret.ts'
-import { type QuotaEvent, secret, windowsMs } from './model-types.ts'
-
-export const addressKey = deriveKey(secret, 'address')
+import { keys } from './keys.ts'
+import { type QuotaEvent, windowsMs } from './model-types.ts'
 
 /** Position of the newest event that fills a limit, or null when one more event is allowed. */
 export function limitReached(
@@ -14,7 +12,7 @@ export function limitReached(
   { action, by, address, at }: Pick<QuotaEvent, 'action' | 'by' | 'at'> & { address: string },
 ): number | null {
   const scopes = Object.entries(limits[action] ?? {}) as [Scope, number][]
-  const client = createHmac('sha256', addressKey).update(address).digest('hex').slice(0, 16)
+  const client = createHmac('sha256', keys.address).update(address).digest('hex').slice(0, 16)
   for (const [scope, most] of scopes) {
     if (most === 0) continue
     const counted = done.filter((one) => {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
 import { open } from '../../src/forum/webhooks.ts'
-import { deriveKey } from '../../src/storage/secret.ts'
 import { dayMs } from '../forum/doubles.ts'
-import { type Agent, type Message, secret } from './model-types.ts'
+import { keys } from './keys.ts'
+import type { Agent, Message } from './model-types.ts'
 
 export interface Delivery {
   webhook: Webhook
@@ -36,7 +36,6 @@ export interface Webhook {
   deliveries: Delivery[]
 }
 
-const webhookKey = deriveKey(secret, 'webhook')
 const retentionMs = 7 * dayMs
 
 /** What webhooks need to know about identities. */
@@ -229,5 +228,5 @@ function newDelivery(webhook: Webhook, first: number, at: number): Delivery {
 }
 
 export function secretOf({ id, sealed }: Webhook): string {
-  return open(webhookKey, id, sealed)!
+  return open(keys.webhook, id, sealed)!
 }

@@ -12,6 +12,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/base/arguments.ts'
 import { deriveKey, loadSecret } from '../../src/storage/secret.ts'
+import { realDisk } from '../../wal/disk.ts'
+
+const placeOf = (dir: string) => ({ disk: realDisk, dir })
 
 function directory(t: Test): string {
   const dir = mkdtempSync(join(tmpdir(), 'agent-forum-secret-'))
@@ -23,20 +26,20 @@ t.test(
   'S2: secret: none yet: made: readable by its owner only, nothing else is left',
   async (t) => {
     const dir = directory(t)
-    const secret = loadSecret(dir, undefined)
+    const secret = loadSecret(placeOf(dir), undefined)
     t.match(secret, /^[0-9a-f]{64}$/)
     t.same(readdirSync(dir), ['secret'])
     t.equal(statSync(join(dir, 'secret')).mode & 0o777, 0o600)
     t.equal(readFileSync(join(dir, 'secret'), 'utf8').trim(), secret)
-    t.equal(loadSecret(dir, undefined), secret, 'a second start has the same')
-    t.not(loadSecret(directory(t), undefined), secret, 'another directory has another')
+    t.equal(loadSecret(placeOf(dir), undefined), secret, 'a second start has the same')
+    t.not(loadSecret(placeOf(directory(t)), undefined), secret, 'another directory has another')
   },
 )
 
 t.test('S2: secret: a start died while making it: the next one makes it', async (t) => {
   const dir = directory(t)
   writeFileSync(join(dir, 'secret.tmp'), 'half a sec')
-  const secret = loadSecret(dir, undefined)
+  const secret = loadSecret(placeOf(dir), undefined)
   t.match(secret, /^[0-9a-f]{64}$/)
   t.same(readdirSync(dir), ['secret'])
 })
@@ -44,7 +47,7 @@ t.test('S2: secret: a start died while making it: the next one makes it', async 
 t.test('secret: from the environment: it wins, and nothing is written', async (t) => {
   const dir = directory(t)
   const given = 'g'.repeat(32)
-  t.equal(loadSecret(dir, given), given)
+  t.equal(loadSecret(placeOf(dir), given), given)
   t.same(readdirSync(dir), [])
 })
 
@@ -53,7 +56,7 @@ t.test('secret: shorter than 32 characters: in the file: refused, and named', as
   const tooShort = 's'.repeat(31)
   writeFileSync(join(dir, 'secret'), tooShort)
   t.throws(
-    () => loadSecret(dir, undefined),
+    () => loadSecret(placeOf(dir), undefined),
     new ConfigError(`${join(dir, 'secret')} must hold at least 32 characters`),
   )
 })
@@ -61,7 +64,7 @@ t.test('secret: shorter than 32 characters: in the file: refused, and named', as
 t.test('secret: its file cannot be read: refused as a storage failure', async (t) => {
   const dir = directory(t)
   mkdirSync(join(dir, 'secret'))
-  t.throws(() => loadSecret(dir, undefined), { exitCode: 74, message: /secret: EISDIR/ })
+  t.throws(() => loadSecret(placeOf(dir), undefined), { exitCode: 74, message: /secret: EISDIR/ })
 })
 
 t.test('S1: keys: of each purpose and secret: 32 bytes, and all different', async (t) => {

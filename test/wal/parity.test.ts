@@ -1,5 +1,4 @@
 import t from 'tap'
-import { writeWhole } from '../../wal/checkpoint/checkpoint-files.ts'
 import { type FrozenStore, writePages } from '../../wal/checkpoint/checkpoint-writer.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import { pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
@@ -7,6 +6,7 @@ import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { pieceBytes } from '../../wal/checkpoint/parity.ts'
 import { scrubFile } from '../../wal/checkpoint/scrub.ts'
 import { Sidecar } from '../../wal/checkpoint/sidecar.ts'
+import { replaceFileLater } from '../../wal/replace-file.ts'
 import { sizeOf } from '../depth.ts'
 import { Fold, type Folding, type Row, startFolding } from './fold.ts'
 import { dir, until } from './helpers.ts'
@@ -177,8 +177,8 @@ t.test('P2: a page a little shorter than a piece, behind odd bytes: rebuilt', as
   const file = { storeId: '00'.repeat(16), number: 1 }
   const pages = [Buffer.alloc(100, 1), Buffer.alloc(pieceBytes - 50, 2)]
   const frozen = new Map(pages.map((page, i) => [`${i}`, frozenPage(page)]))
-  const written = await writeWhole(place, pagesName(1), (file1) =>
-    writeWhole(place, parityName(1), (parityFile) =>
+  const written = await replaceFileLater(disk, `${dir}/${pagesName(1)}`, (file1) =>
+    replaceFileLater(disk, `${dir}/${parityName(1)}`, (parityFile) =>
       writePages(frozen, new Map(), { disk, file: file1, parityFile, ...file, pause: () => null }),
     ),
   )

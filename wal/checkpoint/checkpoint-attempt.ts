@@ -4,14 +4,11 @@
 //   page file n and its parity ─▶ page file n + 1, if it is needed, and its parity ─▶ read back
 //   ─▶ log synced up to the position ─▶ manifest n ─▶ read back
 
+import path from 'node:path'
 import type { Pause } from '../../src/base/pace.ts'
+import { replaceFileLater } from '../replace-file.ts'
 import { placesOf } from './bad-pages.ts'
-import {
-  type CheckpointDirectory,
-  isWritten,
-  writeManifest,
-  writeWhole,
-} from './checkpoint-files.ts'
+import { type CheckpointDirectory, isWritten, writeManifest } from './checkpoint-files.ts'
 import { BadCheckpoint, verifyPages } from './checkpoint-reader.ts'
 import {
   type FrozenStore,
@@ -114,9 +111,9 @@ async function writeFile(
   number: number,
   write: (options: WriteOptions) => Promise<WrittenPages>,
 ): Promise<WrittenFile> {
-  const { disk } = place
-  const written = await writeWhole(place, pagesName(number), (file) =>
-    writeWhole(place, parityName(number), (parityFile) =>
+  const { disk, dir } = place
+  const written = await replaceFileLater(disk, path.join(dir, pagesName(number)), (file) =>
+    replaceFileLater(disk, path.join(dir, parityName(number)), (parityFile) =>
       write({ disk, file, parityFile, number, storeId, pause }),
     ),
   )

@@ -6,11 +6,11 @@ import {
   readFully,
   readFullyLater,
   removeLater,
-  settled,
   syncDirectoryLater,
   writeAllLater,
 } from '../disk.ts'
 import { isOfSystem, isUnreadable, messageOf } from '../errors.ts'
+import { replaceFileLater } from '../replace-file.ts'
 import {
   decodeManifest,
   manifestName,
@@ -51,33 +51,13 @@ export function readManifest({ disk, dir }: CheckpointDirectory, number: number)
   }
 }
 
-/** Writes a file atomically: it gets its name once its content is durable; then syncs the name. */
-export async function writeWhole<T>(
-  { disk, dir }: CheckpointDirectory,
-  name: string,
-  write: (file: number) => Promise<T>,
-): Promise<T> {
-  const target = path.join(dir, name)
-  const file = disk.open(`${target}.tmp`, 'create')
-  let result: T
-  try {
-    result = await write(file)
-    await settled((done) => disk.syncLater(file, done))
-  } finally {
-    disk.close(file)
-  }
-  disk.rename(`${target}.tmp`, target)
-  await syncDirectoryLater(disk, dir)
-  return result
-}
-
 export function writeManifest(
-  place: CheckpointDirectory,
+  { disk, dir }: CheckpointDirectory,
   number: number,
   bytes: Buffer,
 ): Promise<void> {
-  return writeWhole(place, manifestName(number), (file) =>
-    writeAllLater(place.disk, file, bytes, 0),
+  return replaceFileLater(disk, path.join(dir, manifestName(number)), (file) =>
+    writeAllLater(disk, file, bytes, 0),
   )
 }
 

@@ -18,8 +18,9 @@ import path from 'node:path'
 import type { Pause } from '../../src/base/pace.ts'
 import { removeLater, settled, writeAllLater } from '../disk.ts'
 import { codeOf, isUnreadable } from '../errors.ts'
+import { replaceFileLater } from '../replace-file.ts'
 import type { BadPage } from './bad-pages.ts'
-import { type CheckpointDirectory, ifPossible, writeWhole } from './checkpoint-files.ts'
+import { type CheckpointDirectory, ifPossible } from './checkpoint-files.ts'
 import { verifyPages } from './checkpoint-reader.ts'
 import { type Manifest, pagesName, parityName } from './manifest.ts'
 import { type PageFile, ParityBuilder, parityFileBytes, pieceBytes } from './parity.ts'
@@ -138,16 +139,16 @@ async function makeParity(
   file: PageFile,
   options: ScrubOptions,
 ): Promise<boolean> {
-  const name = parityName(file.number)
   const { disk, dir } = place
+  const target = path.join(dir, parityName(file.number))
   try {
-    await writeWhole(place, name, async (target) => {
-      const write = (bytes: Buffer, at: number) => writeAllLater(disk, target, bytes, at)
+    await replaceFileLater(disk, target, async (parity) => {
+      const write = (bytes: Buffer, at: number) => writeAllLater(disk, parity, bytes, at)
       if (!(await buildParity(place, file, write, options))) throw new Unreadable()
     })
     return true
   } catch (error) {
-    await ifPossible(removeLater(disk, path.join(dir, `${name}.tmp`)))
+    await ifPossible(removeLater(disk, `${target}.tmp`))
     if (error instanceof Unreadable) return false
     throw error
   }

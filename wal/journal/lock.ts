@@ -89,7 +89,7 @@ async function take(disk: Disk, dir: string, ownFile: string, own: Owner): Promi
 function readChain(disk: Disk, dir: string): Owner[] {
   const chain: Owner[] = []
   for (let name = 'lock'; ; name = `lock.after-${chain.at(-1)!.token}`) {
-    const text = readText(disk, path.join(dir, name))
+    const text = readShort(disk, path.join(dir, name))
     if (text === null) return chain
     chain.push(parseOwner(path.join(dir, name), text, `broken-${chain.length}`))
   }
@@ -206,21 +206,22 @@ function readPidNamespace(disk: Disk): string | null {
 }
 
 function readBootId(disk: Disk): string | null {
-  return readText(disk, '/proc/sys/kernel/random/boot_id')?.trim() ?? null
+  return readShort(disk, '/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
 
 // The third field is the state, the 20th the number of threads, the 22nd the start time; the
 // second, the program's name, can contain anything but ends at the last ')'. A zombie has ended and
 // waits only to be reaped by its parent, unless one of its threads is still writing.
 function readStartTicks(disk: Disk, pid: number): string | null {
-  const stat = readText(disk, `/proc/${pid}/stat`)
+  const stat = readShort(disk, `/proc/${pid}/stat`)
   if (stat === null) return null
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const isZombie = fields[0] === 'Z' && Number(fields[17]) <= 1
   return isZombie ? null : fields[19]
 }
 
-function readText(disk: Disk, file: string): string | null {
+// Not `readText` of disk.ts: a file of /proc has a size of 0.
+function readShort(disk: Disk, file: string): string | null {
   let handle: number
   try {
     handle = disk.open(file, 'read')

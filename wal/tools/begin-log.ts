@@ -3,13 +3,13 @@
 //
 //   0000000001.wal │ header: first position P + 1, store id of the other node │ seal │
 
-import path from 'node:path'
 import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
-import { syncDirectory, writeAll } from '../disk.ts'
+import { writeAll } from '../disk.ts'
 import { isOfSystem, JournalError, storageError } from '../errors.ts'
 import { crcSeed, encodeSegmentHeader, segmentHeaderBytes } from '../journal/format.ts'
-import { listSegments, segmentName } from '../journal/segments.ts'
+import { listSegments, segmentPath } from '../journal/segments.ts'
 import { encodeSeal } from '../journal/settle.ts'
+import { replaceFile } from '../replace-file.ts'
 
 const number = 1
 
@@ -21,22 +21,13 @@ export function beginLog(
   { disk, dir }: CheckpointDirectory,
   { storeId, position }: { storeId: string; position: number },
 ): void {
-  const name = segmentName(number)
-  const temporary = path.join(dir, `${name}.tmp`)
   try {
     if (listSegments(disk, dir).length > 0) throw new JournalError(77, `${dir} has a log already`)
-    if (disk.list(dir).includes(`${name}.tmp`)) disk.remove(temporary)
-    const file = disk.open(temporary, 'create')
-    try {
+    replaceFile(disk, segmentPath(dir, number), (file) => {
       const place = { number, firstPosition: position + 1, watermark: position, link: 0 }
       writeAll(disk, file, encodeSegmentHeader({ storeId, ...place, settled: true }), 0)
       writeAll(disk, file, encodeSeal(position, 0, crcSeed(storeId)), segmentHeaderBytes)
-      disk.sync(file)
-    } finally {
-      disk.close(file)
-    }
-    disk.rename(temporary, path.join(dir, name))
-    syncDirectory(disk, dir)
+    })
   } catch (error) {
     throw isOfSystem(error) ? storageError(`begin a log in ${dir}`, error) : error
   }

@@ -88,6 +88,8 @@ export function applyRepair({ disk, dir, checkpoints }: ApplyOptions, plan: Repa
   removeLeftovers(disk, dir) // of an interrupted repair
   const files = listSegments(disk, dir)
   const outputs = outputsOf(disk, files, plan)
+  // All are written before the first is renamed: until then the old log is whole, with the space
+  // for the new one taken (R3).
   for (const output of outputs) {
     if (!output.kept) writeSegment(disk, dir, plan, output, output === outputs.at(-1))
   }
