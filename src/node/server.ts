@@ -22,6 +22,7 @@ import type { Ticks } from '../http/tick.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
 import type { Readers } from '../readers/readers.ts'
 import { CheckpointSchedule, type Erasure } from '../storage/checkpoints.ts'
+import type { StartReading } from '../text/reader.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
@@ -60,6 +61,8 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   ticks?: Ticks
   /** Posts to webhooks in place of the network. */
   send?: Send
+  /** Starts what reads text from `disk`, in place of a worker thread. */
+  startReading?: StartReading
   /** Gives the start up while checkpoint and log are read: `startNode` rejects with its reason. */
   stopping?: AbortSignal
   /** The settings as they were written, for readers; without them there can be none. */

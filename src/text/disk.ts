@@ -7,7 +7,7 @@ import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import type { BlockRead, ReadResult, TextDisk } from './block-loads.ts'
 import { TextMending } from './mending.ts'
-import { type BlockReader, DiskReader, WorkerReader } from './reader.ts'
+import { BlockReader, type StartReading } from './reader.ts'
 import type { Text } from './text.ts'
 
 const boundsSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
@@ -65,8 +65,8 @@ interface TextPlaces {
 export interface TextDiskOptions {
   dir: string
   log: Logger
-  /** A disk in place of the real one, which is read in a worker thread. */
-  environment: { disk?: Disk | undefined }
+  /** A disk in place of the real one, and the thread that reads it. */
+  environment: { disk?: Disk | undefined; startReading?: StartReading | undefined }
   text: Text
   checkpoints: TextPlaces
 }
@@ -74,12 +74,8 @@ export interface TextDiskOptions {
 /** Reads the text of this state from its page files. */
 export function openTextDisk(options: TextDiskOptions): NodeTextDisk {
   const { dir, log, environment, text, checkpoints } = options
-  const { blocks } = text
-  const reader =
-    environment.disk === undefined
-      ? new WorkerReader({ dir }, blocks)
-      : new DiskReader(environment.disk, dir, blocks)
-  const { disk = realDisk } = environment
+  const { disk = realDisk, startReading } = environment
+  const reader = new BlockReader(dir, text.blocks, startReading)
   const mending = new TextMending({
     disk,
     dir,

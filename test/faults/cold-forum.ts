@@ -8,6 +8,7 @@ import { parseConfig } from '../../src/config/config.ts'
 import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
+import { readingOf } from '../text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export const count = 420
@@ -54,7 +55,7 @@ export async function start(
     handle = handler
     return { port: 1, stop: () => {} }
   }
-  const environment = { disk, segmentBytes: 1 << 20, listen }
+  const environment = { disk, startReading: readingOf(disk), segmentBytes: 1 << 20, listen }
   const node = await startNode(config, '0.0.0', log, environment)
   node.failed.catch(() => {}) // the disk fails where a test cuts it off
   return { node, handle }

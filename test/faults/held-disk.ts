@@ -7,6 +7,7 @@ import type { Test } from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import { freePort } from '../free-port.ts'
+import { readingOf } from '../text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export interface Held {
@@ -30,7 +31,8 @@ export async function startHeld(
   const operators = await freePort()
   const args = ['--port', '0', '--data', '/held', '--ops-port', `${operators}`, ...flags]
   const config = parseConfig(args, { AGENT_FORUM_SECRET: 'the secret of a disk that is held' })
-  const node = await startNode(config, '0.0.0', pino({}, nowhere), { disk, segmentBytes })
+  const environment = { disk, startReading: readingOf(disk), segmentBytes }
+  const node = await startNode(config, '0.0.0', pino({}, nowhere), environment)
   node.failed.catch(() => {}) // tests that expect a failure await it themselves
   t.teardown(async () => {
     disk.manual = false

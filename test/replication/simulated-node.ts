@@ -7,6 +7,7 @@ import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
 import { type Request, SimulatedExchange } from '../simulate/asking.ts'
 import type { VirtualTime } from '../simulate/virtual-time.ts'
+import { readingOf } from '../text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import type { SimulatedEngine } from './simulated-engine.ts'
 import { SimulatedStream } from './simulated-stream.ts'
@@ -91,6 +92,7 @@ export class SimulatedNode {
     count('start')
     const environment = {
       disk: this.disk,
+      startReading: readingOf(this.disk),
       // The smallest that the flag allows: a follower appends runs of 64 KiB.
       segmentBytes: 1024 * 1024,
       pause: () => (random() < 0.5 ? null : nextTurn()),

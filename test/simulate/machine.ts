@@ -20,6 +20,7 @@ import { type Node, startNode } from '../../src/node/server.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
 import { Writer } from '../../wal/journal/writer.ts'
 import { ticksThat } from '../http/ticks.ts'
+import { readingOf } from '../text/simulated-reading.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'
 import { useSecret } from './keys.ts'
 import { Model } from './model.ts'
@@ -159,6 +160,7 @@ export class Machine {
     let isOver = false
     const environment = {
       disk: this.disk,
+      startReading: readingOf(this.disk),
       segmentBytes: (this.isVast ? 128 : 16) * 1024,
       pause: () => (this.chance(0.5) ? null : nextTurn()),
       listen: async (_host: string, _port: number, handler: Handler) => {

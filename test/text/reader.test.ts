@@ -1,4 +1,4 @@
-// Both readers of text on real files: where they put the bytes, and their results for blocks that
+// The reader of text on real files: where they put the bytes, and their results for blocks that
 // are good, damaged, cut off or missing.
 
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -7,9 +7,8 @@ import { crc32 } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { BlockRead, ReadResult } from '../../src/text/block-loads.ts'
 import { blockBytes, TextBlocks } from '../../src/text/blocks.ts'
-import { type BlockReader, DiskReader, WorkerReader } from '../../src/text/reader.ts'
+import { BlockReader } from '../../src/text/reader.ts'
 import { pagesName } from '../../wal/checkpoint/manifest.ts'
-import { realDisk } from '../../wal/disk.ts'
 import { dataDirectory } from '../api/process.ts'
 
 const blockCount = 200
@@ -23,17 +22,14 @@ class Scene {
   readonly blocks = new TextBlocks()
   readonly reader: BlockReader
 
-  constructor(t: Test, kind: 'worker' | 'disk') {
+  constructor(t: Test) {
     this.dir = dataDirectory(t)
     mkdirSync(this.dir)
     for (const file of [1, 2]) {
       const all = Array.from({ length: blockCount }, (_, block) => bytesOf(file, block))
       writeFileSync(this.path(file), Buffer.concat(all))
     }
-    this.reader =
-      kind === 'worker'
-        ? new WorkerReader({ dir: this.dir }, this.blocks)
-        : new DiskReader(realDisk, this.dir, this.blocks)
+    this.reader = new BlockReader(this.dir, this.blocks)
     t.teardown(() => this.reader.close())
   }
 
@@ -52,56 +48,54 @@ class Scene {
   }
 }
 
-for (const kind of ['worker', 'disk'] as const) {
-  t.test(`${kind}: many blocks of two files, several times: their bytes`, async (t) => {
-    const scene = new Scene(t, kind)
-    for (const from of [0, 70, 140]) {
-      const wanted = Array.from({ length: 60 }, (_, i) => ({ file: 1 + (i % 2), block: from + i }))
-      const { reads, results } = await scene.read(wanted)
-      t.ok(results.every(({ kind }) => kind === 'good') && results.length === wanted.length)
-      const isRight = reads.every(({ slot, block, place }) => {
-        return bytesOf(place.file, block).equals(scene.blocks.bytesOf(slot))
-      })
-      t.ok(isRight, `from ${from}`)
-    }
-  })
-
-  t.test(`${kind}: a wrong crc, a short file, no file: a result for each`, async (t) => {
-    const scene = new Scene(t, kind)
-    truncateSync(scene.path(2), 10 * blockBytes + 5)
-    const { results } = await scene.read([
-      { file: 1, block: 3 },
-      { file: 1, block: 4, crc: 12345 },
-      { file: 2, block: 9 },
-      { file: 2, block: 10 },
-      { file: 2, block: 100 },
-      { file: 3, block: 0 },
-    ])
-    t.same(
-      results.map(({ kind }) => kind),
-      ['good', 'damaged', 'good', 'damaged', 'damaged', 'gone'],
-    )
-    t.match(results[1].why, /crc/)
-    t.match(results[3].why, /ends/)
-    t.match(results[5].why, /ENOENT/)
-  })
-
-  t.test(`${kind}: the file is a directory: neither damaged nor gone`, async (t) => {
-    const scene = new Scene(t, kind)
-    rmSync(scene.path(1))
-    mkdirSync(scene.path(1))
-    const { results } = await scene.read([{ file: 1, block: 0 }])
-    t.match(results, [{ kind: 'failed', why: /EISDIR/ }])
-  })
-
-  t.test(`${kind}: closed while it reads: no result comes`, async (t) => {
-    const scene = new Scene(t, kind)
-    let isDone = false
-    void scene.read([{ file: 1, block: 0 }]).then(() => {
-      isDone = true
+t.test('many blocks of two files, several times: their bytes', async (t) => {
+  const scene = new Scene(t)
+  for (const from of [0, 70, 140]) {
+    const wanted = Array.from({ length: 60 }, (_, i) => ({ file: 1 + (i % 2), block: from + i }))
+    const { reads, results } = await scene.read(wanted)
+    t.ok(results.every(({ kind }) => kind === 'good') && results.length === wanted.length)
+    const isRight = reads.every(({ slot, block, place }) => {
+      return bytesOf(place.file, block).equals(scene.blocks.bytesOf(slot))
     })
-    scene.reader.close()
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    t.notOk(isDone)
+    t.ok(isRight, `from ${from}`)
+  }
+})
+
+t.test('a wrong crc, a short file, no file: a result for each', async (t) => {
+  const scene = new Scene(t)
+  truncateSync(scene.path(2), 10 * blockBytes + 5)
+  const { results } = await scene.read([
+    { file: 1, block: 3 },
+    { file: 1, block: 4, crc: 12345 },
+    { file: 2, block: 9 },
+    { file: 2, block: 10 },
+    { file: 2, block: 100 },
+    { file: 3, block: 0 },
+  ])
+  t.same(
+    results.map(({ kind }) => kind),
+    ['good', 'damaged', 'good', 'damaged', 'damaged', 'gone'],
+  )
+  t.match(results[1].why, /crc/)
+  t.match(results[3].why, /ends/)
+  t.match(results[5].why, /ENOENT/)
+})
+
+t.test('the file is a directory: neither damaged nor gone', async (t) => {
+  const scene = new Scene(t)
+  rmSync(scene.path(1))
+  mkdirSync(scene.path(1))
+  const { results } = await scene.read([{ file: 1, block: 0 }])
+  t.match(results, [{ kind: 'failed', why: /EISDIR/ }])
+})
+
+t.test('closed while it reads: no result comes', async (t) => {
+  const scene = new Scene(t)
+  let isDone = false
+  void scene.read([{ file: 1, block: 0 }]).then(() => {
+    isDone = true
   })
-}
+  scene.reader.close()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.notOk(isDone)
+})

@@ -149,6 +149,13 @@ export class SimulatedDisk implements Disk {
     return new Map(files.map(([name, inode]) => [name, Buffer.from(inode.cache)]))
   }
 
+  /** Does work of another thread on the disk in the background, as a background operation. */
+  later(work: () => void): void {
+    this.#later(work, (error) => {
+      if (error !== null) throw error
+    })
+  }
+
   // ── The interface Disk ────────────────────────────────────────────────────────────────────────
 
   makeDirectory(name: string): void {
