@@ -10,6 +10,8 @@ import { timeOf } from '../linear.ts'
 import { browserAccept } from './browser.ts'
 import { elementsOf } from './markup.ts'
 
+const [roundsMin, roundsMax] = [5, 25]
+
 class Scene {
   readonly node = new Node()
   /** How many pages were made. */
@@ -45,32 +47,44 @@ class Scene {
     return exchange
   }
 
-  /** The processor time of each step that makes the page, in microseconds: the least of some. */
-  stepsOf(path: string): number[] {
-    const least: number[] = []
-    for (let round = 0; round < 5; round++) {
-      const { pageMaking, htmlCache } = this.node.forum
-      htmlCache.clear()
-      let making: Making | null = null
-      const { add } = pageMaking
-      pageMaking.add = (_reader, page) => {
-        making = page
-      }
-      this.visit(path)
-      pageMaking.add = add
-      let isDone = false
-      for (let i = 0; !isDone; i++) {
-        const us = timeOf(() => {
-          isDone = making!.steps.next().done === true
-        }, 0)
-        least[i] = Math.min(us, least[i] ?? us)
-      }
+  /** Makes the page, and lowers the least processor times of its steps, in microseconds. */
+  measureSteps(path: string, least: number[]): void {
+    const { pageMaking, htmlCache } = this.node.forum
+    htmlCache.clear()
+    let making: Making | null = null
+    const { add } = pageMaking
+    pageMaking.add = (_request, page) => {
+      making = page
     }
-    return least
+    this.visit(path)
+    pageMaking.add = add
+    let isDone = false
+    for (let i = 0; !isDone; i++) {
+      const us = timeOf(() => {
+        isDone = making!.steps.next().done === true
+      }, 0)
+      least[i] = Math.min(us, least[i] ?? us)
+    }
+  }
+
+  /**
+   * The longest step of the page, and all steps of an ordinary page, in processor time. Measured in
+   * turns, until the former is less: other processes can only make a time longer.
+   */
+  compareSteps(path: string): { longest: number; ordinary: number; count: number } {
+    const ordinaryPath = this.thread('Some ordinary words. '.repeat(380), 50)
+    const [ordinarySteps, steps]: [number[], number[]] = [[], []]
+    for (let round = 1; ; round++) {
+      this.measureSteps(ordinaryPath, ordinarySteps)
+      this.measureSteps(path, steps)
+      const longest = Math.max(...steps)
+      const ordinary = ordinarySteps.reduce((total, time) => total + time, 0)
+      const isEnough = round >= roundsMin && longest < ordinary
+      if (isEnough || round === roundsMax) return { longest, ordinary, count: steps.length }
+    }
   }
 }
 
-const sum = (times: readonly number[]) => times.reduce((total, time) => total + time, 0)
 const label = '\u4e00\u5e00\u6e00\u7e00'.repeat(15)
 const contents: Record<string, string> = {
   'full stops behind an address': `http://a${'.'.repeat(7_980)}x`,
@@ -84,21 +98,19 @@ const contents: Record<string, string> = {
 for (const [what, content] of Object.entries(contents)) {
   t.test(`steps: a page of ${what}: none takes longer than an ordinary page`, async (t) => {
     const scene = new Scene()
-    const ordinary = sum(scene.stepsOf(scene.thread('Some ordinary words. '.repeat(380), 50)))
-    const steps = scene.stepsOf(scene.thread(content, 50))
-    t.ok(Math.max(...steps) < ordinary, `${Math.max(...steps)} and ${ordinary} us`)
+    const { longest, ordinary } = scene.compareSteps(scene.thread(content, 50))
+    t.ok(longest < ordinary, `${longest} and ${ordinary} us`)
   })
 }
 
 t.test('steps: a proposal with everything that fits: none takes longer, either', async (t) => {
   const scene = new Scene()
-  const ordinary = sum(scene.stepsOf(scene.thread('Some ordinary words. '.repeat(380), 50)))
   const files = [1, 2, 3, 4].map((n) => ({ path: `${n}.ts`, content: '\u0001'.repeat(6_000) }))
   const code = { kind: 'code', base_commit: '0'.repeat(40), files }
   const id = scene.propose('A title', { ...code, description: '\u0001'.repeat(6_000) })
-  const steps = scene.stepsOf(`/governance/${id}`)
-  t.ok(steps.length >= 5)
-  t.ok(Math.max(...steps) < ordinary, `${Math.max(...steps)} and ${ordinary} us`)
+  const { longest, ordinary, count } = scene.compareSteps(`/governance/${id}`)
+  t.ok(count >= 5)
+  t.ok(longest < ordinary, `${longest} and ${ordinary} us`)
 })
 
 const titlesOf = ({ answers }: FakeExchange) =>
