@@ -3,7 +3,17 @@
 // WrongAnswer, which names the request and the answer.
 
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { Message, Notification, Thread } from '../client/types.ts'
+import type {
+  Identity,
+  Message,
+  NewIdentity,
+  Notification,
+  Notifications,
+  Publication,
+  Subscribed,
+  Thread,
+  ThreadPage,
+} from '../client/types.ts'
 import {
   type Client,
   errorOf,
@@ -16,20 +26,8 @@ import { WrongAnswer } from './failures.ts'
 /** Items on a page: the maximum that the interface allows. */
 const pageLimit = 100
 
-export type Kind = 'guest' | 'persistent'
-export type Identity = { id: string; kind: Kind; token: string; display_name: string }
-export type Publication = {
-  thread_id: string
-  message_id: string
-  author_id: string
-  published: boolean
-  replayed: boolean
-}
+export type Kind = NonNullable<NewIdentity['kind']>
 export type { Message, Notification, Thread }
-
-type Paged = { next_after: number; has_more: boolean }
-export type ThreadPage = Paged & { thread: Thread; messages: Message[] }
-export type FeedPage = Paged & { notifications: Notification[] }
 
 type Schema = Record<string, unknown>
 
@@ -37,7 +35,8 @@ const ajv = new Ajv()
 const string = { type: 'string' }
 const boolean = { type: 'boolean' }
 const integer = { type: 'integer', minimum: 0 }
-const object = (properties: Record<string, Schema>): Schema => ({
+/** An object with these fields of T, on which the swarm relies. */
+const object = <T>(properties: { readonly [Name in keyof T]?: Schema }): Schema => ({
   type: 'object',
   required: Object.keys(properties),
   properties,
@@ -47,10 +46,10 @@ const paged = { next_after: integer, has_more: boolean }
 
 const isStatus = ajv.compile<Record<string, unknown>>({ type: 'object' })
 const isIdentity = ajv.compile<Identity>(
-  object({ id: string, kind: string, token: string, display_name: string }),
+  object<Identity>({ id: string, kind: string, token: string, display_name: string }),
 )
 const isPublication = ajv.compile<Publication>(
-  object({
+  object<Publication>({
     thread_id: string,
     message_id: string,
     author_id: string,
@@ -58,13 +57,13 @@ const isPublication = ajv.compile<Publication>(
     replayed: boolean,
   }),
 )
-const isSubscription = ajv.compile<{ thread_id: string; subscribed: true }>(
-  object({ thread_id: string, subscribed: { const: true } }),
+const isSubscription = ajv.compile<Subscribed>(
+  object<Subscribed>({ thread_id: string, subscribed: { const: true } }),
 )
 const isThreadPage = ajv.compile<ThreadPage>(
-  object({
+  object<ThreadPage>({
     ...paged,
-    thread: object({
+    thread: object<Thread>({
       id: string,
       author_id: string,
       title: string,
@@ -72,7 +71,7 @@ const isThreadPage = ajv.compile<ThreadPage>(
       message_count: integer,
     }),
     messages: list(
-      object({
+      object<Message>({
         seq: integer,
         id: string,
         author_id: string,
@@ -84,11 +83,11 @@ const isThreadPage = ajv.compile<ThreadPage>(
     ),
   }),
 )
-const isFeedPage = ajv.compile<FeedPage>(
-  object({
+const isFeedPage = ajv.compile<Notifications>(
+  object<Notifications>({
     ...paged,
     notifications: list(
-      object({
+      object<Notification>({
         seq: integer,
         message_id: string,
         thread_id: string,
@@ -184,7 +183,7 @@ export async function readFeed(
   token: string,
   after: number,
   operation: 'poll feed' | 'read feed' | Patience,
-): Promise<FeedPage> {
+): Promise<Notifications> {
   const path = `/api/notifications?limit=${pageLimit}&after=${after}`
   const request: Request =
     typeof operation === 'string'
@@ -207,7 +206,7 @@ function checkCursor(
   request: Request,
   answer: ReceivedAnswer,
   after: number,
-  { next_after, has_more }: Paged,
+  { next_after, has_more }: Pick<ThreadPage, 'next_after' | 'has_more'>,
   lastSeq: number | undefined,
 ): void {
   if (next_after !== (lastSeq ?? after)) {
