@@ -97,7 +97,7 @@ export function readersOf(setting: Setting): number {
   )
 }
 
-/** The limits of each of so many processes: they share the memory. */
+/** The limits of one process where several share the memory of the machine. */
 export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
   const connectionsMax = read('connections-max', 1, connections.max, ' with this `ulimit -n`')
   const memoryMb = read('memory-mb', 64, 100_000_000)

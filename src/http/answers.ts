@@ -28,8 +28,8 @@ export function keepBody(outcome: Answer | Rejection, until: 'end of tick' | 'du
   outcome.isOwn = true
 }
 
-/** Whether an outcome that waits for no new record is true at this moment (gate.ts, G4). */
-export function isTrue(outcome: Answer | Rejection, route: Route, gate: Gate): boolean {
+/** Whether an outcome that needs no new record may leave at this moment (gate.ts, G4). */
+export function mayLeave(outcome: Answer | Rejection, route: Route, gate: Gate): boolean {
   if (gate.mayDecide) return true
   const { status } = isRejection(outcome) ? errors[outcome.rejected] : outcome
   return status === 503 || (status < 400 && !isWrite(route) && gate.mayShow)

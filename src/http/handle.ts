@@ -15,7 +15,7 @@ import type { Answer, Call, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
-import { allowHeader, answer, isTrue, isView, keepBody, refuse, sendOutcome } from './answers.ts'
+import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
 import { Callers } from './callers.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
@@ -277,7 +277,7 @@ export class Edge {
     const { position = 0 } = outcome
     const bytes = isRejection(outcome) ? 0 : outcome.body.length
     if (position <= this.#service!.forum.journal.durable) {
-      if (!isTrue(outcome, route, this.#gate!)) return refuse(exchange, 'no_leader')
+      if (!mayLeave(outcome, route, this.#gate!)) return refuse(exchange, 'no_leader')
       // Copying a long page would cost more than waiting saves.
       if (bytes > waitingBytesMax && isView(outcome)) return sendOutcome(exchange, route, outcome)
       keepBody(outcome, 'end of tick')

@@ -1,7 +1,7 @@
 // What all pages have in common: the frame around their content, their headers, and how one that a
 // browser has already is not sent again.
 //
-// L1. A page shows what anybody may read, whoever asks: its queries have no caller.
+// L1. A page shows only what anybody may read, because its queries have no caller.
 // L2. What is private and what does not exist is one and the same page.
 // L3. A page has no script and no style in it, and loads nothing but the files of files.ts. The
 //     policy also keeps the script from making HTML of a text (trusted types).

@@ -94,7 +94,7 @@ export function addThread(state: State, record: NewThread): number {
   return state.threads.add(id, entry, visibility, participants)
 }
 
-/** Adds a message, tells whoever waits for it, and counts it for quotas; returns its number. */
+/** Adds a message, notifies requests that wait for it, counts it for quotas; returns its number. */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
   const { by, messageId: id, content, at } = record
   const signature = state.identities.signature(by)
