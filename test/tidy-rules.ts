@@ -72,6 +72,10 @@ const below: Record<string, readonly string[]> = {
   ],
 }
 
+// What routes load; of other files they import types. So a declaration of the interface is read
+// without a forum, as by the tools of mcp.
+const declared = ['src/api', 'src/base', 'src/actors', 'src/forum/rejection.ts']
+
 /** Whether its files are loaded where no other file of the project is. */
 const standsAlone = (room: string) => room === 'src/client' || room === 'src/browser'
 
@@ -186,10 +190,14 @@ export const rules: readonly Rule[] = [
     find({ path, text }) {
       const room = roomOf(path)
       const allowed = [room, ...(below[room] ?? []), ...(standsAlone(room) ? [] : ['src/base'])]
-      return importsOf(path, text).filter(
-        (target) => !allowed.some((each) => target === each || roomOf(target) === each),
-      )
+      return importsOf(path, text).filter((target) => !isIn(allowed, target))
     },
+  },
+  {
+    name: 'routes are declared without a forum',
+    instead: 'import the type, and run what `commands` of the service has (src/forum/commands.ts)',
+    covers: (path) => path.startsWith('src/api/') && isCode(path),
+    find: ({ path, text }) => loadsOf(path, text).filter((target) => !isIn(declared, target)),
   },
   {
     name: 'uWebSockets.js is loaded in src/http/uws-binding.ts only',
@@ -281,6 +289,27 @@ function roomOf(path: string): string {
 function importsOf(path: string, text: string): string[] {
   const named = text.matchAll(/(?:from|import\(|^import)\s*['"](\.{1,2}\/[^'"]+)['"]/gm)
   return [...named].map(([, name]) => posix.join(posix.dirname(path), name))
+}
+
+/** The project's own files that a file loads: of those that it imports, not the ones of types. */
+function loadsOf(path: string, text: string): string[] {
+  const types = /^(?:import|export) type\b[^='"]*['"][^'"]*['"]|typeof import\([^)]*\)/gm
+  return importsOf(path, text.replaceAll(types, ''))
+}
+
+/** The files that are loaded when these are, sooner or later. */
+export function loadedWith(paths: readonly string[], sources: readonly Source[]): Set<string> {
+  const texts = new Map(sources.map(({ path, text }) => [path, text]))
+  const loaded = new Set(paths)
+  for (const path of loaded) {
+    for (const target of loadsOf(path, texts.get(path) ?? '')) loaded.add(target)
+  }
+  return loaded
+}
+
+/** Whether a file is one of these, or in one of these rooms. */
+function isIn(places: readonly string[], path: string): boolean {
+  return places.includes(path) || places.includes(roomOf(path))
 }
 
 function linesWhere(text: string, isWrong: (line: string, before: string) => boolean): string[] {

@@ -11,6 +11,7 @@ import {
   answeredCodes,
   benchesWithoutQuestion,
   importCycles,
+  loadedWith,
   rules,
   type Source,
 } from './tidy-rules.ts'
@@ -52,6 +53,14 @@ t.test('tidy: every benchmark: its head states its question', async (t) => {
 
 t.test('tidy: imports, of types too: no file reaches itself', async (t) => {
   t.same(importCycles(sources), [], 'move what is shared into a file that imports neither')
+})
+
+t.test('tidy: agent-forum mcp and the client: are loaded: without forum and state', async (t) => {
+  const rooms = /^(?:src\/(?:forum|state|text|columns|actors|delivery|node|config)|wal)\//
+  const loaded = loadedWith(['src/cli/mcp-command.ts', 'src/client/index.ts'], sources)
+  t.ok(loaded.has('src/api/threads.ts'), 'the schemas of the tools are among it')
+  const needless = [...loaded].filter((path) => rooms.test(path))
+  t.same(needless, ['src/forum/rejection.ts'], 'import types, or move what is shared')
 })
 
 /** Codes with which the edge, the schemas and authentication answer. */
@@ -164,6 +173,24 @@ const examples: { rule: string; path?: string; wrong: string[]; right: string[] 
     path: 'src/node/server.ts',
     wrong: ["from '../cli/main.ts'"],
     right: ["from '../http/uws.ts'"],
+  },
+  {
+    rule: 'routes are declared',
+    path: 'src/api/threads.ts',
+    wrong: [
+      "import { a } from '../forum/posts.ts'",
+      "import {\n  type A,\n  b,\n} from '../state/state.ts'",
+      "import { type A } from '../forum/forum.ts'",
+      "export * from '../text/page.ts'",
+      "await import('../forum/posts.ts')",
+    ],
+    right: [
+      "import type { A } from '../forum/posts.ts'",
+      "import type {\n  A,\n} from '../state/state.ts'",
+      "import { isRejection } from '../forum/rejection.ts'",
+      "import { a } from './route.ts'",
+      "type A = typeof import('../forum/commands.ts')",
+    ],
   },
   {
     rule: 'uWebSockets.js',

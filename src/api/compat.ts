@@ -1,8 +1,8 @@
 // Publishing by GET, for callers that can send nothing else: one ticket for one message.
 // docs/interface.md, "Publishing by GET", which gives the order of checks.
 
-import { isRejection, type Rejection } from '../forum/forum.ts'
-import { acceptTicket, issueTicket, publishByTicket, type TicketPost } from '../forum/tickets.ts'
+import { isRejection, type Rejection } from '../forum/rejection.ts'
+import type { TicketPost } from '../forum/tickets.ts'
 import { publication, publicationAnswer } from './publication.ts'
 import { route } from './route.ts'
 import * as is from './schema.ts'
@@ -69,8 +69,8 @@ export const getTicket = route({
   needsClient: () => true,
   answers: { 200: ticket },
   errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
-  run({ forum }, { client }) {
-    const issued = issueTicket(forum, client)
+  run({ forum, commands }, { client }) {
+    const issued = commands.issueTicket(forum, client)
     if (isRejection(issued)) return issued
     const body = renderTicket({
       ticket: issued.ticket,
@@ -152,12 +152,13 @@ export const getPublish = route<unknown, PublishQuery>({
     'overloaded',
   ],
   run(service, { query, client }) {
-    const { forum } = service
-    const nonce = acceptTicket(forum, query.ticket, client)
+    const { forum, commands } = service
+    const nonce = commands.acceptTicket(forum, query.ticket, client)
     if (typeof nonce !== 'string') return nonce
     const refusal = checkPost(query)
     if (refusal !== null) return refusal
-    const published = publishByTicket(forum, { nonce, post: postOf(query), address: client })
+    const post = postOf(query)
+    const published = commands.publishByTicket(forum, { nonce, post, address: client })
     return isRejection(published) ? published : publicationAnswer(service, published)
   },
 })

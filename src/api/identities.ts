@@ -1,7 +1,6 @@
 // POST /api/identities. docs/interface.md, "Identities".
 
-import { isRejection } from '../forum/forum.ts'
-import { createIdentity } from '../forum/identities.ts'
+import { isRejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { followUp, rendererWithFollowUp } from './follow-up.ts'
 import { countsAddresses, route } from './route.ts'
@@ -54,7 +53,7 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
   errors: ['invalid_kind', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
   needsClient: countsAddresses('identities'),
   run(service, { body, client }) {
-    const created = createIdentity(service.forum, {
+    const created = service.commands.createIdentity(service.forum, {
       kind: body.kind,
       displayName: body.display_name,
       address: client,

@@ -1,8 +1,7 @@
 // GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
 
-import { type Feed, readFeed } from '../forum/feed.ts'
-import { isRejection, pageStart, type Rejection } from '../forum/forum.ts'
-import { feedTopic } from '../state/topics.ts'
+import type { Feed } from '../forum/feed.ts'
+import { isRejection, type Rejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { nextPage } from './item-page.ts'
 import { type Call, type Outcome, route, type Service, waitFor } from './route.ts'
@@ -55,9 +54,10 @@ export const getNotifications = route<unknown, FeedQuery>({
   },
   errors: [],
   run(service, call) {
+    const { forum, commands } = service
     const { caller, query, connection } = call
-    const after = pageStart(service.forum, query.after)
-    const feed = readFeed(service.forum, { caller, after, limit: query.limit }, connection)
+    const after = commands.pageStart(forum, query.after)
+    const feed = commands.readFeed(forum, { caller, after, limit: query.limit }, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return feed.then((found) => {
       const answer = answerOf(service, call, found)
@@ -69,7 +69,7 @@ export const getNotifications = route<unknown, FeedQuery>({
 })
 
 function answerOf(
-  { forum, pollAfterSeconds }: Service,
+  { forum, commands, pollAfterSeconds }: Service,
   { caller, query }: Call<unknown, FeedQuery>,
   feed: Feed | Rejection,
 ): Outcome {
@@ -82,5 +82,6 @@ function answerOf(
   const { messages, position } = feed
   const hasItems = messages.length > 0
   const body = hasItems ? forum.feedItems.write(start, messages, end) : start + end
-  return { status: 200, body, position, wait: waitFor(feedTopic(caller), hasItems, query.wait) }
+  const wait = waitFor(commands.feedTopic(caller), hasItems, query.wait)
+  return { status: 200, body, position, wait }
 }

@@ -2,14 +2,9 @@
 //
 // Pages are assembled from bytes that were rendered when the proposal or review was accepted.
 
-import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
-import {
-  listProposals,
-  type ProposalPage,
-  type ProposalRequest,
-  readProposal,
-  saveProposal,
-} from '../forum/proposals.ts'
+import type { Forum } from '../forum/forum.ts'
+import type { ProposalPage, ProposalRequest } from '../forum/proposals.ts'
+import { isRejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { file, review } from './governance-schemas.ts'
 import { nextPage, writePage } from './item-page.ts'
@@ -135,8 +130,9 @@ export const postProposal = route<ProposalRequest>({
     'storage_failed',
     'overloaded',
   ],
-  run({ forum }, { caller, client, body, key }) {
-    const outcome = saveProposal(forum, { caller, address: client, request: body, key })
+  run({ forum, commands }, { caller, client, body, key }) {
+    const command = { caller, address: client, request: body, key }
+    const outcome = commands.saveProposal(forum, command)
     if (isRejection(outcome)) return outcome
     const { proposals, identities } = forum.state
     const id = proposals.id(outcome.proposal)
@@ -191,11 +187,12 @@ export const getProposals = route<unknown, { after?: number; before?: number; li
     ),
   },
   errors: ['invalid_cursor'],
-  run({ forum }, { query: { after, before, limit } }) {
+  run({ forum, commands }, { query: { after, before, limit } }) {
     if (after !== undefined && before !== undefined) return { rejected: 'invalid_cursor' }
     const direction = before === undefined ? 'after' : 'before'
-    const from = before ?? pageStart(forum, after ?? 0)
-    const list = listProposals(forum, { from, direction, limit, bytesMax: pageBytesMax })
+    const from = before ?? commands.pageStart(forum, after ?? 0)
+    const read = { from, direction, limit, bytesMax: pageBytesMax } as const
+    const list = commands.listProposals(forum, read)
     const { state, page } = forum
     const items = { name: 'proposals', entries: state.proposals, shown: list.proposals }
     const next = nextPage(list.next, list.hasMore, direction)
@@ -221,9 +218,9 @@ export const getProposal = route<unknown, { after: number; limit: number }>({
     }),
   },
   errors: ['not_found'],
-  run({ forum }, { id, query }) {
-    const read = { proposalId: id, after: pageStart(forum, query.after), limit: query.limit }
-    const found = readProposal(forum, read)
+  run({ forum, commands }, { id, query }) {
+    const after = commands.pageStart(forum, query.after)
+    const found = commands.readProposal(forum, { proposalId: id, after, limit: query.limit })
     if (isRejection(found)) return found
     return { status: 200, body: writeProposal(forum, found), position: found.position }
   },

@@ -1,8 +1,7 @@
 // POST /api/governance/proposals/{proposalId}/reviews. docs/interface.md, "Reviews".
 
 import type { Decision } from '../actors/proposal.ts'
-import { isRejection } from '../forum/forum.ts'
-import { saveReview } from '../forum/reviews.ts'
+import { isRejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { decision, reviewText } from './governance-schemas.ts'
 import { countsAddresses, route } from './route.ts'
@@ -57,10 +56,10 @@ export const postReview = route<ReviewBody>({
     'storage_failed',
     'overloaded',
   ],
-  run({ forum }, { caller, client, id, body, key }) {
+  run({ forum, commands }, { caller, client, id, body, key }) {
     const { proposal_hash: proposalHash, decision, text } = body
     const command = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
-    const outcome = saveReview(forum, command)
+    const outcome = commands.saveReview(forum, command)
     if (isRejection(outcome)) return outcome
     const { reviews, identities } = forum.state
     // The body of a replay equals the saved review: they were compared.

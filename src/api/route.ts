@@ -1,20 +1,27 @@
 // A route is a declaration: its name, who may call it, its input and its output. http/ executes it,
 // openapi.ts describes it. No route reads a header or writes a byte itself.
+//
+// R1. A route is declared without a forum: it imports the types of commands, and runs those that
+//     the service has. So whoever reads declarations alone loads no state.
 
 import type { Challenger } from '../delivery/challenge.ts'
-import type { Forum, Rejection } from '../forum/forum.ts'
+import type { Forum } from '../forum/forum.ts'
 import type { Making } from '../forum/page-making.ts'
+import type { Rejection } from '../forum/rejection.ts'
 import type { Action } from '../state/quotas.ts'
-import { nobody } from '../state/state.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
 
 /** A node's part among those that have the same log; `single`: it is alone. */
 export type Role = 'single' | 'leader' | 'follower'
 
+export type Commands = typeof import('../forum/commands.ts')
+
 /** What every route can reach. */
 export interface Service {
   forum: Forum
+  /** What routes run, on the forum. */
+  commands: Commands
   /** The service's own origin, without a slash at the end. */
   publicUrl: string
   pollAfterSeconds: number
@@ -136,8 +143,8 @@ export function route<Body = unknown, Query = unknown>(declared: Route<Body, Que
 }
 
 /** For `needsClient`: whether a caller without a token would wait; it has a share by address. */
-export function waitsUnnamed(_: Service, caller: number, query: unknown): boolean {
-  return caller === nobody && (query as { wait: number }).wait > 0
+export function waitsUnnamed({ commands }: Service, caller: number, query: unknown): boolean {
+  return caller === commands.nobody && (query as { wait: number }).wait > 0
 }
 
 /** The `wait` of a page: for news of the topic, unless the page has items or nobody would wait. */

@@ -1,8 +1,7 @@
 // POST and DELETE /api/threads/{threadId}/subscribe. docs/interface.md, "Subscriptions and the
 // feed".
 
-import { isRejection } from '../forum/forum.ts'
-import { subscribe, unsubscribe } from '../forum/subscriptions.ts'
+import { isRejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { feedPath, followUp, rendererWithFollowUp } from './follow-up.ts'
 import { route } from './route.ts'
@@ -39,7 +38,7 @@ export const postSubscribe = route({
   answers: { 200: subscribed },
   errors: ['not_found', 'storage_full', 'storage_failed', 'overloaded'],
   run(service, { caller, id }) {
-    const outcome = subscribe(service.forum, { caller, threadId: id })
+    const outcome = service.commands.subscribe(service.forum, { caller, threadId: id })
     if (isRejection(outcome)) return outcome
     const body = renderSubscribed(service, {
       thread_id: id,
@@ -60,8 +59,8 @@ export const deleteSubscribe = route({
   auth: 'bearer',
   answers: { 200: unsubscribed },
   errors: ['storage_full', 'storage_failed', 'overloaded'],
-  run({ forum }, { caller, id }) {
-    const outcome = unsubscribe(forum, { caller, threadId: id })
+  run({ forum, commands }, { caller, id }) {
+    const outcome = commands.unsubscribe(forum, { caller, threadId: id })
     if (isRejection(outcome)) return outcome
     const body = renderUnsubscribed({ thread_id: id, subscribed: false })
     return { status: 200, body, position: outcome.position }

@@ -6,10 +6,9 @@
 // real answer with its schema.
 
 import type { Visibility } from '../actors/thread.ts'
-import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
-import { createThread, reply } from '../forum/posts.ts'
-import { listThreads, readThread, type ThreadPage } from '../forum/reads.ts'
-import { threadTopic } from '../state/topics.ts'
+import type { Forum } from '../forum/forum.ts'
+import type { ThreadPage } from '../forum/reads.ts'
+import { isRejection } from '../forum/rejection.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import * as has from './fields.ts'
@@ -107,10 +106,10 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
     }),
   },
   errors: ['invalid_cursor'],
-  run({ forum }, { caller, query }) {
+  run({ forum, commands }, { caller, query }) {
     const before = decodeCursor(query.cursor)
     if (before === null) return { rejected: 'invalid_cursor' }
-    const list = listThreads(forum, { caller, before, limit: query.limit })
+    const list = commands.listThreads(forum, { caller, before, limit: query.limit })
     const items = { name: 'threads', entries: forum.state.threads, shown: list.threads }
     const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore))}`
     const body = writePage(forum.page, null, items, next)
@@ -158,7 +157,7 @@ export const postThread = route<NewThreadBody>({
   errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
   needsClient: countsAddresses('messages'),
   run(service, { caller, body, key, client }) {
-    const published = createThread(service.forum, {
+    const published = service.commands.createThread(service.forum, {
       caller,
       title: body.title,
       content: body.content,
@@ -198,12 +197,12 @@ export const getThread = route<unknown, { after: number; limit: number; wait: nu
   },
   errors: ['not_found'],
   needsClient: waitsUnnamed,
-  run({ forum }, { caller, id, query }) {
-    const read = { caller, threadId: id, after: pageStart(forum, query.after), limit: query.limit }
-    const found = readThread(forum, read)
+  run({ forum, commands }, { caller, id, query }) {
+    const after = commands.pageStart(forum, query.after)
+    const found = commands.readThread(forum, { caller, threadId: id, after, limit: query.limit })
     if (isRejection(found)) return found
     const { position, thread, first, end } = found
-    const wait = waitFor(threadTopic(thread), end > first, query.wait)
+    const wait = waitFor(commands.threadTopic(thread), end > first, query.wait)
     return { status: 200, ...threadPage(forum, found), position, wait }
   },
 })
@@ -250,7 +249,7 @@ export const postReply = route<{ content: string }>({
   errors: ['not_found', 'thread_locked', ...writeErrors],
   needsClient: countsAddresses('messages'),
   run(service, { caller, id, body, key, client }) {
-    const published = reply(service.forum, {
+    const published = service.commands.reply(service.forum, {
       caller,
       threadId: id,
       content: body.content,

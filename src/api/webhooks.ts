@@ -1,19 +1,12 @@
 // Webhooks and the receipts of their deliveries. docs/interface.md, "Webhooks".
 
-import { eventId, readDeliveries } from '../forum/deliveries.ts'
-import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
-import {
-  beginVerification,
-  finishVerification,
-  readWebhook,
-  registerWebhook,
-  removeWebhook,
-} from '../forum/webhooks.ts'
-import { type Delivery, retentionMs } from '../state/deliveries-by-age.ts'
+import type { Forum } from '../forum/forum.ts'
+import { isRejection } from '../forum/rejection.ts'
+import type { Delivery } from '../state/deliveries-by-age.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { ErrorCode } from './errors.ts'
 import * as has from './fields.ts'
-import { route } from './route.ts'
+import { route, type Service } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/notifications/webhook'
@@ -68,8 +61,8 @@ export const getWebhook = route({
   auth: 'bearer',
   answers: { 200: webhookReading },
   errors: [],
-  run({ forum }, { caller }) {
-    const read = readWebhook(forum, caller)
+  run({ forum, commands }, { caller }) {
+    const read = commands.readWebhook(forum, caller)
     const body = renderReading({
       webhook: read.webhook && show(forum, read.webhook),
       guide: '/notifications.txt',
@@ -119,10 +112,10 @@ export const postWebhook = route<{ url: string }>({
   },
   answers: { 201: registration, 200: registration },
   errors: ['invalid_webhook_url', 'idempotency_conflict', 'rate_limited', ...writeErrors],
-  run({ forum, webhooks }, { caller, body: { url }, key }) {
+  run({ forum, commands, webhooks }, { caller, body: { url }, key }) {
     const detail = webhooks.refuseUrl(url)
     if (detail !== null) return { rejected: 'invalid_webhook_url', detail }
-    const registered = registerWebhook(forum, { caller, endpoint: url, key })
+    const registered = commands.registerWebhook(forum, { caller, endpoint: url, key })
     if (isRejection(registered)) return registered
     const { replayed, secret, position } = registered
     const body = renderRegistration({
@@ -147,8 +140,8 @@ export const deleteWebhook = route({
   auth: 'bearer',
   answers: { 200: removal },
   errors: writeErrors,
-  run({ forum }, { caller }) {
-    const removed = removeWebhook(forum, caller)
+  run({ forum, commands }, { caller }) {
+    const removed = commands.removeWebhook(forum, caller)
     if (isRejection(removed)) return removed
     return { status: 200, body: '{"removed":true}', position: removed.position }
   },
@@ -170,12 +163,12 @@ export const postVerification = route({
   auth: 'bearer',
   answers: { 200: verification },
   errors: ['webhook_not_registered', 'rate_limited', ...writeErrors],
-  async run({ forum, webhooks }, { caller }) {
-    const begun = beginVerification(forum, caller)
+  async run({ forum, commands, webhooks }, { caller }) {
+    const begun = commands.beginVerification(forum, caller)
     if (isRejection(begun)) return begun
     const proof = await webhooks.challenge(begun)
     if (proof === null) return { rejected: 'overloaded' }
-    const finished = finishVerification(forum, begun, proof.error)
+    const finished = commands.finishVerification(forum, begun, proof.error)
     if (isRejection(finished)) return finished
     const body = renderVerification({
       verified: proof.error === null,
@@ -225,14 +218,15 @@ export const getDeliveries = route<unknown, { after: number; limit: number }>({
   query: { type: 'object', properties: { after: is.after, limit: is.limit(100, 50) } },
   answers: { 200: deliveryList },
   errors: [],
-  run({ forum }, { caller, query }) {
-    const after = pageStart(forum, query.after)
-    const page = readDeliveries(forum, { caller, after, limit: query.limit })
+  run(service, { caller, query }) {
+    const { forum, commands } = service
+    const after = commands.pageStart(forum, query.after)
+    const page = commands.readDeliveries(forum, { caller, after, limit: query.limit })
     const body = renderDeliveries({
-      deliveries: page.deliveries.map((one) => showDelivery(forum, page.webhook!, one)),
+      deliveries: page.deliveries.map((one) => showDelivery(service, page.webhook!, one)),
       next_after: page.nextAfter,
       has_more: page.hasMore,
-      retention_days: retentionMs / dayMs,
+      retention_days: commands.retentionMs / dayMs,
     })
     return { status: 200, body, position: page.position }
   },
@@ -250,12 +244,12 @@ function show({ state }: Forum, shown: Webhook) {
   }
 }
 
-function showDelivery({ state }: Forum, webhook: Webhook, delivery: Delivery) {
+function showDelivery({ forum, commands }: Service, webhook: Webhook, delivery: Delivery) {
   const { context } = delivery
   return {
-    id: eventId(webhook, delivery),
+    id: commands.eventId(webhook, delivery),
     message_seq: context.first,
-    state: state.webhooks.state(delivery),
+    state: forum.state.webhooks.state(delivery),
     attempts: context.attempts,
     created_at: context.createdAt,
     delivered_at: context.deliveredAt || null,

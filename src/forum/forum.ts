@@ -13,9 +13,12 @@ import { Generations } from './generations.ts'
 import { PageCache } from './page-cache.ts'
 import { PageMaking } from './page-making.ts'
 import { Publishers } from './publishers.ts'
+import type { Rejection } from './rejection.ts'
 import { SlicedWork } from './sliced-work.ts'
 import type { Stamps } from './stamp.ts'
 import { Waiting } from './waiting.ts'
+
+export { isRejection, type Rejection, type RejectionCode } from './rejection.ts'
 
 /** The parts that a forum is assembled from. */
 export interface ForumParts {
@@ -109,55 +112,9 @@ export interface Admission {
   refusal(): Rejection | null
 }
 
-/** The codes of all rejections; api/errors.ts has the HTTP status and the sentence of each. */
-export type RejectionCode =
-  | 'invalid_token'
-  | 'identity_blocked'
-  | 'invalid_field'
-  | 'invalid_id'
-  | 'invalid_members'
-  | 'invalid_cursor'
-  | 'invalid_path'
-  | 'duplicate_path'
-  | 'invalid_supersedes'
-  | 'invalid_candidate'
-  | 'candidate_only'
-  | 'thread_locked'
-  | 'invalid_ticket'
-  | 'ticket_client_changed'
-  | 'expired_ticket'
-  | 'not_found'
-  | 'idempotency_conflict'
-  | 'invalid_webhook_url'
-  | 'webhook_not_registered'
-  | 'proposal_hash_mismatch'
-  | 'ticket_already_used'
-  | 'too_large'
-  | 'rate_limited'
-  | 'storage_full'
-  | 'storage_failed'
-  | 'overloaded'
-  | 'unreadable'
-  | 'shutting_down'
-  | 'no_leader'
-
-/** Rejects a command or query. If it reveals a record, its answer waits for `position`, as any. */
-export interface Rejection {
-  rejected: RejectionCode
-  position?: number
-  /** A sentence for the caller, instead of the code's general one. */
-  detail?: string
-  /** Seconds after which a retry can succeed. */
-  retryAfter?: number
-}
-
 /** The result of a command or query; its answer may be sent once `position` is durable. */
 export interface Positioned {
   position: number
-}
-
-export function isRejection(outcome: object): outcome is Rejection {
-  return 'rejected' in outcome
 }
 
 /** Forum time, in milliseconds since the epoch: that of a record made now (clock.ts). */

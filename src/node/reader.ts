@@ -27,6 +27,7 @@ import type { Role, Service } from '../api/route.ts'
 import { inSlicesOf } from '../base/pace.ts'
 import { residentMemory } from '../base/process-resources.ts'
 import type { Config } from '../config/config.ts'
+import * as commands from '../forum/commands.ts'
 import { clearCaches, type Forum, makeForum } from '../forum/forum.ts'
 import { systemStamps } from '../forum/stamp.ts'
 import type { Refusing } from '../http/edge-options.ts'
@@ -209,6 +210,7 @@ export class Reader {
     new NodeAdmission({ load, gate, journal: follower, memoryBytesMax, free }).start()
     const service: Service = {
       forum,
+      commands,
       publicUrl,
       version,
       epoch,

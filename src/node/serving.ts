@@ -7,6 +7,7 @@ import type { Journal } from '../../wal/journal/journal.ts'
 import type { Service } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
+import * as commands from '../forum/commands.ts'
 import { clearCaches, type Forum } from '../forum/forum.ts'
 import { Gate } from '../http/gate.ts'
 import type { Load } from '../http/load.ts'
@@ -47,6 +48,7 @@ export class Serving {
     const { forum, epoch, config, version, publicUrl, role, startedAt } = parts
     this.service = {
       forum,
+      commands,
       publicUrl,
       pollAfterSeconds: config.pollAfterSeconds,
       // A follower passes on every request that would reach it.

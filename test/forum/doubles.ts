@@ -6,6 +6,7 @@ import { Packr } from 'msgpackr'
 import type { Call, Outcome, Route, Service } from '../../src/api/route.ts'
 import { apply } from '../../src/forum/apply.ts'
 import { ForumClock } from '../../src/forum/clock.ts'
+import * as commands from '../../src/forum/commands.ts'
 import { type Forum, makeForum } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { QuotaLimits } from '../../src/state/quotas.ts'
@@ -106,6 +107,7 @@ export function restart(forum: Forum, state: State): void {
 export function serviceOf(forum: Forum): Service {
   return {
     forum,
+    commands,
     publicUrl: 'http://127.0.0.1:1',
     role: () => 'single',
     pollAfterSeconds: 60,

@@ -1,0 +1,24 @@
+// What the routes of api/ run: commands, queries, and what goes with their requests and answers. A
+// route knows the types of these alone, and gets the functions from the service (api/route.ts). So
+// what reads only declarations, like the tools of agent-forum mcp, loads no forum.
+
+export { retentionMs } from '../state/deliveries-by-age.ts'
+export { nobody } from '../state/state.ts'
+export { feedTopic, threadTopic } from '../state/topics.ts'
+export { eventId, readDeliveries } from './deliveries.ts'
+export { readFeed } from './feed.ts'
+export { hasNewerEpoch, pageStart } from './forum.ts'
+export { createIdentity } from './identities.ts'
+export { createThread, reply } from './posts.ts'
+export { listProposals, readProposal, saveProposal } from './proposals.ts'
+export { listThreads, readThread } from './reads.ts'
+export { saveReview } from './reviews.ts'
+export { subscribe, unsubscribe } from './subscriptions.ts'
+export { acceptTicket, issueTicket, publishByTicket } from './tickets.ts'
+export {
+  beginVerification,
+  finishVerification,
+  readWebhook,
+  registerWebhook,
+  removeWebhook,
+} from './webhooks.ts'
