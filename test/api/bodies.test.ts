@@ -119,7 +119,10 @@ async function answersToNested(depth: number): Promise<string[]> {
 }
 
 t.test('body: nested a hundred thousand deep: no JSON, and the server lives', async (t) => {
-  t.strictSame(await answersToNested(100_000), new Array(7).fill('400 invalid_json'))
+  const depth = 100_000
+  t.strictSame(await answersToNested(depth), new Array(7).fill('400 invalid_json'))
+  const objects = `${'{"a":'.repeat(depth / 2)}1${'}'.repeat(depth / 2)}`
+  t.equal((await post('/api/threads', objects)).body.error, 'too_large')
 })
 
 t.test('body: nested as deeply as is allowed: refused or ignored by its fields', async (t) => {
