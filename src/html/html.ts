@@ -61,8 +61,10 @@ const forms = ['', '&amp;', '&lt;', '&gt;', '&quot;', '&#39;']
 const entityMax = forms.length - 1
 const inContext = 2 ** 16 - 1
 for (const [i, mark] of [...'&<>"\''].entries()) formOf[mark.charCodeAt(0)] = i + 1
-for (let unit = 0; unit < 2 ** 16; unit++) {
-  if (isHidden(unit)) formOf[unit] = forms.push(codeOf(unit)) - 1
+/** All units in their order. A search in each of them would take 15 ms more of every start. */
+const units = Buffer.from(formOf.map((_, unit) => unit).buffer).toString('utf16le')
+for (const { index } of units.matchAll(new RegExp(hidden, 'gu'))) {
+  formOf[index] = forms.push(codeOf(index)) - 1
 }
 for (const unit of [...pairs, emojiSelector]) formOf[unit] = inContext
 
@@ -108,10 +110,9 @@ function escaped(text: string, begin = 0, end = text.length): string {
 }
 
 // An address ends before spaces, quotes, brackets and what is hidden.
-const border = /[\s<>"'`\\(){}[\]]/
-const endsAddress = Uint8Array.from(formOf, (form, unit) => {
-  return border.test(String.fromCharCode(unit)) || form > entityMax ? 1 : 0
-})
+const border = /[\s<>"'`\\(){}[\]]/g
+const endsAddress = new Uint8Array(formOf.map((form) => (form > entityMax ? 1 : 0)))
+for (const { index } of units.matchAll(border)) endsAddress[index] = 1
 /** Behind an address these belong to the sentence around it. */
 const sentenceMarks = new Set('.,;:!?\u2026')
 /** A longer address is no link: the time to parse a host grows with the square of its length. */
