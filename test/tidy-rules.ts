@@ -30,7 +30,8 @@ const longFiles = new Map([
 // The rooms that a room may import, apart from itself and `src/base`, which all may import except
 // those whose files are loaded elsewhere: the client, and what runs in browsers.
 //
-//   cli → node → replication, readers, admin → http → api → forum → state → text → columns → wal
+//   cli → node → replication, readers, admin → role → http → api → forum → state → text → columns
+//     → wal
 //
 // Actors import nothing of src: state holds them, and decides in what. The node puts all of it
 // together, and hands delivery the commands it may give. Swarm and client do not know the forum:
@@ -56,18 +57,28 @@ const below: Record<string, readonly string[]> = {
   'src/ops': ['src/browser', 'src/html', ...answered],
   'src/storage': ['src/config', 'src/ops', ...stored],
   'src/admin': ['src/storage', ...answered],
-  'src/replication': ['src/storage', 'src/config', 'src/ops', ...answered],
-  'src/readers': ['src/replication', 'src/config', 'src/ops', ...answered],
+  'src/role': ['src/config', 'src/delivery', ...answered],
+  'src/replication': ['src/role', 'src/storage', 'src/config', 'src/ops', ...answered],
+  'src/readers': ['src/replication', 'src/role', 'src/config', 'src/ops', ...answered],
   'src/node': [
-    ...['src/replication', 'src/readers', 'src/admin', 'src/storage', 'src/ops', 'src/config'],
-    ...['src/pages', 'src/delivery', ...answered],
+    ...['src/replication', 'src/readers', 'src/role', 'src/admin', 'src/storage', 'src/ops'],
+    ...['src/config', 'src/pages', 'src/delivery', ...answered],
   ],
   'src/client': [],
   'src/browser': [],
   'src/swarm': ['src/client'],
   'src/mcp': ['src/client', 'src/api'],
   'src/cli': [
-    ...['src/node', 'src/swarm', 'src/mcp', 'src/admin', 'src/storage', 'src/ops', 'src/config'],
+    ...[
+      'src/node',
+      'src/replication',
+      'src/swarm',
+      'src/mcp',
+      'src/admin',
+      'src/storage',
+      'src/ops',
+      'src/config',
+    ],
     ...answered,
   ],
 }
@@ -89,6 +100,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/storage/', /performance\.now|randomBytes/],
   ['src/replication/', /performance\.now|randomBytes/],
   ['src/readers/', /performance\.now/],
+  ['src/role/', /performance\.now/],
   ['src/node/', /performance\.now/],
   ['src/http/', /performance\.now/],
   ['src/html/html.ts', /new Date/], // it shows the time of a record

@@ -6,9 +6,10 @@ import type { AnyStateMachine } from 'xstate'
 
 const head = `# Statecharts
 
-Generated from the machines in \`src/actors\`. Each arrow has an event, \`[the guard]\` that must
-hold, if any, and after \`/\` the actions. A state accepts only the events on its arrows. The head
-of each machine's file explains the states and the rules.
+Generated from the machines in \`src/actors\`, and that of a process in \`src/role/role.ts\`. Each
+arrow has an event, \`[the guard]\` that must hold, if any, and after \`/\` the actions. A state
+accepts only the events on its arrows. The head of each machine's file explains the states and the
+rules.
 `
 
 /** The whole page, in the order of `machines`. */

@@ -13,7 +13,7 @@ import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
 
 /** A node's part among those that have the same log; `single`: it is alone. */
-export type Role = 'single' | 'leader' | 'follower'
+export type RoleName = 'single' | 'leader' | 'follower'
 
 export type Commands = typeof import('../forum/commands.ts')
 
@@ -39,7 +39,7 @@ export interface Service {
   /** The id of the log's present history (storage/epoch.ts). */
   epoch: string
   /** Whether this node decides: alone, or for others; or follows the one that does. */
-  role: () => Role
+  role: () => RoleName
   /** Seconds since the process began to serve. */
   uptimeSeconds(): number
 }

@@ -93,13 +93,15 @@ async function start(
   environment: Environment & { stopping: AbortSignal },
   stopped: Promise<unknown>,
 ): Promise<Node | null> {
+  const { startNode } = await import('../node/server.ts')
   if (config.replication === null) {
-    const { startNode } = await import('../node/server.ts')
     return startNode(config, version, log, environment).catch((error) => {
       if (error === environment.stopping.reason) return null
       throw error
     })
   }
-  const { startReplicatedNode } = await import('../node/replicated-node.ts')
-  return startReplicatedNode(config, version, log, environment, stopped)
+  const { startReplicatedNode } = await import('../replication/replicated-node.ts')
+  return startReplicatedNode(config, log, stopped, (lifeConfig, lives) =>
+    startNode(lifeConfig, version, log, { ...environment, lives }),
+  )
 }

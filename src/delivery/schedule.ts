@@ -9,7 +9,7 @@
 // C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
 //     next start.
 //
-// It knows nothing of the forum: node/wakeups.ts passes the functions that it may call.
+// It knows nothing of the forum: role/wakeups.ts passes the functions that it may call.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from '../base/queue.ts'

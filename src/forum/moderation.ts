@@ -15,7 +15,7 @@
 
 import type { Act } from '../state/moderation.ts'
 import { nobody } from '../state/state.ts'
-import { type Forum, forgetErased, isRejection, type Positioned, type Rejection } from './forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import type { ForumRecord } from './records.ts'
 import { admitOwn, commit } from './write.ts'
 
@@ -131,7 +131,6 @@ function eraseFound(forum: Forum, message: number, reason: string): ModerationOu
   if (!isSeparate) return { rejected: 'overloaded' }
   const { at } = permit
   const position = commit(forum, permit, { type: 'message.erased', at, message, reason })
-  forgetErased(forum)
   return { position, isNew: true, act: act() }
 }
 

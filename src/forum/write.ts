@@ -12,7 +12,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import type { Action } from '../state/quotas.ts'
-import { apply } from './apply.ts'
+import { applyServing } from './apply.ts'
 import { type Forum, type Rejection, timeOf } from './forum.ts'
 import { networkOf } from './network.ts'
 import { encode, type ForumRecord } from './records.ts'
@@ -76,16 +76,14 @@ export function admitOwn(forum: Forum): Permit | Rejection {
 }
 
 /**
- * The only place where state changes while serving: appends the record to the log, which assigns
- * its position, and applies it. Returns the position.
+ * Appends the record to the log, which assigns its position, and applies it. Returns the position.
  */
 export function commit(forum: Forum, permit: Permit, record: ForumRecord): number {
-  const { journal, state, coldReads } = forum
+  const { journal, coldReads } = forum
   assert(permit.at === record.at, 'W2: a permit is for a record of its own time')
   assert(!coldReads.isNeeded, 'W3: a decision is made with all the text that it needs')
   const position = journal.append(encode(record))
-  apply(state, position, record) // recovery calls this too; it cannot reject
-  assert(state.position === position, 'state and log advance together')
+  applyServing(forum, position, record) // it cannot reject
   return position
 }
 

@@ -11,9 +11,9 @@ import { guarded } from '../http/host-check.ts'
 import type { Load } from '../http/load.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { withPages } from '../pages/pages.ts'
+import { inboxUrl } from '../role/wakeups.ts'
 import type { State } from '../state/state.ts'
 import { logged } from './request-log.ts'
-import { inboxUrl } from './wakeups.ts'
 
 /**
  * The edge with the routes of the interface, and those of the pages unless they are off. Warns once

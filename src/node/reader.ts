@@ -23,28 +23,26 @@ import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { readPageNow } from '../../wal/checkpoint/page-source.ts'
 import { realDisk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
-import type { Role, Service } from '../api/route.ts'
+import type { RoleName } from '../api/route.ts'
 import { inSlicesOf } from '../base/pace.ts'
 import { residentMemory } from '../base/process-resources.ts'
 import type { Config } from '../config/config.ts'
-import * as commands from '../forum/commands.ts'
-import { clearCaches, type Forum, makeForum } from '../forum/forum.ts'
+import { type Forum, makeForum } from '../forum/forum.ts'
 import { systemStamps } from '../forum/stamp.ts'
 import type { Refusing } from '../http/edge-options.ts'
 import type { Listener } from '../http/exchange.ts'
-import { Gate } from '../http/gate.ts'
+import type { Gate } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
 import type { MainPort } from '../readers/main-port.ts'
 import { configOf, type ReaderSetup } from '../readers/setup.ts'
-import { FollowedLog, Follower } from '../replication/follower.ts'
 import { Forwarder } from '../replication/forwarding.ts'
+import { FollowedLog, Role } from '../role/role.ts'
 import type { State } from '../state/state.ts'
 import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import { openTextDisk } from '../text/disk.ts'
 import { textStoreName } from '../text/text.ts'
 import { warmUp } from '../text/warm-up.ts'
-import { NodeAdmission } from './admission.ts'
 import { chooseHttp } from './choose-http.ts'
 import { handlerOf, newEdge } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
@@ -65,12 +63,12 @@ export class Reader {
   readonly #main: MainPort
   readonly #log: Logger
   readonly #load: Load
-  readonly #gate = new Gate()
   readonly #edge: Edge
   #refusal: Refusing['refusal'] = 'starting'
-  #role: Role
+  /** Of the main process. */
+  #nodeRole: RoleName
+  #role: Role | null = null
   #forum: Forum | null = null
-  #follower: Follower | null = null
   #forwarder: Forwarder | null = null
   #listener: Listener | null = null
   #isListening = false
@@ -80,7 +78,7 @@ export class Reader {
 
   constructor(setup: ReaderSetup, main: MainPort, log: Logger) {
     this.#setup = setup
-    this.#role = setup.role
+    this.#nodeRole = setup.role
     this.#main = main
     this.#log = log
     this.#config = configOf(setup)
@@ -121,7 +119,6 @@ export class Reader {
   /** Something has become durable, or the main process shows that it is there. */
   onNews(): void {
     if (this.#refusal === 'starting') void this.#listen()
-    this.#gate.standing = this.#main.standing
     const { newestMs } = this.#main.staleness
     if (newestMs > lagMs) this.#setListening(false)
     else if (newestMs < lagMs / 2) this.#setListening(true)
@@ -133,13 +130,13 @@ export class Reader {
     this.#adopt()
   }
 
-  onRole(role: Role): void {
-    this.#role = role
+  onRole(role: RoleName): void {
+    this.#nodeRole = role
   }
 
   /** Nothing becomes durable any more, though the main process is there: it refuses what waits. */
   onFailed(failure: Gate['failure']): void {
-    this.#gate.fail(failure)
+    this.#role?.refuse(failure)
   }
 
   /** Finishes what has begun; resolves when all is answered. */
@@ -150,19 +147,19 @@ export class Reader {
     for (let ms = 0; ms < answersEndMs && this.#isAnswering; ms += answersCheckMs) {
       await sleep(answersCheckMs)
     }
-    this.#gate.fail('no_leader')
+    this.#role?.refuse('no_leader')
     await sleep(lingerMs)
   }
 
   /** The main process is gone: what waits to become durable will not. */
   async onLost(): Promise<void> {
-    this.#gate.fail('no_leader')
+    this.#role?.refuse('no_leader')
     await this.stop()
   }
 
   /** Whether answers wait for the main process, or to become durable. */
   get #isAnswering(): boolean {
-    return this.#gate.length > 0 || (this.#forwarder?.inFlight ?? 0) > 0
+    return (this.#role?.gate.length ?? 0) > 0 || (this.#forwarder?.inFlight ?? 0) > 0
   }
 
   get #place() {
@@ -170,7 +167,7 @@ export class Reader {
   }
 
   #open(state: State): void {
-    const [config, load, gate, main] = [this.#config, this.#load, this.#gate, this.#main]
+    const [config, load, main, edge] = [this.#config, this.#load, this.#main, this.#edge]
     const { epoch, epochBegin, publicUrl, version } = this.#setup
     const { trustProxy, nodeLimits } = config
     const newest = () => this.#manifest!
@@ -199,29 +196,21 @@ export class Reader {
       coldReadsLimits: nodeLimits.coldReads,
     })
     this.#forum = forum
-    const follower = new Follower(forum, gate)
-    this.#follower = follower
-    main.follower = follower
-    const forwarder = new Forwarder({ link: main, gate, journal: follower, load, trustProxy })
+    const name = () => this.#nodeRole
+    const place = { publicUrl, version, epoch, startedAt: 0 }
+    const role = new Role({ ...place, forum, edge, load, config, name })
+    const forwarder = new Forwarder({
+      link: main,
+      gate: role.gate,
+      journal: role,
+      load,
+      trustProxy,
+    })
+    const forward: Edge['forward'] = (exchange, route) => forwarder.forward(exchange, route)
+    role.follow({ forward, standing: main.standing })
+    main.role = role
+    this.#role = role
     this.#forwarder = forwarder
-    this.#edge.forward = (exchange, route) => forwarder.forward(exchange, route)
-    const free = () => clearCaches(forum)
-    const { memoryBytesMax } = nodeLimits
-    new NodeAdmission({ load, gate, journal: follower, memoryBytesMax, free }).start()
-    const service: Service = {
-      forum,
-      commands,
-      publicUrl,
-      version,
-      epoch,
-      compat: config.compat,
-      role: () => this.#role,
-      pollAfterSeconds: config.pollAfterSeconds,
-      webhooks: { refuseUrl: () => null, challenge: () => null }, // the main process's
-      durability: config.durabilityName,
-      uptimeSeconds: () => Math.floor(performance.now() / 1000),
-    }
-    this.#edge.open(service, gate)
   }
 
   /** It has caught up: it joins the others on the port. */
@@ -270,7 +259,7 @@ export class Reader {
   }
 
   #report(): void {
-    const [load, forum, follower] = [this.#load, this.#forum, this.#follower]
+    const [load, forum] = [this.#load, this.#forum]
     const { user, system } = process.cpuUsage()
     const { used_heap_size, external_memory } = getHeapStatistics()
     const text = forum?.state.text
@@ -278,7 +267,7 @@ export class Reader {
     this.#main.report({
       reader: this.#setup.reader,
       isServing: this.#isListening && this.#refusal === null,
-      position: follower?.position ?? 0,
+      position: this.#role?.position ?? 0,
       staleness: { counts, seconds },
       forwarded: this.#forwarder?.sent ?? 0,
       textReads: forum?.coldReads.blocksRead ?? 0,

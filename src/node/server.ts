@@ -4,52 +4,41 @@
 // N2. Stopping: no new connections, 503 for new requests; those in flight are finished and synced.
 // N3. Stopping awaits the challenges and wakeups in flight; the others are sent by the next start.
 // N4. A failed sync is not retried: waiting requests get 503, and the process ends with code 74.
-// N5. A node that is alone leads. With a replicated log it leads or follows (replica.ts).
+// N5. A node that is alone leads. Where its log is replicated it leads or follows
+//     (replication/replica.ts).
 
 import { statSync } from 'node:fs'
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { JournalOptions } from '../../wal/journal/journal.ts'
+import type { Journal, JournalOptions } from '../../wal/journal/journal.ts'
 import { type Admin, startAdmin } from '../admin/start.ts'
 import type { Pause } from '../base/pace.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
-import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Listen } from '../http/exchange.ts'
 import { Load } from '../http/load.ts'
 import type { Ticks } from '../http/tick.ts'
 import { allWritten, type LogOutput, newVitals, type Vitals } from '../ops/vitals.ts'
 import type { Readers } from '../readers/readers.ts'
-import { CheckpointSchedule, type Erasure } from '../storage/checkpoints.ts'
+import type { Life } from '../replication/replicated-node.ts'
+import type { ConnectStream, Replication } from '../replication/replication.ts'
+import type { Lives } from '../replication/start-again.ts'
+import { Role } from '../role/role.ts'
+import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import type { StartReading } from '../text/reader.ts'
 import { chooseHttp } from './choose-http.ts'
 import { newEdge, publicUrlOf } from './edge.ts'
 import { endReads, lingerMs } from './end-reads.ts'
 import { Ports, type PortsParts } from './ports.ts'
 import { newState, openForum, recover } from './recovery.ts'
-import type { ConnectStream, Replication } from './replication.ts'
-import { Serving } from './serving.ts'
-import type { Lives } from './start-again.ts'
 import { startReaders } from './start-readers.ts'
 
 /** The group and others. */
 const othersWrite = 0o022
 
-export interface Node {
-  /** The URL at which it answers. */
-  url: string
-  /** Takes a checkpoint now; resolves when it is taken, or has failed. */
-  takeCheckpoint(): Promise<void>
-  /** Runs a command of an operator (forum/moderation.ts); resolves when that is durable. */
-  moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
-  /** What is known of the text that was erased by the record at this position. */
-  erasure(position: number): Erasure
-  /** Drains and stops; resolves when everything is on disk. */
-  stop(): Promise<void>
-  /** Rejects when the storage fails. */
-  failed: Promise<never>
-}
+/** A node that serves. */
+export type Node = Life
 
 /** What replaces parts of the machine: tests run nodes in environments that fail. */
 export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {
@@ -71,7 +60,7 @@ export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes
   logOutput?: LogOutput
   /** Connects to what carries a replicated log, in place of NATS. */
   connectStream?: ConnectStream
-  /** The lives of a replicated node that this one is one of (start-again.ts). */
+  /** The lives of a replicated node that this one is one of (replication/start-again.ts). */
   lives?: Lives
 }
 
@@ -109,13 +98,15 @@ export async function startNode(
   const { forum, epoch } = await orElse(giveUp, openForum(journal, vitals, options))
   const publicUrl = publicUrlOf(config, url, log)
   const { send } = environment
-  const role = () => replication?.role ?? 'single'
-  const parts = { forum, config, version, publicUrl, load, send, role, startedAt, epoch: epoch.id }
-  const serving = new Serving(parts)
-  const { gate, failed, service } = serving
+  const onLead = (leading: Journal) => {
+    vitals.journal = leading
+  }
+  const place = { version, publicUrl, epoch: epoch.id, startedAt }
+  const role = new Role({ ...place, forum, edge, load, config, send, onLead })
+  const { gate, failed } = role
   vitals.gateLength = () => gate.length
   const ofReplication = () => replication?.warnings ?? []
-  vitals.warnings = () => [...serving.warnings, ...checkpoints.warnings, ...ofReplication()]
+  vitals.warnings = () => [...role.warnings, ...checkpoints.warnings, ...ofReplication()]
   let readers: Readers | null = null
   let admin: Admin | null = null
   const stop = async () => {
@@ -125,7 +116,7 @@ export async function startNode(
     admin?.stop()
     await endReads(forum)
     await readersEnded
-    await serving.stopLeading()
+    await role.stop()
     await nextIteration() // lets the outcomes of challenges be answered
     await replication?.quiesce()
     await checkpoints.stop()
@@ -134,15 +125,14 @@ export async function startNode(
     await sleep(lingerMs)
     ports.close()
   }
-  edge.open(service, gate)
   checkpoints.begin(journal, forum.state)
-  if (replication === null) serving.lead(journal)
+  if (replication === null) role.leadAlone(journal)
   else
-    await orElse(stop, replication.begin({ ...parts, journal, edge, checkpoints, serving, epoch }))
+    await orElse(stop, replication.begin({ role, forum, journal, edge, load, checkpoints, epoch }))
   availability.refusal = null
   const { disk, settings: texts } = environment
   const shared = { config, texts, log, disk, edge, load, listener }
-  readers = await startReaders(shared, serving, checkpoints, vitals)
+  readers = await startReaders(shared, role, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
   admin = startAdmin(forum, gate, { ...options, readers })
   const { moderate, erasure } = admin
@@ -197,7 +187,7 @@ async function replicationOf(
 ): Promise<Replication | null> {
   const { replication } = config
   if (replication === null) return null
-  const { Replication } = await import('./replication.ts')
+  const { Replication } = await import('../replication/replication.ts')
   return new Replication({ config, replication, disk, connect, log, vitals, lives })
 }
 

@@ -3,26 +3,25 @@
 import type { SettingTexts } from '../config/config.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import type { Readers, ReadersParts } from '../readers/readers.ts'
+import type { Role } from '../role/role.ts'
 import type { CheckpointSchedule } from '../storage/checkpoints.ts'
-import type { Serving } from './serving.ts'
 
 /** What readers need, and a node that has none may lack. */
-type Parts = Omit<ReadersParts, 'texts' | 'journal' | 'gate' | 'service'> & {
+type Parts = Omit<ReadersParts, 'texts' | 'role'> & {
   texts: SettingTexts | undefined
 }
 
 /** Starts the readers, which this process then has to tell everything; null: there are none. */
 export async function startReaders(
   { texts, ...parts }: Parts,
-  serving: Serving,
+  role: Role,
   checkpoints: CheckpointSchedule,
   vitals: Vitals,
 ): Promise<Readers | null> {
   if (parts.config.readers === 0 || texts === undefined) return null
   const { Readers } = await import('../readers/readers.ts')
-  const { journal, gate, service } = serving
-  const readers = new Readers({ ...parts, texts, journal, gate, service })
-  serving.readers = readers
+  const readers = new Readers({ ...parts, texts, role })
+  role.useReaders(readers)
   checkpoints.tellReaders = (number, position) => readers.checkpointTaken(number, position)
   const { max, ended } = vitals.waiting
   const waiting = {

@@ -36,8 +36,8 @@ const silentMs = 10_000
 /** Loading a checkpoint can take a processor from the event loop for a while. */
 const silentWhileStartingMs = 60_000
 
-/** Passes its frames on, and says what is durable. */
-export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onDurable' | 'onFrame'>
+/** Passes its frames on. */
+export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onFrame'>
 
 export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
   journal: HubJournal
@@ -45,6 +45,8 @@ export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
   gate: Pick<Gate, 'standing'>
   /** `sharedNow`, unless a test has a clock of its own. */
   now?: () => number
+  /** Called with an announced position when the readers have it (H1). */
+  show(durable: number): void
   onReport: ReaderPortParts['onReport']
   /** A reader has come to serve, or serves no more, or may have. */
   onChange(): void
@@ -57,8 +59,6 @@ export class ReaderHub {
   readonly #now: () => number
   readonly #readers = new Set<ReaderPort>()
   #journal: HubJournal
-  /** What the journal is to do when everything up to a position may be shown here. */
-  #show: HubJournal['onDurable'] = () => {}
   /** What was announced last. */
   #announced = 0
   #isStopping = false
@@ -119,14 +119,11 @@ export class ReaderHub {
   }
 
   /**
-   * Announces from now on what this journal says is durable, before its own `onDurable` is called
-   * with that. It is the same log, and has no frames that the journal before did not pass on.
+   * The log goes on with this journal, which has no frames that the journal before did not pass on.
    */
   useJournal(journal: HubJournal): void {
     this.#journal = journal
     this.#announced = journal.durable
-    this.#show = journal.onDurable
-    journal.onDurable = (durable) => this.#announce(durable)
     this.#passFramesOn()
   }
 
@@ -137,7 +134,7 @@ export class ReaderHub {
   }
 
   /** The log is durable up to this position: it is shown when the readers have it (H1). */
-  #announce(durable: number): void {
+  announce(durable: number): void {
     this.#announced = durable
     if (this.#readers.size > 0) this.#sendAll(this.#durableMessage())
     this.#held = { durable, sinceMs: this.#held?.sinceMs ?? this.#now() }
@@ -200,7 +197,7 @@ export class ReaderHub {
     }
     this.heldSeconds += waitedMs / 1000
     this.#held = null
-    this.#show(durable)
+    this.#parts.show(durable)
     this.#flush()
   }
 

@@ -11,9 +11,8 @@
 //     have an unknown outcome.
 
 import type { Socket } from 'node:net'
-import type { Role } from '../api/route.ts'
-import type { Gate, Standing } from '../http/gate.ts'
-import type { Follower } from '../replication/follower.ts'
+import type { RoleName } from '../api/route.ts'
+import type { Gate } from '../http/gate.ts'
 import {
   decodeAnswer,
   encodeRequest,
@@ -21,6 +20,7 @@ import {
   type ForwardedRequest,
   type LeaderLink,
 } from '../replication/forwarding.ts'
+import type { Role } from '../role/role.ts'
 import {
   frameOf,
   fromShared,
@@ -45,7 +45,7 @@ export interface MainPortEvents {
   onNews(): void
   onCheckpoint(number: number, position: number): void
   /** The node's part among those that share a log has changed. */
-  onRole(role: Role): void
+  onRole(role: RoleName): void
   /** Nothing becomes durable any more; what waits for that is to be refused so. */
   onFailed(failure: Gate['failure']): void
   /** The reader is to finish what it does, and to end. */
@@ -56,9 +56,9 @@ export interface MainPortEvents {
 
 export class MainPort implements LeaderLink {
   /** Receives the records, once there is a state that they can be applied to. */
-  follower: Follower | null = null
+  role: Pick<Role, 'receive' | 'show'> | null = null
   /** That of the main process, as it said last. */
-  standing: Standing = { decidesUntilMs: 0, showsUntilMs: 0 }
+  readonly standing = { decidesUntilMs: 0, showsUntilMs: 0 }
   /** How old durable positions were when they came. */
   readonly staleness = {
     newestMs: 0,
@@ -127,7 +127,7 @@ export class MainPort implements LeaderLink {
       case kinds.setup:
         return this.#events.onSetup(unpacked(payload))
       case kinds.role:
-        return this.#events.onRole(unpacked(payload) as Role)
+        return this.#events.onRole(unpacked(payload) as RoleName)
       case kinds.failed:
         return this.#events.onFailed(unpacked(payload) as Gate['failure'])
       case kinds.stop:
@@ -139,16 +139,14 @@ export class MainPort implements LeaderLink {
 
   #receive(payload: Buffer): void {
     const { first, count, records } = frameOf(payload)
-    if (this.follower!.receive(first, count, records)) return
+    if (this.role!.receive(first, count, records)) return
     throw new Error(`records before ${first} are missing`)
   }
 
   #advance(payload: Buffer): void {
     const [durable, sentMs] = [numberAt(payload, 0), numberAt(payload, 1)]
-    this.standing = {
-      decidesUntilMs: fromShared(numberAt(payload, 2)),
-      showsUntilMs: fromShared(numberAt(payload, 3)),
-    }
+    this.standing.decidesUntilMs = fromShared(numberAt(payload, 2))
+    this.standing.showsUntilMs = fromShared(numberAt(payload, 3))
     const ageMs = sharedNow() - sentMs
     const { staleness } = this
     this.#newestMs = sentMs
@@ -156,7 +154,7 @@ export class MainPort implements LeaderLink {
     const bucket = stalenessBoundsSeconds.findIndex((bound) => ageMs / 1000 <= bound)
     staleness.counts[bucket === -1 ? stalenessBoundsSeconds.length : bucket]! += 1
     staleness.seconds += ageMs / 1000
-    this.follower!.advance(durable)
+    this.role!.show(durable)
     this.#events.onNews()
   }
 

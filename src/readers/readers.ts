@@ -14,8 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { type Disk, realDisk } from '../../wal/disk.ts'
-import type { Journal } from '../../wal/journal/journal.ts'
-import type { Service } from '../api/route.ts'
+import type { Journal } from '../../wal/journal/types.ts'
 import { letHeapGrow } from '../base/heap-growth.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import { variablePrefix } from '../config/setting-sources.ts'
@@ -24,6 +23,7 @@ import type { Gate } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import type { ReadersStats } from '../ops/vitals.ts'
+import type { Role, RoleReaders } from '../role/role.ts'
 import { ReaderCounts } from './counts.ts'
 import { ReaderHub } from './hub.ts'
 import { kinds, packedMessage } from './messages.ts'
@@ -40,16 +40,15 @@ export interface ReadersParts {
   /** From which the configuration was made. */
   texts: SettingTexts
   log: Logger
-  journal: Journal
-  gate: Gate
+  /** Of this process. */
+  role: Role
   disk: Disk | undefined
   edge: Pick<Edge, 'handle' | 'meter'>
   load: Load
   listener: Listener
-  service: Service
 }
 
-export class Readers implements ReadersStats {
+export class Readers implements ReadersStats, RoleReaders {
   /** How often a reader was started again. */
   restarts = 0
   readonly #counts: ReaderCounts
@@ -62,9 +61,10 @@ export class Readers implements ReadersStats {
   constructor(parts: ReadersParts) {
     letHeapGrow()
     this.#parts = parts
-    const { journal, gate, config, edge, load, disk = realDisk } = parts
+    const { role, config, edge, load, disk = realDisk } = parts
+    const { journal, gate, service } = role
     const handler = edge.handle.bind(edge)
-    const { waiting } = parts.service.forum
+    const { waiting } = service.forum
     this.#counts = new ReaderCounts({ meter: edge.meter, load, waitingEnded: waiting.ended })
     const ownConnections = load.connections
     load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
@@ -72,6 +72,7 @@ export class Readers implements ReadersStats {
       journal,
       gate,
       handler,
+      show: (durable) => role.show(durable),
       log: { disk, dir: config.data, storeId: journal.storeId },
       onReport: (report, before) => this.#counts.add(before, report),
       onChange: () => this.#onChange(),
@@ -106,7 +107,7 @@ export class Readers implements ReadersStats {
 
   /** How many polls wait for news, in all processes. */
   get waiting(): number {
-    return this.#parts.service.forum.waiting.length + this.#sum(({ waiting }) => waiting)
+    return this.#parts.role.service.forum.waiting.length + this.#sum(({ waiting }) => waiting)
   }
 
   get heldSeconds(): number {
@@ -119,10 +120,14 @@ export class Readers implements ReadersStats {
     return serving === configured ? [] : [`readers: ${serving} of ${configured} serve`]
   }
 
-  /** The log goes on with this journal, as the part of the node has changed (hub.ts). */
+  announce(durable: number): void {
+    this.#hub.announce(durable)
+  }
+
+  /** The log goes on with this journal, as the role of the node has changed (hub.ts). */
   useJournal(journal: Journal): void {
     this.#hub.useJournal(journal)
-    this.#hub.tell(kinds.role, this.#parts.service.role())
+    this.#hub.tell(kinds.role, this.#parts.role.name)
   }
 
   /** Nothing becomes durable any more: what waits for it at readers is refused, too. */
@@ -182,9 +187,9 @@ export class Readers implements ReadersStats {
   }
 
   #setupOf(reader: number): ReaderSetup {
-    const { config, texts, journal, listener, service } = this.#parts
+    const { config, texts, role, listener } = this.#parts
     const { nodeLimits } = config
-    const { version, epoch, publicUrl, forum } = service
+    const { version, epoch, publicUrl, forum } = role.service
     return {
       reader,
       version,
@@ -193,8 +198,8 @@ export class Readers implements ReadersStats {
       epoch,
       publicUrl,
       epochBegin: forum.epochBegin ?? null,
-      storeId: journal.storeId,
-      role: service.role(),
+      storeId: role.journal.storeId,
+      role: role.name,
       port: listener.port,
     }
   }

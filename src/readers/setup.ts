@@ -1,6 +1,6 @@
 // What a reader is made from: the main process sends it over their socket, before anything else.
 
-import type { Role } from '../api/route.ts'
+import type { RoleName } from '../api/route.ts'
 import {
   type Config,
   checkSettings,
@@ -19,7 +19,7 @@ export interface ReaderSetup {
   storeId: string
   epoch: string
   epochBegin: number | null
-  role: Role
+  role: RoleName
   publicUrl: string
   port: number
   texts: SettingTexts

@@ -1,7 +1,7 @@
 // A node that follows: the stream is read into its own log and state, reads are answered at its
 // durable position, and whatever may write is passed on to the leader.
 //
-//   stream ─▶ StreamTail ─▶ OwnLog ─▶ own log ──durable──▶ Follower ─▶ gate, waiting polls
+//   stream ─▶ StreamTail ─▶ OwnLog ─▶ own log ──durable──▶ Role ─▶ gate, waiting polls
 //   writes ─▶ Forwarder ─▶ CallLink ─▶ leader
 //
 // F1. What is shown is durable in this node's own log, and the stream has it: no takeover takes it
@@ -14,11 +14,9 @@ import type { Logger } from 'pino'
 import type { Journal } from '../../wal/journal/journal.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { TrustProxy } from '../http/client-address.ts'
-import type { Gate } from '../http/gate.ts'
-import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
+import type { Role } from '../role/role.ts'
 import { CallLink } from './call-link.ts'
-import { Follower } from './follower.ts'
 import { type FollowerNote, followerKey } from './follower-note.ts'
 import { Forwarder } from './forwarding.ts'
 import type { LogStream } from './log-stream.ts'
@@ -33,15 +31,14 @@ export interface FollowingParts {
   node: string
   /** Its own log, which nobody else appends to. */
   journal: Journal
+  role: Role
   forum: Forum
-  gate: Gate
-  edge: Edge
   load: Load
   trustProxy: TrustProxy | null
   log: Logger
   /** The sequence of the message that goes on behind the log. */
   next: number
-  /** Called once when it cannot follow any more: the storage, or what the stream holds. */
+  /** Called once when it cannot follow any more, for what the stream holds. */
   onFailed: (error: Error) => void
 }
 
@@ -53,7 +50,6 @@ export interface Lag {
 export class Following {
   readonly forwarder: Forwarder
   readonly #parts: FollowingParts
-  readonly #follower: Follower
   readonly #ownLog: OwnLog
   readonly #link: CallLink
   #tail: StreamTail
@@ -62,30 +58,22 @@ export class Following {
 
   /** Makes the forum follow; nothing is read before `start`. */
   constructor(parts: FollowingParts) {
-    const { forum, gate, journal, load, trustProxy, stream, edge } = parts
+    const { role, forum, journal, load, trustProxy, stream } = parts
     this.#parts = parts
-    this.#follower = new Follower(forum, gate)
     this.#term = forum.state.term.number
-    this.#ownLog = new OwnLog(journal, this.#follower, forum.state)
+    this.#ownLog = new OwnLog(journal, role, forum.state)
     this.#tail = this.#tailFrom(parts.next)
     const link = new CallLink(stream.calls, forum.state)
     this.#link = link
-    this.forwarder = new Forwarder({ link, gate, journal: this.#follower, load, trustProxy })
-    edge.forward = (exchange, route) => this.forwarder.forward(exchange, route)
-    journal.onDurable = (durable) => {
-      this.#follower.advance(durable)
-      this.#ownLog.moved()
-      if (forum.state.term.number !== this.#term) this.#termBegan()
-    }
-    journal.onFailed = (error) => {
-      this.#ownLog.moved()
-      parts.onFailed(error)
-    }
-  }
-
-  /** Up to where this node shows what the leader has written. */
-  get durable(): number {
-    return this.#follower.durable
+    this.forwarder = new Forwarder({ link, gate: role.gate, journal: role, load, trustProxy })
+    role.follow({
+      journal,
+      forward: (exchange, route) => this.forwarder.forward(exchange, route),
+      onShown: () => {
+        this.#ownLog.moved()
+        if (forum.state.term.number !== this.#term) this.#termBegan()
+      },
+    })
   }
 
   get lag(): Lag {
@@ -145,9 +133,9 @@ export class Following {
   }
 
   async #note(): Promise<void> {
-    const { stream, node, forum } = this.#parts
+    const { stream, node, forum, role } = this.#parts
     const seen = forum.stamps.clock.wall()
-    const note: FollowerNote = { version: 1, position: this.durable, seen }
+    const note: FollowerNote = { version: 1, position: role.durable, seen }
     // The next one makes up for one that does not arrive.
     await stream.notes.write(followerKey(node), note).catch(() => {})
   }

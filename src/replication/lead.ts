@@ -10,15 +10,16 @@
 //     showed last may be lost, and its positions are given again.
 // L3. A failure of this part never ends the node, except when another one leads: then the journal
 //     fails with exit code 78.
+// L4. A stop or a failure while a term is begun ends the attempt: the lease is given back, and the
+//     term has no other record.
 
 import { randomBytes } from 'node:crypto'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { Backoff } from '../base/backoff.ts'
-import { apply } from '../forum/apply.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 import type { ReplicateMode } from '../forum/records/leadership.ts'
-import type { Gate, Standing } from '../http/gate.ts'
+import type { Role } from '../role/role.ts'
 import type { Term } from '../state/state.ts'
 import { beginTerm } from './begin-term.ts'
 import type { History } from './history.ts'
@@ -32,11 +33,10 @@ export interface LeadParts {
   stream: LogStream
   /** The node's own log, all of which is applied; nobody else appends to it meanwhile. */
   journal: Journal
-  /** Gets the journal of the leader. */
+  /** Gets the journal of the leader, and the lease. */
+  role: Pick<Role, 'receive' | 'mayLead' | 'lead'> & { gate: Pick<Role['gate'], 'giveUp'> }
   forum: Forum
   checkpoints: LeaderCheckpoints
-  /** Where answers wait for the journal. */
-  gate: Pick<Gate, 'giveUp'>
   /** The id of this node. */
   node: string
   mode: ReplicateMode
@@ -54,8 +54,6 @@ export interface LeadParts {
 export interface Leading {
   readonly journal: ReplicatedJournal
   readonly term: number
-  /** Until when it decides. */
-  readonly standing: Standing
   /** Warnings for the operator, one sentence each. */
   readonly warnings: string[]
   /**
@@ -76,8 +74,9 @@ const epochBytes = 16
  * checkpoint for an existing log cannot be taken, or the log cannot be written.
  */
 export async function lead(parts: LeadParts): Promise<Leading | null> {
-  const { stream, journal, forum, node, mode, isFirst, lagBytesMax, onNotice } = parts
-  const uploads = new Uploads(parts)
+  const { stream, journal, role, forum, node, mode, isFirst, lagBytesMax, onNotice } = parts
+  const isStopped = () => parts.isStopped() || !role.mayLead
+  const uploads = new Uploads({ ...parts, isStopped })
   if (isFirst && journal.position > 0) await uploads.first()
   await untilWritable(journal)
   const at = timeOf(forum)
@@ -85,16 +84,20 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   const { number, nonce } = lastTerm
   const epoch = mayLackRecords(lastTerm, node) ? randomBytes(epochBytes).toString('hex') : ''
   const end = { position, term: number, nonce, store: journal.storeId }
-  const begun = await beginTerm(stream, { node, mode, end, isFirst, epoch, at }, parts.isStopped)
+  const begun = await beginTerm(stream, { node, mode, end, isFirst, epoch, at }, isStopped)
   if (begun === null) return null
   const { record, name, message } = begun
   await untilWritable(journal)
-  apply(forum.state, journal.appendEncoded(message.bytes, 1), record)
+  role.receive(journal.appendEncoded(message.bytes, 1), 1, message.bytes)
   await journal.sync()
   const { term } = record
   const holder = { version: 1, node, term, since: at } as const
   const lease = new LeaseKeeper({ ...parts, holder })
-  if (!(await lease.take(parts.isStopped))) return null
+  if (!(await lease.take(isStopped))) return null
+  if (!role.mayLead) {
+    await lease.stop()
+    return null
+  }
   const replicated = new ReplicatedJournal({
     local: journal,
     stream,
@@ -104,11 +107,11 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
     sequence: message.sequence,
     lagBytesMax,
   })
-  forum.journal = replicated
+  role.lead(replicated, lease)
   parts.checkpoints.useJournal(replicated)
   uploads.begin()
   const onLapsed = () => {
-    if (mode === 'acked') parts.gate.giveUp()
+    if (mode === 'acked') role.gate.giveUp()
   }
   lease.begin(() => replicated.publisher.check(), onLapsed)
   const stopTending = tend(
@@ -119,7 +122,6 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   return {
     journal: replicated,
     term,
-    standing: lease,
     get warnings() {
       return [...uploads.warnings, ...lease.warnings]
     },

@@ -1,5 +1,5 @@
 // The log of a follower's own: takes the records of the stream as they stand in a frame, and has
-// them applied. What is shown follows the durable position of this log (follower.ts, L2).
+// them applied. What is shown follows the durable position of this log (role/role.ts, R1).
 //
 //   message ──▶ runs of at most 64 KiB ──append──▶ own log ──durable──▶ shown
 //                                      └─apply──▶ state
@@ -18,8 +18,8 @@ import { Unpackr } from 'msgpackr'
 import { cutRecords, recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
 import { decode, isPacked, type RecordOf } from '../forum/records.ts'
+import type { Role } from '../role/role.ts'
 import type { State } from '../state/state.ts'
-import type { Follower } from './follower.ts'
 import type { Receiver } from './stream-tail.ts'
 
 /** About 150 records, which are applied in less than 2 ms. */
@@ -40,15 +40,15 @@ export interface FollowedState {
 
 export class OwnLog implements Receiver {
   readonly #journal: FollowedJournal
-  readonly #follower: Pick<Follower, 'receive'>
+  readonly #role: Pick<Role, 'receive'>
   readonly #state: FollowedState
   readonly #unpackr = new Unpackr({ useRecords: false, int64AsType: 'number' })
   #wakeUp: () => void = () => {}
   #isStopped = false
 
-  constructor(journal: FollowedJournal, follower: Pick<Follower, 'receive'>, state: FollowedState) {
+  constructor(journal: FollowedJournal, role: Pick<Role, 'receive'>, state: FollowedState) {
     this.#journal = journal
-    this.#follower = follower
+    this.#role = role
     this.#state = state
   }
 
@@ -68,13 +68,13 @@ export class OwnLog implements Receiver {
     for (const run of cutRecords(records, runBytesMax, isErasure)) {
       await this.#room(run.records)
       this.#journal.appendEncoded(run.records, run.count)
-      this.#follower.receive(next, run.count, run.records)
+      this.#role.receive(next, run.count, run.records)
       next += run.count
       if (next <= last) await nextIteration()
     }
   }
 
-  /** To be called when the log has become durable further, or has failed. */
+  /** To be called when the log has become durable further. */
   moved(): void {
     this.#wakeUp()
   }

@@ -1,4 +1,4 @@
-// Goal:   every kind of actor runs compiled exactly as in xstate.
+// Goal:   every kind of actor, and the role of a process, runs compiled exactly as in xstate.
 // Method: random sequences of the kind's own events, generated from their declared shapes with
 //         small numbers, so that guards meet their edges. Every way of running them must give the
 //         same states, contexts and acceptance.
@@ -8,6 +8,7 @@ import t from 'tap'
 import type { EventObject } from 'xstate'
 import type { AnyActorKind, FieldKind } from '../../src/actors/actor.ts'
 import { actorKinds } from '../../src/actors/kinds.ts'
+import { roleKind } from '../../src/role/role.ts'
 import { runEveryWay } from './every-way.ts'
 
 const numbers: Record<Exclude<FieldKind, 'text'>, fc.Arbitrary<number>> = {
@@ -31,7 +32,7 @@ function eventsOf({ events }: AnyActorKind): fc.Arbitrary<EventObject> {
   return fc.oneof(...each) as fc.Arbitrary<EventObject>
 }
 
-for (const kind of actorKinds as readonly AnyActorKind[]) {
+for (const kind of [...actorKinds, roleKind] as readonly AnyActorKind[]) {
   t.test(`${kind.id}: any state: random events: every way of running it agrees`, async (t) => {
     const visited = new Set<string>()
     const property = fc.property(fc.array(eventsOf(kind), { maxLength: 30 }), (sequence) => {

@@ -4,13 +4,14 @@ import { assign, createMachine } from 'xstate'
 
 import { actorKinds } from '../../src/actors/kinds.ts'
 import { statechartsPage } from '../../src/actors/statecharts.ts'
+import { roleKind } from '../../src/role/role.ts'
 
 t.test(
   'statecharts: machines changed: the page on disk is compared: it is not stale',
   async (t) => {
     t.equal(
       readFileSync('docs/statecharts.md', 'utf8'),
-      statechartsPage(actorKinds.map(({ machine }) => machine)),
+      statechartsPage([...actorKinds, roleKind].map(({ machine }) => machine)),
       'stale? run: npm run build && node dist/test/actors/write-statecharts.js',
     )
   },

@@ -4,5 +4,9 @@ import { writeFileSync } from 'node:fs'
 
 import { actorKinds } from '../../src/actors/kinds.ts'
 import { statechartsPage } from '../../src/actors/statecharts.ts'
+import { roleKind } from '../../src/role/role.ts'
 
-writeFileSync('docs/statecharts.md', statechartsPage(actorKinds.map(({ machine }) => machine)))
+writeFileSync(
+  'docs/statecharts.md',
+  statechartsPage([...actorKinds, roleKind].map(({ machine }) => machine)),
+)

@@ -34,7 +34,7 @@ function scene() {
     onFailed: (failure) => events.push(`failed ${failure}`),
     ...{ onStop: note('stop'), onLost: note('lost') },
   })
-  main.follower = new Pair().following
+  main.role = new Pair().role
   return { socket, events, main, come: (bytes: Buffer) => socket.emit('data', bytes) }
 }
 

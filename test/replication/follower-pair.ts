@@ -4,11 +4,10 @@
 import { Packr } from 'msgpackr'
 import { routes } from '../../src/api/routes.ts'
 import { type Forum, makeForum } from '../../src/forum/forum.ts'
-import { Gate } from '../../src/http/gate.ts'
+import type { Gate } from '../../src/http/gate.ts'
 import { Edge } from '../../src/http/handle.ts'
 import { Load } from '../../src/http/load.ts'
 import { withPages } from '../../src/pages/pages.ts'
-import { Follower } from '../../src/replication/follower.ts'
 import {
   answerForwarded,
   decodeAnswer,
@@ -18,12 +17,14 @@ import {
   type ForwardedAnswer,
   Forwarder,
 } from '../../src/replication/forwarding.ts'
+import type { Role } from '../../src/role/role.ts'
 import type { State } from '../../src/state/state.ts'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
-import { newWorld, serviceOf, type World } from '../forum/doubles.ts'
+import { newWorld, type World } from '../forum/doubles.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
 import { ticksThat } from '../http/ticks.ts'
+import { newRole } from '../role/new-role.ts'
 
 const packr = new Packr({ useRecords: false })
 
@@ -54,8 +55,8 @@ export class KeptLog {
 export class Side {
   readonly world: World
   readonly forum: Forum
-  readonly gate = new Gate()
   readonly edge: Edge
+  readonly role: Role
   readonly load = new Load({ ...new Load().limits, waitingMax: 8, queueBytesMax: 100_000 })
 
   /** With an empty state, unless it is given another one. */
@@ -65,7 +66,11 @@ export class Side {
     this.forum = makeForum({ ...forum, journal, state: state ?? forum.state })
     const ticks = ticksThat((end) => end())
     this.edge = new Edge(withPages(routes), { refusal: null }, { ticks }, this.load)
-    this.edge.open(serviceOf(this.forum), this.gate)
+    this.role = newRole(this.forum, { edge: this.edge, load: this.load })
+  }
+
+  get gate(): Gate {
+    return this.role.gate
   }
 
   get(path: string, token = '', query = ''): FakeExchange {
@@ -92,7 +97,7 @@ export class Pair {
   readonly log = new KeptLog()
   readonly leader = new Side(this.log)
   readonly follower: Side
-  readonly following: Follower
+  readonly role: Role
   readonly forwarder: Forwarder
   /** Answers that the leader has sent and the follower has not received. */
   readonly answers: (() => void)[] = []
@@ -103,17 +108,17 @@ export class Pair {
   /** `waitMs`: how long an answer waits for the follower. */
   constructor(waitMs?: number) {
     this.follower = new Side(new KeptLog())
-    const { forum, gate, load, edge } = this.follower
-    this.following = new Follower(forum, gate)
+    const { role, gate, load } = this.follower
+    this.role = role
     this.forwarder = new Forwarder({
       link: { request: (request, done) => this.#carry(encodeRequest(this.#ids++, request), done) },
       gate,
-      journal: this.following,
+      journal: role,
       load,
       trustProxy: null,
       ...(waitMs === undefined ? {} : { waitMs }),
     })
-    edge.forward = (exchange, route) => this.forwarder.forward(exchange, route)
+    role.follow({ forward: (exchange, route) => this.forwarder.forward(exchange, route) })
   }
 
   /** Makes the leader's log durable up to its end. */
@@ -130,15 +135,15 @@ export class Pair {
 
   /** The follower receives all records that it lacks. */
   receive(): void {
-    const { position } = this.following
-    this.following.receive(position + 1, this.log.position - position, this.frame(position))
+    const { position } = this.role
+    this.role.receive(position + 1, this.log.position - position, this.frame(position))
   }
 
   /** Everything arrives that is on its way. */
   settle(): void {
     this.sync()
     this.receive()
-    this.following.advance(this.log.durable)
+    this.role.show(this.log.durable)
     for (const arrive of this.answers.splice(0)) arrive()
   }
 

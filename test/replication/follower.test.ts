@@ -43,7 +43,7 @@ t.test(
     t.equal(write.answers.length, 0, 'not applied by the follower')
     pair.receive()
     t.equal(write.answers.length, 0, 'not durable for the follower')
-    pair.following.advance(pair.log.durable)
+    pair.role.show(pair.log.durable)
     t.equal(write.code, 201)
     t.equal(pair.forwarder.inFlight, 0)
     t.match(pair.follower.get(path).answers[0]!.text, /"content":"new"/)
@@ -80,7 +80,7 @@ t.test('follower: records that are applied but not durable: not shown', async (t
   const read = pair.follower.get(path)
   t.equal(read.answers.length, 0, 'it waits for the gate')
   pair.sync()
-  pair.following.advance(pair.log.durable)
+  pair.role.show(pair.log.durable)
   t.match(read.answers[0]!.text, /secret/)
   t.equal(before, undefined)
 })
@@ -88,13 +88,13 @@ t.test('follower: records that are applied but not durable: not shown', async (t
 t.test('follower: a waiting poll: answered when the news is durable', async (t) => {
   const { pair, token, thread } = begunPair()
   const path = `/api/threads/${thread}`
-  const poll = pair.follower.get(path, token, `after=${pair.following.position}&wait=20`)
+  const poll = pair.follower.get(path, token, `after=${pair.role.position}&wait=20`)
   t.equal(poll.answers.length, 0)
   pair.leader.post(`${path}/replies`, { content: 'news' }, token, newKey())
   pair.receive()
   t.equal(poll.answers.length, 0)
   pair.sync()
-  pair.following.advance(pair.log.durable)
+  pair.role.show(pair.log.durable)
   t.match(poll.answers[0]!.text, /"content":"news"/)
   await pair.follower.forum.waiting.stop()
 })
@@ -103,26 +103,26 @@ t.test(
   'L1: records twice, overlapping, or with a gap: applied once, and asked for again',
   async (t) => {
     const { pair, token, thread } = begunPair()
-    const { following, log } = pair
+    const { role, log } = pair
     for (let i = 0; i < 6; i++) {
       pair.leader.post(`/api/threads/${thread}/replies`, { content: `r${i}` }, token, newKey())
     }
-    const begin = following.position
-    t.notOk(following.receive(begin + 2, 2, pair.frame(begin + 1, begin + 3)), 'a gap')
-    t.equal(following.position, begin)
-    t.ok(following.receive(begin + 1, 2, pair.frame(begin, begin + 2)))
-    t.ok(following.receive(begin + 1, 2, pair.frame(begin, begin + 2)), 'again')
-    t.equal(following.position, begin + 2)
-    t.ok(following.receive(begin - 1, 8, pair.frame(begin - 2)), 'overlapping')
-    t.equal(following.position, log.position)
+    const begin = role.position
+    t.notOk(role.receive(begin + 2, 2, pair.frame(begin + 1, begin + 3)), 'a gap')
+    t.equal(role.position, begin)
+    t.ok(role.receive(begin + 1, 2, pair.frame(begin, begin + 2)))
+    t.ok(role.receive(begin + 1, 2, pair.frame(begin, begin + 2)), 'again')
+    t.equal(role.position, begin + 2)
+    t.ok(role.receive(begin - 1, 8, pair.frame(begin - 2)), 'overlapping')
+    t.equal(role.position, log.position)
     t.equal(stateHash(pair.follower.forum.state), stateHash(pair.leader.forum.state))
   },
 )
 
 t.test('follower: durable further than what it has received: shows what it has', async (t) => {
   const { pair } = begunPair()
-  pair.following.advance(pair.log.position + 10)
-  t.equal(pair.following.durable, pair.following.position)
+  pair.role.show(pair.log.position + 10)
+  t.equal(pair.role.durable, pair.role.position)
 })
 
 t.test('W1: a forwarded write: every check is made as if the leader had been called', async (t) => {
@@ -230,7 +230,7 @@ t.test(
     edge.forward = ({ method, path }, { name }) => forwarded.push(`${method} ${path} ${name}`)
     // Would append, and fails if anybody does.
     forum.journal = {
-      ...{ health: 'ok', durable: pair.following.durable, flush() {}, separate: () => true },
+      ...{ health: 'ok', durable: pair.role.durable, flush() {}, separate: () => true },
       append: () => t.fail('a record is appended') as never,
     }
     const ids = [thread, id, message, 'prp_00000000000000000000000000000000', 'x']

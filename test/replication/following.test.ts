@@ -87,7 +87,7 @@ interface Started {
 /** A follower on this disk, as a start makes it. */
 async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promise<Started> {
   const side = new Side(new KeptLog())
-  const { forum, gate, edge, load } = side
+  const { role, forum, load } = side
   const journal = await openJournal({
     dir,
     disk,
@@ -103,15 +103,15 @@ async function start(t: Test, stream: MemoryStream, disk: SimulatedDisk): Promis
     stream,
     node: 'follower',
     journal,
+    role,
     forum,
-    gate,
-    edge,
     load,
     trustProxy: null,
     log: pino({ level: 'silent' }),
     next: found.next,
     onFailed: (error) => failures.push(error),
   })
+  role.failed.catch((error) => failures.push(error))
   following.start()
   t.teardown(() => following.stop())
   return { side, journal, following, failures }
@@ -122,14 +122,14 @@ t.test('following: from nothing: the same state, log and answers', async (t) => 
   const leader = new Leader(stream)
   await leader.begin(1)
   const { token, thread } = await leader.begun()
-  const { side, journal, following } = await start(t, stream, new SimulatedDisk(1))
-  await until('all records', () => following.durable === leader.log.position)
+  const { side, journal } = await start(t, stream, new SimulatedDisk(1))
+  await until('all records', () => side.role.durable === leader.log.position)
   t.equal(journal.durable, leader.log.position)
   t.equal(stateHash(side.forum.state), stateHash(leader.side.forum.state))
   const path = `/api/threads/${thread}`
   t.equal(side.get(path).answers[0]!.text, leader.side.get(path).answers[0]!.text)
 
-  const poll = side.get(path, token, `after=${following.durable}&wait=20`)
+  const poll = side.get(path, token, `after=${side.role.durable}&wait=20`)
   leader.side.post(`${path}/replies`, { content: 'news' }, token, newKey())
   await leader.publish()
   await until('the news', () => poll.answers.length > 0)
@@ -142,8 +142,8 @@ t.test('following: a write: answered by the leader, and read here at once', asyn
   const leader = new Leader(stream)
   await leader.begin(1)
   const { token, thread } = await leader.begun()
-  const { side, following } = await start(t, stream, new SimulatedDisk(2))
-  await until('all records', () => following.durable === leader.log.position)
+  const { side } = await start(t, stream, new SimulatedDisk(2))
+  await until('all records', () => side.role.durable === leader.log.position)
   const path = `/api/threads/${thread}`
   const write = side.post(`${path}/replies`, { content: 'mine' }, token, newKey())
   await until('the record at the leader', () => leader.log.position > leader.log.durable)
@@ -159,8 +159,8 @@ t.test('following: no leader, or one of another term: 503 no_leader', async (t) 
   const leader = new Leader(stream)
   await leader.begin(1)
   const { token, thread } = await leader.begun()
-  const { side, following } = await start(t, stream, new SimulatedDisk(3))
-  await until('all records', () => following.durable === leader.log.position)
+  const { side } = await start(t, stream, new SimulatedDisk(3))
+  await until('all records', () => side.role.durable === leader.log.position)
   stream.calls.leave(1)
   const write = side.post(`/api/threads/${thread}/replies`, { content: 'c' }, token, newKey())
   await until('the answer', () => write.answers.length > 0)
@@ -173,14 +173,14 @@ t.test('following: an answer of a leader that was replaced: not sent', async (t)
   const leader = new Leader(stream)
   await leader.begin(1)
   const { token, thread } = await leader.begun()
-  const { side, following } = await start(t, stream, new SimulatedDisk(4))
-  await until('all records', () => following.durable === leader.log.position)
+  const { side } = await start(t, stream, new SimulatedDisk(4))
+  await until('all records', () => side.role.durable === leader.log.position)
   // The old leader answers without the stream having it (mode async), and dies.
   const write = side.post(`/api/threads/${thread}/replies`, { content: 'lost' }, token, newKey())
   await until('the record at the leader', () => leader.log.position > leader.log.durable)
   leader.log.durable = leader.log.position
   leader.side.gate.open(leader.log.durable)
-  const position = following.durable
+  const position = side.role.durable
   // Another one leads on from what the stream has: its records take the position.
   const next = new KeptLog()
   const at = side.forum.state.now
@@ -206,7 +206,7 @@ t.test('following: killed at any time: continues where its log ends', async (t) 
       await leader.publish()
     }
     if (round % 2 === 0) {
-      await until('all records', () => following.durable === leader.log.position)
+      await until('all records', () => side.role.durable === leader.log.position)
       t.equal(stateHash(side.forum.state), stateHash(leader.side.forum.state), `round ${round}`)
     }
     t.same(failures, [])
@@ -221,17 +221,17 @@ t.test('following: a message is erased: its own log can drop the text', async (t
   await leader.begin(1)
   const { token, thread } = await leader.begun()
   const disk = new SimulatedDisk(8)
-  const { journal, side, following } = await start(t, stream, disk)
+  const { journal, side } = await start(t, stream, disk)
   const reply = { content: 'the text that is erased' }
   const posted = leader.side.post(`/api/threads/${thread}/replies`, reply, token, newKey())
   await leader.publish()
-  await until('all records', () => following.durable === leader.log.position)
+  await until('all records', () => side.role.durable === leader.log.position)
   const isOnDisk = () => [...disk.contents().values()].some((file) => file.includes(reply.content))
   t.ok(isOnDisk())
   const { message_id: id } = JSON.parse(posted.answers[0]!.text!)
   eraseMessage(leader.side.forum, { id, reason: '' })
   await leader.publish()
-  await until('the erasure', () => following.durable === leader.log.position)
+  await until('the erasure', () => side.role.durable === leader.log.position)
   // As two checkpoints behind the record do it.
   await journal.dropBefore(side.forum.state.erasedPosition)
   t.notOk(isOnDisk())
@@ -243,15 +243,15 @@ t.test('following: the disk fails: nothing more is shown, and it is reported', a
   await leader.begin(1)
   const { token, thread } = await leader.begun()
   const disk = new SimulatedDisk(6)
-  const { following, failures } = await start(t, stream, disk)
-  await until('all records', () => following.durable === leader.log.position)
-  const shown = following.durable
+  const { side, failures } = await start(t, stream, disk)
+  await until('all records', () => side.role.durable === leader.log.position)
+  const shown = side.role.durable
   disk.failSync(1)
   leader.side.post(`/api/threads/${thread}/replies`, { content: 'c' }, token, newKey())
   await leader.publish()
   await until('the failure', () => failures.length > 0)
   t.match(failures[0], { exitCode: 74 })
-  t.equal(following.durable, shown)
+  t.equal(side.role.durable, shown)
 })
 
 t.test('following: it tells whoever trims the stream how far it is', async (t) => {
@@ -259,8 +259,8 @@ t.test('following: it tells whoever trims the stream how far it is', async (t) =
   const leader = new Leader(stream)
   await leader.begin(1)
   await leader.begun()
-  const { following } = await start(t, stream, new SimulatedDisk(7))
-  await until('all records', () => following.durable === leader.log.position)
+  const { side } = await start(t, stream, new SimulatedDisk(7))
+  await until('all records', () => side.role.durable === leader.log.position)
   const note = await until('a note', () => stream.notes.read('follower.follower'))
   t.match(note.value, { version: 1, position: Number, seen: Number })
 })

@@ -39,6 +39,23 @@ t.test('lead: an empty log: the stream has every record; a restart begins a term
   await again.close()
 })
 
+t.test('L4: stopped while its term is begun: does not lead, and keeps no lease', async (t) => {
+  const stream = new MemoryStream()
+  const node = await new LeadingNode(newDirectory(t)).open()
+  const { hold } = stream.lease
+  let stopped = Promise.resolve()
+  stream.lease.hold = (holder) => {
+    stopped = node.role.stop()
+    return hold.call(stream.lease, holder)
+  }
+  t.equal(await node.lead(stream), false)
+  await stopped
+  t.equal(await stream.lease.read(), null)
+  t.equal(node.forum.journal, node.journal, 'nothing is written for others')
+  t.strictSame([stream.messages.length, node.journal.position], [1, 1], 'the term has begun')
+  await node.close()
+})
+
 t.test('lead: the stream goes on elsewhere: does not lead, and appends nothing', async (t) => {
   const stream = new MemoryStream()
   const first = await new LeadingNode(newDirectory(t)).open()

@@ -10,7 +10,6 @@ import type { Forum } from '../../src/forum/forum.ts'
 import type { ReplicateMode } from '../../src/forum/records/leadership.ts'
 import { decode } from '../../src/forum/records.ts'
 import { admitOwn, commit, type Permit } from '../../src/forum/write.ts'
-import { Gate } from '../../src/http/gate.ts'
 import { type Leading, lead } from '../../src/replication/lead.ts'
 import type { LogStream } from '../../src/replication/log-stream.ts'
 import type { LogEnd } from '../../src/replication/term-name.ts'
@@ -20,6 +19,7 @@ import { realDisk } from '../../wal/disk.ts'
 import { openJournal } from '../../wal/journal/journal.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { newWorld, restart } from '../forum/doubles.ts'
+import { newRole } from '../role/new-role.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -36,6 +36,7 @@ export class LeadingNode {
   readonly dir: string
   journal!: Journal
   leading: Leading | null = null
+  role = newRole(this.forum)
   readonly notices: string[] = []
 
   constructor(dir: string) {
@@ -67,7 +68,7 @@ export class LeadingNode {
       journal: this.journal,
       forum: this.forum,
       checkpoints: this.checkpoints,
-      gate: new Gate(),
+      role: this.role,
       node: loadNodeId({ disk: realDisk, dir: this.dir }),
       mode,
       isFirst: (await stream.last()) === null,
@@ -128,6 +129,8 @@ export class LeadingNode {
   }
 
   async close(): Promise<void> {
+    await this.role.stop()
+    this.role = newRole(this.forum)
     await this.leading?.drain()
     await this.checkpoints.stop()
     await (this.leading?.journal ?? this.journal).close()

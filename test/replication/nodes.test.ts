@@ -13,8 +13,8 @@ import { request } from 'undici'
 import { ConfigError } from '../../src/base/arguments.ts'
 import { runBackup } from '../../src/cli/backup-command.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { startReplicatedNode } from '../../src/node/replicated-node.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
+import { startReplicatedNode } from '../../src/replication/replicated-node.ts'
 import { timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
 import { type Cluster, nats, startCluster } from './nats-cluster.ts'
@@ -63,7 +63,9 @@ class TestNode {
     const stopped = new Promise<void>((resolve) => {
       this.#stop = resolve
     })
-    this.#node = await startReplicatedNode(config, '0.0.0', log, {}, stopped)
+    this.#node = await startReplicatedNode(config, log, stopped, (lifeConfig, lives) =>
+      startNode(lifeConfig, '0.0.0', log, { lives }),
+    )
     this.#node?.failed.catch((error: Error) => this.lines.push({ msg: 'failed', error }))
     return this.#node !== null
   }

@@ -9,7 +9,6 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { routes } from '../../src/api/routes.ts'
 import { withPages } from '../../src/pages/pages.ts'
-import { Follower } from '../../src/replication/follower.ts'
 import { targetOf } from '../../src/state/forms/forms.ts'
 import { formVersion, whatIsSaved } from '../../src/state/saved.ts'
 import { State } from '../../src/state/state.ts'
@@ -47,7 +46,7 @@ async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded:
 function sideOf(state: State): Side {
   const side = new Side(new KeptLog(), state)
   side.world.clock.now = state.now
-  new Follower(side.forum, side.gate)
+  side.role.follow({ forward: () => {} })
   return side
 }
 

@@ -13,7 +13,7 @@
 
 import assert from 'node:assert/strict'
 // A start loads it only when it is needed; here it must not take time.
-import '../../src/node/replication.ts'
+import '../../src/replication/replication.ts'
 import type { State } from '../../src/state/state.ts'
 import { hashesOf } from '../forum/state-hash.ts'
 import type { Simulated } from '../simulate/simulation.ts'

@@ -10,32 +10,29 @@
 //     the lease goes back when the log is closed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Journal } from '../../wal/journal/journal.ts'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
+import type { Edge } from '../http/handle.ts'
 import { logNotices } from '../ops/log.ts'
-import { answerCalls } from '../replication/call-link.ts'
-import { Following, type FollowingParts } from '../replication/following.ts'
-import { type Leading, type LeadParts, lead } from '../replication/lead.ts'
-import { StreamUnavailable } from '../replication/log-stream.ts'
-import { ledByAnother } from '../replication/replicated-journal.ts'
-import { Standby } from '../replication/standby.ts'
-import { StreamBroken } from '../replication/stream-tail.ts'
 import type { CheckpointSchedule } from '../storage/checkpoints.ts'
+import { answerCalls } from './call-link.ts'
+import { Following, type FollowingParts } from './following.ts'
 import type { Continuation } from './history-place.ts'
+import { type Leading, type LeadParts, lead } from './lead.ts'
+import { StreamUnavailable } from './log-stream.ts'
+import { ledByAnother } from './replicated-journal.ts'
+import { Standby } from './standby.ts'
 import { type Lives, StartAgain, StoppedEarly } from './start-again.ts'
+import { StreamBroken } from './stream-tail.ts'
 
 const lookMs = 100
 
 /** The journal is a part of the history, and all of it is applied. */
 export interface ReplicaParts extends Omit<FollowingParts, 'next' | 'onFailed'> {
   config: ReplicationConfig
+  edge: Edge
   history: LeadParts['history']
   checkpoints: CheckpointSchedule
   lives: Lives
-  /** Makes the node decide, with this journal: called once, when it leads. */
-  lead(journal: Journal): void
-  /** Ends the node with this error. */
-  fail(error: Error): void
 }
 
 export class Replica {
@@ -44,15 +41,9 @@ export class Replica {
   #standby: Standby | null = null
   #leading: Leading | null = null
   #answering: { stop(): void } | null = null
-  #isStopped = false
-  #failure: Error | null = null
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts
-  }
-
-  get role(): 'leader' | 'follower' {
-    return this.#leading === null ? 'follower' : 'leader'
   }
 
   /** How far the follower is behind the stream, or the stream behind the leader. */
@@ -90,14 +81,13 @@ export class Replica {
       if ((await this.#leaseIsFree()) && (await this.#takeOver())) return
       throw ledByAnother()
     }
-    if (this.role === 'leader') return
+    if (this.#leading !== null) return
     const { term, position } = forum.state
     log.info({ term: term.number, position }, 'following')
   }
 
   /** Before the last checkpoint: appends nothing more, and gives the stream what it lacks. */
   async quiesce(): Promise<void> {
-    this.#isStopped = true
     await this.#standby?.stop()
     await this.#following?.stop()
     this.#answering?.stop()
@@ -110,27 +100,25 @@ export class Replica {
   }
 
   #follow(next: number): void {
+    const { role } = this.#parts
     const onFailed = (error: Error) =>
-      this.#fail(error instanceof StreamBroken ? new StartAgain(error.message) : error)
+      role.fail(error instanceof StreamBroken ? new StartAgain(error.message) : error)
     this.#following = new Following({ ...this.#parts, next, onFailed })
     this.#following.start()
   }
 
   /** Rejects if the node fails meanwhile, or is stopped. */
   async #caughtUp(end: number): Promise<void> {
-    while (this.role === 'follower' && this.#following!.durable < end) await this.#wait()
-    if (this.#failure !== null) throw this.#failure
+    const { role } = this.#parts
+    while (this.#leading === null && role.durable < end) await this.#wait()
+    if (role.failure !== null) throw role.failure
   }
 
   async #wait(): Promise<void> {
+    const { role, lives } = this.#parts
     await sleep(lookMs)
-    if (this.#failure !== null) throw this.#failure
-    if (this.#parts.lives.isStopped) throw new StoppedEarly('stopped')
-  }
-
-  #fail(error: Error): void {
-    this.#failure ??= error
-    this.#parts.fail(error)
+    if (role.failure !== null) throw role.failure
+    if (lives.isStopped) throw new StoppedEarly('stopped')
   }
 
   /** Whether nobody else holds the lease: waits until it lapses, if nobody renews it. */
@@ -150,21 +138,21 @@ export class Replica {
   }
 
   #standBy(): void {
-    const { config, stream, node, forum, lives } = this.#parts
+    const { config, stream, node, forum, lives, role } = this.#parts
     this.#standby = new Standby({
       stream,
       node,
       takeoverMs: config.takeoverMs,
       wall: () => forum.stamps.clock.wall(),
       term: () => forum.state.term.number,
-      durable: () => this.#following!.durable,
+      durable: () => role.durable,
       lead: async () => {
         try {
           if (!(await this.#takeOver())) return false
           lives.takeovers += 1
           return true
         } catch (error) {
-          this.#fail(error as Error)
+          role.fail(error as Error)
           return true
         }
       },
@@ -175,20 +163,20 @@ export class Replica {
   /** Leads, if no other node is first; otherwise goes on following. */
   async #takeOver(): Promise<boolean> {
     const following = this.#following!
-    const { journal, log } = this.#parts
+    const { journal, log, role } = this.#parts
     await following.pause()
     await journal.sync()
-    if (!this.#isStopped && (await this.#lead(false))) {
+    if (role.mayLead && (await this.#lead(false))) {
       await following.stop()
       log.info({ term: this.#leading!.term, position: journal.position }, 'took_over')
       return true
     }
-    if (!this.#isStopped) following.resume()
+    if (role.mayLead) following.resume()
     return false
   }
 
   async #lead(isFirst: boolean): Promise<boolean> {
-    const { config, stream, edge, gate, forum, log } = this.#parts
+    const { config, stream, edge, log, lives } = this.#parts
     const { mode, lagBytesMax, takeoverMs } = config
     const leading = await lead({
       ...this.#parts,
@@ -197,14 +185,10 @@ export class Replica {
       lagBytesMax,
       takeoverMs,
       onNotice: logNotices(log),
-      isStopped: () => this.#isStopped || this.#parts.lives.isStopped,
+      isStopped: () => lives.isStopped,
     })
     if (leading === null) return false
     this.#leading = leading
-    gate.standing = leading.standing
-    edge.forward = null
-    forum.isFollower = false
-    this.#parts.lead(leading.journal)
     const handle = edge.handle.bind(edge)
     this.#answering = answerCalls(stream.calls, leading.term, handle, () => leading.journal.durable)
     return true

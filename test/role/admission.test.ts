@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { Load, unlimited } from '../../src/http/load.ts'
-import { type Memory, NodeAdmission } from '../../src/node/admission.ts'
+import { type Memory, NodeAdmission } from '../../src/role/admission.ts'
 
 const mib = 1024 * 1024
 

@@ -9,16 +9,15 @@ import type { Config } from '../config/config.ts'
 import type { ReplicationConfig } from '../config/replication-flags.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
-import { fingerprintOf } from '../replication/history.ts'
-import { connectEngine, EngineRefused } from '../replication/jetstream/connect.ts'
-import type { LogStream } from '../replication/log-stream.ts'
 import type { Term } from '../state/state.ts'
 import type { Epoch } from '../storage/epoch.ts'
 import { loadNodeId } from '../storage/node-id.ts'
 import { deriveKey, loadSecret } from '../storage/secret.ts'
+import { fingerprintOf } from './history.ts'
 import { type Continuation, HistoryPlace } from './history-place.ts'
+import { connectEngine, EngineRefused } from './jetstream/connect.ts'
+import type { LogStream } from './log-stream.ts'
 import { Replica, type ReplicaParts } from './replica.ts'
-import type { Serving } from './serving.ts'
 import { Lives } from './start-again.ts'
 
 /** An empty log begins a stream only when nodes that start with it have had time to be seen. */
@@ -39,8 +38,7 @@ export interface ReplicationOptions {
 }
 
 /** What a node is made of, as far as its part in replication needs it. */
-type Parts = Pick<ReplicaParts, 'journal' | 'forum' | 'edge' | 'load' | 'checkpoints'> & {
-  serving: Serving
+type Parts = Pick<ReplicaParts, 'role' | 'journal' | 'forum' | 'edge' | 'load' | 'checkpoints'> & {
   epoch: Epoch
 }
 
@@ -57,11 +55,6 @@ export class Replication {
   constructor(options: ReplicationOptions) {
     this.#options = options
     this.#lives = options.lives ?? new Lives(new Promise(() => {}))
-  }
-
-  /** The part of the node; a follower's, as long as it has none. */
-  get role(): 'leader' | 'follower' {
-    return this.#part?.role ?? 'follower'
   }
 
   get warnings(): string[] {
@@ -96,7 +89,7 @@ export class Replication {
   }
 
   /** Follows or leads; resolves when requests may be answered. */
-  async begin({ serving, epoch, ...parts }: Parts): Promise<void> {
+  async begin({ epoch, ...parts }: Parts): Promise<void> {
     const { config, replication, log, vitals } = this.#options
     const lives = this.#lives
     const part = new Replica({
@@ -108,17 +101,11 @@ export class Replication {
       trustProxy: config.trustProxy,
       log,
       lives,
-      gate: serving.gate,
-      lead(journal) {
-        vitals.journal = journal
-        serving.lead(journal)
-      },
-      fail: (error) => serving.fail(error),
     })
     this.#part = part
     vitals.replication = {
       get role() {
-        return part.role
+        return parts.role.name === 'leader' ? 'leader' : 'follower'
       },
       term: () => parts.forum.state.term.number,
       lagPositions: () => part.lag.positions,
@@ -127,7 +114,6 @@ export class Replication {
       fenced: () => lives.fenced,
       forwarded: () => part.forwarded,
     }
-    serving.follow(parts.journal)
     await part.begin(this.#continuation)
   }
 

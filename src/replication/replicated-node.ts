@@ -10,25 +10,41 @@ import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
 import { letHeapGrow } from '../base/heap-growth.ts'
 import type { Config } from '../config/config.ts'
+import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import { tryPort } from '../http/port-error.ts'
-import { StreamEmptied } from '../replication/replicated-journal.ts'
-import { type Environment, type Node, startNode } from './server.ts'
+import type { Erasure } from '../storage/checkpoints.ts'
+import { StreamEmptied } from './replicated-journal.ts'
 import { Lives, StartAgain } from './start-again.ts'
 
 /** Time between two lives, so that what fails again and again does not keep a core busy. */
 const pauseMs = 200
 
+/** A node that serves, from one start to its stop. */
+export interface Life {
+  /** The URL at which it answers. */
+  url: string
+  /** Takes a checkpoint now; resolves when it is taken, or has failed. */
+  takeCheckpoint(): Promise<void>
+  /** Runs a command of an operator (forum/moderation.ts); resolves when that is durable. */
+  moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
+  /** What is known of the text that was erased by the record at this position. */
+  erasure(position: number): Erasure
+  /** Drains and stops; resolves when everything is on disk. */
+  stop(): Promise<void>
+  /** Rejects when the storage fails. */
+  failed: Promise<never>
+}
+
 /**
- * Starts it; resolves when it serves, or to null if `stopped` resolves before that. Rejects as
- * `startNode`.
+ * Starts it by `startLife`, again and again; resolves when it serves, or to null if `stopped`
+ * resolves before that. Rejects as `startLife`.
  */
 export async function startReplicatedNode(
   config: Config,
-  version: string,
   log: Logger,
-  environment: Environment,
   stopped: Promise<unknown>,
-): Promise<Node | null> {
+  startLife: (config: Config, lives: Lives) => Promise<Life>,
+): Promise<Life | null> {
   letHeapGrow()
   const lives = new Lives(stopped)
   const { host, port } = config
@@ -39,8 +55,8 @@ export async function startReplicatedNode(
     port: port === 0 ? await tryPort(host, 0).catch(() => 0) : port,
   }
   const isStandby = config.replication?.isStandby === true
-  const startLife = () => startNode(lifeConfig, version, log, { ...environment, lives })
-  const node = new ReplicatedNode({ isStandby, lives, log, startLife })
+  const start = () => startLife(lifeConfig, lives)
+  const node = new ReplicatedNode({ isStandby, lives, log, startLife: start })
   return (await node.start()) ? node : null
 }
 
@@ -49,16 +65,16 @@ interface ReplicatedNodeParts {
   isStandby: boolean
   lives: Lives
   log: Logger
-  startLife: () => Promise<Node>
+  startLife: () => Promise<Life>
 }
 
-class ReplicatedNode implements Node {
+class ReplicatedNode implements Life {
   url = ''
   readonly failed: Promise<never>
   readonly #parts: ReplicatedNodeParts
   readonly #lives: Lives
   readonly #log: Logger
-  #node: Node | null = null
+  #node: Life | null = null
   #changing: Promise<unknown> = Promise.resolve()
   #fail: (error: unknown) => void = () => {}
 
@@ -92,11 +108,11 @@ class ReplicatedNode implements Node {
     return this.#node!.takeCheckpoint()
   }
 
-  moderate(...command: Parameters<Node['moderate']>): ReturnType<Node['moderate']> {
+  moderate(...command: Parameters<Life['moderate']>): ReturnType<Life['moderate']> {
     return this.#node!.moderate(...command)
   }
 
-  erasure(position: number): ReturnType<Node['erasure']> {
+  erasure(position: number): ReturnType<Life['erasure']> {
     return this.#node!.erasure(position)
   }
 
@@ -106,7 +122,7 @@ class ReplicatedNode implements Node {
     await this.#node?.stop()
   }
 
-  #enter(node: Node): void {
+  #enter(node: Life): void {
     this.#node = node
     this.url = node.url
     node.failed.catch((error) => {
@@ -115,7 +131,7 @@ class ReplicatedNode implements Node {
   }
 
   /** The node has failed: it begins another life, or the process ends with this error. */
-  async #change(node: Node, error: unknown): Promise<void> {
+  async #change(node: Life, error: unknown): Promise<void> {
     if (this.#lives.isStopped) return
     if (!this.#isPassing(error)) throw error
     this.#log.info({ why: reasonOf(error) }, 'starts_again')

@@ -14,6 +14,9 @@ import { createSender, type Send, timeoutMs } from '../delivery/send.ts'
 import { beginAttempt, finishAttempt, nextDueAt, takeDue } from '../forum/deliveries.ts'
 import { type Forum, timeOf } from '../forum/forum.ts'
 
+/** The settings of wakeups. */
+export type WakeupConfig = Pick<Config, 'webhookAllowPrivate' | 'webhookCa'>
+
 export interface Wakeups {
   /** Why a webhook may not be at this URL, as a sentence, or null. */
   refuseUrl(url: string): string | null
@@ -29,7 +32,7 @@ export interface Wakeups {
 /** Starts to send wakeups; `send` replaces the network. */
 export function startWakeups(
   forum: Forum,
-  config: Config,
+  config: WakeupConfig,
   publicUrl: string,
   send: Send = networkSend(forum, config, publicUrl),
 ): Wakeups {
@@ -61,11 +64,14 @@ export function inboxUrl(publicUrl: string): string {
   return `${publicUrl}/api/notifications`
 }
 
-function rulesOf({ webhookAllowPrivate: allowPrivate }: Config, publicUrl: string): AddressRules {
+function rulesOf(
+  { webhookAllowPrivate: allowPrivate }: WakeupConfig,
+  publicUrl: string,
+): AddressRules {
   return { allowPrivate, ownHost: new URL(publicUrl).hostname }
 }
 
-function networkSend({ stamps }: Forum, config: Config, publicUrl: string): Send {
+function networkSend({ stamps }: Forum, config: WakeupConfig, publicUrl: string): Send {
   const resolve = config.webhookAllowPrivate ? labResolve : publicResolve(timeoutMs)
   const rules = rulesOf(config, publicUrl)
   return createSender({ rules, resolve, ca: config.webhookCa, clock: () => stamps.clock.wall() })

@@ -1,0 +1,361 @@
+// The role of a process among those that have one log: it decides alone, leads others, or follows.
+// Whoever takes a role or leaves it does so here, in place, in main processes and in readers.
+//
+//              ┌─ledAlone─▶ solo ─────┐
+//   starting ──┼─followed─▶ follower ─┼─stopped─▶ stopping ─failed─▶ failed
+//              │               │ led  │ failed                        ▲
+//              └─led──────▶ leader ───┴───────────────────────────────┘
+//
+//   durable ──▶ all readers have it ──▶ shown: answers leave, polls and wakeups go on
+//
+// R1. What is shown only grows. It is durable, by the word of the log, the leader or the main
+//     process, and the readers of this process have been told (readers/hub.ts, H1).
+// R2. Nothing is shown after a failure, and no role is taken after that or after a stop: a takeover
+//     that a stop has met in the middle ends without leading (replication/lead.ts, L4).
+// R3. A follower appends nothing of its own, passes on what may write, and does no work of a node
+//     that decides. A node that decides passes nothing on. No process is between the two.
+// R4. What an answer says without a new record depends on `gate.standing` (http/gate.ts, G4), which
+//     comes with the role: a leader's lease, for readers that of their main process.
+// R5. The first failure counts: what waits is refused once, with its reason, here and at readers.
+//
+// Neighbours: admission.ts, expiry.ts and wakeups.ts are the work of a node that decides;
+// node/server.ts leads alone, replication/following.ts and lead.ts follow and lead, node/reader.ts
+// follows its main process.
+
+import assert from 'node:assert/strict'
+import { assertEvent, assign, setup } from 'xstate'
+import { JournalError } from '../../wal/errors.ts'
+import type { Health, Journal } from '../../wal/journal/types.ts'
+import { actor, type ContextOf, type EventOf } from '../actors/actor.ts'
+import type { RoleName, Service } from '../api/route.ts'
+import type { Config } from '../config/config.ts'
+import type { Send } from '../delivery/send.ts'
+import { receive } from '../forum/apply.ts'
+import * as commands from '../forum/commands.ts'
+import { clearCaches, type Forum } from '../forum/forum.ts'
+import { Gate, type Standing } from '../http/gate.ts'
+import type { Edge } from '../http/handle.ts'
+import type { Load } from '../http/load.ts'
+import { NodeAdmission } from './admission.ts'
+import { startExpiry } from './expiry.ts'
+import { startWakeups, type WakeupConfig, type Wakeups } from './wakeups.ts'
+
+/** The position up to which everything may be shown. */
+const layout = { shown: 'f64' } as const
+
+/** With `ledAlone`, `followed` and `led`, everything up to the position is durable already. */
+const events = {
+  ledAlone: { position: 'f64' },
+  followed: { position: 'f64' },
+  led: { position: 'f64' },
+  durable: { position: 'f64' },
+  failed: {},
+  stopped: {},
+} as const
+
+const durable = { guard: 'isNews', actions: 'show' } as const
+
+const machine = setup({
+  types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
+  guards: {
+    isNews: ({ context, event }) => event.type === 'durable' && event.position > context.shown,
+  },
+  actions: {
+    begin: assign(({ event }) => {
+      assertEvent(event, ['ledAlone', 'followed', 'led'])
+      return { shown: event.position }
+    }),
+    show: assign(({ event }) => {
+      assertEvent(event, 'durable')
+      return { shown: event.position }
+    }),
+  },
+}).createMachine({
+  id: 'role',
+  description: 'A process decides alone, leads or follows; nothing is shown after a failure.',
+  context: { shown: 0 },
+  initial: 'starting',
+  states: {
+    starting: {
+      on: {
+        ledAlone: { target: 'solo', actions: 'begin' },
+        followed: { target: 'follower', actions: 'begin' },
+        led: { target: 'leader', actions: 'begin' },
+        failed: 'failed',
+        stopped: 'stopping',
+      },
+    },
+    solo: { on: { durable, failed: 'failed', stopped: 'stopping' } },
+    follower: { on: { durable, led: 'leader', failed: 'failed', stopped: 'stopping' } },
+    leader: { on: { durable, failed: 'failed', stopped: 'stopping' } },
+    stopping: { on: { durable, failed: 'failed' } },
+    failed: { type: 'final' },
+  },
+})
+
+/** Declared as the actors are; its codes are on no disk. */
+export const roleKind = actor({
+  machine,
+  codes: { starting: 0, solo: 1, follower: 2, leader: 3, stopping: 4, failed: 5 },
+  layout,
+  events,
+})
+const { compiled } = roleKind
+
+/** The log as a forum that follows sees it: commands can append nothing (R3). */
+export class FollowedLog implements Pick<Journal, 'append' | 'flush' | 'separate'> {
+  /** Not `ok`, so that whoever would write is refused. */
+  readonly health: Health = 'overloaded'
+  readonly #context: { readonly shown: number }
+
+  constructor(context: { readonly shown: number } = { shown: 0 }) {
+    this.#context = context
+  }
+
+  get durable(): number {
+    return this.#context.shown
+  }
+
+  append(): number {
+    assert.fail('R3: a follower appends no record of its own')
+  }
+
+  flush(): void {}
+
+  separate(): boolean {
+    return false
+  }
+}
+
+type RoleConfig = WakeupConfig &
+  Pick<Config, 'pollAfterSeconds' | 'compat' | 'durabilityName'> & {
+    nodeLimits: Pick<Config['nodeLimits'], 'memoryBytesMax'>
+  }
+
+export interface RoleParts {
+  forum: Forum
+  edge: Pick<Edge, 'open' | 'forward'>
+  load: Load
+  config: RoleConfig
+  version: string
+  publicUrl: string
+  /** The id of the present epoch. */
+  epoch: string
+  /** When the process began to start, as performance.now(). */
+  startedAt: number
+  /** Posts to webhooks in place of the network. */
+  send?: Send | undefined
+  /** What callers are told where it is not this process that has the role: a reader's node. */
+  name?: () => RoleName
+  /** Called with the log of a node that leads. */
+  onLead?: (journal: Journal) => void
+}
+
+/** What follows needs beside the records. */
+export interface Leader {
+  /** Passes on what may write. */
+  forward: NonNullable<Edge['forward']>
+  /** The log of this process, if it has one: it says what is durable. */
+  journal?: Journal
+  /** Until when the state may be answered from; by default always. */
+  standing?: Standing
+  /** Called when more is shown. */
+  onShown?: () => void
+}
+
+/** The readers of this process (readers/readers.ts). */
+export interface RoleReaders {
+  /** Calls `show` with the position when all who serve have been told of it. */
+  announce(durable: number): void
+  useJournal(journal: Journal): void
+  fail(failure: Gate['failure']): void
+}
+
+export class Role {
+  readonly gate = new Gate()
+  readonly service: Service
+  /** Rejects when the process cannot go on: its storage has failed, or another node leads. */
+  readonly failed: Promise<never>
+  /** The failure, from that moment on. */
+  failure: Error | null = null
+  readonly #parts: RoleParts
+  readonly #actor = { state: compiled.initialState, context: compiled.initialContext() }
+  readonly #admission: NodeAdmission
+  #name: RoleName = 'follower'
+  #journal: Journal | null = null
+  #readers: RoleReaders | null = null
+  /** The work of a node that decides; null: it does none. */
+  #work: { wakeups: Wakeups; stopExpiry: () => void } | null = null
+  #onShown: () => void = () => {}
+  #unwatch: () => void = () => {}
+  #reject: (error: Error) => void = () => {}
+
+  constructor(parts: RoleParts) {
+    this.#parts = parts
+    const { forum, edge, load, config, startedAt, name } = parts
+    const { publicUrl, version, epoch } = parts
+    const { memoryBytesMax } = config.nodeLimits
+    const journal = {
+      get durable() {
+        return forum.journal.durable
+      },
+    }
+    const free = () => clearCaches(forum)
+    this.#admission = new NodeAdmission({ load, gate: this.gate, journal, memoryBytesMax, free })
+    this.service = {
+      ...{ forum, commands, publicUrl, version, epoch },
+      pollAfterSeconds: config.pollAfterSeconds,
+      // A follower passes on every request that would reach it.
+      webhooks: { refuseUrl: unreachable, challenge: unreachable },
+      compat: config.compat,
+      durability: config.durabilityName,
+      role: name ?? (() => this.name),
+      uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),
+    }
+    this.failed = new Promise<never>((_, reject) => {
+      this.#reject = reject
+    })
+    this.failed.catch(() => {}) // whoever started the process handles it
+    edge.open(this.service, this.gate)
+  }
+
+  /** What callers are told: the role that it had last. */
+  get name(): RoleName {
+    return this.#name
+  }
+
+  /** Whether it may lead still (R2). */
+  get mayLead(): boolean {
+    return compiled.may(this.#actor, { type: 'led', position: 0 })
+  }
+
+  /** The log of this process; not of a reader. */
+  get journal(): Journal {
+    return this.#journal!
+  }
+
+  /** The position of the last record applied. */
+  get position(): number {
+    return this.#parts.forum.state.position
+  }
+
+  /** Up to where everything may be shown. */
+  get durable(): number {
+    return this.#actor.context.shown
+  }
+
+  /** Warnings for the operator, one sentence each. */
+  get warnings(): string[] {
+    return this.#work === null ? [] : this.#admission.warnings
+  }
+
+  /** Decides alone from now on. */
+  leadAlone(journal: Journal): void {
+    compiled.tell(this.#actor, { type: 'ledAlone', position: journal.durable })
+    this.#decide('single', journal)
+  }
+
+  /** Decides for others from now on, for as long as it has this standing. */
+  lead(journal: Journal, standing: Standing): void {
+    compiled.tell(this.#actor, { type: 'led', position: journal.durable })
+    this.gate.standing = standing
+    this.#decide('leader', journal)
+  }
+
+  /** Follows a leader from now on; what the state holds already is durable. */
+  follow({ forward, journal, standing = this.gate.standing, onShown = () => {} }: Leader): void {
+    const { forum, edge } = this.#parts
+    compiled.tell(this.#actor, { type: 'followed', position: this.position })
+    forum.journal = new FollowedLog(this.#actor.context)
+    forum.isFollower = true
+    edge.forward = forward
+    this.gate.standing = standing
+    this.#onShown = onShown
+    this.#watch(journal)
+  }
+
+  /** Tells these readers from now on, before anything is shown. */
+  useReaders(readers: RoleReaders): void {
+    this.#readers = readers
+  }
+
+  /** Applies records of the leader; `receive` of forum/apply.ts. */
+  receive(first: number, count: number, records: Uint8Array): boolean {
+    assert(this.#work === null, 'R3: a node that decides takes no records of others')
+    return receive(this.#parts.forum, first, count, records)
+  }
+
+  /** The log is durable up to this position: it is shown when the readers know. */
+  becameDurable(position: number): void {
+    if (!compiled.may(this.#actor, { type: 'durable', position })) return
+    if (this.#readers === null) this.show(position)
+    else this.#readers.announce(position)
+  }
+
+  /** Releases answers, polls and wakeups up to this position, as far as it is applied. */
+  show(durable: number): void {
+    const position = Math.min(durable, this.position)
+    if (!compiled.step(this.#actor, { type: 'durable', position })) return
+    this.gate.open(position)
+    this.#parts.forum.waiting.onDurable(position)
+    this.#onShown()
+  }
+
+  /** Refuses what waits for the log, and rejects `failed`. */
+  fail(error: Error): void {
+    const isFenced = error instanceof JournalError && error.exitCode === 78
+    if (!this.refuse(isFenced ? 'no_leader' : 'storage_failed')) return
+    this.failure = error
+    // Requests that arrived before are answered first: this rejection ends the process.
+    setImmediate(() => this.#reject(error))
+  }
+
+  /** Nothing becomes durable any more: refuses what waits for it, once (R5). */
+  refuse(failure: Gate['failure']): boolean {
+    if (!compiled.step(this.#actor, { type: 'failed' })) return false
+    this.gate.fail(failure)
+    this.#readers?.fail(failure)
+    return true
+  }
+
+  /** Takes no role any more, records and sends nothing; resolves when attempts in flight end. */
+  async stop(): Promise<void> {
+    compiled.step(this.#actor, { type: 'stopped' })
+    this.#unwatch()
+    this.#work?.stopExpiry()
+    await this.#work?.wakeups.stop()
+  }
+
+  #decide(name: RoleName, journal: Journal): void {
+    const { forum, edge, config, publicUrl, send, onLead } = this.#parts
+    this.#name = name
+    forum.journal = journal
+    forum.isFollower = false
+    forum.admission = this.#admission
+    edge.forward = null
+    onLead?.(journal)
+    const wakeups = startWakeups(forum, config, publicUrl, send)
+    this.service.webhooks = wakeups
+    this.#onShown = () => wakeups.onDurable(this.durable)
+    this.#work = { wakeups, stopExpiry: startExpiry(forum) }
+    wakeups.resume()
+    this.#watch(journal)
+    this.#readers?.useJournal(journal)
+    this.becameDurable(journal.durable)
+  }
+
+  /** Watches the memory, and the log where this process has one. */
+  #watch(journal?: Journal): void {
+    this.#unwatch()
+    this.#unwatch = this.#admission.start()
+    if (journal === undefined) return
+    this.#journal = journal
+    journal.onDurable = (position) => this.becameDurable(position)
+    journal.onFailed = (error) => this.fail(error)
+    if (journal.failure !== null) this.fail(journal.failure)
+  }
+}
+
+function unreachable(): never {
+  throw new Error('a follower challenges no endpoints')
+}

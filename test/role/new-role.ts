@@ -1,0 +1,27 @@
+// A role for tests, on a forum of their own.
+
+import type { Forum } from '../../src/forum/forum.ts'
+import { Load } from '../../src/http/load.ts'
+import { Role, type RoleParts } from '../../src/role/role.ts'
+
+export function newRole(forum: Forum, parts: Partial<RoleParts> = {}): Role {
+  return new Role({
+    forum,
+    edge: { open() {}, forward: null },
+    load: new Load(),
+    config: {
+      pollAfterSeconds: 60,
+      compat: true,
+      durabilityName: 'always',
+      webhookAllowPrivate: false,
+      webhookCa: null,
+      nodeLimits: { memoryBytesMax: Number.POSITIVE_INFINITY },
+    },
+    version: '0.0.0',
+    publicUrl: 'http://127.0.0.1:1',
+    epoch: '0'.repeat(32),
+    startedAt: 0,
+    send: async () => ({ status: 200, error: null }) as never,
+    ...parts,
+  })
+}

@@ -1,0 +1,264 @@
+// Goal:   whatever happens to a process, in any order, the invariants of its role hold, R1 to R5.
+// Method: random sequences of changes of the role, records, syncs, answers that wait, readers that
+//         take their time, failures and stops, on a role with a forum and a log in memory. A model
+//         says what the role is and what is durable; after each step it is compared.
+
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { type Forum, isRejection } from '../../src/forum/forum.ts'
+import { encode, type RecordOf } from '../../src/forum/records.ts'
+import { admitOwn, commit } from '../../src/forum/write.ts'
+import type { Edge } from '../../src/http/handle.ts'
+import { FollowedLog, type Role, type RoleReaders } from '../../src/role/role.ts'
+import { JournalError } from '../../wal/errors.ts'
+import type { Journal } from '../../wal/journal/types.ts'
+import { newWorld } from '../forum/doubles.ts'
+import { KeptLog } from '../replication/follower-pair.ts'
+import { newRole } from './new-role.ts'
+
+/** A log that is synced when the test says so. */
+class Log extends KeptLog {
+  onDurable: (durable: number) => void = () => {}
+  onFailed: (error: JournalError) => void = () => {}
+  failure: JournalError | null = null
+
+  /** A log that has been read, up to this position. */
+  constructor(position: number) {
+    super()
+    this.records.length = position
+    Object.assign(this, { position, durable: position })
+  }
+
+  /** The same log, as a leader has it from now on. */
+  taken(): Log {
+    return Object.assign(new Log(this.position), { durable: this.durable })
+  }
+
+  sync(count: number): void {
+    this.durable = Math.min(this.position, this.durable + count)
+    this.onDurable(count === 0 ? this.durable - 1 : this.durable) // late news
+  }
+}
+
+/** Readers that take what they are told when the test says so. */
+class SlowReaders implements RoleReaders {
+  told = 0
+  taken = 0
+  failures: string[] = []
+
+  announce(durable: number): void {
+    this.told = durable
+  }
+
+  useJournal(): void {}
+
+  fail(failure: string): void {
+    this.failures.push(failure)
+  }
+}
+
+type Part = 'starting' | 'single' | 'follower' | 'leader'
+
+/** A start of a process: it goes on from the state of the one before. */
+class Scene {
+  readonly forum: Forum
+  readonly edge: Pick<Edge, 'open' | 'forward'> = { open() {}, forward: null }
+  readonly role: Role
+  log: Log
+  readers: SlowReaders | null = null
+  part: Part = 'starting'
+  isStopped = false
+  error: Error | null = null
+  /** How often each answer that waits has left. */
+  readonly left: number[] = []
+  shown = 0
+
+  constructor(forum: Forum) {
+    this.forum = forum
+    this.log = new Log(forum.state.position)
+    Object.assign(forum, { journal: this.log, isFollower: false, admission: undefined })
+    this.role = newRole(forum, { edge: this.edge })
+    forum.waiting.onDurable = (durable) => {
+      assert(durable <= this.log.durable, 'R1: polls hear of what is durable')
+    }
+    this.role.failed.catch((error) => assert.equal(error, this.error, 'R5: the first failure'))
+  }
+
+  /** Whether a role that the model does not allow is refused, with nothing changed. */
+  enter(part: Exclude<Part, 'starting'>, mayEnter: boolean, enter: () => void): void {
+    if (!mayEnter || this.isStopped || this.error !== null) return assert.throws(enter, /T4/)
+    enter()
+    this.part = part
+  }
+
+  leadAlone(): void {
+    const enter = () => this.role.leadAlone(this.log as unknown as Journal)
+    this.enter('single', this.part === 'starting', enter)
+  }
+
+  follow(): void {
+    const journal = this.log as unknown as Journal
+    const enter = () => this.role.follow({ forward: () => {}, journal })
+    this.enter('follower', this.part === 'starting', enter)
+  }
+
+  lead(): void {
+    const mayLead = this.part === 'starting' || this.part === 'follower'
+    const log = this.log.taken()
+    const standing = { decidesUntilMs: 1, showsUntilMs: 2 }
+    this.enter('leader', mayLead, () => {
+      this.role.lead(log as unknown as Journal, standing)
+      this.log = log
+      assert.equal(this.role.gate.standing, standing, 'R4')
+    })
+  }
+
+  /** A record of this process, where it decides; otherwise one of its leader. */
+  write(): void {
+    const { forum } = this
+    const n = forum.state.identities.count + 1
+    const id = n.toString(16).padStart(32, '0')
+    const record: RecordOf<'identity.created'> = {
+      ...{ type: 'identity.created', at: forum.state.now, id, kind: 'persistent' },
+      ...{ displayName: 'Ana', tokenDigest: id.repeat(2), expiresAt: 0, client: '' },
+    }
+    if (this.part === 'starting') return
+    const permit = admitOwn(forum)
+    if (this.part === 'follower') {
+      assert(isRejection(permit), 'R3: a follower writes nothing')
+      assert.throws(() => forum.journal.append(record), /R3/)
+      const position = this.log.append(encode(record))
+      assert(this.role.receive(position, 1, this.log.records.at(-1)!))
+      return
+    }
+    assert(!isRejection(permit))
+    commit(forum, permit, { ...record, at: permit.at })
+    assert.throws(() => this.role.receive(n, 1, this.log.records.at(-1)!), /R3/)
+  }
+
+  /** As the edge does, which answers at once what is durable. */
+  keep(): void {
+    const { journal, state } = this.forum
+    const { position } = state
+    if (this.part === 'starting' || position <= journal.durable) return
+    const number = this.left.push(0) - 1
+    this.role.gate.keep(position, (isDurable) => {
+      this.left[number]! += 1
+      assert(!isDurable || position <= this.role.durable, 'R1: an answer leaves when it may')
+      assert(isDurable || this.error !== null, 'an answer is refused only after a failure')
+    })
+  }
+
+  startReaders(): void {
+    if (this.readers !== null || this.part === 'starting') return
+    const { durable } = this.role
+    this.readers = Object.assign(new SlowReaders(), { told: durable, taken: durable })
+    this.role.useReaders(this.readers)
+  }
+
+  /** All readers have what they were told; without any, more is durable than is applied. */
+  take(): void {
+    if (this.readers === null) {
+      if (this.log.durable === this.log.position) this.role.show(this.log.position + 1)
+      return
+    }
+    this.readers.taken = this.readers.told
+    this.role.show(this.readers.taken)
+  }
+
+  fail(error: Error): void {
+    this.error ??= error
+    if (error instanceof JournalError && this.part !== 'starting') this.log.onFailed(error)
+    else this.role.fail(error)
+  }
+
+  stop(): void {
+    this.isStopped = true
+    void this.role.stop()
+  }
+
+  check(): void {
+    const { role, edge, part, readers, error, forum } = this
+    assert(role.durable >= this.shown, 'R1: what is shown only grows')
+    assert(role.durable <= Math.min(this.log.durable, forum.state.position), 'R1: durable, applied')
+    if (readers !== null) assert(role.durable <= readers.taken, 'R1: the readers know')
+    if (error !== null) {
+      assert.equal(role.durable, this.shown, 'R2: nothing is shown after a failure')
+      assert.equal(role.gate.length, 0, 'R5: nothing waits')
+      assert(this.left.every((times) => times === 1))
+      assert((readers?.failures.length ?? 0) <= 1, 'R5: readers hear of it once')
+    }
+    this.shown = role.durable
+    assert(
+      this.left.every((times) => times <= 1),
+      'R5: an answer leaves once',
+    )
+    const isOpen = error === null && !this.isStopped
+    assert.equal(role.mayLead, isOpen && (part === 'starting' || part === 'follower'), 'R2')
+    const isFollower = part === 'follower'
+    assert.equal(forum.isFollower === true, isFollower)
+    assert.equal(edge.forward !== null, isFollower, 'R3: it passes on, or it decides')
+    assert.equal(forum.journal instanceof FollowedLog, isFollower)
+    assert.equal(role.name, part === 'starting' ? 'follower' : part)
+    assert.equal(role.failure, error)
+  }
+
+  /** Everything is synced and told: everything is shown, unless it has failed. */
+  async end(): Promise<void> {
+    const wasDecided = this.part !== 'starting'
+    this.log.sync(this.log.position)
+    this.check()
+    this.take()
+    this.check()
+    if (this.error === null && wasDecided) {
+      assert.equal(this.role.durable, this.forum.state.position, 'all of it is shown')
+      assert(this.left.every((times) => times === 1))
+    }
+    await this.role.stop()
+    if (this.error !== null) await assert.rejects(this.role.failed, this.error)
+  }
+}
+
+type Step = (scene: Scene) => void
+
+const steps: [weight: number, step: (n: number) => Step][] = [
+  [1, () => (scene) => scene.leadAlone()],
+  [4, () => (scene) => scene.follow()],
+  [3, () => (scene) => scene.lead()],
+  [8, () => (scene) => scene.write()],
+  [6, (n) => (scene) => scene.log.sync(n)],
+  [6, () => (scene) => scene.keep()],
+  [1, () => (scene) => scene.startReaders()],
+  [5, () => (scene) => scene.take()],
+  [1, (n) => (scene) => scene.fail(new JournalError(n < 2 ? 78 : 74, 'as a test wants'))],
+  [1, () => (scene) => scene.fail(new Error('of the stream'))],
+  [1, () => (scene) => scene.stop()],
+]
+
+t.test('role: changes, failures and stops in any order: R1 to R5 hold after each', async (t) => {
+  const step = fc.oneof(
+    ...steps.map(([weight, make]) => ({ weight, arbitrary: fc.nat(3).map(make) })),
+  )
+  const { forum } = newWorld()
+  let leaders = 0
+  let takeovers = 0
+  const run = fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (program) => {
+    const scene = new Scene(forum)
+    try {
+      for (const each of program) {
+        const { part } = scene
+        each(scene)
+        scene.check()
+        if (scene.part !== 'leader' || part === 'leader') continue
+        leaders += 1
+        if (part === 'follower') takeovers += 1
+      }
+      await scene.end()
+    } finally {
+      await scene.role.stop()
+    }
+  })
+  await fc.assert(run, { numRuns: 1000 })
+  t.ok(takeovers > 50 && leaders > takeovers, `${leaders} led, ${takeovers} after they followed`)
+})
