@@ -20,7 +20,6 @@ const modules = [
   'dashboard/elements',
   'dashboard/history',
   'dashboard/main',
-  'dashboard/minutes',
   'dashboard/routes',
   'dashboard/status',
   'dashboard/units',
