@@ -37,7 +37,7 @@ async function measure(writers: number, durability: Durability, smoke: boolean):
     const hash = await readBack(dir)
     if (hash !== written.digest('hex').slice(0, 8)) throw new Error('read back other records')
     const latencies = done.latenciesMs.sort((a, b) => a - b)
-    const at = (part: number) => latencies[Math.floor((latencies.length - 1) * part)]!
+    const at = (part: number) => latencies[Math.floor((latencies.length - 1) * part)]
     const records = latencies.length
     const recordsPerSync = records / syncs.count
     return { writers, records, ...done, recordsPerSync, p50Ms: at(0.5), p99Ms: at(0.99), hash }
@@ -77,7 +77,7 @@ function run(
     journal.onDurable = (durable) => {
       const nowMs = performance.now()
       while (latenciesMs.length < durable) {
-        latenciesMs.push(nowMs - appendedMs[latenciesMs.length]!)
+        latenciesMs.push(nowMs - appendedMs[latenciesMs.length])
         append()
       }
     }

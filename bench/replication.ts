@@ -207,13 +207,13 @@ async function takeOver(bench: Bench): Promise<void> {
     leader = standby
     names.reverse()
     standby = await startForum(
-      join(bench.dir, names[1]!),
+      join(bench.dir, names[1]),
       bench.flags('follow', 'bench-takeover', flags),
     )
   }
   await Promise.all([leader.stop('SIGKILL'), standby.stop('SIGKILL')])
   times.sort((a, b) => a - b)
-  const worst = times[Math.min(times.length - 1, Math.floor(times.length * 0.99))]!
+  const worst = times[Math.min(times.length - 1, Math.floor(times.length * 0.99))]
   say(
     `takeover with --takeover-seconds 1, ${times.length} kills: ` +
       `p50 ${Math.round(median(times))} ms, p99 ${Math.round(worst)} ms`,

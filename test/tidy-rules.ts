@@ -173,6 +173,12 @@ export const rules: readonly Rule[] = [
     find: ({ text }) => linesWhere(text, (line) => leftOpen.test(line)),
   },
   {
+    name: 'an index needs no `!`',
+    instead: 'leave the `!` out: noUncheckedIndexedAccess is off, and it says nothing',
+    covers: (path) => isCode(path) && /^(?:src|wal|bench)\//.test(path),
+    find: ({ text }) => linesWhere(text, (line) => /\]!(?!=)/.test(line)),
+  },
+  {
     name: 'what is skipped or silenced has its reason beside it',
     instead: 'say why in a comment on this line or the one before, or remove it',
     covers: (path) => isCode(path) && !isOwn(path),

@@ -105,6 +105,11 @@ t.test('errors: a code in the code: counts where a request is answered with it',
 // Each rule with text in which it must find a violation, and text that it must accept.
 const head = '// What this is.\n'
 const examples: { rule: string; path?: string; wrong: string[]; right: string[] }[] = [
+  {
+    rule: 'an index',
+    wrong: ['const first = all[0]!', 'this.#counts[at]!++'],
+    right: ['const first = all.at(0)!', 'if (all[0] !== last) return'],
+  },
   { rule: 'lines of', wrong: ['x'.repeat(101)], right: ['x'.repeat(100), '→'.repeat(100)] },
   { rule: 'files of', wrong: ['\n'.repeat(401)], right: ['\n'.repeat(400)] },
   {

@@ -89,7 +89,7 @@ export interface Subject {
 /** The subject of a command: an id, a number that a page shows, or the address of a page. */
 export function subjectOf(command: ModerationCommand, text: string): Subject {
   const noun = command.split('-').at(-1)!
-  const { prefix, page, otherwise } = ids[noun]!
+  const { prefix, page, otherwise } = ids[noun]
   const subject = { noun, unusable: null, id: '', seq: 0, thread: '' }
   const isId = text.startsWith(prefix) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length))
   if (isId) return { ...subject, id: text }

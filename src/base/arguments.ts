@@ -61,7 +61,7 @@ export function readFlags<T extends Flags>(
 /** Adds the value to a flag that may be used without one, and is. */
 function withValue(arg: string, next: string | undefined, flags: Flags): string {
   const name = arg.startsWith('--') ? arg.slice(2) : ''
-  const bare = Object.hasOwn(flags, name) ? flags[name]!.bare : undefined
+  const bare = Object.hasOwn(flags, name) ? flags[name].bare : undefined
   return bare !== undefined && next?.startsWith('-') !== false ? `${arg}=${bare}` : arg
 }
 

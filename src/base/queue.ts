@@ -16,7 +16,7 @@ export class Queue<T> {
 
   /** The item that has waited longest. The queue must not be empty. */
   get first(): T {
-    return this.#items[this.#head]!
+    return this.#items[this.#head]
   }
 
   push(item: T): void {

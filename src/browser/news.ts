@@ -123,7 +123,7 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
     known = Math.max(known, shown)
     count = 0
     say(place, link, count, 'message')
-    const first = messages[0]!
+    const first = messages[0]
     first.tabIndex = -1 // the next key goes on from here
     first.focus()
   }

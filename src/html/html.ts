@@ -21,8 +21,8 @@ export type Insertion = string | number | Html | readonly Html[]
 
 /** The template with its insertions: texts are escaped, HTML is not, lists are joined. */
 export function html(parts: TemplateStringsArray, ...insertions: readonly Insertion[]): Html {
-  let text = parts[0]!
-  for (let i = 0; i < insertions.length; i++) text += textOf(insertions[i]!) + parts[i + 1]
+  let text = parts[0]
+  for (let i = 0; i < insertions.length; i++) text += textOf(insertions[i]) + parts[i + 1]
   return new Html(text)
 }
 
@@ -98,9 +98,9 @@ function escaped(text: string, begin = 0, end = text.length): string {
   let result = ''
   let done = begin
   for (let i = begin; i < end; i++) {
-    const form = formOf[text.charCodeAt(i)]!
+    const form = formOf[text.charCodeAt(i)]
     if (form === 0) continue
-    const shown = form === inContext ? codeAt(text, i) : forms[form]!
+    const shown = form === inContext ? codeAt(text, i) : forms[form]
     if (shown === null) continue
     result += text.slice(done, i) + shown
     if (form === inContext && text.charCodeAt(i) !== emojiSelector) i += 1
@@ -133,7 +133,7 @@ function addressEnd(text: string, begin: number): number {
 function isAddress(text: string, hostBegin: number): boolean {
   if (text.length > addressMax) return false
   let label = 0
-  for (let i = hostBegin; i < text.length && !'/?#'.includes(text[i]!); i++) {
+  for (let i = hostBegin; i < text.length && !'/?#'.includes(text[i]); i++) {
     label = text[i] === '.' ? 0 : label + 1
     if (label > labelMax || i - hostBegin >= hostMax) return false
   }
@@ -182,7 +182,7 @@ function linked(text: string): Html {
       const begin = at - scheme.length
       const next = addressEnd(text, host)
       end = next
-      while (sentenceMarks.has(text[end - 1]!)) end -= 1
+      while (sentenceMarks.has(text[end - 1])) end -= 1
       const address = text.slice(begin, end)
       if (end > host && isAddress(address, host - begin)) {
         const shown = escaped(text, begin, end)

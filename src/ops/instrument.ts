@@ -176,7 +176,7 @@ export function samplesOf(reading: Reading): readonly Sample[] {
 
 /** The first label, which names the column of a reading; empty without one. */
 export function firstLabel({ labels }: Sample | Histogram): string {
-  for (const name in labels) return labels[name]!
+  for (const name in labels) return labels[name]
   return ''
 }
 

@@ -100,7 +100,7 @@ function render({ author_id, display_name, kind }: Author, shown: Shown): Iterab
     const threads = [...shown.threads]
     let count = 0
     for (const each of messages) {
-      const { id, title } = threads[count]!
+      const { id, title } = threads[count]
       yield message(`/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
       count += 1
     }

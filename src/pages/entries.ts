@@ -45,7 +45,7 @@ export function entriesOf<T>(
   for (let first = 0, end = 0; end < numbers.length; first = end) {
     let bytes = 0
     while (end < numbers.length && bytes < partBytes) {
-      bytes += entries.bytes(numbers[end]!)
+      bytes += entries.bytes(numbers[end])
       end += 1
     }
     const items = { name: 'items', entries, shown: numbers.slice(first, end) }

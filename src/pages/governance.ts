@@ -54,7 +54,7 @@ function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]):
   return texts.map((text, i) => {
     // Within a title quotation marks are escaped, so this is not found there.
     const head = text.slice(0, text.indexOf(afterTitle))
-    return { ...JSON.parse(`${head}}`), kind: proposals.kind(numbers[i]!) }
+    return { ...JSON.parse(`${head}}`), kind: proposals.kind(numbers[i]) }
   })
 }
 

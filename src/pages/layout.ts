@@ -212,7 +212,7 @@ function* stepsOf(
 
 /** The whole page; the parts are overwritten, as text in them may be erased one day. */
 function joined(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0]!
+  if (parts.length === 1) return parts[0]
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
   let end = 0
   for (const part of parts) {

@@ -39,7 +39,7 @@ export class ReaderCounts {
     addNamed(load.refused, before?.refused, now.refused)
     addNamed(waitingEnded, before?.waitingEnded, now.waitingEnded)
     for (const [i, route] of now.routes.entries()) {
-      const [total, earlier] = [meter.routes[i]!, before?.routes[i]]
+      const [total, earlier] = [meter.routes[i], before?.routes[i]]
       addEach(total.answers, earlier?.answers, route.answers)
       addEach(total.buckets, earlier?.buckets, route.buckets)
       total.seconds += route.seconds - (earlier?.seconds ?? 0)
@@ -52,7 +52,7 @@ function addEach(
   before: readonly number[] | undefined,
   now: readonly number[],
 ): void {
-  for (let i = 0; i < now.length; i++) total[i]! += now[i]! - (before?.[i] ?? 0)
+  for (let i = 0; i < now.length; i++) total[i] += now[i] - (before?.[i] ?? 0)
 }
 
 function addNamed<Name extends string>(

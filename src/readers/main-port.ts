@@ -152,7 +152,7 @@ export class MainPort implements LeaderLink {
     this.#newestMs = sentMs
     staleness.newestMs = ageMs
     const bucket = stalenessBoundsSeconds.findIndex((bound) => ageMs / 1000 <= bound)
-    staleness.counts[bucket === -1 ? stalenessBoundsSeconds.length : bucket]! += 1
+    staleness.counts[bucket === -1 ? stalenessBoundsSeconds.length : bucket] += 1
     staleness.seconds += ageMs / 1000
     this.role!.show(durable)
     this.#events.onNews()

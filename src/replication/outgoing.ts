@@ -82,7 +82,7 @@ export class OutgoingQueue {
 export function messageOf(outgoing: Outgoing, term: number, name: TermName): Unplaced {
   if (outgoing.message === null) {
     const { first, last, parts } = outgoing
-    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    const bytes = parts.length === 1 ? parts[0] : Buffer.concat(parts)
     outgoing.message = { first, last, term, name, bytes }
     outgoing.parts = []
   }

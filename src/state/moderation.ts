@@ -39,7 +39,7 @@ export class Moderation {
     const rows = this.rows.acts.takeFilled() as ActRow[]
     for (const row of rows.sort(([, , a], [, , b]) => a - b)) {
       const [kind, subject, position, at, reason] = row
-      this.#set({ kind: actKinds[kind]!, subject, position, at, reason })
+      this.#set({ kind: actKinds[kind], subject, position, at, reason })
     }
   }
 

@@ -100,10 +100,10 @@ function lostIn(lost: readonly LostBytes[], storeName: string): IsLost {
     let [low, high] = [0, ends.length]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (ends[middle]! > begin) high = middle
+      if (ends[middle] > begin) high = middle
       else low = middle + 1
     }
-    return low < sorted.length && sorted[low]!.from < begin + bytes
+    return low < sorted.length && sorted[low].from < begin + bytes
   }
 }
 

@@ -106,7 +106,7 @@ export class CheckpointSchedule {
 
   /** The newest checkpoint; there is one. */
   get newest(): Manifest {
-    return this.#checkpoints.kept[0]!
+    return this.#checkpoints.kept[0]
   }
 
   /** The newest checkpoint, or null. */

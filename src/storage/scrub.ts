@@ -185,7 +185,7 @@ export class Scrub {
   }
 
   #addWarning(pages: readonly BadPage[]): void {
-    this.#damaged.set(pages[0]!.file, `damaged, and not repaired yet: ${placesOf(pages)}`)
+    this.#damaged.set(pages[0].file, `damaged, and not repaired yet: ${placesOf(pages)}`)
   }
 
   /** Waits; throws Stopped once `stop` is called. */

@@ -96,7 +96,7 @@ export class BlockLoads {
     this.#loading = { left: reads.length, worst: 'loaded', done }
     for (const { slot } of reads) this.#source.blocks.holdAgain(slot) // L2
     this.#source.disk.read(reads, (results) => {
-      for (let i = 0; i < reads.length; i++) this.#note(reads[i]!, results[i]!, 1)
+      for (let i = 0; i < reads.length; i++) this.#note(reads[i], results[i], 1)
     })
   }
 

@@ -153,8 +153,8 @@ export class Text implements PagedStore {
     const page = Math.floor(block / blocksPerPage)
     if (this.holds(page)) return null
     const { files, offsets } = this.#saved!
-    const offset = offsets[page]! + (block % blocksPerPage) * blockBytes
-    return { file: files[page]!, offset, bytes: blockBytes, crc: this.crcs.get(block) }
+    const offset = offsets[page] + (block % blocksPerPage) * blockBytes
+    return { file: files[page], offset, bytes: blockBytes, crc: this.crcs.get(block) }
   }
 
   /** The page to read next into memory that is left: the newest cold one before `page`, or -1. */

@@ -95,7 +95,7 @@ function* runsOf(
   for (const [name, store] of stores) {
     const table = manifest.tables.get(name)!
     for (let page = 0; page < table.pages; ) {
-      if (store.holds?.(page) === false && !cutOff.has(table.files[page]!)) {
+      if (store.holds?.(page) === false && !cutOff.has(table.files[page])) {
         total -= table.lengthOf(page++)
         continue
       }
@@ -120,7 +120,7 @@ async function readRuns(
 ): Promise<void> {
   for (let next = runs.next(); !next.done; next = runs.next()) {
     const run = next.value
-    const reading = files.read(run.table.files[run.page]!, run.table.offsets[run.page]!, run.room)
+    const reading = files.read(run.table.files[run.page], run.table.offsets[run.page], run.room)
     const isRead = typeof reading === 'boolean' ? reading : await reading
     if (!isRead) await readSingly(run, files)
     for (const bad of badPages(run)) {
@@ -152,7 +152,7 @@ export async function verifyPages(
         if (table.files[page] === number) {
           const room = buffer.subarray(0, bytesOfRun(table, page, count))
           const run = { store, table, page, count, room }
-          if (!(await files.readLater(number, table.offsets[page]!, room))) {
+          if (!(await files.readLater(number, table.offsets[page], room))) {
             await readSingly(run, files)
           }
           found.push(...badPages(run))
@@ -198,7 +198,7 @@ async function readSingly(run: PageRun, files: PageFiles): Promise<void> {
   const { table, page: first, count } = run
   for (let page = first; page < first + count; page++) {
     const room = pageOf(run, page)
-    const isRead = await files.readLater(table.files[page]!, table.offsets[page]!, room)
+    const isRead = await files.readLater(table.files[page], table.offsets[page], room)
     if (!isRead) room.fill(0)
   }
 }
@@ -210,7 +210,7 @@ function pagesTogether(table: PageTable, page: number, bytesMax: number): number
   while (
     page + count < pages &&
     files[page + count] === files[page] &&
-    offsets[page + count] === offsets[page]! + count * pageBytes &&
+    offsets[page + count] === offsets[page] + count * pageBytes &&
     (count + 1) * pageBytes <= bytesMax
   ) {
     count++
@@ -221,8 +221,8 @@ function pagesTogether(table: PageTable, page: number, bytesMax: number): number
 /** Guards against a manifest with a valid crc that a faulty program wrote. */
 function checkPlaces({ files }: Manifest, table: PageTable): void {
   for (let page = 0; page < table.pages; page++) {
-    const number = table.files[page]!
-    if (table.offsets[page]! + table.lengthOf(page) <= (files.get(number) ?? 0)) continue
+    const number = table.files[page]
+    if (table.offsets[page] + table.lengthOf(page) <= (files.get(number) ?? 0)) continue
     throw new BadCheckpoint(`it names a page outside of ${pagesName(number)}`)
   }
 }

@@ -87,7 +87,7 @@ export function hasPagesToWrite(
 ): boolean {
   for (const { store, bytes, before } of frozen.values()) {
     for (let page = Math.ceil(bytes / store.pageBytes) - 1; page >= 0; page--) {
-      if (store.frozen(page) !== null || emptied.has(before!.files[page]!)) return true
+      if (store.frozen(page) !== null || emptied.has(before!.files[page])) return true
     }
   }
   return false
@@ -103,7 +103,7 @@ export async function writeAndCopyPages(
   const copy = Buffer.allocUnsafeSlow(pieceBytes)
   const contentOf = async ({ store, before }: FrozenStore, page: number, bytes: number) => {
     const changed = store.frozen(page)
-    if (changed !== null || !emptied.has(before!.files[page]!)) return changed
+    if (changed !== null || !emptied.has(before!.files[page])) return changed
     const read = copy.subarray(0, bytes)
     return (await source.read(before!.placeOf(page), read)) ? read : null // or it stays there
   }

@@ -141,7 +141,7 @@ export class Checkpoints {
       const { good, bad } = findManifests(this.#place, { form: this.#options.form, storeId })
       this.bad.push(...bad)
       while (good.length > 0) {
-        if (await this.#fill(good[0]!, fresh(good[0]!.form), onProgress)) break
+        if (await this.#fill(good[0], fresh(good[0].form), onProgress)) break
         good.shift()
       }
       this.#kept = good.slice(0, keptCount)

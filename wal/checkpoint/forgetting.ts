@@ -64,13 +64,13 @@ export function withOlderCopies(
 ): Set<number> {
   const all = new Set(emptied)
   const last = table.pages - 1 // it is written again when it has grown
-  const isMoved = (page: number) => page === last || all.has(table.files[page]!)
+  const isMoved = (page: number) => page === last || all.has(table.files[page])
   for (let before = -1; before < all.size; ) {
     before = all.size
     for (let page = 1; page <= last; page++) {
       if (!isMoved(page)) continue
       const [from, to] = rangeOf(table, page)
-      const counted = isMoved(page - 1) ? Number.POSITIVE_INFINITY : table.files[page - 1]!
+      const counted = isMoved(page - 1) ? Number.POSITIVE_INFINITY : table.files[page - 1]
       if (from >= counted || (from === to && all.has(to))) continue
       for (const file of files) if (file >= from && file <= to && file < counted) all.add(file)
     }
@@ -79,8 +79,8 @@ export function withOlderCopies(
 }
 
 function rangeOf({ files }: PageTable, page: number): [from: number, to: number] {
-  const to = files[page]!
+  const to = files[page]
   let before = page - 1
-  while (before >= 0 && files[before]! > to) before -= 1
-  return [before >= 0 ? files[before]! : 0, to]
+  while (before >= 0 && files[before] > to) before -= 1
+  return [before >= 0 ? files[before] : 0, to]
 }

@@ -128,11 +128,11 @@ export class PageTable {
 
   /** The page is where another table has it. */
   copy(page: number, { files, offsets, crcs }: PageTable): void {
-    this.set(page, files[page]!, offsets[page]!, crcs[page]!)
+    this.set(page, files[page], offsets[page], crcs[page])
   }
 
   placeOf(page: number): PagePlace {
-    const [file, offset, crc] = [this.files[page]!, this.offsets[page]!, this.crcs[page]!]
+    const [file, offset, crc] = [this.files[page], this.offsets[page], this.crcs[page]]
     return { file, offset, bytes: this.lengthOf(page), crc }
   }
 }
@@ -145,7 +145,7 @@ export async function liveBytes(
   const live = new Map<number, number>()
   for (const table of tables) {
     for (let page = 0; page < table.pages; ) {
-      const file = table.files[page]!
+      const file = table.files[page]
       let bytes = 0
       for (; page < table.pages && table.files[page] === file; page++) bytes += table.lengthOf(page)
       live.set(file, (live.get(file) ?? 0) + bytes)
@@ -187,7 +187,7 @@ export async function markFilesDirty(
     const store = stores.get(name)
     if (store === undefined || store.holds !== undefined) continue
     for (let page = 0; page < table.pages; page++) {
-      if (files.has(table.files[page]!)) store.markDirty(page)
+      if (files.has(table.files[page])) store.markDirty(page)
     }
     const pausing = pause()
     if (pausing !== null) await pausing

@@ -156,7 +156,7 @@ function xorWords(into: Buffer, from: Buffer, at: number): void {
   const words = sliceBytes / 8
   const target = new BigUint64Array(into.buffer, into.byteOffset + at, words)
   const source = new BigUint64Array(from.buffer, from.byteOffset + at, words)
-  for (let i = 0; i < words; i++) target[i]! ^= source[i]!
+  for (let i = 0; i < words; i++) target[i] ^= source[i]
 }
 
 /** Writes the crc of each block of `bytes`, which begin at `at` of their piece. */

@@ -56,7 +56,7 @@ export async function scrubFile(
   number: number,
   options: ScrubOptions,
 ): Promise<Scrubbed> {
-  const { storeId, files } = manifests[0]!
+  const { storeId, files } = manifests[0]
   const file = { storeId, number, bytes: files.get(number)! }
   const result: Scrubbed = { mended: [], lost: [], isWorn: false, newParity: false }
   if (await parityFits(place, file, options)) return result

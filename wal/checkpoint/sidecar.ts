@@ -199,7 +199,7 @@ export class Sidecar {
       if (other === block) continue
       const data = Buffer.alloc(Math.min(blockBytes, bytes - other * blockBytes))
       if (!(await this.#readData(other, data))) return false
-      for (let i = 0; i < data.length; i++) parity[i]! ^= data[i]!
+      for (let i = 0; i < data.length; i++) parity[i] ^= data[i]
     }
     parity.copy(into, 0, 0, into.length)
     return crc32(into) === this.#crcOf(block)

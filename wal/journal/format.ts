@@ -252,9 +252,7 @@ export function* cutRecords(
 }
 
 function lengthAt(bytes: Uint8Array, at: number): number {
-  return (
-    (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
-  )
+  return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0
 }
 
 const zeros = Buffer.alloc(64 * 1024)

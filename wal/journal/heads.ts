@@ -19,7 +19,7 @@ export function checkHeads(
     damageError(dir, file.path, 0, position, what)
 
   // The first segment gets its name when its header is durable already: no crash can tear it.
-  const first = files[0]!
+  const first = files[0]
   if (first.head.kind !== 'good') throw damage(first, from + 1, 'the header is not whole')
   const { header } = first.head
   files.forEach((file, index) => {

@@ -47,7 +47,7 @@ export class OpenSegment {
 
   /** Writes behind what is written. Throws what the disk throws. */
   write(bytes: Buffer): void {
-    writeAll(this.#disk, this.#files[0]!, bytes, this.#at)
+    writeAll(this.#disk, this.#files[0], bytes, this.#at)
     this.#at += bytes.length
   }
 

@@ -29,13 +29,13 @@ export async function lookBehind(
 ): Promise<Rest> {
   const rest: Rest = { torn: [], spares: [], promise: null }
   for (let index = last; index < log.files.length; index++) {
-    const { number, size } = log.files[index]!
+    const { number, size } = log.files[index]
     const segment = index === last ? bytes : await load(index)
     const from = index === last ? log.end.at : 0
     const to = lastNonZero(segment, from)
     if (to > from) {
       rest.torn.push({ number, from, to })
-      rest.promise ??= findPromise(log, log.files[index]!, segment, from)
+      rest.promise ??= findPromise(log, log.files[index], segment, from)
     } else if (index > last) {
       rest.spares.push({ number, size })
     }

@@ -218,8 +218,8 @@ class LogScan {
     if (watermark <= this.#watermark) return
     this.#watermark = watermark
     let synced = 0
-    while (synced < this.#unsynced.length && this.#unsynced[synced]!.position <= watermark) synced++
-    if (synced > 0) this.#base = this.#unsynced[synced - 1]!
+    while (synced < this.#unsynced.length && this.#unsynced[synced].position <= watermark) synced++
+    if (synced > 0) this.#base = this.#unsynced[synced - 1]
     this.#unsynced = this.#unsynced.slice(synced)
   }
 
@@ -249,7 +249,7 @@ class LogScan {
   }
 
   #load(index: number): Promise<Buffer> {
-    const { number, size } = this.#files[index]!
+    const { number, size } = this.#files[index]
     if (size > segmentBytesMax) throw this.#damage(number, 0, `${size} bytes are too many`)
     return this.#reader.load(index)
   }

@@ -30,7 +30,7 @@ export class SegmentReader {
 
   /** All bytes of a segment, valid until the next call. */
   async load(index: number): Promise<Buffer> {
-    const { path, size } = this.#files[index]!
+    const { path, size } = this.#files[index]
     if (this.#buffer.length < size) this.#buffer = Buffer.allocUnsafeSlow(size)
     const bytes = this.#buffer.subarray(0, size)
     let file = -1
@@ -65,6 +65,6 @@ export class SegmentReader {
 
   /** Reports what is before byte `at` of the segment as done. */
   noteDone(index: number, at: number): void {
-    this.#onProgress(this.#starts[index]! + at, this.#starts.at(-1)!)
+    this.#onProgress(this.#starts[index] + at, this.#starts.at(-1)!)
   }
 }

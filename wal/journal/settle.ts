@@ -139,7 +139,7 @@ function putTornAside({ torn, end }: LogEnd, { disk, dir, onNotice }: SettleOpti
 function takeSpareOrCreate(end: LogEnd | null, number: number, options: SettleOptions): number {
   const { disk, dir, segmentBytes } = options
   const target = segmentPath(dir, number)
-  const spare = end?.spares.length === 1 ? end.spares[0]! : null
+  const spare = end?.spares.length === 1 ? end.spares[0] : null
   const fits = spare?.number === number && spare.size === segmentBytes
   if (!fits) return disk.open(`${target}.tmp`, 'create')
   disk.rename(target, `${target}.tmp`)

@@ -174,6 +174,6 @@ export class SyncQueue {
     this.#count++
     this.#totalMs += ms
     const bucket = bucketBoundsMs.findIndex((bound) => ms <= bound)
-    this.#buckets[bucket < 0 ? bucketBoundsMs.length : bucket]!++
+    this.#buckets[bucket < 0 ? bucketBoundsMs.length : bucket]++
   }
 }

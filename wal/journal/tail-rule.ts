@@ -45,5 +45,5 @@ export function judgeTail(tail: Tail): (typeof tailRule)[number] {
     row.when.every((want, i) => want === _ || want === facts[i]),
   )
   assert(rows.length === 1)
-  return rows[0]!
+  return rows[0]
 }

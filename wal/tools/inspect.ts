@@ -72,10 +72,7 @@ function together(dir: string, report: LogReport, begin: number): JournalError |
   const { position = 0, storeId } = checkpoints[0]?.manifest ?? {}
   const end = log?.end.position ?? 0
   if (storeId !== undefined && log !== null && storeId !== log.storeId) {
-    return new JournalError(
-      77,
-      `${checkpoints[0]!.name} is of store ${storeId}, the log of another`,
-    )
+    return new JournalError(77, `${checkpoints[0].name} is of store ${storeId}, the log of another`)
   }
   const place = (what: string) =>
     damageError(dir, files.at(-1)?.path ?? dir, log?.end.at ?? 0, end + 1, what)

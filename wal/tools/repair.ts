@@ -113,7 +113,7 @@ function outputsOf(disk: Disk, files: SegmentFile[], { chain, storeId }: RepairP
   const first = Number.parseInt(chain[0]?.name ?? segmentName(1), 10)
   if (byFile.length === 0) return [{ number: first, runs: [], kept: false }]
   return byFile.map((runs, index) => {
-    const file = files.find(({ name }) => name === runs[0]!.name)!
+    const file = files.find(({ name }) => name === runs[0].name)!
     const number = first + index
     return { number, runs, kept: file.number === number && isAsNeeded(disk, file, runs, storeId) }
   })

@@ -228,7 +228,7 @@ export class ChartView {
     ctx.beginPath()
     for (const [i, taken] of history.column('checkpoints').entries()) {
       if (!taken) continue
-      const x = plot.valToPos(startedAt + history.at[i]!, 'x', true)
+      const x = plot.valToPos(startedAt + history.at[i], 'x', true)
       ctx.moveTo(x, bbox.top)
       ctx.lineTo(x, bbox.top + bbox.height)
     }

@@ -87,7 +87,7 @@ function render(status: Status): void {
   document.querySelector('main')!.classList.remove('stale')
   renewChoice(status)
   for (const [i, { value }] of page.headline.entries()) {
-    byId('headline').children[i]!.lastElementChild!.textContent = value
+    byId('headline').children[i].lastElementChild!.textContent = value
   }
   for (const panel of page.panels) renewPanel(panel.id === 'times' ? ofRoute(panel, status) : panel)
   renewRoutes(status)
@@ -126,7 +126,7 @@ function ofRoute(panel: Panel, { latest }: Status): Panel {
   const { title, unit } = panel.chart
   const lines = panel.chart.lines.map((line) => ({ ...line, column: `${line.column}:${route}` }))
   const facts = panel.facts.map((fact, i) => {
-    return { ...fact, value: units[unit](latest[lines[i]!.column]) }
+    return { ...fact, value: units[unit](latest[lines[i].column]) }
   })
   return { ...panel, facts, chart: { title: title.replace('all routes', route), unit, lines } }
 }
@@ -138,7 +138,7 @@ function renewPanel({ id, title, facts, chart }: Panel): void {
     return element('tr', {}, [element('th', { scope: 'row' }, [name]), cell])
   })
   const table = section.querySelector<HTMLTableElement>('table.facts')!
-  table.tBodies[0]!.replaceChildren(...rows)
+  table.tBodies[0].replaceChildren(...rows)
   let view = charts.get(id)
   if (view === undefined) {
     view = new ChartView(chart, timeline)

@@ -17,7 +17,7 @@ import type { AnyActorKind } from '../../actors/actor.ts'
 import { delivery } from '../../actors/delivery.ts'
 import { feed } from '../../actors/feed.ts'
 import { identity, identityKinds } from '../../actors/identity.ts'
-import { proposal, proposalKinds } from '../../actors/proposal.ts'
+import { proposal } from '../../actors/proposal.ts'
 import { thread, visibilities } from '../../actors/thread.ts'
 import { ticket } from '../../actors/ticket.ts'
 import { webhook } from '../../actors/webhook.ts'
@@ -141,10 +141,9 @@ function convertThreads({ threads }: State): void {
 
 function convertProposals({ proposals }: State): void {
   const { states, columns } = proposals.actors
-  const kinds = [null, ...proposalKinds]
   columns.kind.extend(states.length)
   for (let i = 0; i < states.length; i++) {
-    columns.kind.set(i, proposalKinds.indexOf(kinds[states.get(i)]!))
+    columns.kind.set(i, states.get(i) - 1) // a state for each kind, counted from 1
     states.set(i, proposal.codes.saved)
   }
 }
