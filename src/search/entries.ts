@@ -1,0 +1,47 @@
+// Makes of the JSON of messages what the index takes of them: their words, and marks.
+
+import type { Texts } from './protocol.ts'
+import { marks } from './query.ts'
+import type { Entry } from './shard.ts'
+import { spacedWords } from './words.ts'
+
+interface MessageJson {
+  content: string
+  removed?: true
+}
+
+interface ThreadJson {
+  id: string
+  title: string
+}
+
+/** The entries of a batch; messages without text have none. */
+export function entriesOf(batch: Texts, texts: Buffer): Entry[] {
+  const { from, bytes, authors, threads, threadBytes } = batch
+  const members = new Map(batch.members)
+  const entries: Entry[] = []
+  let at = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const [message, end, threadEnd] = [from + i, at + bytes[i]!, at + bytes[i]! + threadBytes[i]!]
+    const readers = members.get(message)
+    if (bytes[i]! > 0) {
+      const json = JSON.parse(texts.toString('utf8', at, end)) as MessageJson
+      const thread = threadBytes[i]! === 0 ? null : texts.toString('utf8', end, threadEnd)
+      if (!json.removed) {
+        const parts = [marks.author(authors[i]!), marks.thread(threads[i]!)]
+        if (readers !== undefined) parts.push(...readers.map(marks.member))
+        if (thread !== null) parts.push(...ofThread(thread))
+        parts.push(spacedWords(json.content))
+        entries.push({ message, isPublic: readers === undefined, words: parts.join(' ') })
+      }
+    }
+    at = threadEnd
+  }
+  return entries
+}
+
+/** What the first message of a thread is found by, beside its own words. */
+function ofThread(json: string): string[] {
+  const { id, title } = JSON.parse(json) as ThreadJson
+  return [spacedWords(id), marks.border, spacedWords(title), marks.border]
+}

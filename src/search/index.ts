@@ -1,0 +1,299 @@
+// The index: the slots of all shards, what is to be built, and what is found.
+//
+//   message   0 ───────── 131,071 ─── 262,143 ── … ──────── newest
+//   slot      │ sealed     │ sealed    │         │ being built │
+//
+// I1. The newest slot is built first, so that what is new is found soon; but while another one has
+//     to be built, they take turns.
+// I2. A search goes through the slots from the newest on, and can pause behind each (searches.ts).
+// I3. Whatever is wrong with a file costs work and nothing else: its slot is built again.
+
+import type { IndexFiles } from './index-files.ts'
+import type { Search } from './protocol.ts'
+import { type About, type Entry, type SealedName, shardMessages } from './shard.ts'
+import { ShardStore, type StoreOptions } from './shard-store.ts'
+import { type Building, Slot } from './slot.ts'
+
+export interface IndexOptions extends StoreOptions {
+  /** How many messages a shard has. */
+  perShard?: number
+  /** Called when a shard has to be built again. */
+  onDamaged: (first: number, why: string) => void
+}
+
+/** Messages that follow each other, as the forum gives them. */
+export interface Batch {
+  from: number
+  /** The number behind the last one. */
+  to: number
+  /** The id of the last one. */
+  lastId: string
+  entries: Entry[]
+}
+
+type Wanted = Pick<Search, 'publicMatch' | 'privateMatch' | 'before' | 'limit'>
+
+/** What a search has found in the slot that begins with message `first`. */
+export interface FoundIn {
+  first: number
+  messages: number[]
+}
+
+export class Index {
+  /** How many messages there are to index. */
+  count = 0
+  /** Removals up to this position are known. */
+  erased = 0
+  readonly #options: IndexOptions
+  readonly #store: ShardStore
+  readonly #perShard: number
+  readonly #slots: Slot[] = []
+  /** Whether the newest slot had the last turn (I1). */
+  #wasNewest = false
+
+  constructor(options: IndexOptions) {
+    this.#options = options
+    this.#perShard = options.perShard ?? shardMessages
+    this.#store = new ShardStore(options)
+  }
+
+  get files(): IndexFiles {
+    return this.#store.files
+  }
+
+  /** Opens what there is, and says what it holds. */
+  open(): About[] {
+    const found: About[] = []
+    for (const sealed of this.files.list()) {
+      const about = this.#openFile(sealed)
+      if (about !== null) found.push(about)
+    }
+    return found
+  }
+
+  /** Begins with those that are of this forum's log; the others are removed. */
+  begin(kept: ReadonlySet<number>): void {
+    for (const slot of this.#slots) {
+      if (slot.finished === null) continue
+      if (!kept.has(slot.first)) this.#discard(slot)
+      else if (slot.finished.end < slot.limit) this.#resume(slot)
+    }
+    this.#share()
+  }
+
+  /** A message was removed by the record at this position. */
+  remove(message: number, position: number): void {
+    this.#slots[Math.floor(message / this.#perShard)]?.remove(message, position)
+  }
+
+  /** Whether some text that was removed is still in it. */
+  get isDirty(): boolean {
+    return this.#slots.some((slot) => slot.hidden.size > 0)
+  }
+
+  /** The number behind the last message up to which all are found. */
+  get covered(): number {
+    const incomplete = this.#slots.find((slot) => slot.covered < slot.end(this.count))
+    const missing = this.#slots.length * this.#perShard
+    return incomplete?.covered ?? Math.min(missing, this.count)
+  }
+
+  /** How many messages are found. */
+  get indexed(): number {
+    return this.#slots.reduce((sum, slot) => sum + slot.covered - slot.first, 0)
+  }
+
+  get shards(): number {
+    return this.#slots.length
+  }
+
+  /** Bytes of the sealed files. */
+  get bytes(): number {
+    return this.#slots.reduce((sum, { finished }) => sum + (finished?.file?.bytes ?? 0), 0)
+  }
+
+  /** The message to go on from; -1: everything is indexed. */
+  next(): number {
+    this.#addSlots()
+    const newest = this.#slots.at(-1)?.next(this.count) ?? -1
+    const others = this.#slots.slice(0, -1).map((slot) => slot.next(this.count))
+    const other = others.findLast((next) => next !== -1) ?? -1
+    const isNewest = newest !== -1 && (other === -1 || !this.#wasNewest)
+    this.#wasNewest = isNewest
+    return isNewest ? newest : other
+  }
+
+  /** How many messages follow from `next` on in the same shard. */
+  roomFrom(next: number): number {
+    return this.#slotOf(next).end(this.count) - next
+  }
+
+  /** Adds messages. Throws when the disk or the directory has no room; it can be repeated. */
+  add({ from, to, lastId, entries }: Batch): void {
+    const slot = this.#slotOf(from)
+    slot.building ??= this.#store.begin(slot.first, this.erased)
+    const { building } = slot
+    // A removal has begun it anew since the batch was requested.
+    if (building.next !== from) return
+    try {
+      building.shard.add(entries)
+    } catch (error) {
+      this.#damaged(slot, error)
+      throw error
+    }
+    building.next = to
+    building.lastId = lastId
+    if (to === slot.limit) this.#seal(slot, building)
+    else if (slot.finished !== null && to >= slot.finished.end) this.#replace(slot)
+  }
+
+  /** Saves what is being built, so that it can go on. */
+  close(): void {
+    for (const slot of this.#slots) {
+      const { building, finished } = slot
+      if (building !== null && finished === null && building.next > slot.first) {
+        this.#store.seal(slot.first, building, this.erased)
+      }
+      building?.shard.close()
+      finished?.shard.close()
+    }
+  }
+
+  /**
+   * What is found in each slot, the newest first: at most `limit` messages before this one, newest
+   * first.
+   */
+  *search(search: Wanted): Generator<FoundIn> {
+    const newest = Math.floor((search.before - 1) / this.#perShard)
+    const last = Math.min(this.#slots.length - 1, newest)
+    for (let i = last; i >= 0; i--) {
+      const slot = this.#slots[i]!
+      yield { first: slot.first, messages: this.#searchIn(slot, search) }
+    }
+  }
+
+  #searchIn(slot: Slot, { publicMatch, privateMatch, before, limit }: Wanted): number[] {
+    const { shard, hidden } = slot
+    if (shard === null) return []
+    try {
+      const most = limit + hidden.size
+      const found = shard.search(true, publicMatch, before, most)
+      const own = privateMatch === '' ? [] : shard.search(false, privateMatch, before, most)
+      const all = own.length === 0 ? found : [...found, ...own].sort((a, b) => b - a)
+      return all.filter((message) => !hidden.has(message)).slice(0, limit)
+    } catch (error) {
+      this.#damaged(slot, error)
+      return []
+    }
+  }
+
+  /** Looks for files that somebody has changed or removed. */
+  watch(): void {
+    for (const slot of this.#slots) {
+      const file = slot.finished?.file ?? null
+      if (file !== null && !this.files.watch(file)) this.#damaged(slot, `${file.name} is gone`)
+    }
+  }
+
+  /** Has all files checked again. */
+  checkAll(): void {
+    for (const { finished } of this.#slots) {
+      if (finished?.file) finished.file.isChecked = false
+    }
+  }
+
+  /** Checks files that are not checked, a piece at each step. */
+  *check(): Generator<void> {
+    for (const slot of this.#slots) {
+      const file = slot.finished?.file
+      if (!file || file.isChecked) continue
+      const isRight = yield* this.files.check(file)
+      if (!isRight && slot.finished?.file === file) this.#damaged(slot, `${file.name} is damaged`)
+    }
+  }
+
+  #openFile(sealed: SealedName): About | null {
+    const opened = sealed.first < this.count ? this.#store.open(sealed) : null
+    if (opened === null) {
+      this.files.remove(sealed.name)
+      return null
+    }
+    const { about, finished } = opened
+    const slot = this.#slotOf(sealed.first)
+    const { first, end } = about
+    const isMore = end > (slot.finished?.end ?? first) && end <= Math.min(slot.limit, this.count)
+    if (first !== slot.first || !isMore) {
+      finished.shard.close()
+      this.files.remove(sealed.name)
+      return null
+    }
+    const old = slot.replace()
+    if (old !== null) this.files.remove(old.name)
+    slot.finished = finished
+    return about
+  }
+
+  /** Goes on with a shard that was sealed before it was full. */
+  #resume(slot: Slot): void {
+    const finished = slot.finished!
+    const file = finished.file!
+    try {
+      slot.building = this.#store.resume(finished, file)
+      slot.finished = null
+    } catch (error) {
+      this.#damaged(slot, error)
+    }
+    this.files.remove(file.name)
+  }
+
+  #seal(slot: Slot, building: Building): void {
+    try {
+      const file = this.#store.seal(slot.first, building, this.erased)
+      const shard = this.#store.reopen(file)
+      building.shard.close()
+      slot.building = null
+      this.#replace(slot, file.name)
+      slot.finished = { shard, end: slot.limit, erased: this.erased, file }
+    } catch (error) {
+      building.shard.close()
+      slot.building = null
+      throw error
+    }
+    this.#share()
+  }
+
+  /** What was searched until now has become old; `newer` is the file that has taken its place. */
+  #replace(slot: Slot, newer = ''): void {
+    const old = slot.replace()
+    if (old !== null && old.name !== newer) this.files.forget(old.name)
+  }
+
+  #damaged(slot: Slot, why: unknown): void {
+    this.#options.onDamaged(slot.first, why instanceof Error ? why.message : `${why}`)
+    this.#discard(slot)
+  }
+
+  #discard(slot: Slot): void {
+    const file = slot.clear()
+    if (file !== null) this.files.remove(file.name)
+  }
+
+  #addSlots(): void {
+    while (this.#slots.length * this.#perShard < this.count) this.#addSlot()
+  }
+
+  #slotOf(message: number): Slot {
+    const index = Math.floor(message / this.#perShard)
+    while (this.#slots.length <= index) this.#addSlot()
+    return this.#slots[index]!
+  }
+
+  #addSlot(): void {
+    const first = this.#slots.length * this.#perShard
+    this.#slots.push(new Slot(first, first + this.#perShard))
+  }
+
+  #share(): void {
+    this.#store.share(this.#slots.map(({ shard }) => shard))
+  }
+}

@@ -1,0 +1,101 @@
+// What a caller types becomes terms: runs of words that a message must have, or must not have.
+//
+//   error E42        error · e42            both, anywhere
+//   "x is not" -js   x is not · without js  the words of the first next to each other
+//   foo_bar          foo · bar              punctuation separates words
+//   -foo_bar         without foo bar        next to each other
+//
+// Q1. Nothing but `"` and a `-` at the beginning of a word has a meaning; everything else is data.
+//     What is made for the index (`matchOf`) has words only, each in quotes.
+// Q2. Characters without spaces between them belong together as far as they are one word of their
+//     language, by the dictionary of the platform; in quotes they all do.
+
+import { eachWord, isCharacter, notOfWords, wordsOf } from './words.ts'
+
+/** Words that stand next to each other. */
+export type Term = readonly string[]
+
+export interface Query {
+  /** Each of them must occur. */
+  all: Term[]
+  /** None of them may occur. */
+  none: Term[]
+}
+
+/** `-`, then a text in quotes, which may lack its end, or a text without spaces and quotes. */
+const parts = /(?<![^\s"])(-?)"([^"]*)"?|"([^"]*)"?|([^\s"]+)/g
+
+/** The query of a text; null: nothing in it could be found. */
+export function parseQuery(text: string): Query | null {
+  const [all, none]: Term[][] = [[], []]
+  for (const [, minus, quoted, inner, plain] of text.matchAll(parts)) {
+    const phrase = quoted ?? inner
+    if (phrase !== undefined) add(minus === '-' ? none : all, wordsOf(phrase))
+    else if (isExcluded(plain!)) add(none, wordsOf(plain!))
+    else for (const term of termsOf(plain!)) add(all, term)
+  }
+  return all.length === 0 ? null : { all, none }
+}
+
+/** Whether a minus stands directly before the first word. */
+function isExcluded(plain: string): boolean {
+  if (!plain.startsWith('-')) return false
+  let isFirst = false
+  eachWord(plain, (_, start) => {
+    isFirst = start === 1
+    return false
+  })
+  return isFirst
+}
+
+function add(terms: Term[], term: Term): void {
+  if (term.length === 0) return
+  if (terms.some((other) => other.join(' ') === term.join(' '))) return
+  terms.push(term)
+}
+
+let segmenter: Intl.Segmenter | undefined
+
+/** The words of a text, each a term of its own, but the characters of one word together (Q2). */
+function termsOf(text: string): Term[] {
+  const terms: string[][] = []
+  let wordEnds: ReadonlySet<number> | undefined
+  let lastEnd = -1
+  eachWord(text, (word, start, end) => {
+    const isJoined = isCharacter(word) && start === lastEnd
+    lastEnd = -1
+    if (isCharacter(word)) {
+      wordEnds ??= endsOfWords(text)
+      lastEnd = wordEnds.has(end) ? -1 : end
+    }
+    if (isJoined) terms.at(-1)!.push(word)
+    else terms.push([word])
+    return true
+  })
+  return terms
+}
+
+function endsOfWords(text: string): Set<number> {
+  segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
+  const ends = new Set<number>()
+  for (const { index, segment } of segmenter.segment(text)) ends.add(index + segment.length)
+  return ends
+}
+
+/** What the index has of a message beside its words. */
+export const marks = {
+  author: (identity: number) => `${notOfWords}a${identity}`,
+  thread: (thread: number) => `${notOfWords}t${thread}`,
+  /** Only in a private thread: who may read it. */
+  member: (identity: number) => `${notOfWords}m${identity}`,
+  /** Stands between texts, so that no run of words goes across. */
+  border: `${notOfWords}b`,
+}
+
+/** The query in the language of the index; `required` are marks that the message must have. */
+export function matchOf({ all, none }: Query, required: readonly string[]): string {
+  const quoted = (term: Term) => `"${term.join(' ')}"`
+  const positive = [...required.map((mark) => [mark]), ...all].map(quoted).join(' AND ')
+  if (none.length === 0) return positive
+  return `(${positive}) NOT (${none.map(quoted).join(' OR ')})`
+}

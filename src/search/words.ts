@@ -1,0 +1,98 @@
+// The words of a text, the same for what is indexed, what is searched and what is marked.
+//
+//   TypeError: x is not…   typeerror · x · is · not …
+//   Crème brûlée           creme · brulee
+//   検索エンジン             検 · 索 · エ · ン · ジ · ン
+//
+// W1. A word is a run of letters and digits in lower case, without diacritics; other characters
+//     separate words. Scripts that write without spaces, and Korean, whose particles are written at
+//     the end of a word, have a word for each character. An emoji is a word.
+// W2. The work is linear in the length of the text.
+// W3. A word consists of ASCII letters and digits and of characters beyond ASCII, at least one of
+//     them: so the tokenizer of the index, which knows no more than ASCII, never divides it.
+
+/** A character for which no word has room: it begins what the index has beside words. */
+export const notOfWords = '\ue000'
+
+/** Receives a word and where it stands in the text. False: no more words are needed. */
+type Visit = (word: string, start: number, end: number) => boolean | undefined
+
+const unspaced = ['Han', 'Hira', 'Kana', 'Hang', 'Bopo', 'Thai', 'Laoo', 'Khmr', 'Mymr']
+  .map((script) => `\\p{scx=${script}}`)
+  .join('')
+const letters = '\\p{L}\\p{N}\\p{M}'
+/** Half-width marks of voiced kana, which Unicode counts among the letters. */
+const kanaMarks = '\\uff9e\\uff9f'
+/** A character of its own with its marks; a run of others; an emoji. */
+const pieces = new RegExp(
+  `([[${letters}]&&[${unspaced}]][\\p{M}${kanaMarks}]*)` +
+    `|([[${letters}]--[${unspaced}]]+)` +
+    '|\\p{Regional_Indicator}{1,2}|\\p{Extended_Pictographic}',
+  'gv',
+)
+const asciiPieces = /[a-z0-9]+/gi
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is
+const beyondAscii = /[^\x00-\x7f]/
+
+/** Marks that are no part of a letter: accents, vowel points, and selectors of a form. */
+const diacritics = new RegExp(
+  '[\\u0300-\\u036f\\u0483-\\u0489\\u0591-\\u05bd\\u05bf\\u05c1\\u05c2\\u05c4\\u05c5\\u05c7' +
+    '\\u0610-\\u061a\\u064b-\\u065f\\u0670\\u06d6-\\u06dc\\u1ab0-\\u1aff\\u1dc0-\\u1dff' +
+    '\\u20d0-\\u20ff\\ufe00-\\ufe0f\\ufe20-\\ufe2f]',
+  'g',
+)
+/** Letters with a stroke, or with two forms, which have no decomposition. */
+const variants: Record<string, string> = { ß: 'ss', ı: 'i', ς: 'σ', ø: 'o', đ: 'd', ł: 'l', ħ: 'h' }
+const variant = /[ßıςøđłħ]/g
+/** What the decomposition of a letter or digit may bring with it, such as the dot of ⒈. */
+const noLetters = new RegExp(`[^${letters}]`, 'gu')
+
+/** Calls `visit` for each word, in their order. */
+export function eachWord(text: string, visit: Visit): void {
+  if (!beyondAscii.test(text)) {
+    for (const match of text.matchAll(asciiPieces)) {
+      const [piece] = match
+      if (visit(piece.toLowerCase(), match.index, match.index + piece.length) === false) return
+    }
+    return
+  }
+  for (const match of text.matchAll(pieces)) {
+    const [piece, character, run] = match
+    const isLetters = character !== undefined || run !== undefined
+    const word = isLetters ? folded(piece) : piece
+    if (word === '') continue // a mark without a letter
+    if (visit(word, match.index, match.index + piece.length) === false) return
+  }
+}
+
+export function wordsOf(text: string): string[] {
+  const words: string[] = []
+  eachWord(text, (word) => {
+    words.push(word)
+    return true
+  })
+  return words
+}
+
+/** The text as its words with spaces between, or as it is where the index finds the same words. */
+export function spacedWords(text: string): string {
+  return beyondAscii.test(text) ? wordsOf(text).join(' ') : text
+}
+
+/** Whether a word is a character of a script without spaces (W1). */
+export function isCharacter(word: string): boolean {
+  return startsUnspaced.test(word)
+}
+
+const startsUnspaced = new RegExp(`^[${unspaced}]`, 'v')
+
+function folded(piece: string): string {
+  if (!beyondAscii.test(piece)) return piece.toLowerCase()
+  return piece
+    .normalize('NFKD')
+    .replace(diacritics, '')
+    .toLowerCase()
+    .replace(variant, (letter) => variants[letter]!)
+    .replace(noLetters, '')
+    .normalize('NFC')
+}

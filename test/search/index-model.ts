@@ -1,0 +1,64 @@
+// What the index must find, by looking at every message: no data structure, no engine.
+
+import { wordsOf } from '../../src/search/words.ts'
+
+export interface Message {
+  number: number
+  /** The texts in which runs of words are looked for, each by itself. */
+  texts: string[]
+  author: number
+  thread: number
+  /** Who may read it; null: everybody. */
+  members: number[] | null
+  isRemoved: boolean
+}
+
+export interface Asked {
+  /** Runs of words that must occur, and that must not. */
+  all: string[]
+  none: string[]
+  author?: number
+  thread?: number
+  caller: number
+  before: number
+  limit: number
+}
+
+/** Whether the words of the run stand next to each other in one of the texts. */
+function has(texts: readonly string[], run: string): boolean {
+  const wanted = ` ${wordsOf(run).join(' ')} `
+  return texts.some((text) => ` ${wordsOf(text).join(' ')} `.includes(wanted))
+}
+
+/** The numbers of the messages that are to be found, newest first. */
+export function naiveSearch(messages: readonly Message[], asked: Asked): number[] {
+  const { all, none, author, thread, caller, before, limit } = asked
+  return messages
+    .filter(({ number, isRemoved, members }) => {
+      return number < before && !isRemoved && (members === null || members.includes(caller))
+    })
+    .filter((message) => author === undefined || message.author === author)
+    .filter((message) => thread === undefined || message.thread === thread)
+    .filter(({ texts }) => all.every((run) => has(texts, run)))
+    .filter(({ texts }) => !none.some((run) => has(texts, run)))
+    .map(({ number }) => number)
+    .reverse()
+    .slice(0, limit)
+}
+
+const vocabulary = [
+  ...['error', 'Error', 'crème', 'creme', 'x', 'is', 'not', 'a', 'function', 'E42', 'foo_bar'],
+  ...['a.b.c', 'OR', 'AND', 'NEAR', '"', '-', '*', '(', '機械', '学習', '機', '한국어', '👍', 'ß'],
+  ...['łódź', 'https://forum.example/?q=1', 'NOT', 'word', 'thr', ':', '\u0000', 'ﬁn', 'STRASSE'],
+]
+
+/** Words of the texts that can be typed as they are. */
+export const typeable = vocabulary.filter((word) => wordsOf(word).length > 0)
+
+/** A text of words that occur often and of some that occur once. */
+export function randomText(random: () => number, number: number): string {
+  const pick = () => vocabulary[Math.floor(random() ** 2 * vocabulary.length)]!
+  const words = Array.from({ length: 1 + Math.floor(random() * 12) }, pick)
+  if (random() < 0.2) words.push(`only${number}`)
+  return words.join(random() < 0.8 ? ' ' : '')
+}
