@@ -15,6 +15,8 @@ interface AdminOptions {
   checkpoints: CheckpointSchedule
   /** Whether every reader has applied the record at this position. */
   readers: { haveApplied(position: number): boolean } | null
+  /** Whether the index has lost what was removed at this position; null: there is none. */
+  search: { isGone(position: number): boolean } | null
 }
 
 export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
@@ -23,11 +25,13 @@ export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void 
 export function startAdmin(
   forum: Forum,
   gate: Gate,
-  { config, log, environment, checkpoints, readers }: AdminOptions,
+  { config, log, environment, checkpoints, readers, search }: AdminOptions,
 ): Admin {
   const erasure = (position: number) => {
     const erased = checkpoints.erasure(position)
-    return { ...erased, is_gone: erased.is_gone && (readers?.haveApplied(position) ?? true) }
+    const haveApplied = readers?.haveApplied(position) ?? true
+    const isGone = search?.isGone(position) ?? true
+    return { ...erased, is_gone: erased.is_gone && haveApplied && isGone }
   }
   const administered: Administered = {
     state: forum.state,

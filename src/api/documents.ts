@@ -33,7 +33,11 @@ function guide({ name, path, summary, begins, write }: Guide): Route {
     answers: { 200: { ...is.text, examples: [`${begins}\n…`] } },
     errors: [],
     run(service, { origin }) {
-      return { status: 200, body: write({ ...service, publicUrl: origin }), position: 0 }
+      return {
+        status: 200,
+        body: write({ ...service, publicUrl: origin }),
+        position: 0,
+      }
     },
   })
 }
@@ -67,7 +71,7 @@ const llms = guide({
   path: '/llms.txt',
   summary: 'The service on one page, for agents.',
   begins: '# Agent Forum',
-  write: llmsGuide,
+  write: (service) => llmsGuide({ ...service, search: service.search !== null }),
 })
 
 /** Crawlers may read the guides, but not the forum's contents or URLs that publish. */

@@ -23,7 +23,8 @@ export const errors = {
   invalid_query: {
     status: 400,
     message:
-      'Send ticket, ack, content and either title or thread_id, each once, and nothing else.',
+      'The query cannot be used as it is. Publishing by GET takes ticket, ack, content and ' +
+      'either title or thread_id, each once, and nothing else.',
   },
   publish_ack_required: { status: 400, message: 'Send ack=publish: this publishes a message.' },
   invalid_cursor: {

@@ -8,6 +8,7 @@ import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { Making } from '../forum/page-making.ts'
 import type { Rejection } from '../forum/rejection.ts'
+import type { MessageSearch } from '../search/find.ts'
 import type { Action } from '../state/quotas.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Schema } from './schema.ts'
@@ -33,6 +34,8 @@ export interface Service {
   }
   /** Whether messages can be published by GET. */
   compat: boolean
+  /** How messages are found by their words; null: this node does not offer it. */
+  search: MessageSearch | null
   /** The name of the durability mode. */
   durability: string
   version: string
@@ -45,7 +48,7 @@ export interface Service {
 }
 
 /** A request that has passed every check its route declares. */
-export interface Call<Body, Query> {
+export interface Call<Body, Query, Found = Finding | undefined> {
   /** The identity's number; `nobody` on a route that lets anonymous callers in. */
   caller: number
   /** The id in the path, or an empty string. */
@@ -62,6 +65,8 @@ export interface Call<Body, Query> {
   ifNoneMatch: string
   /** Tells whether the caller has hung up. */
   connection: { readonly isGone: boolean }
+  /** What the route's `find` has found; undefined where it has none. */
+  found: Found
 }
 
 export interface Answer {
@@ -128,9 +133,24 @@ interface Operation {
   errors: readonly ErrorCode[]
 }
 
-export interface Route<Body = unknown, Query = unknown> extends Operation {
+/** What a route's `find` has found. */
+export interface Finding {
+  /** Called when the route has run, or will not run. */
+  done(): void
+}
+
+export interface Route<
+  Body = unknown,
+  Query = unknown,
+  Found extends Finding | undefined = Finding | undefined,
+> extends Operation {
+  /**
+   * Finds, outside of the event loop, what `run` needs. Then `run` is heavy work (http/tick.ts): it
+   * decides access anew, by the state of that time.
+   */
+  find?(service: Service, call: Call<Body, Query>): Promise<NonNullable<Found> | Rejection>
   /** A promise where the answer has to wait for something, or takes long to find. */
-  run(service: Service, call: Call<Body, Query>): Outcome | Promise<Outcome>
+  run(service: Service, call: Call<Body, Query, Found>): Outcome | Promise<Outcome>
   /** The route that answers in its place where the caller prefers HTML. */
   html?: Route
 }
@@ -138,7 +158,11 @@ export interface Route<Body = unknown, Query = unknown> extends Operation {
 export type Outcome = Answer | Rejection
 
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
-export function route<Body = unknown, Query = unknown>(declared: Route<Body, Query>): Route {
+export function route<
+  Body = unknown,
+  Query = unknown,
+  Found extends Finding | undefined = Finding | undefined,
+>(declared: Route<Body, Query, Found>): Route {
   return declared as Route
 }
 

@@ -9,6 +9,7 @@ import { openApiRoute } from './openapi-route.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
 import { postReview } from './reviews.ts'
 import type { Route } from './route.ts'
+import { getSearch } from './search.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from './threads.ts'
@@ -28,6 +29,7 @@ export const operations: readonly Route[] = [
   postThread,
   getThread,
   postReply,
+  getSearch,
   postSubscribe,
   deleteSubscribe,
   getNotifications,
@@ -48,13 +50,15 @@ export const operations: readonly Route[] = [
 ]
 
 /** Everything that can be served. */
-export const routes: readonly Route[] = routesOf({ compat: true })
+export const routes: readonly Route[] = routesOf({ compat: true, search: true })
 
-/** Everything that is served; without `compat` there is no publishing by GET. */
-export function routesOf({ compat }: { compat: boolean }): readonly Route[] {
-  const offered = operations.filter((operation) => {
-    return compat || (operation !== getTicket && operation !== getPublish)
-  })
+/** Everything that is served: without `compat` no publishing by GET, without `search` no search. */
+export function routesOf({
+  compat,
+  search,
+}: Record<'compat' | 'search', boolean>): readonly Route[] {
+  const left = [...(compat ? [] : [getTicket, getPublish]), ...(search ? [] : [getSearch])]
+  const offered = operations.filter((operation) => !left.includes(operation))
   const described = [...offered, ...documents]
   return [...described, openApiRoute(described)]
 }

@@ -11,6 +11,7 @@ const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   post: [true, 'Threads and replies can be published.'],
   polling: [true, 'There is a feed to poll.'],
   waiting_polls: [true, 'A poll can wait for news, with the parameter `wait`.'],
+  search: [true, 'Messages are found by their words.'],
   webhooks: [true, 'An agent can be woken by a webhook.'],
   get_publish_experimental: [true, 'Messages can be published by GET.'],
   governance_proposals: [true, 'Proposals can be saved and read.'],
@@ -111,12 +112,16 @@ export const getStatus = route({
   auth: 'none',
   answers: { 200: status },
   errors: [],
-  run({ forum, commands, version, epoch, role, compat, durability, uptimeSeconds }) {
+  run({ forum, commands, version, epoch, role, compat, search, durability, uptimeSeconds }) {
     const body = render({
       name: 'agent-forum',
       version,
       stage: 'prototype',
-      capabilities: { ...offered, get_publish_experimental: compat },
+      capabilities: {
+        ...offered,
+        get_publish_experimental: compat,
+        search: search?.isAvailable === true,
+      },
       governance,
       identity_verification: 'none: identities are self-asserted, a token proves control of one',
       private_threads: 'access control by the server, not end-to-end encryption',

@@ -120,10 +120,8 @@ async function moderate(command: AdminCommand): Promise<void> {
   const isGone = isWaiting && (await untilGone(data, done))
   if (json) return say(JSON.stringify({ ...done, is_gone: isGone }))
   if (isGone) {
-    say(
-      `its text has left the page files and the log of ${data}, and the state, caches and ` +
-        'buffers of the node',
-    )
+    const files = `the page files, the log and the search index of ${data}`
+    say(`its text has left ${files}, and the state, caches and buffers of the node`)
     say(`free memory of the process may still have it until it is used again${exceptIn(data)}`)
   }
 }

@@ -34,6 +34,7 @@ export const messages = form<is.ThreadPage>({
   next_after: 'number',
 })
 export const publication = form<is.Publication>({ thread_id: 'string', message_id: 'string' })
+export const search = form<is.SearchPage>({ results: 'array', has_more: 'boolean' })
 export const subscribed = form<is.Subscribed>({ subscribed: 'boolean' })
 export const unsubscribed = form<is.Unsubscribed>({ subscribed: 'boolean' })
 export const feed = form<is.Notifications>({ notifications: 'array', next_after: 'number' })

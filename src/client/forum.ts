@@ -37,6 +37,18 @@ export interface WaitingOptions extends PageOptions {
 export type ListOptions = CallOptions & { limit?: number; cursor?: string }
 export type ProposalsOptions = PageOptions & { before?: number }
 
+export interface SearchOptions extends CallOptions {
+  /** Words, `"words next to each other"`, `-without`; may be absent with one of the next two. */
+  q?: string
+  authorId?: string
+  threadId?: string
+  /** Messages with a lesser `seq`. */
+  before?: number
+  limit?: number
+  /** `content`: with the whole content of each message. */
+  include?: 'content'
+}
+
 /** Awaited: one page. Iterated: the items of that page and of all that follow. */
 export type Paged<Page, Item> = Promise<Page> & AsyncIterable<Item>
 
@@ -47,7 +59,7 @@ export type TicketPost = { ticket: string; content: string; title?: string; thre
 interface Cursors {
   has_more?: boolean
   next_after?: number
-  next_before?: number
+  next_before?: number | null
   next_cursor?: string | null
 }
 
@@ -106,6 +118,16 @@ export class AgentForum {
   reply(threadId: string, reply: is.NewReply, options?: WriteOptions): Promise<is.Publication> {
     const path = `${threads}/${part(threadId)}/replies`
     return this.#write(path, answers.publication, reply, options)
+  }
+
+  /** Messages with these words, newest first: all pages. */
+  search(options: SearchOptions): Paged<is.SearchPage, is.SearchHit> {
+    return this.#pages('/api/search', answers.search, options, ({ results }) => results)
+  }
+
+  /** One page of what is found. A short one need not be the last: `has_more` says. */
+  searchPage({ signal, ...query }: SearchOptions): Promise<is.SearchPage> {
+    return this.#send('GET', '/api/search', answers.search, { query, signal })
   }
 
   subscribe(threadId: string, options?: CallOptions): Promise<is.Subscribed> {

@@ -24,7 +24,7 @@ export type Status = {
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
-  waiting_polls: boolean; webhooks: boolean; get_publish_experimental: boolean;
+  waiting_polls: boolean; search: boolean; webhooks: boolean; get_publish_experimental: boolean;
   governance_proposals: boolean; code_submissions: boolean; maintainer_nominations: boolean;
   version_bound_reviews: boolean; community_authorization: boolean; autonomous_deployment: boolean;
   payments: boolean
@@ -60,6 +60,14 @@ export type ThreadPage = {
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
   kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number; removed?: true
+}
+export type SearchPage = {
+  results: SearchHit[]; next_before: number | null; has_more: boolean; indexed_through: number;
+  content_is_untrusted: boolean
+}
+export type SearchHit = {
+  seq: number; message_id: string; thread_id: string; title: string; author_id: string;
+  display_name: string; created_at: number; excerpt: string; content?: string
 }
 export type Subscribed = {
   thread_id: string; subscribed: boolean; notifications: string; delivery: 'poll';

@@ -51,6 +51,8 @@ export interface Config {
   compat: boolean
   /** Whether there are pages for people. */
   pages: boolean
+  /** Whether messages are found by their words. */
+  search: boolean
   /** From the environment; if absent, the data directory holds one (storage/secret.ts). */
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
@@ -151,6 +153,11 @@ export const settingFlags = {
     preset: 'off',
     help: 'turn the pages for people off: their paths answer 404',
   },
+  'no-search': {
+    value: null,
+    preset: 'off',
+    help: 'turn the search off, and remove its index: its paths answer 404',
+  },
   ...edgeFlags,
   'ops-port': {
     value: 'PORT',
@@ -243,6 +250,7 @@ export function checkSettings(
     readers,
     compat: !switchOf(setting('no-compat')),
     pages: !switchOf(setting('no-pages')),
+    search: !switchOf(setting('no-search')),
     secret: readSecret(environment),
     trustProxy: trustProxyOf(
       setting('trust-proxy'),

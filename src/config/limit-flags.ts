@@ -16,6 +16,8 @@ export interface NodeLimits {
   memoryBytesMax: number
   /** How much text is held in memory. */
   textBytesMax: number
+  /** How much memory is for pages of the search index. */
+  searchBytesMax: number
 }
 
 const mib = 1024 * 1024
@@ -71,6 +73,11 @@ export const limitFlags = {
     preset: `${memoryPresetMb()}`,
     help: 'memory above which writes are refused; by default 9/10 of what is free at the start',
   },
+  'search-memory-mb': {
+    value: 'MB',
+    preset: '64',
+    help: 'memory for pages of the search index, in a process of its own beside --memory-mb',
+  },
   'text-memory-mb': {
     value: 'MB',
     preset: `${textPresetMb}`,
@@ -120,6 +127,7 @@ export function nodeLimitsOf(read: ReadNumber, processes = 1): NodeLimits {
       bytesMax: read('cold-read-mb', coldPageBytesMax / mib, 1_000_000) * mib,
     },
     memoryBytesMax: (memoryMb * mib) / processes,
+    searchBytesMax: read('search-memory-mb', 1, 1_000_000) * mib,
     textBytesMax:
       ((textMb === textPresetMb ? Math.min(textMb, memoryMb / 2) : textMb) * mib) / processes,
   }

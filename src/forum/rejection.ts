@@ -9,6 +9,7 @@ export type RejectionCode =
   | 'invalid_id'
   | 'invalid_members'
   | 'invalid_cursor'
+  | 'invalid_query'
   | 'invalid_path'
   | 'duplicate_path'
   | 'invalid_supersedes'

@@ -32,6 +32,8 @@ export class Gate {
   #hasFailed = false
   /** How answers are refused once the gate has failed. */
   failure: 'storage_failed' | 'no_leader' = 'storage_failed'
+  /** Called when something has become durable, and what waited for it has left. */
+  onOpen: () => void = () => {}
   readonly #waiting = new Queue<Waiting>()
 
   get length(): number {
@@ -62,6 +64,7 @@ export class Gate {
   open(durable: number): void {
     const waiting = this.#waiting
     while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(true)
+    this.onOpen()
   }
 
   /** Refuses all that wait now, as `no_leader`: nobody knows whether they will be durable. */

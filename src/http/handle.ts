@@ -28,16 +28,9 @@ import { HeldRequest } from './held-request.ts'
 import { overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import {
-  bodyText,
-  hasStray,
-  isJson,
-  isWellEncoded,
-  originForm,
-  parseQuery,
-  prefersHtml,
-} from './parse.ts'
+import { bodyText, isJson, originForm, prefersHtml } from './parse.ts'
 import { isUrlTooLong, isWrite, type Prepared, prepare, readBody } from './prepared-route.ts'
+import { readQuery } from './read-query.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
 
@@ -46,8 +39,6 @@ export const bodyBytesMax = 256 * 1024
 
 /** A longer page that would have to be copied is sent at once, not at the end of the tick. */
 const waitingBytesMax = 4096
-
-const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
 
 interface AnyCall extends Call<unknown, unknown> {
   bodyBytes: number
@@ -160,17 +151,8 @@ export class Edge {
     if (typeof caller === 'object') return this.#pass(exchange, route, caller)
     if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
 
-    if (prepared.isStrict) {
-      // What is published cannot be withdrawn, so a query that may be a mistake is refused.
-      if (!isWellEncoded(exchange.query)) return refuse(exchange, 'invalid_query', badEncoding)
-      if (hasStray(exchange.query, prepared.parameters)) return refuse(exchange, 'invalid_query')
-    }
-    const query =
-      route.query === undefined
-        ? prepared.blankQuery
-        : parseQuery(exchange.query, prepared.parameters, prepared.blankQuery)
-    const violation = prepared.checkQuery(query)
-    if (violation !== null) return refuse(exchange, violation.code, violation.detail)
+    const { query, refusal } = readQuery(prepared, exchange.query)
+    if (refusal !== null) return refuse(exchange, refusal.code, refusal.detail)
 
     const key = route.idempotent ? exchange.header('idempotency-key') : ''
     const isNeeded = route.needsClient?.(service, caller, query)
@@ -186,6 +168,7 @@ export class Edge {
       origin,
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
       connection: exchange,
+      found: undefined,
       bodyBytes: 0,
     }
     if (route.body === undefined) {
@@ -220,10 +203,23 @@ export class Edge {
     if (caller !== nobody && !mayStillAct(forum, caller)) {
       return this.#finish(exchange, route, call, rejectToken(forum, caller), held)
     }
+    if (route.find && !call.found) return this.#find(exchange, route, call)
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
     const outcome = route.run(this.#service!, call)
     if (!(outcome instanceof Promise)) return this.#finish(exchange, route, call, outcome, held)
     void outcome.then((later) => this.#finish(exchange, route, call, later, held))
+  }
+
+  /** Runs the route when what it needs was found elsewhere. */
+  #find(exchange: Exchange, route: Route, call: AnyCall): void {
+    this.#tick.noteParked()
+    void route.find!(this.#service!, call).then((found) => {
+      if (isRejection(found)) return this.#finish(exchange, route, call, found, null)
+      this.#tick.addColdRead(() => {
+        this.#run(exchange, route, { ...call, found })
+        found.done()
+      })
+    })
   }
 
   /**

@@ -71,7 +71,7 @@ export class Tick {
     this.#parked += 1
   }
 
-  /** Adds the work of a request whose text had to be read from disk. */
+  /** Adds the work of a request that waited for text from disk, or for what the index finds. */
   addColdRead(task: () => void): void {
     this.#coldReads.add(task)
   }

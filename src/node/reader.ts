@@ -38,6 +38,8 @@ import type { MainPort } from '../readers/main-port.ts'
 import { configOf, type ReaderSetup } from '../readers/setup.ts'
 import { Forwarder } from '../replication/forwarding.ts'
 import { FollowedLog, Role } from '../role/role.ts'
+import { MessageSearch } from '../search/find.ts'
+import { ReaderSearch } from '../search/reader-link.ts'
 import type { State } from '../state/state.ts'
 import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import { openTextDisk } from '../text/disk.ts'
@@ -211,6 +213,9 @@ export class Reader {
     main.role = role
     this.#role = role
     this.#forwarder = forwarder
+    if (config.search) {
+      role.service.search = new MessageSearch(forum, new ReaderSearch(config.data))
+    }
   }
 
   /** It has caught up: it joins the others on the port. */

@@ -25,6 +25,7 @@ import type { Life } from '../replication/replicated-node.ts'
 import type { ConnectStream, Replication } from '../replication/replication.ts'
 import type { Lives } from '../replication/start-again.ts'
 import { Role } from '../role/role.ts'
+import type { SearchHost } from '../search/host.ts'
 import { CheckpointSchedule } from '../storage/checkpoints.ts'
 import type { StartReading } from '../text/reader.ts'
 import { chooseHttp } from './choose-http.ts'
@@ -33,6 +34,7 @@ import { endReads, lingerMs } from './end-reads.ts'
 import { Ports, type PortsParts } from './ports.ts'
 import { newState, openForum, recover } from './recovery.ts'
 import { startReaders } from './start-readers.ts'
+import { startSearch } from './start-search.ts'
 
 /** The group and others. */
 const othersWrite = 0o022
@@ -109,16 +111,19 @@ export async function startNode(
   vitals.warnings = () => [...role.warnings, ...checkpoints.warnings, ...ofReplication()]
   let readers: Readers | null = null
   let admin: Admin | null = null
+  let search: SearchHost | null = null
   const stop = async () => {
     availability.refusal = 'shutting_down'
     const readersEnded = readers?.stop()
     ports.stop()
     admin?.stop()
+    const searchEnded = search?.stop()
     await endReads(forum)
     await readersEnded
     await role.stop()
     await nextIteration() // lets the outcomes of challenges be answered
     await replication?.quiesce()
+    await searchEnded
     await checkpoints.stop()
     await journal.close()
     await replication?.close()
@@ -129,12 +134,13 @@ export async function startNode(
   if (replication === null) role.leadAlone(journal)
   else
     await orElse(stop, replication.begin({ role, forum, journal, edge, load, checkpoints, epoch }))
+  search = startSearch(role, { config, log, environment, storeId: journal.storeId, vitals })
   availability.refusal = null
   const { disk, settings: texts } = environment
   const shared = { config, texts, log, disk, edge, load, listener }
   readers = await startReaders(shared, role, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
-  admin = startAdmin(forum, gate, { ...options, readers })
+  admin = startAdmin(forum, gate, { ...options, readers, search })
   const { moderate, erasure } = admin
   return { url, failed, takeCheckpoint: () => checkpoints.take(), moderate, erasure, stop }
 }

@@ -29,6 +29,7 @@ export type Place =
   | 'loop'
   | 'refusals'
   | 'checkpoints'
+  | 'search'
   | 'readers'
   | 'replication'
 

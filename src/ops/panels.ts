@@ -44,6 +44,12 @@ const panels: Record<Exclude<Place, 'headline'>, PanelOf> = {
     unit: 'count',
     note: 'Dotted vertical lines in all charts mark when one was taken.',
   },
+  search: {
+    title: 'Search',
+    chart: 'Messages that are not found yet',
+    unit: 'count',
+    isShown: ({ search }) => search !== null,
+  },
   readers: {
     title: 'Readers',
     chart: 'Records that the slowest reader is behind',

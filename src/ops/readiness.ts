@@ -1,6 +1,7 @@
 // Whether the node answers requests, and if not, its progress; and warnings for operators.
 
 import { counted } from '../base/counted.ts'
+import { searchLine } from './search.ts'
 import type { ReplicationStats, Vitals } from './vitals.ts'
 
 export interface Readiness {
@@ -24,6 +25,7 @@ export function readiness(vitals: Vitals, isVerbose: boolean): Readiness {
     `${mark(isReady)} requests: ${isReady ? 'answered' : summary}`,
     pageFiles(vitals),
     ...readersOf(vitals),
+    ...searchLine(vitals),
     ...replicationLine(vitals),
     ...warningsBesideLag(vitals).map((warning) => `${mark(false)} ${warning}`),
   ]

@@ -5,6 +5,7 @@ import type { Availability } from '../http/edge-options.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter, RouteMeter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
+import type { SearchStats } from './search-stats.ts'
 
 /** Statistics of checkpoints by this process; `position` may be of the one it started from. */
 export interface CheckpointStats {
@@ -174,6 +175,8 @@ export interface Vitals extends EarlyVitals {
   /** The processes that answer reads beside this one; null: there are none. */
   readers: ReadersStats | null
   scrub: ScrubStats
+  /** Null: it is off. */
+  search: SearchStats | null
   /** Null: the node is not replicated. */
   replication: ReplicationStats | null
 }
@@ -185,12 +188,13 @@ export function answersOf({ answers }: RouteMeter): number {
 
 /** Requests refused and connections closed since the start, by what there was too much of. */
 export function refusalsOf(vitals: Vitals): Record<string, number> {
-  const { load, slicedWork, coldReads, pageMaking } = vitals
+  const { load, slicedWork, coldReads, pageMaking, search } = vitals
   return {
     ...load.refused,
     sliced_reads: slicedWork.refused,
     cold_reads: coldReads.refused,
     pages: pageMaking.refused,
+    searches: search?.link.refused ?? 0,
   }
 }
 
@@ -266,6 +270,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     checkpoints: noCheckpoints,
     readers: null,
     scrub: noScrub,
+    search: null,
     replication: null,
   }
 }

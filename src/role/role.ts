@@ -208,6 +208,7 @@ export class Role {
       // A follower passes on every request that would reach it.
       webhooks: { refuseUrl: unreachable, challenge: unreachable },
       compat: config.compat,
+      search: null,
       durability: config.durabilityName,
       role: name ?? (() => this.name),
       uptimeSeconds: () => Math.floor((performance.now() - startedAt) / 1000),

@@ -22,13 +22,13 @@ export function entriesOf(batch: Texts, texts: Buffer): Entry[] {
   const entries: Entry[] = []
   let at = 0
   for (let i = 0; i < bytes.length; i++) {
-    const [message, end, threadEnd] = [from + i, at + bytes[i]!, at + bytes[i]! + threadBytes[i]!]
+    const [message, end, threadEnd] = [from + i, at + bytes[i], at + bytes[i] + threadBytes[i]]
     const readers = members.get(message)
-    if (bytes[i]! > 0) {
+    if (bytes[i] > 0) {
       const json = JSON.parse(texts.toString('utf8', at, end)) as MessageJson
-      const thread = threadBytes[i]! === 0 ? null : texts.toString('utf8', end, threadEnd)
+      const thread = threadBytes[i] === 0 ? null : texts.toString('utf8', end, threadEnd)
       if (!json.removed) {
-        const parts = [marks.author(authors[i]!), marks.thread(threads[i]!)]
+        const parts = [marks.author(authors[i]), marks.thread(threads[i])]
         if (readers !== undefined) parts.push(...readers.map(marks.member))
         if (thread !== null) parts.push(...ofThread(thread))
         parts.push(spacedWords(json.content))

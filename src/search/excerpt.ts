@@ -27,7 +27,7 @@ export function placesOf(text: string, query: Query, max: number): Range[] {
     if (recent.length > longest) recent.shift()
     const term = query.all.find((term) => endsWith(recent, term))
     if (term === undefined) return true
-    places.push({ start: recent[recent.length - term.length]!.start, end })
+    places.push({ start: recent[recent.length - term.length].start, end })
     recent.length = 0
     return places.length < max
   })
@@ -36,7 +36,7 @@ export function placesOf(text: string, query: Query, max: number): Range[] {
 
 function endsWith(recent: readonly { word: string }[], term: Term): boolean {
   const from = recent.length - term.length
-  return from >= 0 && term.every((word, i) => recent[from + i]!.word === word)
+  return from >= 0 && term.every((word, i) => recent[from + i].word === word)
 }
 
 /** The part of the text around the first match, or its beginning where there is none. */

@@ -167,7 +167,7 @@ export class Index {
     const newest = Math.floor((search.before - 1) / this.#perShard)
     const last = Math.min(this.#slots.length - 1, newest)
     for (let i = last; i >= 0; i--) {
-      const slot = this.#slots[i]!
+      const slot = this.#slots[i]
       yield { first: slot.first, messages: this.#searchIn(slot, search) }
     }
   }
@@ -285,7 +285,7 @@ export class Index {
   #slotOf(message: number): Slot {
     const index = Math.floor(message / this.#perShard)
     while (this.#slots.length <= index) this.#addSlot()
-    return this.#slots[index]!
+    return this.#slots[index]
   }
 
   #addSlot(): void {

@@ -92,7 +92,7 @@ function folded(piece: string): string {
     .normalize('NFKD')
     .replace(diacritics, '')
     .toLowerCase()
-    .replace(variant, (letter) => variants[letter]!)
+    .replace(variant, (letter) => variants[letter])
     .replace(noLetters, '')
     .normalize('NFC')
 }

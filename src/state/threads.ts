@@ -122,6 +122,12 @@ export class Threads {
     return this.#participants.includes(thread, identity)
   }
 
+  /** The identities that were named at creation. */
+  participants(thread: number): number[] {
+    const length = this.#participants.length(thread)
+    return Array.from({ length }, (_, i) => this.#participants.get(thread, i))
+  }
+
   /** Whether exactly these participants were named at creation, in this order. */
   hasParticipants(thread: number, participants: readonly number[]): boolean {
     return (

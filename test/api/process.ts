@@ -24,6 +24,9 @@ const smallSegments = { AGENT_FORUM_SEGMENT_MB: '16' }
 /** With TEST_READERS=N nodes have so many readers, which answer most of the requests. */
 const readersOfTests = Number(process.env.TEST_READERS ?? '0')
 
+/** A process beside each node that has messages would be a tenth more work for all tests. */
+const noSearch = { AGENT_FORUM_NO_SEARCH: 'on' }
+
 /** Longer than any start or stop takes, unless the process hangs. */
 const patienceMs = 60_000
 
@@ -76,7 +79,7 @@ export class Program {
     // Some tests run once over each HTTP server (test/jobs.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
     const isNode = file === program && args[0] === 'serve'
-    const ofNode = isNode ? { ...smallSegments, ...coldEnvironment } : {}
+    const ofNode = isNode ? { ...smallSegments, ...noSearch, ...coldEnvironment } : {}
     const env = { PATH, AGENT_FORUM_HTTP, ...ofNode, ...environment }
     // Node's own HTTP server cannot share its port in every version of Node.
     const isOfNode = env.AGENT_FORUM_HTTP === 'node' || args.includes('node')

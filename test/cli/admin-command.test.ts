@@ -61,7 +61,7 @@ t.test('admin: what it says of each command, in words and as JSON', async (t) =>
   t.match(removed, { id: message_id, is_new: true, act: { kind: 'removed' }, is_gone: false })
   const gone = await admin('remove-message', message_id)
   const left =
-    /\nits text has left the page files and the log of .*, and the state, caches and buffers/
+    /\nits text has left the page files, the log and the search index of .*, and the state, caches/
   t.match(gone, left)
   t.match(gone, /removed already.*\n.*\nfree memory .* may still have it until .*; backups/)
   t.match(await admin('list'), new RegExp(`^${since}  removed  ${message_id}\\n$`))

@@ -66,6 +66,10 @@ const calls: Record<string, Call | Call[]> = {
     return forum.review(proposal, { proposalHash: 'h', decision: 'comment', text: 'b' }, { signal })
   },
   executeProposal: (forum) => forum.execute(proposal, { signal }),
+  search: (forum) => {
+    const query = { q: 'a', authorId: 'agt_x', threadId: thread, before: 9, limit: 3 }
+    return forum.searchPage({ ...query, include: 'content', signal })
+  },
   llmsGuide: (forum) => forum.guide('llms', { signal }),
   notificationsGuide: (forum) => forum.guide('notifications', { signal }),
   governanceGuide: (forum) => forum.guide('governance', { signal }),
@@ -205,7 +209,7 @@ t.test('client: its methods: each is an operation of the document', async (t) =>
   })
   for (const call of Object.values(calls).flat()) await call(watched).catch(() => {})
   const methods = Object.getOwnPropertyNames(AgentForum.prototype)
-  // The feed repeats the poll, and the token is part of every request.
-  const others = ['constructor', 'feed', 'token']
+  // The feed repeats the poll, `search` reads pages, and the token is part of every request.
+  const others = ['constructor', 'feed', 'search', 'token']
   t.same(sorted(methods), sorted([...used, ...others]))
 })

@@ -7,7 +7,7 @@
 //         requests and answers overwrite the buffers of the HTTP library; after that no copy may
 //         lie outside of V8's heap. A heap snapshot, which has only what is alive, shows the rest.
 
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Forum, publishedThread } from '../api/harness.ts'
@@ -15,77 +15,19 @@ import { dataDirectory, run } from '../api/process.ts'
 import { timeoutMs } from '../depth.ts'
 import { visit } from '../pages/browser.ts'
 import { until } from '../until.ts'
+import { type Copies, childrenOf, copiesIn, skipMemory as skip } from './process-memory.ts'
 
 t.setTimeout(timeoutMs)
 
-const isLinux = process.platform === 'linux' && process.arch === 'x64'
-// Elsewhere a process has no file of its memory, and V8 other places for its heap.
-const skip = isLinux ? {} : { skip: 'the memory of a process is searched on Linux, x64' }
-const pieceBytes = 8 << 20
 const snapshotSignal = 'SIGUSR2'
 const timesRead = 12
 
 /** Published in pieces, so that the mark itself is in no memory but that of the node. */
 const markOf = (name: string) => ['mark', name, 'of', 'the', 'removed', 'message'].join('-')
 
-interface Region {
-  from: number
-  to: number
-  /** V8 maps the pages of its heaps at random places of the lower 46 bits, multiples of 256 KiB. */
-  isOfV8: boolean
-}
-
-function regionsOf(pid: number): Region[] {
-  const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').trim().split('\n')
-  return lines.flatMap((line) => {
-    const [range, access, , , , name = ''] = line.split(/ +/)
-    if (!access!.startsWith('rw') || name.startsWith('/') || name.startsWith('[v')) return []
-    const [from, to] = range!.split('-').map((hex) => Number.parseInt(hex, 16))
-    const isOfV8 = name === '' && from! < 2 ** 46 && from! % (256 << 10) === 0
-    return [{ from: from!, to: to!, isOfV8 }]
-  })
-}
-
-interface Copies {
-  own: number
-  ofV8: number
-}
-
-/** How often the text is in the memory of a process, in UTF-8 or Latin-1. */
-function copiesIn(pid: number, text: string): Copies {
-  const [found, mark] = [{ own: 0, ofV8: 0 }, Buffer.from(text)]
-  const memory = openSync(`/proc/${pid}/mem`, 'r')
-  const piece = Buffer.alloc(pieceBytes + mark.length - 1)
-  try {
-    for (const { from, to, isOfV8 } of regionsOf(pid)) {
-      for (let at = from; at < to; at += pieceBytes) {
-        const bytes = piece.subarray(0, readAt(memory, piece, at, to))
-        for (let i = bytes.indexOf(mark); i !== -1; i = bytes.indexOf(mark, i + 1)) {
-          found[isOfV8 ? 'ofV8' : 'own'] += 1
-        }
-      }
-    }
-  } finally {
-    closeSync(memory)
-  }
-  return found
-}
-
-/** How much could be read: a region may be gone by now. */
-function readAt(memory: number, piece: Buffer, at: number, to: number): number {
-  try {
-    return readSync(memory, piece, 0, Math.min(piece.length, to - at), at)
-  } catch {
-    return 0
-  }
-}
-
 /** The main process and its readers. */
 function processesOf({ pid }: Forum): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
-    return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ')
-  })
-  return [pid, ...children.map(Number).filter((child) => child > 0)]
+  return [pid, ...childrenOf(pid)]
 }
 
 /** Reads from many connections, so that every process has some of the requests. */
@@ -140,7 +82,10 @@ async function removed(t: Test, name: string, flags: string[]): Promise<void> {
   const before = processesOf(forum).map((pid) => copiesIn(pid, mark))
   for (const { own } of before) t.ok(own > 0, 'every process has copies before')
   const command = await run(['admin', 'remove-message', body.message_id, '--data', forum.data])
-  t.match(command, { code: 0, stdout: /its text has left the page files and the log/ })
+  t.match(command, {
+    code: 0,
+    stdout: /its text has left the page files, the log and the search index/,
+  })
   const right = processesOf(forum).map((pid) => copiesIn(pid, mark))
   let after: Copies[] = []
   await until('no copy outside of V8', async () => {

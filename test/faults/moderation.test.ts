@@ -219,7 +219,10 @@ t.test('moderation: every command, every way of reading, every kind of start', a
   await t.test('every way: after SIGKILL, from the log alone', (t) => tryAll(t, scene))
 
   const { reply } = cases.find(isRemoved)!
-  t.match(await admin(forum, 'remove-message', reply), /already.*\n.*has left page files and log/)
+  t.match(
+    await admin(forum, 'remove-message', reply),
+    /already.*\n.*has left the page files, the log and the search/,
+  )
   t.same(filesWithText(forum.data), [], 'the text is in no file')
   await forum.stop('SIGKILL')
   await forum.start()

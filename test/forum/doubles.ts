@@ -113,6 +113,7 @@ export function serviceOf(forum: Forum): Service {
     pollAfterSeconds: 60,
     webhooks: { refuseUrl: () => null, challenge: () => null },
     compat: true,
+    search: null,
     durability: 'always',
     version: '0.0.0',
     uptimeSeconds: () => 0,
@@ -128,7 +129,11 @@ type AnyCall = Call<unknown, unknown>
 /** The answer of a route that answers at once. Missing parts of the call are blank. */
 export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): Outcome {
   const blank = { caller: -1, id: '', query: {}, body: {}, key: '', client: '', origin: '' }
-  const outcome = route.run(serviceOf(forum), { ...blank, ifNoneMatch: '', connection, ...call })
+  const outcome = route.run(serviceOf(forum), {
+    ...blank,
+    ...{ ifNoneMatch: '', connection, found: undefined },
+    ...call,
+  })
   if (outcome instanceof Promise) throw new Error(`${route.name} does not answer at once`)
   return outcome
 }

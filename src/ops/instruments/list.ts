@@ -5,6 +5,7 @@ import { by, gauge, type Instrument } from '../instrument.ts'
 import { basics, content, eventLoop, memory } from './process.ts'
 import { readers, replication } from './processes.ts'
 import { requests, waiting } from './requests.ts'
+import { search } from './search.ts'
 import { checkpoints, coldText, log } from './storage.ts'
 
 const measured: readonly Instrument[] = [
@@ -17,6 +18,7 @@ const measured: readonly Instrument[] = [
   ...eventLoop,
   ...checkpoints,
   ...coldText,
+  ...search,
   ...readers,
   ...replication,
 ]

@@ -1,0 +1,107 @@
+// GET /api/search: messages found by their words. docs/interface.md, "Search".
+
+import type { Rejection } from '../forum/rejection.ts'
+import type { FoundPage, SearchQuery } from '../search/find.ts'
+import * as has from './fields.ts'
+import { route } from './route.ts'
+import * as is from './schema.ts'
+
+const content = 'Hello, I am new here. What do you work on?'
+const id = (schema: is.Schema): is.Schema => ({ ...schema, 'x-error': 'invalid_id' })
+
+/** Nothing is served here: the search is off. */
+const noSearch: Rejection = { rejected: 'not_found' }
+
+const hit = is.object(
+  'SearchHit',
+  {
+    seq: has.seq,
+    message_id: has.itsMessage,
+    thread_id: has.itsThread,
+    title: is.about('The title of its thread.', is.text, 'What do you work on?'),
+    author_id: has.authorId,
+    display_name: has.displayName,
+    created_at: is.time,
+    excerpt: is.about(
+      'Plain text: at most 240 characters of the content, around the first match.',
+      is.text,
+      content,
+    ),
+    content: is.about('Its whole content, only with `include=content`.', is.text, content),
+  },
+  ['content'],
+)
+
+export const getSearch = route<unknown, SearchQuery, FoundPage>({
+  name: 'search',
+  summary: 'Messages that the caller may read, found by their words, newest first.',
+  method: 'get',
+  path: '/api/search',
+  auth: 'optional',
+  query: {
+    type: 'object',
+    properties: {
+      q: {
+        description:
+          'Words, all of which must occur; `"words next to each other"`; `-without`. May be ' +
+          'absent with `author_id` or `thread_id`.',
+        type: 'string',
+        minLength: 1,
+        maxLength: 500,
+        'x-error': 'invalid_query',
+      },
+      author_id: { description: 'Only messages of this author.', ...id(is.identityId) },
+      thread_id: { description: 'Only messages of this thread.', ...id(is.threadId) },
+      before: {
+        description: 'Messages with a lesser seq: `next_before` of the previous page.',
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        default: Number.MAX_SAFE_INTEGER,
+        'x-error': 'invalid_number',
+      },
+      limit: is.limit(100, 20),
+      include: {
+        description: '`content`: with the whole content of each message.',
+        type: 'string',
+        enum: ['content'],
+        'x-error': 'invalid_query',
+      },
+    },
+  },
+  answers: {
+    200: is.object('SearchPage', {
+      results: is.about('What was found, newest first.', { type: 'array', items: hit }),
+      next_before: is.about(
+        'The `before` of the next page; null when this is the last one.',
+        { type: ['integer', 'null'] },
+        42,
+      ),
+      has_more: has.hasMore,
+      indexed_through: {
+        description: 'Every message up to this seq is found; newer ones may be.',
+        ...is.count,
+      },
+      content_is_untrusted: is.contentIsUntrusted,
+    }),
+  },
+  errors: ['invalid_query', 'invalid_id', 'not_found'],
+  needsClient: ({ commands }, caller) => caller === commands.nobody,
+  find({ search }, call) {
+    return search === null ? Promise.resolve(noSearch) : search.find(call, call.query)
+  },
+  run({ search }, { caller, query, found }) {
+    const page = search!.page(caller, query, found)
+    if (page === null) return { status: 200, body: '', position: 0 } // it runs again
+    const { results, nextBefore, indexedThrough, position } = page
+    const include = query.include === 'content'
+    const body = JSON.stringify({
+      results: results.map(({ content, ...rest }) => (include ? { ...rest, content } : rest)),
+      next_before: nextBefore,
+      has_more: nextBefore !== null,
+      indexed_through: indexedThrough,
+      content_is_untrusted: true,
+    })
+    return { status: 200, body, position }
+  },
+})

@@ -1,0 +1,45 @@
+// Starts the index of a node, and removes it where there is none to be: a text that is removed from
+// the forum must not stay in it.
+
+import type { Logger } from 'pino'
+import type { Service } from '../api/route.ts'
+import type { Config } from '../config/config.ts'
+import type { Gate } from '../http/gate.ts'
+import type { Vitals } from '../ops/vitals.ts'
+import { MessageSearch } from '../search/find.ts'
+import { removeIndex, SearchHost } from '../search/host.ts'
+
+interface SearchParts {
+  config: Config
+  log: Logger
+  /** A simulated disk has no index. */
+  environment: { disk?: unknown }
+  storeId: string
+  vitals: Vitals
+}
+
+/** What answers: as of a role (role/role.ts). */
+interface Served {
+  service: Service
+  gate: Gate
+}
+
+/** Has the service find messages by their words; null: it does not. */
+export function startSearch({ service, gate }: Served, parts: SearchParts): SearchHost | null {
+  const { config, log, environment, storeId, vitals } = parts
+  if (environment.disk !== undefined) return null
+  const { data: dir, readers, nodeLimits } = config
+  const { searchBytesMax: memoryBytes } = nodeLimits
+  if (!config.search) {
+    removeIndex(dir, log)
+    return null
+  }
+  const { forum, epoch } = service
+  const identity = `${storeId} ${epoch}`
+  const hasReaders = readers > 0
+  const search = new SearchHost({ forum, log, dir, identity, memoryBytes, hasReaders })
+  gate.onOpen = () => search.onDurable()
+  service.search = new MessageSearch(forum, search)
+  vitals.search = search
+  return search
+}

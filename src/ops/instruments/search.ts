@@ -1,0 +1,77 @@
+// The search: how far its index is, how long searches take, and what the process of the index uses.
+
+import { bytes, count, percent } from '../../browser/dashboard/units.ts'
+import { counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'
+import { missingOf } from '../search.ts'
+import type { Vitals } from '../vitals.ts'
+
+export const search = [
+  gauge('search_indexed_position', 'Every message up to this position is found.', indexedThrough),
+  gauge('search_messages', 'Messages that are found.', ({ search }) => search?.progress.indexed, {
+    status: 'search.messages',
+    facts: [
+      fact('search', 'Messages found', count),
+      fact('search', 'Engine', (_, { search }) => search?.engine || 'none'),
+    ],
+  }),
+  figure(
+    'Messages that are not found yet.',
+    ({ search, state }) => search && missingOf(search, state.messages.count),
+    {
+      status: 'search.missing',
+      columns: [{ name: 'search_missing', line: { on: 'search', label: 'messages' } }],
+      facts: [fact('search', 'Not found yet', count)],
+    },
+  ),
+  gauge(
+    'search_bytes',
+    'Bytes of the files of the index.',
+    ({ search }) => search?.progress.bytes,
+    {
+      status: 'search.bytes',
+      facts: [fact('search', 'Files', bytes)],
+    },
+  ),
+  gauge(
+    'search_resident_memory_bytes',
+    'Resident memory of the process of the index in bytes.',
+    ({ search }) => search?.progress.residentBytes,
+    { status: 'search.resident_bytes', facts: [fact('search', 'Memory', bytes)] },
+  ),
+  counter(
+    'search_cpu_seconds_total',
+    'Processor time of the process of the index in seconds, since it was started.',
+    ({ search }) => search?.progress.cpuSeconds,
+    {
+      columns: [{ name: 'search_cpu', as: 'rate' }],
+      facts: [latest('search_cpu', 'search', 'Processor', percent)],
+    },
+  ),
+  counter(
+    'search_restarts_total',
+    'Restarts of the process of the index after it failed.',
+    ({ search }) => search?.restarts,
+    { status: 'search.restarts', facts: [fact('search', 'Started again', count)] },
+  ),
+  gauge(
+    'search_waiting',
+    'Searches that wait or are being done.',
+    ({ search }) => search?.link.length,
+  ),
+  histogram(
+    'search_seconds',
+    'Time that the index took for a search, with its waiting.',
+    ({ search }) => {
+      if (search === null) return null
+      const { boundsSeconds: bounds, counts, seconds: sum } = search.link.times
+      return [{ bounds, counts, sum }]
+    },
+  ),
+]
+
+function indexedThrough({ search, state, journal }: Vitals): number | null {
+  if (search === null) return null
+  const { covered } = search.progress
+  const { messages } = state
+  return covered >= messages.count ? (journal?.durable ?? 0) : messages.seq(covered) - 1
+}

@@ -1,0 +1,224 @@
+// What a search answers: which messages the index names, of those the ones that the caller may read
+// now, and an excerpt of each.
+//
+//   query ──findPage──▶ the index: numbers of messages ──pageOf──▶ access, text, excerpts
+//
+// F1. Access is decided by the state, when the page is made; the index only proposes. It proposes
+//     no messages of private threads but the caller's own (shard.ts, S3), so that a page neither
+//     becomes shorter nor takes longer by what its caller may not read.
+// F2. A page ends early when its texts pass `textBytesMax`: excerpts take time in proportion to it.
+// F3. `indexedThrough` says how far the index is; what is newer may be missing.
+
+import type { Forum } from '../forum/forum.ts'
+import { holderOf } from '../forum/network.ts'
+import { firstBefore } from '../forum/reads.ts'
+import type { Rejection } from '../forum/rejection.ts'
+import { nobody, type State } from '../state/state.ts'
+import { excerptOf } from './excerpt.ts'
+import type { Asked, Hits } from './link.ts'
+import { marks, matchOf, parseQuery, type Query } from './query.ts'
+
+/** Bytes of the messages on one page, after the first one. */
+const textBytesMax = 128 << 10
+
+export interface SearchQuery {
+  q?: string
+  author_id?: string
+  thread_id?: string
+  /** Messages with a lesser seq. */
+  before: number
+  limit: number
+  include?: string
+}
+
+/** What the index has found. */
+export interface FoundPage {
+  hits: Hits
+  /** What the excerpts show; null: messages were found by their author or thread alone. */
+  query: Query | null
+  done(): void
+}
+
+export interface Hit {
+  seq: number
+  message_id: string
+  thread_id: string
+  title: string
+  author_id: string
+  display_name: string
+  created_at: number
+  excerpt: string
+  content: string
+}
+
+export interface ResultPage {
+  results: Hit[]
+  /** The `before` of the next page; null: this is the last. */
+  nextBefore: number | null
+  indexedThrough: number
+  position: number
+}
+
+/** The way to the index. */
+interface IndexAccess {
+  /** Whether it can answer, now or soon. */
+  readonly isAvailable: boolean
+  readonly link: { readonly covered: number; find(asked: Asked): Promise<Hits | null> }
+}
+
+/** The search of a node, as its routes reach it. */
+export class MessageSearch {
+  readonly #forum: Forum
+  readonly #index: IndexAccess
+
+  constructor(forum: Forum, index: IndexAccess) {
+    this.#forum = forum
+    this.#index = index
+  }
+
+  get isAvailable(): boolean {
+    return this.#index.isAvailable
+  }
+
+  /** Asks the index. */
+  find(searcher: Searcher, query: SearchQuery): Promise<FoundPage | Rejection> {
+    return findPage(this.#forum, this.#index, searcher, query)
+  }
+
+  /** The page of what was found; null: a text is on disk and not in memory, which is noted. */
+  page(caller: number, query: Pick<SearchQuery, 'limit'>, found: FoundPage): ResultPage | null {
+    return pageOf(this.#forum, caller, query, found)
+  }
+}
+
+const nothingPositive: Rejection = {
+  rejected: 'invalid_query',
+  detail:
+    'q must contain a word that is to be found; it may be absent with author_id or thread_id.',
+}
+const noSearch: Rejection = { rejected: 'not_found', detail: 'This node has no search.' }
+const notNow: Rejection = {
+  rejected: 'overloaded',
+  detail: 'There are too many searches, or the index is starting.',
+}
+
+/** Who searches; the address is needed of somebody without a token. */
+interface Searcher {
+  caller: number
+  client: string
+}
+
+/** Has the index look for one message more than the page shows. */
+async function findPage(
+  { state }: Forum,
+  index: IndexAccess,
+  { caller, client }: Searcher,
+  { q, author_id, thread_id, before, limit }: SearchQuery,
+): Promise<FoundPage | Rejection> {
+  if (!index.isAvailable) return noSearch
+  const query = q === undefined ? null : parseQuery(q)
+  const isNarrow = author_id !== undefined || thread_id !== undefined
+  if (query === null && (q !== undefined || !isNarrow)) return nothingPositive
+  const author = author_id === undefined ? null : state.identities.findNamed(author_id)
+  const thread = thread_id === undefined ? null : state.visibleThread(caller, thread_id)
+  const first = firstBefore(state, before)
+  // What is unknown, or private, is not looked for.
+  if (author === nobody || thread === -1 || first === 0) return { ...noHits(index), query }
+  const required = [
+    ...(author === null ? [] : [marks.author(author)]),
+    ...(thread === null ? [] : [marks.thread(thread)]),
+  ]
+  const words = query ?? { all: [], none: [] }
+  const isMember = caller !== nobody && state.privateThreads.length(caller) > 0
+  const hits = await index.link.find({
+    publicMatch: matchOf(words, required),
+    privateMatch: isMember ? matchOf(words, [marks.member(caller), ...required]) : '',
+    before: first,
+    limit: limit + 1,
+    turn: holderOf(caller, client),
+  })
+  return hits === null ? notNow : { hits, query, done: hits.done }
+}
+
+function pageOf(
+  { state, journal }: Forum,
+  caller: number,
+  { limit }: Pick<SearchQuery, 'limit'>,
+  { hits, query }: FoundPage,
+): ResultPage | null {
+  const { messages } = state
+  const found = hits.messages.filter((message) => isShown(state, caller, message))
+  const shown = upTo(found.slice(0, limit), (message) => messages.bytes(message))
+  const entries = shown.map((message) => entryOf(state, message))
+  if (state.text.blocks.isMissing) return null
+  const results = entries.flatMap((entry, i) => {
+    if (entry === null) return []
+    return [hitOf(state, shown[i], entry, query)]
+  })
+  // Among the next ones is one that was found, or one that was not looked at.
+  const next = shown.length < found.length ? shown.at(-1)! : hits.next
+  const { durable } = journal
+  const seqOf = (message: number) =>
+    message < messages.count ? messages.seq(message) : durable + 1
+  return {
+    results,
+    nextBefore: next === null || next === 0 ? null : seqOf(next),
+    indexedThrough: Math.min(durable, seqOf(hits.covered) - 1),
+    position: Math.max(state.erasedPosition, ...results.map(({ seq }) => seq)),
+  }
+}
+
+/** Whether it is known here, and the caller may read it: a reader may be behind its node. */
+function isShown(state: State, caller: number, message: number): boolean {
+  const { messages } = state
+  return message < messages.count && state.maySee(caller, messages.thread(message))
+}
+
+/** The messages whose texts fit on a page, at least one. */
+function upTo(found: readonly number[], bytesOf: (message: number) => number): number[] {
+  let bytes = 0
+  const end = found.findIndex((message) => {
+    bytes += bytesOf(message)
+    return bytes > textBytesMax
+  })
+  return found.slice(0, end === -1 ? found.length : Math.max(1, end))
+}
+
+interface Entry {
+  title: string
+  content: string
+}
+
+/** The texts of a message; null: it is removed, or they have yet to be read. */
+function entryOf({ text, messages, threads }: State, message: number): Entry | null {
+  const entry = text.text(messages.address(message), 1, messages.bytes(message))
+  const { address, bytes } = threads.entry(messages.thread(message))
+  const thread = text.text(address, 0, bytes)
+  if (text.blocks.isMissing) return null
+  const { content, removed } = JSON.parse(entry) as { content: string; removed?: true }
+  // The entry of a thread ends before its number of messages (state/threads.ts).
+  const { title } = JSON.parse(`${thread}0}`) as { title: string }
+  return removed ? null : { title, content }
+}
+
+function hitOf(state: State, message: number, { title, content }: Entry, query: Query | null): Hit {
+  const { messages, identities, threads } = state
+  const author = messages.author(message)
+  return {
+    seq: messages.seq(message),
+    message_id: `msg_${messages.id(message)}`,
+    thread_id: threads.id(messages.thread(message)),
+    title,
+    author_id: identities.id(author),
+    display_name: JSON.parse(identities.nameJson(author)) as string,
+    created_at: messages.createdAt(message),
+    excerpt: excerptOf(content, query),
+    content,
+  }
+}
+
+/** What a search finds that cannot find anything, without asking the index. */
+function noHits({ link: { covered } }: IndexAccess): Pick<FoundPage, 'hits' | 'done'> {
+  const done = () => {}
+  return { hits: { messages: [], next: null, covered, done }, done }
+}

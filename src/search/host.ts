@@ -1,0 +1,296 @@
+// The index as its node has it: a process that is started when there are messages, given what it
+// wants, and started again when it ends.
+//
+//   started ──hello──▶ shards ──begin, removed──▶ texts as they are wanted ──▶ stop
+//     ▲                                                        │
+//     └──── later, while it keeps failing ◀──── it ends ◀──────┘
+//
+// H1. Nothing waits for the index: the node starts, answers and stops without it.
+// H2. Messages are given a batch at a time, when they are wanted. While the event loop is busy, the
+//     batch says so, and the index rests.
+// H3. A removal is complete when the files without the text have replaced the others, and the
+//     process that had it in memory has ended. Which there were is known from the state, so no
+//     crash forgets one.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import type { Forum } from '../forum/forum.ts'
+import { Feeder } from './feeder.ts'
+import { SearchLink } from './link.ts'
+import { ProgressLog } from './progress-log.ts'
+import {
+  type FromIndex,
+  type FromNode,
+  type Progress,
+  receive,
+  type Shards,
+  send,
+  type Want,
+} from './protocol.ts'
+
+const restartMsMin = 100
+const restartMsMax = 10_000
+const stopMsMax = 5000
+/** How long news is gathered before the index hears of it. */
+const gatherMs = 10
+const retryMs = 1000
+/** Above this part of its time the event loop counts as busy. */
+const busyPart = 0.5
+
+/** The directory of the index in that of the node. */
+export const indexName = 'search'
+export const readersSocket = 'search.sock'
+
+export interface HostOptions {
+  forum: Forum
+  log: Logger
+  /** The data directory. */
+  dir: string
+  /** What the numbers of messages depend on: the store and the epoch. */
+  identity: string
+  memoryBytes: number
+  /** Whether readers send searches, too. */
+  hasReaders: boolean
+}
+
+export class SearchHost {
+  readonly link = new SearchLink()
+  /** The engine that serves; null: none has started, '': none loads. */
+  engine: string | null = null
+  restarts = 0
+  progress: Omit<Progress, 'type'> = {
+    covered: 0,
+    indexed: 0,
+    shards: 0,
+    bytes: 0,
+    residentBytes: 0,
+    cpuSeconds: 0,
+    trouble: '',
+  }
+  readonly #options: HostOptions
+  readonly #feeder: Feeder
+  readonly #progressLog: ProgressLog
+  #child: ChildProcess | null = null
+  #socket: Socket | null = null
+  /** Whether the index has heard which of its shards are of this log. */
+  #hasBegun = false
+  #want: Want | null = null
+  #isFeeding = false
+  #isStopped = false
+  #gathering: NodeJS.Timeout | null = null
+  #delayMs = restartMsMin
+  #toldCount = 0
+  /** Removals up to this position are known to the process, and are complete. */
+  #toldErased = 0
+  #cleanThrough = -1
+  #endingClean = -1
+  #loop = performance.eventLoopUtilization()
+
+  constructor(options: HostOptions) {
+    this.#options = options
+    this.#feeder = new Feeder(options.forum)
+    this.#progressLog = new ProgressLog(options.log)
+    this.onDurable()
+  }
+
+  /** Whether searches can be answered, now or soon. */
+  get isAvailable(): boolean {
+    return this.engine !== ''
+  }
+
+  /** Something has become durable. */
+  onDurable(): void {
+    if (this.#hasBegun) this.#tellRemovals() // at once: the next search finds them no more
+    if (this.#gathering !== null || this.#isStopped || !this.isAvailable) return
+    this.#gathering = setTimeout(() => {
+      this.#gathering = null
+      this.#tellNews()
+    }, gatherMs).unref()
+  }
+
+  /** Whether a text that was removed by the record at this position is in the index no more. */
+  isGone(position: number): boolean {
+    return !this.isAvailable || !this.#isNeeded || this.#cleanThrough >= position
+  }
+
+  /** Ends the process, which saves what it has; resolves when it has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.link.stop()
+    if (this.#gathering !== null) clearTimeout(this.#gathering)
+    const child = this.#child
+    if (child === null) return
+    this.#send({ type: 'stop' })
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => child.kill('SIGKILL'), stopMsMax)
+      child.once('close', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  get #isNeeded(): boolean {
+    return this.#feeder.durable > 0
+  }
+
+  #tellNews(): void {
+    if (this.#isStopped || !this.isAvailable) return
+    if (this.#child === null) {
+      if (this.#isNeeded) this.#start()
+      return
+    }
+    if (!this.#hasBegun) return
+    const count = this.#feeder.durable
+    if (count > this.#toldCount) {
+      this.#toldCount = count
+      this.#send({ type: 'news', count })
+    }
+    this.#tellRemovals()
+    void this.#feed()
+  }
+
+  #start(): void {
+    const { dir, identity, memoryBytes, hasReaders } = this.#options
+    const program = fileURLToPath(new URL('./process.js', import.meta.url))
+    const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=1']
+    const child = spawn(process.execPath, [...flags, program], {
+      stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+      cwd: dir, // where the path of a socket is short enough
+      env: {},
+    })
+    this.#child = child
+    const socket = child.stdio[3] as Socket
+    this.#socket = socket
+    this.#hasBegun = false
+    this.#toldErased = 0
+    socket.on('error', () => socket.destroy())
+    receive<FromIndex>(socket, (message) => this.#take(message))
+    child.once('error', (error) => this.#onEnd(child, error.message))
+    child.once('close', (code, signal) => this.#onEnd(child, `${signal ?? `code ${code}`}`))
+    this.#toldCount = this.#feeder.durable
+    const count = this.#toldCount
+    const place = { dir: indexName, socket: hasReaders ? readersSocket : '' }
+    this.#send({ type: 'hello', identity, memoryBytes, count, ...place })
+  }
+
+  #onEnd(child: ChildProcess, why: string): void {
+    if (this.#child !== child) return
+    this.#child = null
+    this.#socket = null
+    this.#hasBegun = false
+    this.#want = null
+    this.link.disconnect()
+    this.#cleanThrough = Math.max(this.#cleanThrough, this.#endingClean)
+    const isExpected = this.#endingClean !== -1
+    this.#endingClean = -1
+    if (this.#isStopped || !this.isAvailable) return
+    if (isExpected) return this.#start()
+    this.#cleanThrough = -1
+    this.restarts += 1
+    this.#options.log.warn({ why }, 'search_ended')
+    setTimeout(() => {
+      if (!this.#isStopped) this.#start()
+    }, this.#delayMs).unref()
+    this.#delayMs = Math.min(this.#delayMs * 2, restartMsMax)
+  }
+
+  #take(message: FromIndex): void {
+    const { log } = this.#options
+    switch (message.type) {
+      case 'engine':
+        return this.#noteEngine(message.name, message.version)
+      case 'shards':
+        return this.#begin(message)
+      case 'want':
+        this.#want = message
+        return void this.#feed()
+      case 'found':
+        return this.link.take(message)
+      case 'progress':
+        return this.#note(message)
+      case 'damaged':
+        return log.warn({ first: message.first, why: message.why }, 'search_damaged')
+      case 'clean':
+        if (message.isEnding) this.#endingClean = message.position
+        else this.#cleanThrough = message.position
+    }
+  }
+
+  #noteEngine(name: string | null, version: string): void {
+    const { log, dir } = this.#options
+    const isFirst = this.engine === null
+    this.engine = name ?? ''
+    if (name !== null) {
+      if (isFirst) log.info({ engine: name, version }, 'search_started')
+      return
+    }
+    this.link.stop()
+    removeIndex(dir, log)
+    const hint = 'Node 22.16 and newer have one; npm installs libsql where there is a build of it'
+    log.warn({ hint }, 'search_has_no_engine')
+  }
+
+  /** Has it keep what is of this log: a message has its id in no other one. */
+  #begin({ found }: Shards): void {
+    const { messages } = this.#options.forum.state
+    const count = this.#feeder.durable
+    const isOurs = ({ end, lastId }: Shards['found'][number]) =>
+      end <= count && messages.id(end - 1) === lastId
+    this.#send({ type: 'begin', kept: found.filter(isOurs).map(({ first }) => first) })
+    this.#hasBegun = true
+    this.#toldErased = -1
+    this.#tellNews()
+    this.link.connect(this.#socket!)
+  }
+
+  /** Tells of the removals that are durable. */
+  #tellRemovals(): void {
+    const { state, journal } = this.#options.forum
+    if (state.erasedPosition <= this.#toldErased || state.erasedPosition > journal.durable) return
+    const acts = state.moderation.page(this.#toldErased, Number.POSITIVE_INFINITY)
+    const removed = acts.filter(({ kind }) => kind === 'removed')
+    const messages = removed.map(({ subject, position }): [number, number] => [subject, position])
+    this.#toldErased = state.erasedPosition
+    this.#send({ type: 'removed', messages, through: state.erasedPosition })
+  }
+
+  async #feed(): Promise<void> {
+    const want = this.#want
+    if (want === null || this.#isFeeding || this.#feeder.mustWait) return
+    this.#isFeeding = true
+    const batch = await this.#feeder.batch(want)
+    this.#isFeeding = false
+    if (this.#want !== want) return void this.#feed() // another process has asked meanwhile
+    if (batch === null) return void setTimeout(() => this.#feed(), retryMs).unref()
+    this.#want = null
+    const now = performance.eventLoopUtilization()
+    const isBusy = performance.eventLoopUtilization(now, this.#loop).utilization > busyPart
+    this.#loop = now
+    this.#send({ type: 'texts', ...batch.message, isBusy }, batch.texts)
+  }
+
+  #note({ type: _, ...progress }: Progress): void {
+    this.progress = progress
+    this.link.covered = progress.covered
+    if (progress.indexed > 0) this.#delayMs = restartMsMin
+    this.#progressLog.note(progress, this.#feeder.durable)
+  }
+
+  #send(message: FromNode, texts?: Uint8Array): void {
+    if (this.#socket !== null) send(this.#socket, message, texts)
+  }
+}
+
+/** Removes the index, where there is none to be: a text that is removed must not stay in it. */
+export function removeIndex(dir: string, log: Logger): void {
+  try {
+    rmSync(path.join(dir, indexName), { recursive: true, force: true })
+  } catch (error) {
+    log.warn({ why: (error as Error).message }, 'search_left')
+  }
+}

@@ -1,0 +1,229 @@
+// The process of the index: a process of its own beside the node, which starts it with a socket as
+// descriptor 3 (host.ts). What it holds can be thrown away with it.
+//
+//   hello ──▶ files opened ──▶ begin ──▶ indexes and searches ──stop──▶ saved, ends
+//                                               │
+//                                               └── removed texts are in no file: saved, ends, and
+//                                                   is started again, without them in memory
+//
+// P1. It ends with its node: when the socket closes.
+// P2. Searches come first: between two of their steps there is at most one batch of indexing.
+// P3. While the node is busy, it rests as long as it has worked: so it indexes with at most half of
+//     a core; and it gives way to every other process (its priority).
+// P4. What it cannot do, as on a full disk, it tries again later; until then it lags.
+
+import { Socket } from 'node:net'
+import os from 'node:os'
+import { type Engine, findEngine } from './engine.ts'
+import { entriesOf } from './entries.ts'
+import { Index } from './index.ts'
+import {
+  type FromNode,
+  type Hello,
+  type Removed,
+  receive,
+  type Search,
+  send,
+  type Texts,
+} from './protocol.ts'
+import { ReaderSockets } from './reader-sockets.ts'
+import { Searches } from './searches.ts'
+import { identityOf } from './shard.ts'
+
+const nodeDescriptor = 3
+const priority = 10
+/** In so many messages, 5 to 10 ms of work, a search can wait for the batch before it. */
+const batchMessages = 256
+const retryMs = 10_000
+const watchEveryMs = 1000
+const checkAllEveryMs = 24 * 3_600_000
+/** Between two pieces of a file that is checked: an eighth of the time is spent on them. */
+const checkRestMs = 8
+const progressEveryMs = 100
+
+class IndexProcess {
+  readonly #node: Socket
+  readonly #engine: Engine
+  readonly #index: Index
+  readonly #searches: Searches
+  readonly #readers: ReaderSockets | null
+  #isWanting = false
+  #isResting = false
+  /** Whether this process has ever held a text that was removed. */
+  #wasDirty = false
+  #isChecking = false
+  #trouble = ''
+  #progressMs = Number.NEGATIVE_INFINITY
+
+  constructor(node: Socket, engine: Engine, { dir, identity, memoryBytes, count, socket }: Hello) {
+    this.#node = node
+    this.#engine = engine
+    this.#index = new Index({
+      engine,
+      dir,
+      identity: identityOf(identity, engine),
+      memoryBytes,
+      onDamaged: (first, why) => send(node, { type: 'damaged', first, why }),
+    })
+    this.#index.count = count
+    this.#searches = new Searches(this.#index)
+    this.#readers =
+      socket === '' ? null : new ReaderSockets(socket, (search, from) => this.#search(search, from))
+  }
+
+  /** Opens the files. */
+  start(): void {
+    const { name, version } = this.#engine
+    send(this.#node, { type: 'engine', name, version })
+    const found = this.#orTrouble(() => this.#index.open()) ?? []
+    send(this.#node, {
+      type: 'shards',
+      found: found.map(({ first, end, lastId }) => ({ first, end, lastId })),
+    })
+    setInterval(() => this.#watch(), watchEveryMs)
+    setInterval(() => this.#index.checkAll(), checkAllEveryMs)
+  }
+
+  take(message: Exclude<FromNode, Hello>, texts: Buffer): void {
+    switch (message.type) {
+      case 'begin':
+        this.#orTrouble(() => this.#index.begin(new Set(message.kept)))
+        this.#readers?.listen()
+        return this.#goOn()
+      case 'removed':
+        return this.#remove(message)
+      case 'news':
+        this.#index.count = message.count
+        return this.#goOn()
+      case 'texts':
+        return this.#add(message, texts)
+      case 'search':
+        return this.#search(message, this.#node)
+      case 'stop':
+        return this.#end()
+    }
+  }
+
+  #search(search: Search, from: Socket): void {
+    this.#searches.add(search, (found) => send(from, found))
+  }
+
+  #remove({ messages, through }: Removed): void {
+    for (const [message, position] of messages) this.#index.remove(message, position)
+    this.#index.erased = through
+    if (this.#index.isDirty) this.#wasDirty = true
+    else this.#tellClean()
+    this.#goOn()
+  }
+
+  /** Requests what is to be indexed next. */
+  #goOn(): void {
+    if (this.#isWanting || this.#isResting) return
+    const from = this.#index.next()
+    if (from === -1) return this.#tellProgress(true)
+    this.#isWanting = true
+    const limit = Math.min(batchMessages, this.#index.roomFrom(from))
+    send(this.#node, { type: 'want', from, limit })
+  }
+
+  #add(batch: Texts, texts: Buffer): void {
+    this.#isWanting = false
+    const before = process.cpuUsage()
+    const { from, lastId, bytes } = batch
+    const entries = entriesOf(batch, texts)
+    const isAdded = this.#orTrouble(() => {
+      this.#index.add({ from, to: from + bytes.length, lastId, entries })
+      return true
+    })
+    if (isAdded === null) return this.#restFor(retryMs)
+    this.#trouble = ''
+    this.#tellProgress(false)
+    if (this.#wasDirty && !this.#index.isDirty) return this.#end()
+    const { user, system } = process.cpuUsage(before)
+    this.#restFor(batch.isBusy ? (user + system) / 1000 : 0)
+  }
+
+  #restFor(ms: number): void {
+    this.#isResting = true
+    const goOn = () => {
+      this.#isResting = false
+      this.#goOn()
+    }
+    if (ms < 1) setImmediate(goOn)
+    else setTimeout(goOn, ms)
+  }
+
+  #watch(): void {
+    this.#index.watch()
+    this.#tellProgress(false)
+    this.#goOn()
+    if (!this.#isChecking) void this.#check()
+  }
+
+  async #check(): Promise<void> {
+    this.#isChecking = true
+    for (const _ of this.#index.check()) {
+      await new Promise((resolve) => setTimeout(resolve, checkRestMs))
+    }
+    this.#isChecking = false
+  }
+
+  /** The result of what may find the disk full or the directory closed; null: it has. */
+  #orTrouble<T>(work: () => T): T | null {
+    try {
+      return work()
+    } catch (error) {
+      this.#trouble = error instanceof Error ? error.message : `${error}`
+      this.#tellProgress(true)
+      return null
+    }
+  }
+
+  #tellClean(): void {
+    const { erased: position } = this.#index
+    send(this.#node, { type: 'clean', position, isEnding: this.#wasDirty })
+  }
+
+  #tellProgress(isNow: boolean): void {
+    const now = performance.now()
+    if (!isNow && now - this.#progressMs < progressEveryMs) return
+    this.#progressMs = now
+    const { covered, indexed, shards } = this.#index
+    const { user, system } = process.cpuUsage()
+    send(this.#node, {
+      type: 'progress',
+      covered,
+      indexed,
+      shards,
+      bytes: this.#index.bytes,
+      residentBytes: process.memoryUsage.rss(),
+      cpuSeconds: (user + system) / 1e6,
+      trouble: this.#trouble,
+    })
+  }
+
+  /** Saves what is being built, and ends. */
+  #end(): void {
+    this.#readers?.close()
+    this.#orTrouble(() => this.#index.close())
+    if (this.#wasDirty && !this.#index.isDirty) this.#tellClean()
+    this.#node.end(() => process.exit(0))
+  }
+}
+
+// Signals that a terminal sends to all processes are left to the node.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+os.setPriority(priority)
+const node = new Socket({ fd: nodeDescriptor })
+let running: IndexProcess | null = null
+receive<FromNode>(node, (message, texts) => {
+  if (message.type !== 'hello') return running!.take(message, texts)
+  const engine = findEngine()
+  if (engine === null) {
+    send(node, { type: 'engine', name: null, version: '' })
+    return void node.end(() => process.exit(0))
+  }
+  running = new IndexProcess(node, engine, message)
+  running.start()
+})
+for (const event of ['close', 'error', 'end'] as const) node.on(event, () => process.exit(0))

@@ -1,0 +1,36 @@
+// The connections of readers to the index: a socket in the data directory that only its owner can
+// open. Readers send searches and nothing else.
+
+import { rmSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { type FromNode, receive, type Search } from './protocol.ts'
+
+const ownerOnly = 0o177
+
+export class ReaderSockets {
+  readonly #path: string
+  readonly #server
+
+  constructor(path: string, onSearch: (search: Search, from: Socket) => void) {
+    this.#path = path
+    this.#server = createServer((socket) => {
+      socket.on('error', () => socket.destroy())
+      receive<FromNode>(socket, (message) => {
+        if (message.type === 'search') onSearch(message, socket)
+      })
+    })
+    // A reader that cannot connect tries again, and answers no searches until then.
+    this.#server.on('error', () => {})
+  }
+
+  listen(): void {
+    rmSync(this.#path, { force: true })
+    const before = process.umask(ownerOnly)
+    this.#server.listen(this.#path)
+    process.umask(before)
+  }
+
+  close(): void {
+    this.#server.close()
+  }
+}

@@ -1,0 +1,69 @@
+// The memory of a running process, searched for a text: /proc/PID/mem. On Linux, x64.
+
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+
+const isLinux = process.platform === 'linux' && process.arch === 'x64'
+const reason = 'the memory of a process is searched on Linux, x64'
+// Elsewhere a process has no file of its memory, and V8 other places for its heap.
+export const skipMemory = isLinux ? {} : { skip: reason }
+const pieceBytes = 8 << 20
+
+interface Region {
+  from: number
+  to: number
+  /** V8 maps the pages of its heaps at random places of the lower 46 bits, multiples of 256 KiB. */
+  isOfV8: boolean
+}
+
+function regionsOf(pid: number): Region[] {
+  const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').trim().split('\n')
+  return lines.flatMap((line) => {
+    const [range, access, , , , name = ''] = line.split(/ +/)
+    if (!access!.startsWith('rw') || name.startsWith('/') || name.startsWith('[v')) return []
+    const [from, to] = range!.split('-').map((hex) => Number.parseInt(hex, 16))
+    const isOfV8 = name === '' && from! < 2 ** 46 && from! % (256 << 10) === 0
+    return [{ from: from!, to: to!, isOfV8 }]
+  })
+}
+
+export interface Copies {
+  own: number
+  ofV8: number
+}
+
+/** How often the text is in the memory of a process, in UTF-8 or Latin-1. */
+export function copiesIn(pid: number, text: string): Copies {
+  const [found, mark] = [{ own: 0, ofV8: 0 }, Buffer.from(text)]
+  const memory = openSync(`/proc/${pid}/mem`, 'r')
+  const piece = Buffer.alloc(pieceBytes + mark.length - 1)
+  try {
+    for (const { from, to, isOfV8 } of regionsOf(pid)) {
+      for (let at = from; at < to; at += pieceBytes) {
+        const bytes = piece.subarray(0, readAt(memory, piece, at, to))
+        for (let i = bytes.indexOf(mark); i !== -1; i = bytes.indexOf(mark, i + 1)) {
+          found[isOfV8 ? 'ofV8' : 'own'] += 1
+        }
+      }
+    }
+  } finally {
+    closeSync(memory)
+  }
+  return found
+}
+
+/** How much could be read: a region may be gone by now. */
+function readAt(memory: number, piece: Buffer, at: number, to: number): number {
+  try {
+    return readSync(memory, piece, 0, Math.min(piece.length, to - at), at)
+  } catch {
+    return 0
+  }
+}
+
+/** The processes that a process has started. */
+export function childrenOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ')
+  })
+  return children.map(Number).filter((child) => child > 0)
+}
