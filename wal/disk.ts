@@ -12,6 +12,7 @@ export type OpenHow = 'read' | 'write' | 'create'
 export interface Disk {
   /** Creates one level, mode 0700; not an error when the directory exists. */
   makeDirectory(path: string): void
+  /** The names in a directory, without those of directories. */
   list(path: string): string[]
   open(path: string, how: OpenHow): number
   close(file: number): void
@@ -62,7 +63,10 @@ export const realDisk: Disk = {
       if (codeOf(error) !== 'EEXIST') throw error
     }
   },
-  list: (path) => fs.readdirSync(path),
+  list(path) {
+    const entries = fs.readdirSync(path, { withFileTypes: true })
+    return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)
+  },
   open: (path, how) => fs.openSync(path, flags[how], 0o600),
   close: (file) => fs.closeSync(file),
   size: (file) => fs.fstatSync(file).size,

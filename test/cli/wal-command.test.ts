@@ -217,6 +217,20 @@ t.test('wal repair: damage in the middle: a full copy, then it starts with a pre
   t.equal((await program.stop('SIGTERM')).code, 0)
 })
 
+t.test('wal repair: beside the index of a search: the copy is made without it', async (t) => {
+  const data = await stoppedNode(t)
+  const log = join(data, '0000000001.wal')
+  const bytes = readFileSync(log)
+  bytes[bytes.indexOf('reply 2')]! ^= 1
+  writeFileSync(log, bytes)
+  mkdirSync(join(data, 'search'))
+  writeFileSync(join(data, 'search', 'a.shard'), 'words')
+  const copy = `${data}-before`
+  const { code, stderr } = await run(['wal', 'repair', '--data', data, '--copy-to', copy])
+  t.strictSame([code, stderr], [0, ''])
+  t.notOk(readdirSync(copy).includes('search'))
+})
+
 t.test('wal repair: an undamaged log: nothing is done, no copy is made', async (t) => {
   const data = await stoppedNode(t)
   const before = contentsOf(data)
