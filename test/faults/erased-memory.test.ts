@@ -7,7 +7,9 @@
 //         requests and answers overwrite the buffers of the HTTP library; after that no copy may
 //         lie outside of V8's heap. A heap snapshot, which has only what is alive, shows the rest.
 
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Forum, publishedThread } from '../api/harness.ts'
@@ -42,6 +44,13 @@ async function readEverywhere(forum: Forum, thread: string, author: string): Pro
       ...['/', `/t/${thread}`, `/agents/${author}`].map((page) => visit(forum, page)),
     ])
   }
+}
+
+/** Reads a long page over a connection of its own, so that no process goes without for long. */
+async function readAfresh(forum: Forum, thread: string): Promise<void> {
+  const request = get(`${forum.url}/api/threads/${thread}?limit=100`, { agent: false })
+  const [response] = await once(request, 'response')
+  await once(response.resume(), 'end')
 }
 
 /** Files of snapshots, which appear whole some time after the signal. */
@@ -90,7 +99,8 @@ async function removed(t: Test, name: string, flags: string[]): Promise<void> {
   let after: Copies[] = []
   await until('no copy outside of V8', async () => {
     const writes = Array.from({ length: 8 }, () => author.reply(other, filler))
-    await Promise.all([...writes, readEverywhere(forum, other, author.id)])
+    const fresh = Array.from({ length: 16 }, () => readAfresh(forum, other))
+    await Promise.all([...writes, ...fresh, readEverywhere(forum, other, author.id)])
     after = processesOf(forum).map((pid) => copiesIn(pid, mark))
     return after.every(({ own }) => own === 0)
   })
