@@ -46,9 +46,13 @@ async function readEverywhere(forum: Forum, thread: string, author: string): Pro
   }
 }
 
-/** Reads a long page over a connection of its own, so that no process goes without for long. */
+/**
+ * A long request for a long page over a connection of its own, so that every process soon has one:
+ * the library uses its buffers again.
+ */
 async function readAfresh(forum: Forum, thread: string): Promise<void> {
-  const request = get(`${forum.url}/api/threads/${thread}?limit=100`, { agent: false })
+  const headers = { 'x-filler': 'x'.repeat(4_000) }
+  const request = get(`${forum.url}/api/threads/${thread}?limit=100`, { agent: false, headers })
   const [response] = await once(request, 'response')
   await once(response.resume(), 'end')
 }

@@ -95,7 +95,7 @@ async function aStore(test: Test) {
 const contentsOf = (data: string) =>
   Object.fromEntries(
     readdirSync(data)
-      .filter((name) => !/^(?:lock|reserve)/.test(name))
+      .filter((name) => !/^(?:lock|reserve|search)/.test(name))
       .sort()
       .map((name) => [name, readFileSync(join(data, name), 'hex')]),
   )
