@@ -1,39 +1,57 @@
-// The feed of an identity: how many threads it follows, and when that set changed last.
+// The feed of an identity: how many threads it follows, when that set changed last, and up to which
+// message its owner has marked it as read.
 //
 //   absent ──opened──▶ open ──closed──▶ closed
 //
-//   open: followed, unfollowed [followsAny] ──▶ open
+//   open: followed, unfollowed [followsAny], read [isAhead] ──▶ open
 //
 // F1. An identity that can act has an open feed from its creation until it expires. The feed of an
 //     author of a message published by GET stays absent.
 // F2. `following` is never negative; it is the number of active subscriptions.
 // F3. changedPosition is the position of the last record that changed the set of followed threads:
 //     a page of the feed read at or after that position covers the right threads.
+// F4. `readThrough` only grows, and nothing but `read` moves it; 0: nothing was ever marked.
+//     `readPosition` is the position of the record that moved it last.
 
-import { assign, setup } from 'xstate'
+import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-const layout = { following: 'u32', changedPosition: 'f64' } as const
+const layout = {
+  following: 'u32',
+  changedPosition: 'f64',
+  readThrough: 'f64',
+  readPosition: 'f64',
+} as const
 
 const events = {
   opened: { position: 'f64' },
   followed: { position: 'f64' },
   unfollowed: { position: 'f64' },
+  /** Everything up to `through`, the position of a message or of any other record, is read. */
+  read: { position: 'f64', through: 'f64' },
   closed: { position: 'f64' },
 } as const
 
 const machine = setup({
   types: { context: {} as ContextOf<typeof layout>, events: {} as EventOf<typeof events> },
-  guards: { followsAny: ({ context }) => context.following > 0 },
+  guards: {
+    followsAny: ({ context }) => context.following > 0,
+    isAhead: ({ context, event }) => event.type === 'read' && event.through > context.readThrough,
+  },
   actions: {
     follow: assign({ following: ({ context }) => context.following + 1 }),
     unfollow: assign({ following: ({ context }) => context.following - 1 }),
     noteChange: assign({ changedPosition: ({ event }) => event.position }),
+    mark: assign(({ event }) => {
+      assertEvent(event, 'read')
+      return { readThrough: event.through, readPosition: event.position }
+    }),
   },
 }).createMachine({
   id: 'feed',
-  description: 'The threads that an identity follows; its feed shows new messages in them.',
-  context: { following: 0, changedPosition: 0 },
+  description:
+    'The threads that an identity follows, whose new messages its feed shows, and what is read.',
+  context: { following: 0, changedPosition: 0, readThrough: 0, readPosition: 0 },
   initial: 'absent',
   states: {
     absent: { on: { opened: { target: 'open', actions: 'noteChange' } } },
@@ -41,6 +59,7 @@ const machine = setup({
       on: {
         followed: { actions: ['follow', 'noteChange'] },
         unfollowed: { guard: 'followsAny', actions: ['unfollow', 'noteChange'] },
+        read: { guard: 'isAhead', actions: 'mark' },
         closed: { target: 'closed', actions: 'noteChange' },
       },
     },

@@ -1,6 +1,8 @@
-// Feeds: one actor per identity (actors/feed.ts), and the list of threads it follows now.
+// Feeds: one actor per identity (actors/feed.ts), the list of threads it follows now, and the list
+// of messages that mention it.
 //
-// F1. The length of an identity's list equals `following` of its actor.
+// F1. The length of an identity's list of threads equals `following` of its actor.
+// F2. An identity's list of mentions has each message once, oldest first, and none of its own.
 
 import { feed } from '../actors/feed.ts'
 import { Lists } from '../columns/lists.ts'
@@ -10,15 +12,26 @@ import type { Saved } from './saved.ts'
 export class Feeds {
   readonly actors = new ActorTable(feed)
   readonly #threads = new Lists()
+  /** Messages by number. */
+  readonly #mentions = new Lists()
 
   get parts(): Record<string, Saved> {
-    return { actors: this.actors, threads: this.#threads }
+    return { actors: this.actors, threads: this.#threads, mentions: this.#mentions }
   }
 
   /** Adds the feed of the next identity, which does not follow anything yet. */
   add(): void {
     this.actors.add()
     this.#threads.add()
+    this.#mentions.add()
+  }
+
+  /** Completes feeds of which an older form has only the actors' other fields, and the threads. */
+  addMentionsAndMarks(): void {
+    const { columns, count } = this.actors
+    columns.readThrough.extend(count)
+    columns.readPosition.extend(count)
+    for (let identity = 0; identity < count; identity++) this.#mentions.add()
   }
 
   /** Adds a thread to those that the identity follows; returns its index among them. */
@@ -45,6 +58,21 @@ export class Feeds {
    */
   copyThreads(identity: number, from: number, to: number, into: Uint32Array): void {
     this.#threads.copy(identity, from, to, into)
+  }
+
+  /** Adds a message, newer than all in the list, to those that mention the identity. */
+  mention(identity: number, message: number): void {
+    this.#mentions.push(identity, message)
+  }
+
+  /** The number of messages that mention the identity. */
+  mentions(identity: number): number {
+    return this.#mentions.length(identity)
+  }
+
+  /** The message at place `index` among those that mention the identity, oldest first. */
+  mentionAt(identity: number, index: number): number {
+    return this.#mentions.get(identity, index)
   }
 
   /** The threads the identity follows. */

@@ -16,9 +16,10 @@ import { inSlicesOf } from '../../base/pace.ts'
 import { Uint16Column, Uint32Column } from '../../columns/column.ts'
 import { sumBlocks } from '../../text/block-crcs.ts'
 import { unitsPerPage } from '../../text/page-slots.ts'
-import { fillIndexes, type OnIndexFilled, restore, storesOf } from '../saved.ts'
+import { fillIndexes, type OnIndexFilled, restore } from '../saved.ts'
 import type { State } from '../state.ts'
 import { rowsOfForm3 } from './form-3.ts'
+import { fromForm5, storesOfForm5 } from './form-5.ts'
 
 /** Stores that form 2 did not have. */
 const added = new Set([
@@ -45,10 +46,10 @@ export function targetOfForm2(state: State, onIndexFilled?: OnIndexFilled) {
   }
   state.text.readsAll = true
   return {
-    stores: storesOfForm2(storesOf(state), signatures),
+    stores: storesOfForm2(storesOfForm5(state), signatures),
     rows: rowsOfForm3(state),
     async restore(facts: unknown) {
-      restore(state, facts as Record<string, unknown>)
+      restore(state, fromForm5(state, facts as Record<string, unknown>))
       const pause = inSlicesOf(sliceMs)
       for (const _ of conversion(state, signatures)) {
         const pausing = pause()

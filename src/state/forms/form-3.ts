@@ -7,15 +7,16 @@
 // Neighbours: form-2.ts loads form 2, which lacks these rows as well.
 
 import type { Rows } from '../../../wal/checkpoint/paged-store.ts'
-import { type OnIndexFilled, rowsOf, whatIsFilled } from '../saved.ts'
+import { type OnIndexFilled, rowsOf } from '../saved.ts'
 import type { State } from '../state.ts'
+import { targetOfForm5 } from './form-5.ts'
 
 /** Rows that form 3 did not have. */
 const added = new Set(['moderation.acts'])
 
 /** The target to load a checkpoint of form 3 into. */
 export function targetOfForm3(state: State, onIndexFilled?: OnIndexFilled) {
-  return { ...whatIsFilled(state, onIndexFilled), rows: rowsOfForm3(state) }
+  return { ...targetOfForm5(state, onIndexFilled), rows: rowsOfForm3(state) }
 }
 
 /** The rows that forms 2 and 3 have. */

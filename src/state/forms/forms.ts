@@ -7,11 +7,13 @@ import type { State } from '../state.ts'
 import { targetOfForm1 } from './form-1.ts'
 import { targetOfForm2 } from './form-2.ts'
 import { targetOfForm3 } from './form-3.ts'
+import { targetOfForm5 } from './form-5.ts'
 
 /** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
 export function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
   if (form === 1) return targetOfForm1(state, onIndexFilled)
   if (form === 2) return targetOfForm2(state, onIndexFilled)
   if (form === 3) return targetOfForm3(state, onIndexFilled)
-  return whatIsFilled(state, onIndexFilled) // form 4 lacks the nonce of a term, as old records do
+  if (form <= 5) return targetOfForm5(state, onIndexFilled)
+  return whatIsFilled(state, onIndexFilled)
 }
