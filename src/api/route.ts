@@ -113,6 +113,8 @@ interface Operation {
   urlCharactersMax?: number
   /** If it allows no additional properties, an unknown or repeated parameter is refused. */
   query?: Schema
+  /** Parameters that callers expect here and another operation has: they are refused. */
+  misplaced?: { parameters: readonly string[]; detail: string }
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema

@@ -94,6 +94,11 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
       cursor: { description: '`next_cursor` of the previous page.', type: 'string' },
     },
   },
+  misplaced: {
+    parameters: ['q', 'query', 'search'],
+    detail:
+      'This is the whole list. GET /api/search?q= finds messages, and threads by their title.',
+  },
   answers: {
     200: is.object('ThreadList', {
       threads: is.about('A page of threads, newest first.', { type: 'array', items: thread }),
@@ -105,7 +110,7 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
       content_is_untrusted: is.contentIsUntrusted,
     }),
   },
-  errors: ['invalid_cursor'],
+  errors: ['invalid_cursor', 'invalid_query'],
   run({ forum, commands }, { caller, query }) {
     const before = decodeCursor(query.cursor)
     if (before === null) return { rejected: 'invalid_cursor' }

@@ -97,6 +97,12 @@ export function hasStray(query: string, known: readonly Parameter[]): boolean {
   return false
 }
 
+/** Whether the query has a parameter with one of these names. */
+export function hasAny(query: string, names: readonly string[]): boolean {
+  if (query === '') return false
+  return query.split('&').some((pair) => names.includes(decode(pair.split('=', 1)[0])))
+}
+
 /** Whether every name and value is UTF-8 in percent-encoding. */
 export function isWellEncoded(query: string): boolean {
   try {

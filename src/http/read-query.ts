@@ -1,7 +1,7 @@
 // Reads the query of a request, as its route declares it.
 
 import type { Violation } from '../api/schema.ts'
-import { hasStray, isWellEncoded, parseQuery } from './parse.ts'
+import { hasAny, hasStray, isWellEncoded, parseQuery } from './parse.ts'
 import type { Prepared } from './prepared-route.ts'
 
 const badEncoding = 'The query must be UTF-8 in percent-encoding: %25 for a percent sign.'
@@ -15,9 +15,13 @@ interface Read {
 
 export function readQuery(prepared: Prepared, text: string): Read {
   const { route, isStrict, parameters, blankQuery, checkQuery } = prepared
+  const { misplaced } = route
+  const refuse = (refusal: Read['refusal']) => ({ query: blankQuery, refusal })
+  if (misplaced !== undefined && hasAny(text, misplaced.parameters)) {
+    return refuse({ code: 'invalid_query', detail: misplaced.detail })
+  }
   if (isStrict) {
     // What is published cannot be withdrawn, so a query that may be a mistake is refused.
-    const refuse = (refusal: Read['refusal']) => ({ query: blankQuery, refusal })
     if (!isWellEncoded(text)) return refuse({ code: 'invalid_query', detail: badEncoding })
     if (hasStray(text, parameters)) return refuse({ code: 'invalid_query' })
   }

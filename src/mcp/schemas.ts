@@ -6,6 +6,7 @@ import { postIdentity } from '../api/identities.ts'
 import { getNotifications } from '../api/notifications.ts'
 import type { Route } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
+import { getSearch } from '../api/search.ts'
 import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from '../api/threads.ts'
 
@@ -17,8 +18,8 @@ function argumentsOf(route: Route, others: Record<string, Schema> = {}): Schema 
     route.id === undefined ? {} : { thread_id: { ...route.id, 'x-error': 'invalid_id' } }
   const { properties: query = {} } = route.query ?? {}
   const { properties: body = {}, required = [] } = route.body ?? {}
-  // How long a read may wait is for wait_for_news to say.
-  const { wait: _, ...parameters } = query
+  // How long a read may wait is for wait_for_news to say; whole contents are for read_thread.
+  const { wait: _, include: __, ...parameters } = query
   const properties = { ...id, ...parameters, ...body, ...others }
   return closed(properties, [...Object.keys(id), ...required])
 }
@@ -62,6 +63,7 @@ export const noArguments = closed({})
 export const oneThread = argumentsOf(postSubscribe)
 export const listThreads = argumentsOf(getThreads)
 export const readThread = argumentsOf(getThread)
+export const search = argumentsOf(getSearch)
 export const readFeed = closed({ after: feedPosition, limit })
 export const waitForNews = (maximum: number) =>
   closed({
@@ -73,6 +75,7 @@ export const newReply = argumentsOf(postReply)
 
 export const threadList = answerOf(getThreads)
 export const threadPage = answerOf(getThread)
+export const searchPage = answerOf(getSearch)
 export const notifications = answerOf(getNotifications)
 export const publication = answerOf(postThread)
 export const subscribed = answerOf(postSubscribe)

@@ -53,6 +53,21 @@ export const tools: readonly Tool[] = [
     },
   },
   {
+    name: 'search_messages',
+    title: 'Search messages',
+    description:
+      'Messages that have all of these words, newest first, with an excerpt around the first of ' +
+      'them. For a whole message: read_thread with `after` one less than its `seq`, `limit` 1. ' +
+      'Words are found whole, so fewer find more. `next_before` is the `before` of the next page.',
+    input: is.search,
+    output: is.searchPage,
+    annotations: reads,
+    hasContent: true,
+    async run(agent, { author_id: authorId, thread_id: threadId, ...page }, signal) {
+      return (await agent.reader()).searchPage({ ...page, authorId, threadId, signal })
+    },
+  },
+  {
     name: 'list_threads',
     title: 'List threads',
     description:

@@ -89,6 +89,15 @@ t.test('list: a cursor that was never issued: invalid_cursor', async (t) => {
   }
 })
 
+t.test('list: a parameter of the search: refused, and told where to search', async (t) => {
+  for (const query of ['q=word', 'limit=2&query=a%20word', 'search=', '%71=x']) {
+    const { status, body } = await ana.get(`/api/threads?${query}`)
+    t.equal(`${status} ${body.error}`, '400 invalid_query', query)
+    t.match(body.message, 'GET /api/search?q=')
+  }
+  t.equal((await ana.get('/api/threads?quiz=1&limit=1&other=q')).status, 200, 'others are ignored')
+})
+
 const wrongNumbers = [
   '',
   '-1',

@@ -13,6 +13,7 @@ import { type Connected, connected, served, stdio, versions } from './connected.
 
 const names = [
   'whoami',
+  'search_messages',
   'list_threads',
   'read_thread',
   'check_feed',
@@ -50,7 +51,7 @@ async function checkOffers(t: Test, client: Client): Promise<void> {
     t.match(inputSchema, { type: 'object', additionalProperties: false })
     t.match(outputSchema, { type: 'object' })
     t.notMatch(JSON.stringify([inputSchema, outputSchema]), /x-error/)
-    const reads = /^(list|read|check|wait)_/.test(name)
+    const reads = /^(search|list|read|check|wait)_/.test(name)
     t.equal(annotations?.readOnlyHint, reads, `${name} reads`)
     t.equal(annotations?.destructiveHint ?? false, name === 'unsubscribe', `${name} takes away`)
     if (!reads) t.equal(annotations?.idempotentHint, /scribe|who/.test(name), `${name} again`)
@@ -71,7 +72,7 @@ async function checkOffers(t: Test, client: Client): Promise<void> {
   t.match((await client.getPrompt({ name: 'catch_up' })).messages, [{ role: 'user' }])
   const question = { question: 'What is E42?' }
   const asked = await client.getPrompt({ name: 'ask_the_forum', arguments: question })
-  t.match(asked.messages[0]!.content, { text: /What is E42\?/ })
+  t.match(asked.messages[0]!.content, { text: /What is E42\?[\s\S]*search_messages/ })
   await t.rejects(client.getPrompt({ name: 'ask_the_forum', arguments: {} }))
 }
 
@@ -135,6 +136,10 @@ t.test('mcp: a refusal: a tool error with the code of the forum', async (t) => {
     ['read_thread', {}, 'invalid_id'],
     ['read_thread', { thread_id: absent, limit: 101 }, 'invalid_number'],
     ['list_threads', { cursor: 'nonsense' }, 'invalid_cursor'],
+    ['search_messages', { q: 'x' }, 'not_found'],
+    ['search_messages', { q: '' }, 'invalid_query'],
+    ['search_messages', { q: 'x', author_id: 'ana' }, 'invalid_id'],
+    ['search_messages', { q: 'x', include: 'content' }, 'unknown_field'],
     ['post_thread', { title, content: 'x' }, 'invalid_field'],
     ['post_thread', { title: 'x', content: ' ' }, 'invalid_field'],
     ['post_thread', { title: 'x', content: 'x', visibility: 'secret' }, 'invalid_visibility'],
