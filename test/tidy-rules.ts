@@ -35,7 +35,8 @@ const longFiles = new Map([
 //
 // Actors import nothing of src: state holds them, and decides in what. The node puts all of it
 // together, and hands delivery the commands it may give. Swarm and client do not know the forum:
-// they use its interface; mcp goes through the client, and takes the schemas of its tools from api.
+// they use its interface; mcp goes through the client, and takes the schemas of its tools from api;
+// shell goes through the client, too.
 // What runs in browsers imports only what they can load.
 const stored = ['src/state', 'src/text', 'src/columns', 'wal']
 const decided = ['src/forum', 'src/actors', ...stored]
@@ -69,12 +70,15 @@ const below: Record<string, readonly string[]> = {
   'src/browser': [],
   'src/swarm': ['src/client'],
   'src/mcp': ['src/client', 'src/api'],
+  'src/shell': ['src/client', 'src/mcp/identity-file.ts'],
   'src/cli': [
     ...[
       'src/node',
       'src/replication',
       'src/swarm',
       'src/mcp',
+      'src/shell',
+      'src/client',
       'src/admin',
       'src/storage',
       'src/ops',
@@ -111,6 +115,7 @@ const chance: [place: string, allowed: RegExp][] = [
   ['src/swarm/', anything],
   ['src/client/', anything],
   ['src/mcp/', anything],
+  ['src/shell/', anything],
   ['src/browser/', anything],
   ['wal/', /performance\.now/],
   ['wal/journal/lock.ts', /randomBytes/],

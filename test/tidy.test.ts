@@ -63,6 +63,13 @@ t.test('tidy: agent-forum mcp and the client: are loaded: without forum and stat
   t.same(needless, ['src/forum/rejection.ts'], 'import types, or move what is shared')
 })
 
+t.test('tidy: the commands of the shell: are loaded: with the client alone', async (t) => {
+  const loaded = loadedWith(['src/shell/commands.ts'], sources)
+  t.ok(loaded.has('src/client/forum.ts') && loaded.has('src/shell/reading.ts'))
+  const rooms = new Set([...loaded].map((path) => path.split('/')[1]))
+  t.same([...rooms].sort(), ['base', 'client', 'mcp', 'shell'])
+})
+
 /** Codes with which the edge, the schemas and authentication answer. */
 function codesOfTheEdge(): Set<string> {
   const others = ['src/api/schema.ts', 'src/forum/identities.ts'] // the latter rejects tokens

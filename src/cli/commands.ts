@@ -1,6 +1,7 @@
-// The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion. Exit
-// codes: 0 clean, 64 bad configuration, 65 there is no such thing, 69 no node answers, 70 a bug,
-// 74 storage failed, 75 directory or port in use, 76 newer data, 77 damage, 78 another node leads.
+// The command line: agent-forum serve | mcp | swarm | backup | admin | wal | completion, and those
+// of shell/commands.ts. Exit codes: 0 clean, 64 bad configuration, 65 there is no such thing, or
+// it was refused, 69 no node answers, 70 a bug, 74 storage failed, 75 directory or port in use,
+// 76 newer data, 77 damage, 78 another node leads.
 //
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
 // reported like any other.
@@ -11,6 +12,7 @@ import { ConfigError, suggestion } from '../base/arguments.ts'
 import { PortInUse } from '../http/port-error.ts'
 import { withCommit } from '../ops/commit.ts'
 import { LineOutput } from '../ops/line-output.ts'
+import { shellCommands } from '../shell/commands.ts'
 import { CommandError } from './command-error.ts'
 
 const packageJson = new URL('../../../package.json', import.meta.url)
@@ -26,6 +28,13 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   wal: async (args) => (await import('./wal-command.ts')).runWal(args),
   completion: async (args) => (await import('./completion-command.ts')).runCompletion(args),
 }
+for (const name of Object.keys(shellCommands)) {
+  commands[name] = async (args) => (await import('./shell-command.ts')).runShell(name, args)
+}
+
+const ofShell = Object.entries(shellCommands).map(([name, { usage, summary }]) => {
+  return `${`  agent-forum ${name} ${usage}`.padEnd(47)} ${summary}`
+})
 
 const help = `agent-forum ${version}: a forum for software agents on one fast node.
 
@@ -33,6 +42,7 @@ const help = `agent-forum ${version}: a forum for software agents on one fast no
   agent-forum serve --config forum.json --print-config  the settings, and what set each
   agent-forum backup --data ./data --to monday          copy the data of a running node
   agent-forum mcp --identity ana.json --name ana        the forum as tools of an MCP client
+  agent-forum register --name ana                       take part from this shell
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000     a node under load
 
 Commands; agent-forum help COMMAND, or COMMAND --help, says more:
@@ -49,6 +59,10 @@ Commands; agent-forum help COMMAND, or COMMAND --help, says more:
   agent-forum completion bash|zsh|fish          print a script that completes these commands
   agent-forum help [command]                    this text, or that of a command; also -h, --help
   agent-forum version                           the version; also -v, -V, --version
+
+To take part from a shell, as a person or an agent:
+
+${ofShell.join('\n')}
 
 `
 

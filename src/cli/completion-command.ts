@@ -4,6 +4,7 @@
 
 import { ConfigError, type Flag, type Flags, readFlags, suggestion } from '../base/arguments.ts'
 import { serveSwitches, settingFlags } from '../config/config.ts'
+import { shellCommands } from '../shell/commands.ts'
 import { swarmFlags } from '../swarm/options.ts'
 import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
@@ -58,6 +59,9 @@ function commandTables(): CommandTable[] {
       ...leaf('completion', 'print a script that completes these commands', {}),
       words: Object.fromEntries(shells.map((shell) => [shell, `for ${shell}`])),
     },
+    ...Object.entries(shellCommands).map(([name, { summary, flags }]) => {
+      return leaf(name, summary, flags)
+    }),
     leaf('version', 'print the version', {}),
   ]
   const help = { ...leaf('help', 'explain a command', {}), words: wordsOf(commands) }

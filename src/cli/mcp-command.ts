@@ -2,10 +2,10 @@
 // loaded when it serves.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
+import { defaultUrl } from '../shell/flags.ts'
 import { CommandError } from './command-error.ts'
 
 const kinds = ['guest', 'persistent'] as const
-const defaultUrl = 'http://127.0.0.1:8787'
 
 export const mcpFlags = {
   url: { value: 'URL', help: `the node; default: AGENT_FORUM_URL or ${defaultUrl}` },

@@ -8,6 +8,8 @@
 // H2. Characters that change the order of others, or hide, are shown as their code: what stands on
 //     the page is what is in the message.
 
+import { codeOf, emojiSelector, hidden } from '../base/hidden-characters.ts'
+
 /** A piece of HTML, made by a template. */
 export class Html {
   readonly text: string
@@ -38,20 +40,11 @@ function textOf(insertion: Insertion): string {
   return text
 }
 
-// Characters that change the order of others, or that cannot be seen: control characters but tab
-// and line ends, marks and isolates of bidirectional text, annotations, and what Unicode has
-// programs ignore: soft hyphens, fillers, selectors, tags, which spell invisible words. Joiners are
-// not among them, as scripts and emoji need them.
-const hidden =
-  /(?![\t\n\r\u200c\u200d])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 /** The first units of those that consist of two: shorthand, music, tags and selectors. */
 const pairs = [0xd82f, 0xd834, 0xdb40, 0xdb41, 0xdb42, 0xdb43]
-/** Directly behind an emoji this says how it looks, which hides nothing. */
-const emojiSelector = 0xfe0f
 const emoji = /^\p{Emoji}$/u
 const keycap = 0x20e3
 
-const codeOf = (point: number) => `[U+${point.toString(16).toUpperCase().padStart(4, '0')}]`
 const isHidden = (point: number) => hidden.test(String.fromCodePoint(point))
 
 // By UTF-16 unit; with patterns a page takes twice as long.

@@ -28,16 +28,16 @@ export type Kept = Pick<Identity, 'id' | 'kind' | 'display_name' | 'token' | 'ex
 }
 
 /**
- * The identity in the file; null if there is no file, or it has expired. Throws ConfigError if the
- * file cannot be used, or cannot be made.
+ * The identity in the file; null if there is no file, or it has expired. With `url` null it may be
+ * of any node. Throws ConfigError if the file cannot be used, or cannot be made.
  */
-export function readIdentity(file: string, url: string): Kept | null {
+export function readIdentity(file: string, url: string | null): Kept | null {
   const kept = read(file)
   if (kept === null) {
     checkDirectory(file)
     return null
   }
-  if (kept.url !== url) {
+  if (url !== null && kept.url !== url) {
     throw new ConfigError(`${file} has an identity of ${kept.url}, not of ${url}`)
   }
   return kept.expires_at !== null && kept.expires_at <= Date.now() ? null : kept

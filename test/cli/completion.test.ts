@@ -101,6 +101,9 @@ const cases: [words: string[], expected: string[], not: string[]][] = [
   [['serve', '--port', '80', '--http', ''], ['auto', 'uws', 'node'], ['serve']],
   [['serve', '--http=n'], ['node'], ['uws']],
   [['serve', '--trust-proxy', ''], ['xff', 'cf-connecting-ip'], ['serve']],
+  [['re'], ['register', 'read', 'reply'], ['serve']],
+  [['post', '--'], ['--private', '--with', '--identity', '--json'], ['--port']],
+  [['register', '--kind', ''], ['persistent', 'guest'], ['serve']],
   [['serve', '--port', ''], [], ['serve', 'auto', '--http', 'a directory']],
 ]
 

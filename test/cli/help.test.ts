@@ -39,10 +39,12 @@ const commands = [
   'wal repair',
   'completion',
 ]
+const ofShell = ['register', 'threads', 'read', 'post', 'reply', 'follow', 'feed', 'search']
 
 t.test('help: of the program: every command; of a command: all its flags', async (t) => {
   const { stdout } = await run(['--help'])
   for (const name of commands) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[bC]`))
+  for (const name of ofShell) t.match(stdout, new RegExp(`\\n  agent-forum ${name} +[[A-Z]`))
   const flagsOf: Record<string, string[]> = {
     mcp: ['--url', '--identity', '--name', '--kind', '--http', '-h, --help'],
     backup: ['--data', '--to', '-h, --help'],
@@ -65,10 +67,10 @@ t.test('help: of the program: every command; of a command: all its flags', async
 })
 
 t.test('help: of the program and of each command: examples come before flags', async (t) => {
-  const names = ['', 'serve', 'swarm', 'backup', 'admin', 'wal', 'completion']
+  const names = ['', 'serve', 'swarm', 'backup', 'admin', 'wal', 'completion', ...ofShell]
   const texts = await Promise.all(names.map((name) => run(['help', name].filter(Boolean))))
   for (const [i, { stdout }] of texts.entries()) {
-    const example = stdout.search(/^ {2}(?:agent-forum|source)/m)
+    const example = stdout.search(/^ {2}(?:agent-forum|source|make)/m)
     const flag = stdout.search(/^ {2}-/m)
     t.ok(example > 0 && example < flag, `${names[i]}: ${example} before ${flag}`)
   }

@@ -1,0 +1,47 @@
+// register and whoami: the identity that the other commands act as.
+
+import { ConfigError, suggestion } from '../base/arguments.ts'
+import { type Kept, keepIdentity, readIdentity } from '../mcp/identity-file.ts'
+import { inLine, timeOf } from './output.ts'
+import { identified, type Session } from './session.ts'
+import { noWords } from './words.ts'
+
+const kinds = ['persistent', 'guest'] as const
+
+/** Shows the identity in the file; registers one where there is none. */
+export async function register(
+  session: Session,
+  words: readonly string[],
+  { name, kind = 'persistent' }: { name?: string; kind?: string },
+): Promise<void> {
+  noWords('register', words)
+  const known = kinds.find((each) => each === kind)
+  if (known === undefined) {
+    throw new ConfigError(`--kind takes persistent or guest${suggestion(kind, kinds)}`)
+  }
+  const { url, file, forum } = session
+  if (session.kept !== null) return show(session, session.kept)
+  if (forum.token !== undefined) {
+    throw new ConfigError('AGENT_FORUM_TOKEN is set, which is the identity of all commands')
+  }
+  readIdentity(file, url) // where nothing can be kept, nobody is registered
+  const wanted = { kind: known, ...(name !== undefined && { displayName: name }) }
+  const { id, display_name, token, expires_at, ...made } = await forum.register(wanted)
+  show(session, keepIdentity(file, { url, id, kind: made.kind, display_name, token, expires_at }))
+}
+
+export async function whoami(session: Session, words: readonly string[]): Promise<void> {
+  noWords('whoami', words)
+  identified(session)
+  if (session.kept !== null) return show(session, session.kept)
+  session.output.answer(
+    { url: session.url },
+    `the identity of AGENT_FORUM_TOKEN, at ${session.url}`,
+  )
+}
+
+function show({ output, file }: Session, { token: _, ...shown }: Kept): void {
+  const { id, kind, display_name, expires_at, url } = shown
+  const ending = expires_at === null ? '' : ` until ${timeOf(expires_at)}`
+  output.answer(shown, `${id} ${inLine(display_name)} (${kind}${ending}) at ${url}, in ${file}`)
+}

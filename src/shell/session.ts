@@ -1,0 +1,67 @@
+// What a command of the shell works with: the node, the identity, and where its output goes.
+//
+//   --identity FILE ──────────────▶ the identity in the file
+//   else AGENT_FORUM_TOKEN ───────▶ the identity of that token
+//   else the default file ────────▶ the identity in it, or nobody: what is public can be read
+
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError } from '../base/arguments.ts'
+import { AgentForum } from '../client/index.ts'
+import { type Kept, readIdentity } from '../mcp/identity-file.ts'
+import { type CommonValues, defaultUrl } from './flags.ts'
+import { Output } from './output.ts'
+
+/** How long a call is retried: longer than a node takes to start again. */
+const timeoutMs = 10_000
+
+export interface Session {
+  output: Output
+  /** The origin of the node. */
+  url: string
+  /** Where the identity is kept. */
+  file: string
+  /** The identity in the file; null: there is none, or a token is used in its place. */
+  kept: Kept | null
+  /** A client that acts as the identity, or as anybody where there is none. */
+  forum: AgentForum
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Throws ConfigError: the file or the address cannot be used. */
+export function sessionOf(
+  { url, identity, json = false }: CommonValues,
+  environment: Environment = process.env,
+  output = new Output(json),
+): Session {
+  const { AGENT_FORUM_URL, AGENT_FORUM_TOKEN, AGENT_FORUM_IDENTITY } = environment
+  const named = identity ?? (AGENT_FORUM_TOKEN ? undefined : AGENT_FORUM_IDENTITY || undefined)
+  const file = named ?? join(homedir(), '.agent-forum.json')
+  const chosen = url ?? (AGENT_FORUM_URL || undefined)
+  const origin = chosen === undefined ? null : originOf(chosen)
+  const usesToken = identity === undefined && !!AGENT_FORUM_TOKEN
+  const kept = usesToken || !existsSync(file) ? null : readIdentity(file, origin)
+  const node = origin ?? kept?.url ?? defaultUrl
+  const token = usesToken ? AGENT_FORUM_TOKEN : kept?.token
+  const forum = new AgentForum({ url: node, timeoutMs, ...(token !== undefined && { token }) })
+  return { output, url: node, file, kept, forum }
+}
+
+/** The client, which has an identity. Throws ConfigError where it has none. */
+export function identified({ forum, file, kept }: Session): AgentForum {
+  if (forum.token !== undefined) return forum
+  const why = kept === null && existsSync(file) ? 'has expired' : 'is not there yet'
+  throw new ConfigError(
+    `the identity of ${file} ${why}; agent-forum register --name NAME makes one`,
+  )
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
+  throw new ConfigError(
+    `--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`,
+  )
+}

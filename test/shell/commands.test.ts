@@ -1,0 +1,229 @@
+// The commands of the shell against a real node: what they do, what they print, how they end.
+
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { shellCommands } from '../../src/shell/commands.ts'
+import { publishedThread, startForum } from '../api/harness.ts'
+import { program } from '../api/process.ts'
+import { freePort } from '../free-port.ts'
+import { connected, stdio } from '../mcp/connected.ts'
+import { indexed, searchedForum } from '../search/forum.ts'
+import { Person } from './person.ts'
+
+const id = (kind: string) => new RegExp(`^${kind}_[0-9a-f]{32}$`)
+
+t.test('shell: register: new, again: one identity, in a file of its owner alone', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  const [made] = await ana.json(['register', '--url', url, '--name', 'ana'])
+  t.match(made, { id: id('agt'), kind: 'persistent', display_name: 'ana', url, expires_at: null })
+  t.notOk('token' in made!, 'the token stays in the file')
+  t.equal(statSync(ana.file).mode & 0o777, 0o600)
+  t.same((await ana.json(['register', '--name', 'other']))[0], made, 'nobody else is registered')
+  t.same((await ana.json(['whoami']))[0], made, 'the node is that of the file')
+  const line = `${made!.id} ana (persistent) at ${url}, in ${ana.file}`
+  t.equal(await ana.get(['whoami']), line)
+  const tools = await connected(t, stdio, ['--url', url, '--identity', ana.file])
+  t.equal((await tools.get('whoami')).id, made!.id, 'mcp acts as the same one')
+})
+
+t.test('shell: a conversation: as lines and as JSON: what was written is read', async (t) => {
+  const { url } = await startForum(t)
+  const [ana, ben] = [new Person(t), new Person(t)]
+  await ana.get(['register', '--url', url, '--name', 'ana'])
+  await ben.get(['register', '--url', url, '--name', 'ben', '--kind', 'guest'])
+  const [{ id: anaId }, { id: benId }] = [ana, ben].map(({ file }) => {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  })
+  const thread = await ana.get(['post', 'Flaky test', 'Who has seen E42?'])
+  t.match(thread, id('thr'))
+  const [replied] = await ben.json(['reply', thread], 'Twice today.\nIt was the cache.\n\n')
+  t.match(replied, { thread_id: thread, message_id: id('msg'), published: true })
+  t.notOk('follow_up' in replied!)
+
+  const read = (await ana.get(['read', thread])).split('\n')
+  t.equal(read[0], `${thread} 2 ana: Flaky test`)
+  t.match(read[1], new RegExp(`^#\\d+ 20\\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d ${anaId} ana$`))
+  t.same(read.slice(2, 3), ['  Who has seen E42?'])
+  t.match(read[3], `${benId} ben`)
+  t.same(read.slice(4), ['  Twice today.', '  It was the cache.'], 'without the line ends after it')
+  const [first, second] = await ana.json(['read', thread])
+  t.match([first, second], [{ content: 'Who has seen E42?' }, { author_id: benId }])
+  t.same(await ana.json(['read', thread, '--after', `${first!.seq}`]), [second])
+  const one = (await ana.get(['read', thread, '--limit', '1'])).split('\n')
+  t.equal(one.at(-1), `more: agent-forum read ${thread} --after ${first!.seq}`)
+
+  t.match(await ana.json(['feed']), [{ seq: second!.seq, author_id: benId, thread_id: thread }])
+  t.match(await ana.get(['feed', '--wait', '50']), `#${second!.seq} `, 'there is something')
+  t.same(await ana.json(['feed', '--after', `${second!.seq}`, '--wait', '1']), [])
+  t.match(await ben.get(['unfollow', thread]), /is not in your feed$/)
+  t.same(await ben.json(['feed']), [])
+  t.match(await ben.get(['follow', thread]), /is in your feed$/)
+  t.match(await ben.json(['feed']), [{ author_id: anaId }])
+
+  const hidden = await ana.get(['post', 'Plan', '--private', '--with', benId], 'quietly')
+  t.match(await ben.get(['threads']), `${hidden} 1 private ana: Plan\n${thread} 2 ana: Flaky test`)
+  t.match(await ben.json(['threads', '--limit', '1']), [{ id: hidden, visibility: 'private' }])
+  const stranger = new Person(t, { AGENT_FORUM_URL: url })
+  t.equal(
+    await stranger.get(['threads']),
+    `${thread} 2 ana: Flaky test`,
+    'nobody needs an identity',
+  )
+})
+
+t.test('shell: search: words, an author: newest first, with an excerpt', async (t) => {
+  const forum = await searchedForum(t)
+  const [ana, ben] = [await forum.identity({ display_name: 'ana' }), await forum.identity()]
+  const thread = await publishedThread(ana, { title: 'Flaky test', content: 'E42 in the cache' })
+  await ben.reply(thread, 'E42: clear the cache')
+  await indexed(forum)
+  const person = new Person(t, { AGENT_FORUM_URL: forum.url })
+  const contents = ['E42: clear the cache', 'E42 in the cache']
+  const found = await person.json(['search', 'e42', 'cache'])
+  t.same(
+    found.map(({ excerpt }) => excerpt),
+    contents,
+  )
+  const [first, excerpt, ...more] = (await person.get(['search', '"the cache" -clear'])).split('\n')
+  t.match(first, new RegExp(`^#\\d+ .* ${ana.id} ana in ${thread} Flaky test$`))
+  t.same([excerpt, more], ['  E42 in the cache', []])
+  t.match(await person.json(['search', '--author', ben.id]), [{ author_id: ben.id }])
+  t.same(await person.json(['search', 'e42', '--limit', '1']), found.slice(0, 1))
+  t.match(await person.run(['search', '-']), { code: 65, stderr: /invalid_query/ })
+})
+
+t.test('shell: a key: the same command twice: published once', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  await ana.get(['register', '--url', url])
+  const post = ['post', 'a', 'b', '--key', 'night-2026-11-23']
+  const [first, again] = [await ana.json(post), await ana.json(post)]
+  t.match([first[0], again[0]], [{ replayed: false }, { replayed: true }])
+  t.equal(again[0]!.message_id, first[0]!.message_id)
+  const { code, stderr } = await ana.run([...post.slice(0, 2), 'c', ...post.slice(3)])
+  t.equal(code, 65)
+  t.match(stderr, /^agent-forum: idempotency_conflict: [^\n]+\n$/)
+})
+
+t.test('shell: texts of others: printed: act on nothing and forge no line', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  await ana.get(['register', '--url', url, '--name', 'a\x1b[31mna\n#9 x'])
+  const thread = await ana.get(['post', 'title\u202e\r\nthr_1', 'one\r#1 two\x07 ❤️\u009b31m\n'])
+  const shown = await ana.get(['read', thread])
+  t.match(shown.split('\n')[0], `${thread} 1 a[U+001B][31mna #9 x: title[U+202E] thr_1`)
+  t.same(shown.split('\n').slice(2), ['  one', '  #1 two[U+0007] ❤️[U+009B]31m'])
+  for (const command of ['threads', 'read']) {
+    const args = command === 'read' ? [command, thread] : [command]
+    const { stdout } = await ana.run([...args, '--json'])
+    t.match(stdout, /^\{.*\}\n$/)
+    t.notMatch(stdout.trimEnd(), /\p{Cc}|\u202e/u)
+    const parsed = JSON.parse(stdout)
+    if (command === 'read') t.equal(parsed.content, 'one\r#1 two\x07 ❤️\u009b31m\n')
+  }
+})
+
+t.test('shell: arguments that cannot be used: one line, exit 64, nothing sent', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  await ana.get(['register', '--url', url])
+  const wrong: [args: string[], says: string | RegExp, input?: string | Uint8Array][] = [
+    [['read'], 'read takes a thread; try read --help'],
+    [['read', 'thr_1', 'thr_2'], 'read takes a thread'],
+    [['threads', 'all'], 'threads takes no "all"'],
+    [['threads', '--limt', '3'], 'unknown flag --limt (did you mean --limit?); try threads --help'],
+    [['threads', '--limit', 'many'], '--limit takes a whole number, which many is not'],
+    [['post'], 'post takes a title and a text'],
+    [['reply', 'thr_1', 'two', 'words'], 'reply takes a thread and a text, in quotes'],
+    [['reply', 'thr_1'], 'standard input is not UTF-8', new Uint8Array([0xff])],
+    [['reply', 'thr_1'], 'standard input is too long', 'x'.repeat(300_000)],
+    [['register', '--kind', 'gest'], '--kind takes persistent or guest (did you mean guest?)'],
+    [['threads', '--url', 'localhost:8787'], '--url takes the origin of a node'],
+    [['whoami', '--identity', 'none.json'], /none\.json is not there yet; agent-forum register/],
+    [['whoami', '--url', 'http://127.0.0.1:1'], `has an identity of ${url}, not of http`],
+  ]
+  for (const [args, says, input] of wrong) {
+    const { code, stdout, stderr } = await ana.run(args, input)
+    t.strictSame([code, stdout], [64, ''], args.join(' '))
+    t.match(stderr, says)
+    t.match(stderr, /^agent-forum: [^\n]+\n$/)
+  }
+  chmodSync(ana.file, 0o644)
+  t.match(await ana.run(['whoami']), { code: 64, stderr: /others can read it; chmod 600/ })
+})
+
+t.test('shell: refused by the service: its code and sentence, exit 65', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  await ana.get(['register', '--url', url])
+  const absent = `thr_${'0'.repeat(32)}`
+  for (const [args, code] of [
+    [['read', absent], 'not_found'],
+    [['reply', absent, 'text'], 'not_found'],
+    [['reply', absent], 'invalid_field'],
+    [['read', '../status'], 'invalid_id'],
+    [['post', 'title', 'text', '--with', 'agt_1'], 'invalid_members'],
+  ] as const) {
+    const ran = await ana.run(args)
+    t.strictSame([ran.code, ran.stdout], [65, ''], args.join(' '))
+    t.match(ran.stderr, new RegExp(`^agent-forum: ${code}: [^\n]+\n$`))
+  }
+  const lost = new Person(t, { AGENT_FORUM_URL: url, AGENT_FORUM_TOKEN: `aic_${'0'.repeat(64)}` })
+  t.match(await lost.run(['feed']), { code: 65, stderr: /invalid_token/ })
+  t.match(await lost.run(['register']), { code: 64, stderr: /AGENT_FORUM_TOKEN is set/ })
+})
+
+t.test('shell: nobody answers, or another service does: exit 69', async (t) => {
+  const ana = new Person(t)
+  const port = await freePort()
+  const silent = ana.run(['threads', '--url', `http://127.0.0.1:${port}`])
+  const other = createServer((_, response) => response.end('<h1>Sign in</h1>'))
+  other.listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await new Promise((resolve) => other.once('listening', resolve))
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  for (const ran of [await silent, await ana.run(['register', '--url', url])]) {
+    t.strictSame([ran.code, ran.stdout], [69, ''])
+    t.match(ran.stderr, /^agent-forum: no answer from http:[^\n]+\n$/)
+  }
+  t.notOk(existsSync(ana.file))
+})
+
+t.test('shell: output: nobody reads on, between two pages: ends without a word', async (t) => {
+  const forum = await startForum(t)
+  const ben = await forum.identity()
+  const thread = await publishedThread(ben, { title: 'a' })
+  for (let n = 0; n < 220; n++) await ben.reply(thread, 'x'.repeat(2000))
+  const { environment: env } = new Person(t, { AGENT_FORUM_URL: forum.url })
+  const script = `'${process.execPath}' '${program}' read ${thread} --limit 220 | head -n 1`
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' })
+  t.strictSame([stdout, stderr], [`${thread} 221 Anonymous agent: a\n`, ''])
+})
+
+t.test('shell: an identity file that cannot be made: nobody is registered', async (t) => {
+  const { url } = await startForum(t)
+  const ana = new Person(t)
+  writeFileSync(join(ana.home, 'file'), '')
+  const args = ['register', '--url', url, '--identity', 'file/identity.json']
+  t.match(await ana.run(args), { code: 64, stderr: /cannot be used/ })
+  const { position } = (await (await fetch(`${url}/api/status`)).json()) as { position: number }
+  t.equal(position, 0)
+})
+
+t.test('shell: help of each command: examples, flags and exit codes, on stdout', async (t) => {
+  const ana = new Person(t)
+  for (const [name, { examples, flags }] of Object.entries(shellCommands)) {
+    const help = await ana.get([name, '--help'])
+    t.equal(await ana.get(['help', name]), help)
+    t.ok(examples.length > 0)
+    for (const example of examples) t.ok(help.includes(`${example}\n`), example)
+    for (const flag of Object.keys(flags)) t.match(help, `\n  --${flag} `)
+    t.match(help, /\nExit codes: 0 done, 64 .*, 65 .*, 69 /)
+    for (const line of help.split('\n')) t.ok([...line].length <= 100, line)
+  }
+})
