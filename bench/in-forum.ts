@@ -10,7 +10,7 @@ import { decode } from '../src/forum/records.ts'
 import { randomSeed, systemStamps } from '../src/forum/stamp.ts'
 import { State } from '../src/state/state.ts'
 import { CheckpointSchedule } from '../src/storage/checkpoints.ts'
-import { deriveKey, loadSecret } from '../src/storage/secret.ts'
+import { deriveKey, loadSecret } from '../src/storage/node-files.ts'
 import { realDisk } from '../wal/disk.ts'
 import { openJournal } from '../wal/journal/journal.ts'
 

@@ -100,7 +100,7 @@ const standsAlone = (room: string) => room === 'src/client' || room === 'src/bro
 const anything = /./
 const chance: [place: string, allowed: RegExp][] = [
   ['src/forum/stamp.ts', anything],
-  ['src/base/pace.ts', /performance\.now/],
+  ['src/base/pauses.ts', /performance\.now/],
   ['src/text/', /performance\.now/],
   ['src/storage/', /performance\.now|randomBytes/],
   ['src/replication/', /performance\.now|randomBytes/],

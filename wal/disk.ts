@@ -1,10 +1,21 @@
-// The journal's only access to a file system, small enough for a test to simulate in memory. Calls
-// that end in `Later` run in the background and call `done` once, never before they return; all
-// others block, and throw the system's error (`error.code`).
+// The journal's only access to a file system, small enough for a test to simulate in memory, and
+// what is made of its calls: whole reads and writes, life signs, and atomic replacement of a file.
+// Calls that end in `Later` run in the background and call `done` once, never before they return;
+// all others block, and throw the system's error (`error.code`).
+//
+//   a file is replaced   write FILE.tmp ─▶ sync ─▶ rename to FILE ─▶ sync the directory
+//
+// F1. A crash at any step leaves the old file (or none) or the new one, and at most a FILE.tmp.
+// F2. What has returned has survived a loss of power.
+//
+// Files that need more have their own steps, and say why: segments, which stay open under their new
+// name (journal/settle.ts, journal/segments.ts), several files that become visible together
+// (tools/repair.ts, tools/put-aside.ts), and the lock, which is linked (journal/lock.ts).
 
 import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
 import { codeOf } from './errors.ts'
-import { hasLife, showLife } from './journal/life-sign.ts'
 
 /** `create` fails with EEXIST when the path exists; `read` opens directories as well. */
 export type OpenHow = 'read' | 'write' | 'create'
@@ -29,7 +40,7 @@ export interface Disk {
   link(existing: string, path: string): void
   remove(path: string): void
   readLink(path: string): string
-  /** The two halves of a life sign, as in life-sign.ts. */
+  /** The two halves of a life sign, `showLife` and `hasLife` below. */
   showLife(path: string): () => void
   hasLife(path: string): Promise<boolean | null>
 
@@ -199,4 +210,81 @@ export function settled(start: (done: (error: Error | null) => void) => void): P
 // A full disk may show itself by a write of zero bytes without an error.
 function noSpace(): Error {
   return Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+}
+
+// A life sign: a socket in the file system on which a process listens while it lives. The kernel
+// closes it with the process, and any process of the same machine can connect to it, whatever its
+// PID or network namespace. By it two containers that share a volume detect each other.
+
+/** The longest path of a socket's address, without the terminating zero. */
+const pathBytesMax = 107
+
+/**
+ * Listens on `path` until the process ends or calls the returned function. There is no life sign if
+ * the path is too long or the file system does not support sockets.
+ */
+function showLife(path: string): () => void {
+  if (Buffer.byteLength(path) > pathBytesMax) return () => {}
+  const server = net.createServer((connection) => connection.destroy())
+  server.on('error', () => {})
+  server.listen(path).unref()
+  return () => server.close()
+}
+
+/**
+ * Whether a process that called `showLife(path)` on this machine lives; null when that is unknown,
+ * because there is no socket or connecting to it is not permitted.
+ */
+function hasLife(path: string): Promise<boolean | null> {
+  if (Buffer.byteLength(path) > pathBytesMax) return Promise.resolve(null)
+  return new Promise((resolve) => {
+    const socket = net.connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error) => {
+      const code = codeOf(error)
+      // EAGAIN: the listener's queue is full, as that of a stopped process may be.
+      resolve(code === 'ECONNREFUSED' ? false : code === 'EAGAIN' ? true : null)
+    })
+  })
+}
+
+/** What a crash left as FILE.tmp is removed first. */
+export function replaceFile(disk: Disk, target: string, write: (file: number) => void): void {
+  const [dir, temporary] = [path.dirname(target), `${target}.tmp`]
+  if (disk.list(dir).includes(path.basename(temporary))) disk.remove(temporary)
+  const file = disk.open(temporary, 'create')
+  try {
+    write(file)
+    disk.sync(file)
+  } finally {
+    disk.close(file)
+  }
+  disk.rename(temporary, target)
+  syncDirectory(disk, dir)
+}
+
+export function replaceText(disk: Disk, target: string, text: string): void {
+  replaceFile(disk, target, (file) => writeAll(disk, file, Buffer.from(text), 0))
+}
+
+/** As `replaceFile`, in the background, where no FILE.tmp is left. Resolves to that of `write`. */
+export async function replaceFileLater<T>(
+  disk: Disk,
+  target: string,
+  write: (file: number) => Promise<T>,
+): Promise<T> {
+  const file = disk.open(`${target}.tmp`, 'create')
+  let result: T
+  try {
+    result = await write(file)
+    await settled((done) => disk.syncLater(file, done))
+  } finally {
+    disk.close(file)
+  }
+  disk.rename(`${target}.tmp`, target)
+  await syncDirectoryLater(disk, path.dirname(target))
+  return result
 }

@@ -20,7 +20,7 @@ import { type CompiledMachine, compile } from './compile.ts'
 export type FieldKind = 'f64' | 'u32' | 'u8' | 'text'
 
 /** The fields of a context, in the order in which checkpoint rows hold them. */
-export type Layout = { readonly [field: string]: FieldKind }
+type Layout = { readonly [field: string]: FieldKind }
 
 /** The context that a layout describes: numbers, and texts for `text`. */
 export type ContextOf<L extends Layout> = {
@@ -28,7 +28,7 @@ export type ContextOf<L extends Layout> = {
 }
 
 /** For each event, the kinds of its fields; a list of texts means one of them. */
-export type EventShapes = {
+type EventShapes = {
   readonly [event: string]: { readonly [field: string]: FieldKind | readonly string[] }
 }
 
@@ -65,7 +65,8 @@ export type AnyActorKind = ActorKind<any, any>
 /**
  * Declares a kind of actor.
  *
- * @throws Error when the machine cannot run as a table (shape.ts), or when `codes`, `layout` or
+ * @throws Error when the machine cannot run as a table (compile.ts, H1), or when `codes`, `layout`
+ * or
  *   `events` do not cover exactly the machine's states, context and events.
  */
 export function actor<

@@ -1,6 +1,7 @@
-// All kinds of actors, in the order of the documents. docs/statecharts.md, the table in
-// ARCHITECTURE.md and the property tests are derived from this list.
+// All kinds of actors, in the order of the documents, and the page that shows machines. From the
+// list docs/statecharts.md, the table in ARCHITECTURE.md and the property tests are derived.
 
+import type { AnyStateMachine } from 'xstate'
 import { delivery } from './delivery.ts'
 import { feed } from './feed.ts'
 import { identity } from './identity.ts'
@@ -20,3 +21,36 @@ export const actorKinds = [
   delivery,
   proposal,
 ] as const
+
+const head = `# Statecharts
+
+Generated from the machines in \`src/actors\`, and that of a process in \`src/role/role.ts\`. Each
+arrow has an event, \`[the guard]\` that must hold, if any, and after \`/\` the actions. A state
+accepts only the events on its arrows. The head of each machine's file explains the states and the
+rules.
+`
+
+/** The whole page, in the order of `machines`. */
+export function statechartsPage(machines: readonly AnyStateMachine[]): string {
+  return [head, ...machines.map(section)].join('\n')
+}
+
+function section(machine: AnyStateMachine): string {
+  const { id, config, root } = machine
+  const states = Object.values(root.states)
+  const lines = [`[*] --> ${config.initial}`]
+  for (const { key, type, transitions } of states) {
+    for (const { eventType, guard, actions, target } of [...transitions.values()].flat()) {
+      const condition = guard === undefined ? '' : ` [${nameOf(guard)}]`
+      const effect = actions.length === 0 ? '' : ` / ${actions.map(nameOf).join(', ')}`
+      lines.push(`${key} --> ${target?.[0].key ?? key}: ${eventType}${condition}${effect}`)
+    }
+    if (type === 'final') lines.push(`${key} --> [*]`)
+  }
+  const chart = lines.map((line) => `  ${line}`).join('\n')
+  return `## ${id}\n\n${config.description}\n\n\`\`\`mermaid\nstateDiagram-v2\n${chart}\n\`\`\`\n`
+}
+
+function nameOf(part: unknown): string {
+  return typeof part === 'string' ? part : 'inline'
+}

@@ -1,5 +1,5 @@
-// The socket through which operators moderate a running node, `admin.sock` in its data directory.
-// protocol.ts describes the protocol.
+// How operators moderate a running node: the socket `admin.sock` in its data directory, and the
+// operations behind it. protocol.ts describes the protocol.
 //
 // S1. Its mode is 0600 from the moment it exists: it is bound under a umask. One that an earlier
 //     process has left is removed first, which the lock of the directory allows.
@@ -12,16 +12,17 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../wal/errors.ts'
 import { type ErrorKind, errors } from '../api/errors.ts'
 import { partition } from '../base/partition.ts'
-import { isRejection, type Rejection } from '../forum/forum.ts'
+import { type Forum, isRejection, type Rejection } from '../forum/forum.ts'
 import {
   type Moderating,
   type ModerationCommand,
   type ModerationOutcome,
   moderationCommands,
 } from '../forum/moderation.ts'
+import type { Gate } from '../http/gate.ts'
 import type { Act } from '../state/moderation.ts'
 import type { State } from '../state/state.ts'
-import type { Erasure } from '../storage/checkpoints.ts'
+import type { CheckpointSchedule, Erasure } from '../storage/checkpoints.ts'
 import {
   type ActJson,
   type ActsPage,
@@ -189,4 +190,72 @@ function parse(command: ModerationCommand, body: string): About | string {
   const subject = subjectOf(command, `${id}`)
   if (subject.unusable !== null) return `${command} ${subject.unusable}`
   return typeof reason === 'string' && isReason(reason) ? { subject, reason } : reasonRule
+}
+
+/**
+ * The operator's way to moderate a running node.
+ * Runs a command; resolves when its outcome is durable.
+ */
+export function moderate(
+  forum: Forum,
+  gate: Gate,
+  command: ModerationCommand,
+  about: Moderating,
+): Promise<ModerationOutcome> {
+  // A follower repeats what the leader records; it records nothing itself.
+  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
+  const outcome = moderationCommands[command](forum, about)
+  return outcome instanceof Promise
+    ? outcome.then((later) => durable(forum, gate, later))
+    : durable(forum, gate, outcome)
+}
+
+function durable(
+  { journal }: Forum,
+  gate: Gate,
+  outcome: ModerationOutcome,
+): Promise<ModerationOutcome> {
+  const { position = 0 } = outcome
+  if (position <= journal.durable) {
+    return Promise.resolve(gate.mayDecide ? outcome : { rejected: 'no_leader' })
+  }
+  return new Promise((resolve) => {
+    gate.keep(position, (isDurable) => {
+      resolve(isDurable ? outcome : { rejected: gate.failure })
+    })
+  })
+}
+
+interface AdminOptions {
+  config: { data: string }
+  log: Logger
+  environment: { disk?: unknown }
+  checkpoints: CheckpointSchedule
+  /** Whether every reader has applied the record at this position. */
+  readers: { haveApplied(position: number): boolean } | null
+  /** Whether the index has lost what was removed at this position; null: there is none. */
+  search: { isGone(position: number): boolean } | null
+}
+
+export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
+
+/** Starts the socket, unless the disk is simulated. */
+export function startAdmin(
+  forum: Forum,
+  gate: Gate,
+  { config, log, environment, checkpoints, readers, search }: AdminOptions,
+): Admin {
+  const erasure = (position: number) => {
+    const erased = checkpoints.erasure(position)
+    const haveApplied = readers?.haveApplied(position) ?? true
+    const isGone = search?.isGone(position) ?? true
+    return { ...erased, is_gone: erased.is_gone && haveApplied && isGone }
+  }
+  const administered: Administered = {
+    state: forum.state,
+    moderate: (command, about) => moderate(forum, gate, command, about),
+    erasure,
+  }
+  const stop = environment.disk ? () => {} : serveAdmin(config.data, administered, log)
+  return { ...administered, stop }
 }

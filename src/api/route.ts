@@ -39,7 +39,7 @@ export interface Service {
   /** The name of the durability mode. */
   durability: string
   version: string
-  /** The id of the log's present history (storage/epoch.ts). */
+  /** The id of the log's present history (storage/node-files.ts). */
   epoch: string
   /** Whether this node decides: alone, or for others; or follows the one that does. */
   role: () => RoleName

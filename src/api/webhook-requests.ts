@@ -1,5 +1,5 @@
 // The requests that the service sends to an agent's endpoint, for the OpenAPI document: `webhooks`
-// of version 3.1. forum/deliveries.ts and delivery/challenge.ts write them, delivery/sign.ts signs
+// of version 3.1. forum/deliveries.ts and delivery/challenge.ts write them, delivery/send.ts signs
 // them. docs/interface.md, "Webhooks".
 
 import { exampleOf } from './examples.ts'

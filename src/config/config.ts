@@ -1,4 +1,4 @@
-// The settings of a node, and one checked Config of them. setting-sources.ts finds their values.
+// The settings of a node, and one checked Config of them. settings.ts finds their values.
 // An unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
@@ -7,15 +7,17 @@ import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
 import type { QuotaLimits } from '../state/quotas.ts'
 import { allowedHostsOf, corsOf, edgeFlags, trustProxyOf } from './edge-settings.ts'
-import { limitFlags, type NodeLimits, nodeLimitsOf, readersOf } from './limit-flags.ts'
-import { type QuotaFlagName, quotaFlagNames, quotaHelp, quotaLimits } from './quota-flags.ts'
-import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
 import {
-  SettingSources,
-  unknownVariables as unknownAmong,
-  variableName,
-  variablePrefix,
-} from './setting-sources.ts'
+  limitFlags,
+  type NodeLimits,
+  nodeLimitsOf,
+  type QuotaFlagName,
+  quotaFlagNames,
+  quotaHelp,
+  quotaLimits,
+  readersOf,
+} from './limit-flags.ts'
+import { type ReplicationConfig, replicationFlags, replicationOf } from './replication-flags.ts'
 import {
   certificateOf,
   choiceOf,
@@ -23,8 +25,12 @@ import {
   hoursOf,
   numberOf,
   originOf,
+  SettingSources,
   switchOf,
   textOf,
+  unknownVariables as unknownAmong,
+  variableName,
+  variablePrefix,
 } from './settings.ts'
 
 export interface Config {
@@ -53,7 +59,7 @@ export interface Config {
   pages: boolean
   /** Whether messages are found by their words. */
   search: boolean
-  /** From the environment; if absent, the data directory holds one (storage/secret.ts). */
+  /** From the environment; if absent, the data directory holds one (storage/node-files.ts). */
   secret: string | undefined
   /** How the caller's address is found behind proxies; null: there are none. */
   trustProxy: TrustProxy | null

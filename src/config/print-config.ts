@@ -4,9 +4,8 @@
 import { join } from 'node:path'
 import { type Config, type SettingName, secretVariable, settingFlags } from './config.ts'
 import { headerOf } from './edge-settings.ts'
-import { quotaFlagNames, quotaFlags } from './quota-flags.ts'
-import type { FoundSetting, SettingSources } from './setting-sources.ts'
-import { switchOf } from './settings.ts'
+import { quotaFlagNames, quotaFlags } from './limit-flags.ts'
+import { type FoundSetting, type SettingSources, switchOf } from './settings.ts'
 
 interface Shown {
   /** As it would stand in a file of settings; null: it is not shown. */

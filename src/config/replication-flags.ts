@@ -4,8 +4,15 @@
 import { readFileSync } from 'node:fs'
 import type { Flag } from '../base/arguments.ts'
 import { ConfigError } from '../base/arguments.ts'
-import type { FoundSetting } from './setting-sources.ts'
-import { certificateOf, choiceOf, numberOf, type Setting, switchOf, textOf } from './settings.ts'
+import {
+  certificateOf,
+  choiceOf,
+  type FoundSetting,
+  numberOf,
+  type Setting,
+  switchOf,
+  textOf,
+} from './settings.ts'
 
 export interface ReplicationConfig {
   /** URLs of the servers that carry the stream: `nats://host:port` or `tls://host:port`. */
@@ -102,7 +109,7 @@ export const replicationFlags = {
   },
 } as const satisfies Record<string, Flag & { preset: string }>
 
-export type ReplicationFlagName = keyof typeof replicationFlags
+type ReplicationFlagName = keyof typeof replicationFlags
 
 const takeoverSecondsMax = 600
 const lagMbMax = 65_536

@@ -1,10 +1,20 @@
-// Checks single settings. An unusable value is a ConfigError that names the flag, the environment
-// variable, or the file and the key in it, by which it was set.
+// Where the settings of a node come from: a flag, else its environment variable, else the file that
+// --config names, else the default. And how single ones are checked: an unusable value is a
+// ConfigError that names the flag, the variable, or the file and the key in it, by which it was
+// set.
+//
+// The file is one JSON object. Its keys are the names of the flags without dashes, its values are
+// texts, numbers, and true or false:
+//
+//   { "port": 8080, "data": "/var/lib/agent-forum", "no-compat": true }
+//
+// S1. Nothing in the file is ignored: an unknown key is refused.
+// S2. A sentence about a value names where it was set: flag, variable, or file and key.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../../wal/journal/journal.ts'
-import { ConfigError } from '../base/arguments.ts'
+import { ConfigError, type Flags, readFlags, suggestion } from '../base/arguments.ts'
 
 export interface Setting {
   /** What set it: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
@@ -77,4 +87,121 @@ export function certificateOf({ name, text }: Setting): string | null {
   } catch (error) {
     throw new ConfigError(`${name} takes a PEM certificate: ${(error as Error).message}`)
   }
+}
+
+export const variablePrefix = 'AGENT_FORUM_'
+
+/** A setting, and for people what set it: a flag, a variable, a file, or `default`. */
+export interface FoundSetting extends Setting {
+  from: string
+}
+
+interface SettingsFile {
+  path: string
+  values: ReadonlyMap<string, string>
+}
+
+export class SettingSources<Name extends string> {
+  readonly #settings: Record<Name, { preset: string }>
+  readonly #flags: Record<string, string | boolean | undefined>
+  readonly #environment: NodeJS.ProcessEnv
+  readonly #file: SettingsFile | null
+
+  /**
+   * Reads the arguments, and the file that they or the environment name in `config`. `switches`
+   * are flags that say what to do and are no settings: neither variables nor files have them.
+   */
+  constructor(
+    settings: Flags & Record<Name | 'config', { preset: string }>,
+    switches: Flags,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv,
+  ) {
+    const refuse = (sentence: string) => new ConfigError(`${sentence}; --help lists the flags`)
+    this.#settings = settings
+    this.#environment = environment
+    this.#flags = readFlags(args, { ...settings, ...switches }, refuse).values
+    const path = `${this.#flags.config ?? environment[variableName('config')] ?? ''}`
+    this.#file =
+      path === '' ? null : { path, values: readSettingsFile(path, Object.keys(settings)) }
+  }
+
+  /** Whether a switch that is no setting was given. */
+  isGiven(name: string): boolean {
+    return this.#flags[name] === true
+  }
+
+  /** The value that counts, unchecked. */
+  find(name: Name): FoundSetting {
+    const flag = this.#flags[name]
+    if (flag !== undefined) {
+      return { name: `--${name}`, text: flag === true ? 'on' : `${flag}`, from: `--${name}` }
+    }
+    const variable = variableName(name)
+    const text = this.#environment[variable]
+    if (text !== undefined) return { name: variable, text, from: variable }
+    const inFile = this.#file?.values.get(name)
+    if (inFile !== undefined) {
+      const { path } = this.#file!
+      return { name: `${path}: ${name}`, text: inFile, from: path }
+    }
+    return { name: `--${name}`, text: this.#settings[name].preset, from: 'default' }
+  }
+}
+
+/** `AGENT_FORUM_POLL_AFTER` for `poll-after`. */
+export function variableName(flag: string): string {
+  return `${variablePrefix}${flag.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** Environment variables with our prefix that are not among `known`, each with a suggestion. */
+export function unknownVariables(
+  environment: NodeJS.ProcessEnv,
+  known: readonly string[],
+): string[] {
+  const names = known.map((name) => name.slice(variablePrefix.length))
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(variablePrefix) && !known.includes(name))
+    .map((name) => name + suggestion(name.slice(variablePrefix.length), names, variablePrefix))
+}
+
+/** The values in the file as a flag would have them, by name. Throws a ConfigError. */
+function readSettingsFile(path: string, settings: readonly string[]): Map<string, string> {
+  const known = settings.filter((name) => name !== 'config')
+  const values = new Map<string, string>()
+  for (const [key, value] of Object.entries(readObject(path))) {
+    if (!known.includes(key)) {
+      throw new ConfigError(`${path}: there is no setting "${key}"${suggestion(key, known)}`)
+    }
+    if (!['string', 'number', 'boolean'].includes(typeof value)) {
+      throw new ConfigError(`${path}: ${key} takes a text, a number, true or false`)
+    }
+    values.set(key, `${value}`)
+  }
+  return values
+}
+
+function readObject(path: string): object {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${path}: cannot be read: ${(error as Error).message}`)
+  }
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError(`${path}: is not JSON: ${placeOf(error as Error, text)}`)
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
+  throw new ConfigError(`${path}: takes one JSON object, such as {"port": 8080}`)
+}
+
+/** Where the text ceases to be JSON. The engine's message quotes it, and it may hold secrets. */
+function placeOf({ message }: Error, text: string): string {
+  const [, position] = /at position (\d+)/.exec(message) ?? []
+  if (position === undefined) return 'it ends early, or has a word or sign without quotes'
+  const lines = text.slice(0, Number(position)).split('\n')
+  return `look at line ${lines.length}, column ${lines.at(-1)!.length + 1}`
 }

@@ -1,12 +1,11 @@
 // Challenges: an endpoint proves that it receives requests by returning a value that it was sent.
 
-import type { Send } from './send.ts'
-import type { Post } from './sign.ts'
+import type { Post, Send } from './send.ts'
 
 /** How many challenges may be in flight at once. */
 const runningMax = 64
 
-export interface Challenge extends Omit<Post, 'body'> {
+interface Challenge extends Omit<Post, 'body'> {
   /** The webhook's number. */
   webhook: number
   /** The value that the endpoint has to return. */
@@ -14,7 +13,7 @@ export interface Challenge extends Omit<Post, 'body'> {
 }
 
 /** Null if verified, or a code of docs/interface.md, "Registration and verification". */
-export type Proof = { error: string | null }
+type Proof = { error: string | null }
 
 export class Challenger {
   readonly #send: Send

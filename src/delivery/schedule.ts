@@ -13,8 +13,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from '../base/queue.ts'
-import type { Send, Sent } from './send.ts'
-import type { Post } from './sign.ts'
+import type { Post, Send, Sent } from './send.ts'
 
 const attemptsMax = 64
 const perHostMax = 8

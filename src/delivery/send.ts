@@ -5,14 +5,22 @@
 //   └──────────────────────────── 5 seconds for all of it ────────────────────────────────────┘
 //
 // S1. Each attempt is checked anew: no redirects, no proxies, no kept connections.
+//
+// Requests are signed in two styles over the same bytes:
+//
+//   Standard Webhooks   webhook-signature: v1,<base64>, of "id.timestamp.body";
+//                       the key is the secret's part after whsec_, base64-decoded
+//   the older header    X-AI-Commons-Signature: v1=<hex>, of "timestamp.id.body";
+//                       the key is the whole secret as text
+//
+// Both are HMAC-SHA256. Timestamps are seconds since the epoch.
 
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
-import type { LookupFunction } from 'node:net'
-import { isIPv6 } from 'node:net'
+import { isIPv6, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates } from 'node:tls'
 import { type AddressRules, checkedAddresses, type Resolve, refuseEndpoint } from './address.ts'
-import { type Post, signatureHeaders } from './sign.ts'
 
 /** For the whole attempt, from resolving the name to the answer's last byte. */
 export const timeoutMs = 5_000
@@ -28,7 +36,7 @@ export interface Sent {
   body: string | null
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   rules: AddressRules
   resolve: Resolve
   /** PEM of a further certificate authority, or null. */
@@ -118,4 +126,33 @@ function failure(error: string): Sent {
 /** Errors of the HTTP parser begin with HPE_; any other one means that there was no answer. */
 function errorCode({ code }: NodeJS.ErrnoException): string {
   return code?.startsWith('HPE_') ? 'webhook_invalid_response' : 'webhook_unreachable'
+}
+
+/** A request to an endpoint. */
+export interface Post {
+  endpoint: string
+  /** `whsec_…` */
+  secret: string
+  /** `evt_…`: the same when the request is sent again. */
+  eventId: string
+  /** JSON. */
+  body: string
+}
+
+/** The headers of both styles; `timestamp` is in seconds since the epoch. */
+export function signatureHeaders(
+  { secret, eventId, body }: Post,
+  timestamp: number,
+): Record<string, string> {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const standard = createHmac('sha256', key).update(`${eventId}.${timestamp}.${body}`)
+  const older = createHmac('sha256', secret).update(`${timestamp}.${eventId}.${body}`)
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': `v1,${standard.digest('base64')}`,
+    'x-ai-commons-event': eventId,
+    'x-ai-commons-timestamp': String(timestamp),
+    'x-ai-commons-signature': `v1=${older.digest('hex')}`,
+  }
 }

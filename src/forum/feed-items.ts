@@ -11,8 +11,8 @@
 // I3. What `write` returns lies in the scratch space, and is valid until the next `write`.
 //
 // An answer is assembled in the scratch space, because copying within one ArrayBuffer costs a third
-// of copying between two (text/slabs.ts, B1). A page of five items takes 0.9 µs, and 5.4 µs when
-// each item is composed from its parts.
+// of copying between two (text/page-slots.ts, B1). A page of five items takes 0.9 µs, and 5.4 µs
+// when each item is composed from its parts.
 
 import assert from 'node:assert/strict'
 import type { State } from '../state/state.ts'

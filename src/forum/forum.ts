@@ -33,7 +33,7 @@ export interface ForumParts {
   ticketKey: Buffer
   /** Hashes callers' addresses. */
   addressKey: Buffer
-  /** The last position that the node was restored with (epoch.ts); null: it never was restored. */
+  /** The last position before the epoch (storage/node-files.ts); null: it is the first one. */
   epochBegin?: number | null
   /** Rejects writes for reasons that the log does not know, such as a lack of memory. */
   admission?: Admission

@@ -7,7 +7,7 @@
 // N1. A number counts what the whole log has created, so ids are added only where the log is read
 //     from its first record on. Behind a checkpoint the beginning is gone: the numbers remain.
 
-import { HexColumn } from '../columns/hex-column.ts'
+import { HexColumn } from '../columns/id-table.ts'
 import type { ForumRecord } from './records.ts'
 
 const prefixes = {

@@ -5,7 +5,7 @@
 import { Socket } from 'node:net'
 import { JournalError, messageOf } from '../../wal/errors.ts'
 import { ConfigError } from '../base/arguments.ts'
-import { letHeapGrow } from '../base/heap-growth.ts'
+import { letHeapGrow } from '../base/process.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { openLog } from '../ops/log.ts'
 import { MainPort } from '../readers/main-port.ts'

@@ -16,10 +16,12 @@ import { logNotices } from '../ops/log.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import type { Replication } from '../replication/replication.ts'
 import { State, type StateOptions } from '../state/state.ts'
-import type { CheckpointSchedule } from '../storage/checkpoints.ts'
-import { type Epoch, loadEpoch } from '../storage/epoch.ts'
-import { deriveKey, loadSecret } from '../storage/secret.ts'
-import { type OnStartProgress, startProgress } from '../storage/start-progress.ts'
+import {
+  type CheckpointSchedule,
+  type OnStartProgress,
+  startProgress,
+} from '../storage/checkpoints.ts'
+import { deriveKey, type Epoch, loadEpoch, loadSecret } from '../storage/node-files.ts'
 import { openTextDisk, type TextDiskOptions } from '../text/disk.ts'
 
 /** Stamps that warn operators when the system clock is set, or behind the log at a start. */

@@ -13,8 +13,8 @@
 //     family is left out, and the section of the status is null. NaN is an unknown number.
 // I3. A label is a name of the program, never an id, a name or a text of a caller.
 
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { latency } from '../browser/dashboard/units.ts'
-import type { LoopDelay } from './loop-delay.ts'
 import type { Vitals } from './vitals.ts'
 
 /** A part of the dashboard: the numbers at its top, or a panel (panels.ts). */
@@ -38,7 +38,7 @@ export interface Sample {
   labels?: Labels
 }
 
-export type Labels = Record<string, string>
+type Labels = Record<string, string>
 
 /** A distribution; `counts` are not cumulative. */
 export interface Histogram {
@@ -100,7 +100,7 @@ export interface FactOf {
 }
 
 /** A line of a chart. */
-export interface LineOf {
+interface LineOf {
   on: Place
   /** Without one there is no line of all labels together. */
   label?: string
@@ -214,4 +214,32 @@ export function quantiles(prefix: string, on: Place, more: FactOf[] = []): Shown
 /** The number, or null where it is unknown or no limit is set. */
 export function finite(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null
+}
+
+const resolutionMs = 10
+
+/**
+ * The delay of timers of the event loop since the last look: everything runs in one event loop, so
+ * whatever blocks it delays every answer.
+ */
+export class LoopDelay {
+  readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })
+
+  constructor() {
+    this.#histogram.enable()
+  }
+
+  /** In seconds, since the last restart; 1 is the longest delay. */
+  quantile(q: number): number {
+    const nanoseconds = q === 1 ? this.#histogram.max : this.#histogram.percentile(q * 100)
+    return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1e3
+  }
+
+  restart(): void {
+    this.#histogram.reset()
+  }
+
+  stop(): void {
+    this.#histogram.disable()
+  }
 }

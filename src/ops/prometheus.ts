@@ -1,8 +1,7 @@
 // Renders instruments in the text format of Prometheus (version 0.0.4).
 
-import type { Histogram, Instrument, Sample } from './instrument.ts'
+import { type Histogram, type Instrument, LoopDelay, type Sample } from './instrument.ts'
 import { instruments } from './instruments/list.ts'
-import { LoopDelay } from './loop-delay.ts'
 import type { Vitals } from './vitals.ts'
 
 /** Starts to measure the event loop's delay; returns a function that renders all metrics. */

@@ -1,10 +1,9 @@
 // Whether the node answers requests, and if not, its progress; and warnings for operators.
 
 import { counted } from '../base/counted.ts'
-import { searchLine } from './search.ts'
-import type { ReplicationStats, Vitals } from './vitals.ts'
+import type { ReplicationStats, SearchStats, Vitals } from './vitals.ts'
 
-export interface Readiness {
+interface Readiness {
   isReady: boolean
   /** One line, or with `isVerbose` one for each check. */
   text: string
@@ -116,4 +115,26 @@ function lagOf(replication: ReplicationStats): string {
   const positions = counted(replication.lagPositions(), 'position')
   const lag = `${positions} and ${replication.lagSeconds().toFixed(1)} s`
   return replication.role === 'follower' ? `${lag} behind` : `the stream is ${lag} behind`
+}
+
+/**
+ * The line of the verbose readiness about the search. Whatever it says, the node is ready, and not
+ * degraded.
+ */
+function searchLine({ search, state }: Vitals): string[] {
+  if (search === null) return []
+  if (!search.isAvailable) return ['[+] search: off, as no engine loads']
+  const { indexed, trouble } = search.progress
+  const missing = missingOf(search, state.messages.count)
+  const waits = trouble === '' ? '' : `; waits: ${trouble}`
+  const found =
+    missing === 0
+      ? `all of ${counted(indexed, 'message')}`
+      : `${indexed} of ${counted(indexed + missing, 'message')}`
+  return [`[+] search: ${found}${waits}`]
+}
+
+/** How many of so many messages are not found yet. */
+export function missingOf({ progress: { indexed } }: SearchStats, count: number): number {
+  return Math.max(0, count - indexed)
 }

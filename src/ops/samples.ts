@@ -12,11 +12,11 @@ import {
   firstLabel,
   type Histogram,
   type Instrument,
+  type LoopDelay,
   type Reading,
   samplesOf,
 } from './instrument.ts'
 import { instruments } from './instruments/list.ts'
-import type { LoopDelay } from './loop-delay.ts'
 import type { Vitals } from './vitals.ts'
 
 const digits = 3

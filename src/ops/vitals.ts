@@ -5,7 +5,6 @@ import type { Availability } from '../http/edge-options.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter, RouteMeter } from '../http/meter.ts'
 import type { State } from '../state/state.ts'
-import type { SearchStats } from './search-stats.ts'
 
 /** Statistics of checkpoints by this process; `position` may be of the one it started from. */
 export interface CheckpointStats {
@@ -42,7 +41,7 @@ export interface ScrubStats {
 }
 
 /** Requests that wait for text that is on disk. */
-export interface ColdReadStats {
+interface ColdReadStats {
   /** Requests that are parked now, and the bytes of blocks that they hold. */
   readonly length: number
   readonly bytes: number
@@ -53,7 +52,7 @@ export interface ColdReadStats {
 }
 
 /** Statistics of reads of text from disk by this process. */
-export interface TextDiskStats {
+interface TextDiskStats {
   /** Durations of reads: counts by bucket, the upper bounds of the buckets, and the sum. */
   readonly reads: ArrayLike<number>
   readonly readBoundsSeconds: readonly number[]
@@ -272,5 +271,35 @@ export function newVitals(early: EarlyVitals): Vitals {
     scrub: noScrub,
     search: null,
     replication: null,
+  }
+}
+
+/** Counts and measurements of the search. */
+export interface SearchStats {
+  /** The engine that serves; null: none has started yet, '': none loads. */
+  readonly engine: string | null
+  readonly isAvailable: boolean
+  /** How often the process of the index was started again. */
+  readonly restarts: number
+  readonly progress: {
+    /** All messages before this number are indexed; and how many there are in all. */
+    readonly covered: number
+    readonly indexed: number
+    readonly shards: number
+    readonly bytes: number
+    readonly residentBytes: number
+    readonly cpuSeconds: number
+    /** Why it does not go on; '': it does. */
+    readonly trouble: string
+  }
+  readonly link: {
+    /** How many searches wait or are done, and were refused. */
+    readonly length: number
+    readonly refused: number
+    readonly times: {
+      readonly boundsSeconds: readonly number[]
+      readonly counts: ArrayLike<number>
+      readonly seconds: number
+    }
   }
 }

@@ -1,6 +1,6 @@
 // The style of all pages: a file of its own (files.ts), because the pages allow no style in them.
 
-import { palette } from '../html/palette.ts'
+import { palette } from '../html/html.ts'
 
 export const style = `${palette}* { box-sizing: border-box; }
 body {

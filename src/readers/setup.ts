@@ -9,7 +9,7 @@ import {
   settingFlags,
 } from '../config/config.ts'
 import { replicationFlags } from '../config/replication-flags.ts'
-import type { FoundSetting } from '../config/setting-sources.ts'
+import type { FoundSetting } from '../config/settings.ts'
 
 /** What the main process tells a reader at its start. */
 export interface ReaderSetup {

@@ -20,9 +20,8 @@ import {
   pagesName,
   parityName,
 } from '../../wal/checkpoint/manifest.ts'
-import { readFullyLater, writeAllLater } from '../../wal/disk.ts'
+import { readFullyLater, replaceFileLater, writeAllLater } from '../../wal/disk.ts'
 import { codeOf, JournalError } from '../../wal/errors.ts'
-import { replaceFileLater } from '../../wal/replace-file.ts'
 import { type LogStream, StreamUnavailable } from './log-stream.ts'
 
 const version = 1
@@ -38,7 +37,7 @@ interface TransferredFile {
 }
 
 /** The value of the note. */
-export interface CheckpointNote {
+interface CheckpointNote {
   version: number
   /** The node that uploaded it. */
   node: string
@@ -64,7 +63,7 @@ export async function isWhole({ objects }: LogStream, note: CheckpointNote): Pro
   return note.files.every((file) => objectsOf(note, file).every((name) => there.has(name)))
 }
 
-export interface UploadOptions {
+interface UploadOptions {
   /** The id of this node. */
   node: string
   manifest: Manifest

@@ -20,27 +20,25 @@ import type { Logger } from 'pino'
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
-import { beginLog } from '../../wal/tools/begin-log.ts'
-import { clearLog, planClearing } from '../../wal/tools/clear-log.ts'
+import { beginLog, clearLog, planClearing } from '../../wal/tools/begin-log.ts'
 import { putAside } from '../../wal/tools/put-aside.ts'
 import { ConfigError } from '../base/arguments.ts'
 import { logNotices } from '../ops/log.ts'
 import type { Term } from '../state/state.ts'
-import { adoptEpoch, loadEpoch } from '../storage/epoch.ts'
+import { adoptEpoch, loadEpoch } from '../storage/node-files.ts'
 import { fetchCheckpoint, uploadedCheckpoint } from './checkpoint-transfer.ts'
-import { type Comparison, compareWithStream } from './compare.ts'
-import { type History, OtherHistory, otherStore, readHistory } from './history.ts'
+import { type Comparison, compareWithStream, type LogEnd } from './compare.ts'
 import { announce, announceUnread, otherHolders, whyNotBegin } from './holders.ts'
 import { type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
-import { publishTail } from './publish-tail.ts'
+import { type History, OtherHistory, otherStore, readHistory } from './notes.ts'
+import { publishTail } from './publisher.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
-import type { LogEnd } from './term-name.ts'
 
 const askAgainMs = 500
 /** For how long the stream is read again when something seems to be missing there (H2). */
 const patienceMsDefault = 15_000
 
-export interface HistoryPlaceOptions {
+interface HistoryPlaceOptions {
   stream: LogStream
   /** The data directory, which is locked. */
   place: CheckpointDirectory

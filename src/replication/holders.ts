@@ -4,19 +4,19 @@
 //   note `holder.<node>` = { version, store, position, term }
 //
 // H1. A node writes its note before it reads its log, again when it has, and before it begins a
-//     term (begin-term.ts). So no term is in any log that is not in a note, as long as the notes
-//     are kept; whoever leads writes the note `history` again only after its own (history.ts, H1).
+//     term (lead.ts, L5). So no term is in any log that is not in a note, as long as the notes
+//     are kept; whoever leads writes the note `history` again only after its own (notes.ts, H1).
 // H2. A stream without messages is begun at once by a log that was never in a stream; by a log
 //     whose last term this node led, if no note names a later one: nobody else has anything that
 //     was acknowledged; and by an empty log after a while in which no node announces itself.
 //     A follower may have shown what a leader without power has not synced: its notes, which it
-//     writes every few seconds, say so (follower-note.ts).
+//     writes every few seconds, say so (notes.ts).
 // H3. Anything else needs the word of an operator, `--begin-stream POSITION` with the position at
 //     which the node's log ends: it does not hold for another log, if it is left in the settings.
 
-import { type FollowerNote, followerKeys } from './follower-note.ts'
+import type { LogEnd } from './compare.ts'
 import type { LogStream } from './log-stream.ts'
-import type { LogEnd } from './term-name.ts'
+import { type FollowerNote, followerKeys } from './notes.ts'
 
 export interface Holder {
   version: 1
@@ -84,7 +84,7 @@ export async function otherHolders(
 }
 
 /** A node that could begin a stream which has no message. */
-export interface Beginner {
+interface Beginner {
   /** Its log; `store` null: it has none. */
   end: Omit<LogEnd, 'nonce' | 'store'> & { store: string | null }
   /** Whether it led in the last term of its log. */

@@ -20,7 +20,7 @@
 // whole machine sleeps, it does not.
 
 import type { Notice } from '../../wal/journal/types.ts'
-import { Backoff } from '../base/backoff.ts'
+import { Backoff } from '../base/pauses.ts'
 import type { Standing } from '../http/gate.ts'
 import { type LeaseHolder, type LogStream, StreamGone, StreamUnavailable } from './log-stream.ts'
 
@@ -29,7 +29,7 @@ const validShare = 0.9
 /** A process that was stopped may count two before its first request since. */
 const failuresMin = renewalsPerLease
 
-export interface LeaseKeeperParts {
+interface LeaseKeeperParts {
   stream: Pick<LogStream, 'lease' | 'last'>
   holder: LeaseHolder
   takeoverMs: number

@@ -10,10 +10,16 @@
 //     appended only because no other message had come in between: there is one leader in a term.
 //     A number alone does not name a term: a stream that was lost is begun again, perhaps with the
 //     log of another store. So each message names its term, and the first one of a term also the
-//     term that it goes on behind (term-name.ts).
+//     term that it goes on behind (compare.ts, N1).
 // S3. What `publish` acknowledged, a majority of the engine's servers has.
 // S4. The lease tells a standby when to try, and its holder for how long no other standby does
 //     (lease-keeper.ts). Who leads is decided by S2.
+//
+// Finds messages of the stream by a binary search: a look at one is a question to the servers.
+//
+// F1. A server may answer late, as if newer messages were not there yet. So a message that was seen
+//     bounds the search, and one before it is taken for trimmed only where the stream begins behind
+//     it. Anything else is asked again.
 
 export interface StreamMessage {
   /** Its place in the stream, counted from 1. */
@@ -163,3 +169,33 @@ export interface Calls {
  * is lost on the way, with a server that was killed, costs its caller this time.
  */
 export const callMs = 5_000
+
+/**
+ * The first message that is kept and passes a test which all later ones pass, too: `newest`, which
+ * passes it, or one before. Rejects with `StreamUnavailable`; messages may be trimmed meanwhile,
+ * from the oldest on.
+ */
+export async function firstWhere(
+  stream: LogStream,
+  newest: StreamMessage,
+  test: (message: StreamMessage) => boolean,
+): Promise<StreamMessage> {
+  let found = newest
+  for (let low = await stream.firstSequence(); low < found.sequence; ) {
+    const middle = Math.floor((low + found.sequence) / 2)
+    const message = await keptMessage(stream, middle)
+    if (message !== null && test(message)) found = message
+    else low = middle + 1
+  }
+  return found
+}
+
+/** A message before one that was seen; null: it is trimmed. Rejects with `StreamUnavailable`. */
+export async function keptMessage(
+  stream: LogStream,
+  sequence: number,
+): Promise<StreamMessage | null> {
+  const message = await stream.get(sequence)
+  if (message !== null || sequence < (await stream.firstSequence())) return message
+  throw new StreamUnavailable(`the stream: a server does not have message ${sequence} yet`)
+}

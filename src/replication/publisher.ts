@@ -18,8 +18,10 @@
 
 import assert from 'node:assert/strict'
 import { cutRecords } from '../../wal/journal/format.ts'
-import { Waiters } from '../../wal/journal/waiters.ts'
-import { Backoff } from '../base/backoff.ts'
+import { LogCursor, type LogPlaceToRead } from '../../wal/journal/log-cursor.ts'
+import { Waiters } from '../../wal/journal/sync-queue.ts'
+import { Backoff } from '../base/pauses.ts'
+import { isOfTerm, nonceOf } from './compare.ts'
 import {
   type LogStream,
   type Published,
@@ -29,7 +31,6 @@ import {
   type TermName,
 } from './log-stream.ts'
 import { isFailure, isRejection, messageOf, type Outgoing, OutgoingQueue } from './outgoing.ts'
-import { isOfTerm } from './term-name.ts'
 
 /** With eight in flight, three servers took 3,700 messages a second; with one, 1,400. */
 const inFlightMax = 8
@@ -42,7 +43,7 @@ const gatheredBytesMax = 32 * 1024
 /** How long the stream may seem to have lost what it acknowledged: a server may answer late. */
 const lostAfterMs = 15_000
 
-export interface PublisherOptions {
+interface PublisherOptions {
   stream: LogStream
   term: number
   name: TermName
@@ -289,4 +290,50 @@ function lookError(error: unknown): 'unavailable' | null {
 
 function stopped(): Error {
   return new StreamUnavailable('the stream: nothing is published any more')
+}
+
+/** Frames that are read ahead of the stream's acknowledgements. */
+const aheadBytesMax = 8 << 20
+
+/**
+ * Publishes the end of a log that the stream does not have yet: its leader ended, or was cut off,
+ * before the stream had acknowledged it, and no other node has led since. The end is what the log
+ * holds behind `last`, the newest message, which is of the term of the log's end; `position` is
+ * the log's last. Returns false if another node leads now, or the stream lost
+ * messages; waits while it cannot be reached.
+ */
+export async function publishTail(
+  stream: LogStream,
+  log: LogPlaceToRead,
+  { last, position }: { last: StreamMessage; position: number },
+): Promise<boolean> {
+  let hasEnded = false
+  const publisher = new Publisher({
+    stream,
+    term: last.term,
+    name: { store: log.storeId, nonce: nonceOf(last.name) },
+    sequence: last.sequence,
+    position: last.last,
+    gatherMs: 0,
+    onAcknowledged: () => {},
+    onEnded: () => {
+      hasEnded = true
+    },
+  })
+  const cursor = new LogCursor(log, last.last)
+  try {
+    for (let read = cursor.next(); read !== null && !hasEnded; read = cursor.next()) {
+      publisher.add(read.first, read.count, read.records)
+      const end = read.first + read.count - 1
+      if (publisher.bytes > aheadBytesMax) await publisher.whenAcknowledged(end)
+    }
+    await publisher.whenAcknowledged(position)
+    return true
+  } catch (error) {
+    if (hasEnded) return false
+    throw error
+  } finally {
+    publisher.stop()
+    cursor.close()
+  }
 }

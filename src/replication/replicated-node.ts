@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
-import { letHeapGrow } from '../base/heap-growth.ts'
+import { letHeapGrow } from '../base/process.ts'
 import type { Config } from '../config/config.ts'
 import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import { tryPort } from '../http/port-error.ts'

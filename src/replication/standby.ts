@@ -5,7 +5,7 @@
 //      └────────────────────────┴── another one ───┴─────────────┘
 //
 // B1. The lease only says when to try. What decides is the first message of the term, which is
-//     appended by compare-and-set behind the newest message that this node has (begin-term.ts).
+//     appended by compare-and-set behind the newest message that this node has (lead.ts, L5).
 // B2. It tries only with everything that the stream has, durable in its own log: whoever leads has
 //     every record that was ever acknowledged.
 // B3. Nothing is received while a term is begun: the tail is stopped before, and starts again if
@@ -18,7 +18,7 @@ import {
   StreamUnavailable,
 } from './log-stream.ts'
 
-export interface StandbyOptions {
+interface StandbyOptions {
   stream: LogStream
   /** The id of this node. */
   node: string

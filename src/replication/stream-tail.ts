@@ -7,7 +7,7 @@
 // R1. Every record is passed on once, in order, without a gap: a message that begins behind the
 //     next position, or has an older term, is not part of this history, and ends the reading. So
 //     does one of a later term that begins at a position which the follower's log has already, and
-//     one that does not go on from the term of the record before it (term-name.ts).
+//     one that does not go on from the term of the record before it (compare.ts, N1).
 // R2. A message is passed on when the one before has been taken: the follower's own log may be
 //     slower than the stream.
 // R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
@@ -20,8 +20,8 @@
 //     reading, and the log is compared with it anew.
 
 import { eachEncoded } from '../../wal/journal/format.ts'
+import { goesOnFrom, type LogEnd, nonceOf } from './compare.ts'
 import { type LogStream, StreamGone, type StreamMessage } from './log-stream.ts'
-import { goesOnFrom, type LogEnd, nonceOf } from './term-name.ts'
 
 const lookEveryMs = 1_000
 /** Longer than a message is on its way on a slow link. */
@@ -39,7 +39,7 @@ export interface Receiver {
   receive(first: number, count: number, records: Uint8Array): Promise<void>
 }
 
-export interface TailOptions {
+interface TailOptions {
   stream: LogStream
   receiver: Receiver
   /** The sequence of the message that holds the receiver's next record. */

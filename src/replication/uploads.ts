@@ -8,17 +8,23 @@
 //     the stream; except when text was erased: then what the checkpoint covers is removed, and a
 //     follower that is behind it begins again from the checkpoint.
 // U3. One at a time. After a failure it is tried again a minute later, or with the next checkpoint.
+//
+// `tend` has both written again when they are lost:
+//
+// U4. The leader's own note `holder` before the note `history`: a node that finds `history` knows
+//     that no term is missing among the notes (holders.ts, H1).
+// U5. A checkpoint that has what the stream lacks at its beginning (U1).
 
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal, Notice } from '../../wal/journal/types.ts'
-import { Backoff } from '../base/backoff.ts'
+import { Backoff } from '../base/pauses.ts'
 import type { State } from '../state/state.ts'
 import { isWhole, uploadCheckpoint, uploadedCheckpoint } from './checkpoint-transfer.ts'
-import { type FollowerNote, followerKeys } from './follower-note.ts'
-import { type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
-import { firstWhere } from './search.ts'
+import { announce, type Holder } from './holders.ts'
+import { firstWhere, type LogStream, type StreamMessage, StreamUnavailable } from './log-stream.ts'
+import { type FollowerNote, followerKeys, type History, hasHistory, writeHistory } from './notes.ts'
 
 /** The checkpoints of a node, as a leader uses them. */
 export interface LeaderCheckpoints {
@@ -196,5 +202,47 @@ export class Uploads {
       positions.push((note.value as FollowerNote).position)
     }
     return positions
+  }
+}
+
+const everyMs = 5_000
+/** Every so often the checkpoint is looked at, too. */
+const checkpointEvery = 6
+
+interface Tended {
+  stream: LogStream
+  /** The id of this node. */
+  node: string
+  /** What `history` says, but for the store. */
+  history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
+  uploads: Pick<Uploads, 'mend'>
+}
+
+/** Looks after it until the returned function is called, which resolves when nothing is written. */
+export function tend(
+  { stream, node, history, uploads }: Tended,
+  own: Pick<Holder, 'store' | 'position' | 'term'>,
+): () => Promise<void> {
+  let tending = Promise.resolve()
+  let runs = 0
+  const run = async () => {
+    try {
+      if (!(await hasHistory(stream))) {
+        await announce(stream, node, own)
+        await writeHistory(stream, { ...history, store: own.store })
+      }
+      if (runs++ % checkpointEvery === 0) await uploads.mend(own.store)
+    } catch (error) {
+      if (!(error instanceof StreamUnavailable)) throw error
+    }
+  }
+  const again = () => {
+    tending = tending.then(run)
+  }
+  again()
+  const timer = setInterval(again, everyMs).unref()
+  return () => {
+    clearInterval(timer)
+    return tending
   }
 }

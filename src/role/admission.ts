@@ -4,7 +4,7 @@
 // W1. Memory is measured by a timer, never by a request; the result holds until the next time.
 
 import { getHeapStatistics } from 'node:v8'
-import { residentMemory } from '../base/process-resources.ts'
+import { residentMemory } from '../base/process.ts'
 import type { Admission as AdmissionRule, Rejection } from '../forum/forum.ts'
 import type { Load } from '../http/load.ts'
 

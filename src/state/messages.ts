@@ -10,8 +10,7 @@
 
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { Float64Column, Uint16Column, Uint32Column } from '../columns/column.ts'
-import { HexColumn } from '../columns/hex-column.ts'
-import { idHexLength } from '../columns/id-table.ts'
+import { HexColumn, idHexLength } from '../columns/id-table.ts'
 import { eraseEntry, holdEntry } from '../text/erasing.ts'
 import type { Page } from '../text/page.ts'
 import type { Text } from '../text/text.ts'

@@ -9,9 +9,8 @@
 
 import type { LostBytes } from '../../wal/checkpoint/salvage.ts'
 import { idHexLength } from '../columns/id-table.ts'
-import { sumBlocks } from '../text/block-crcs.ts'
 import { unitBytes } from '../text/page-slots.ts'
-import { textStoreName } from '../text/text.ts'
+import { sumBlocks, textStoreName } from '../text/text.ts'
 import type { Reviews } from './reviews.ts'
 import type { State } from './state.ts'
 import { renderEntry } from './threads.ts'

@@ -10,7 +10,7 @@
 
 import assert from 'node:assert/strict'
 import type { PagedStore, RowSource, Rows, Stores } from '../../wal/checkpoint/paged-store.ts'
-import { inSlicesOf } from '../base/pace.ts'
+import { inSlicesOf } from '../base/pauses.ts'
 
 const sliceMs = 4
 

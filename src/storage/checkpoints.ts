@@ -8,23 +8,26 @@
 // T3. While one is written, it blocks the event loop for a slice at a time.
 
 import type { Logger } from 'pino'
-import type { BadPage } from '../../wal/checkpoint/bad-pages.ts'
 import { Checkpoints, keptCount, type Taken } from '../../wal/checkpoint/checkpoints.ts'
-import type { Manifest } from '../../wal/checkpoint/manifest.ts'
+import type { BadPage, Manifest } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/journal.ts'
-import { inSlicesOf, type Pause } from '../base/pace.ts'
+import { inSlicesOf, type Pause } from '../base/pauses.ts'
 import type { Config } from '../config/config.ts'
 import { logNotices } from '../ops/log.ts'
-import { type CheckpointStats, noCheckpoints } from '../ops/vitals.ts'
+import {
+  type CheckpointStats,
+  noCheckpoints,
+  type StartProgress,
+  type Vitals,
+} from '../ops/vitals.ts'
 import { targetOf } from '../state/forms/forms.ts'
 import { formVersion, storesOf, whatIsSaved } from '../state/saved.ts'
 import type { State } from '../state/state.ts'
 import { type Text, textStoreName } from '../text/text.ts'
 import { warmUp } from '../text/warm-up.ts'
 import { Scrub } from './scrub.ts'
-import type { OnStartProgress } from './start-progress.ts'
 
 const checkEveryMs = 1_000
 const retryAfterMs = 60_000
@@ -301,5 +304,28 @@ export class CheckpointSchedule {
     this.#log.info({ number, position, bytes, seconds }, 'checkpoint_taken')
     this.onTaken()
     this.tellReaders(number, position)
+  }
+}
+
+const logEveryMs = 2_000
+
+/** Notes where the start is; cheap enough for every megabyte. */
+export type OnStartProgress = (step: StartProgress['step'], done: number, of: number) => void
+
+/**
+ * How far a start is: /readyz shows it, and a start that takes long logs it regularly.
+ * `everyMs`: the time between two lines of the log.
+ */
+export function startProgress(
+  vitals: Pick<Vitals, 'start'>,
+  log: Pick<Logger, 'info'>,
+  everyMs = logEveryMs,
+): OnStartProgress {
+  let nextMs = performance.now() + everyMs
+  return (step, done, of) => {
+    vitals.start = { step, done, of }
+    if (performance.now() < nextMs) return
+    nextMs = performance.now() + everyMs
+    log.info({ ...vitals.start }, 'starting')
   }
 }

@@ -9,12 +9,17 @@
 //     no longer read or write as a whole are moved to other files in the same way.
 
 import type { Logger } from 'pino'
-import { type BadPage, placesOf } from '../../wal/checkpoint/bad-pages.ts'
-import { type Manifest, pagesName, parityName } from '../../wal/checkpoint/manifest.ts'
+import {
+  type BadPage,
+  type Manifest,
+  pagesName,
+  parityName,
+  placesOf,
+} from '../../wal/checkpoint/manifest.ts'
 import { type Scrubbed, scrubFile } from '../../wal/checkpoint/scrub.ts'
 import type { Disk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
-import { inSlicesOf, type Pause } from '../base/pace.ts'
+import { inSlicesOf, type Pause } from '../base/pauses.ts'
 import { noScrub, type ScrubStats } from '../ops/vitals.ts'
 
 const firstAfterMs = 60_000
@@ -22,7 +27,7 @@ const hourMs = 3_600_000
 const bytesPerMsMin = (4 * 2 ** 20) / 1000
 const sliceMs = 1
 
-export interface PeriodicScrubOptions {
+interface PeriodicScrubOptions {
   disk: Disk
   dir: string
   /** Hours between the beginnings of two passes; 0: only what a start finds is repaired. */

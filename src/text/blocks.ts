@@ -13,7 +13,7 @@
 // B2. A slot that is held keeps its bytes: it is neither evicted nor used for another block.
 // B3. Blocks that nobody holds take at most `cachedBytesMax`; the least recently used give way
 //     (approximately, by a second chance).
-// B4. A free slot holds zeros, as in slabs.ts.
+// B4. A free slot holds zeros, as in page-slots.ts.
 //
 // The slabs are shared memory, because a worker thread reads into them (text/reader.ts).
 

@@ -5,11 +5,9 @@
 // G2. Page files may have older copies of the pages. `erased` names the pages until the files that
 //     can hold such copies are being emptied (wal/checkpoint/forgetting.ts).
 
-import { sumAgain } from './block-crcs.ts'
 import { blockBytes } from './blocks.ts'
-import { unitBytes } from './page-slots.ts'
-import { pageBytes } from './slabs.ts'
-import type { Text } from './text.ts'
+import { pageBytes, unitBytes } from './page-slots.ts'
+import { sumAgain, type Text } from './text.ts'
 
 /** Brings the pages of an entry into memory; false: they cannot be read. */
 export function holdEntry(text: Text, address: number, bytes: number): boolean {

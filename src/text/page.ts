@@ -5,12 +5,19 @@
 // P3. A part of an entry that has yet to be read from disk is noted in `Text.blocks`, and left out:
 //     then the page must not be used.
 //
-// A page is assembled in the scratch space of the slab that holds its first entry (slabs.ts, B1),
-// or in a separate buffer when it is larger than that.
+// A page is assembled in the scratch space of the slab that holds its first entry (page-slots.ts,
+// B1), or in a separate buffer when it is larger than that.
 
 import assert from 'node:assert/strict'
-import { type PageSlots, pageOf, unitBytes, unitMask } from './page-slots.ts'
-import { pageBytes, slotOffset, slotShift } from './slabs.ts'
+import {
+  type PageSlots,
+  pageBytes,
+  pageOf,
+  slotOffset,
+  slotShift,
+  unitBytes,
+  unitMask,
+} from './page-slots.ts'
 import type { Text } from './text.ts'
 
 // V8 folds constants of the same file, but reads imported ones each time: copies of them, and an

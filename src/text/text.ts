@@ -20,8 +20,16 @@ import { crc32 } from 'node:zlib'
 import type { PagedStore, PagePlace, PageTable } from '../../wal/checkpoint/paged-store.ts'
 import { Uint32Column } from '../columns/column.ts'
 import { blockBytes, TextBlocks } from './blocks.ts'
-import { PageSlots, pageOf, unitBytes, unitMask, unitsPerPage } from './page-slots.ts'
-import { pageBytes, slotOffset, slotShift } from './slabs.ts'
+import {
+  PageSlots,
+  pageBytes,
+  pageOf,
+  slotOffset,
+  slotShift,
+  unitBytes,
+  unitMask,
+  unitsPerPage,
+} from './page-slots.ts'
 
 const blocksPerPage = pageBytes / blockBytes
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
@@ -291,4 +299,31 @@ export class Text implements PagedStore {
     this.#slab = this.pages.memory.slabs[slot >>> slotShift]
     this.#slabOffset = slotOffset(slot)
   }
+}
+
+/**
+ * Computes the crc32 of each full block again, for a text of an older form, which has none. Yields
+ * after each block. All pages are in memory.
+ * Computes the crcs of all blocks, and yields after each. All pages are in memory.
+ */
+export function* sumBlocks(text: Text): Generator<void> {
+  const blocks = Math.floor(text.bytes / blockBytes)
+  for (let block = 0; block < blocks; block++) {
+    if (block === text.crcs.length) text.crcs.push(crcOf(text, block))
+    else sumAgain(text, block)
+    yield
+  }
+}
+
+/** Computes the crc of a block whose page is in memory, if it has one: the last one is not full. */
+export function sumAgain(text: Text, block: number): void {
+  if (block >= text.crcs.length) return
+  const crc = crcOf(text, block)
+  if (text.crcs.get(block) !== crc) text.crcs.set(block, crc)
+}
+
+function crcOf(text: Text, block: number): number {
+  const page = Math.floor((block * blockBytes) / pageBytes)
+  const at = block * blockBytes - page * pageBytes
+  return crc32(text.pages.bytesOf(page).subarray(at, at + blockBytes))
 }

@@ -10,10 +10,10 @@ import { PageFiles } from '../../wal/checkpoint/page-source.ts'
 import type { PagePlace } from '../../wal/checkpoint/paged-store.ts'
 import type { Disk } from '../../wal/disk.ts'
 import { isOfSystem } from '../../wal/errors.ts'
-import type { Pause } from '../base/pace.ts'
+import type { Pause } from '../base/pauses.ts'
 import type { Text } from './text.ts'
 
-export interface WarmUpOptions {
+interface WarmUpOptions {
   disk: Disk
   dir: string
   pause: Pause

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { assign, createMachine } from 'xstate'
-
-import { actorKinds } from '../../src/actors/kinds.ts'
-import { statechartsPage } from '../../src/actors/statecharts.ts'
+import { actorKinds, statechartsPage } from '../../src/actors/kinds.ts'
 import { roleKind } from '../../src/role/role.ts'
 
 t.test(

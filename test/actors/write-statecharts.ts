@@ -1,9 +1,7 @@
 // Writes docs/statecharts.md from the machines: node dist/test/actors/write-statecharts.js
 
 import { writeFileSync } from 'node:fs'
-
-import { actorKinds } from '../../src/actors/kinds.ts'
-import { statechartsPage } from '../../src/actors/statecharts.ts'
+import { actorKinds, statechartsPage } from '../../src/actors/kinds.ts'
 import { roleKind } from '../../src/role/role.ts'
 
 writeFileSync(

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { signatureHeaders } from '../../src/delivery/sign.ts'
+import { signatureHeaders } from '../../src/delivery/send.ts'
 
 const post = {
   endpoint: 'https://hooks.example/',

@@ -1,8 +1,7 @@
 // The table of docs/metrics.md, from the instruments (src/ops/instrument.ts).
 
-import type { Instrument } from '../../src/ops/instrument.ts'
+import { type Instrument, LoopDelay } from '../../src/ops/instrument.ts'
 import { instruments } from '../../src/ops/instruments/list.ts'
-import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { vitalsOfAll } from '../ops/vitals.ts'
 import { table } from './generated.ts'
 

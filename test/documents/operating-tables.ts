@@ -2,7 +2,7 @@
 
 import { flagHelp } from '../../src/base/arguments.ts'
 import { settingFlags } from '../../src/config/config.ts'
-import { quotaFlags } from '../../src/config/quota-flags.ts'
+import { quotaFlags } from '../../src/config/limit-flags.ts'
 import { type Section, table } from './generated.ts'
 
 export const operatingSections: Record<string, Section> = {

@@ -1,8 +1,8 @@
 // The list of instruments: what programs rely on stays, and every entry is consistent.
 
 import t, { type Test } from 'tap'
+import { LoopDelay } from '../../src/ops/instrument.ts'
 import { instruments } from '../../src/ops/instruments/list.ts'
-import { LoopDelay } from '../../src/ops/loop-delay.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import { statusOf } from '../../src/ops/status.ts'
 import { queueBytesOf, type Vitals } from '../../src/ops/vitals.ts'

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { counter, gauge, histogram, type Instrument } from '../../src/ops/instrument.ts'
-import { LoopDelay } from '../../src/ops/loop-delay.ts'
+import { counter, gauge, histogram, type Instrument, LoopDelay } from '../../src/ops/instrument.ts'
 import { familyOf } from '../../src/ops/prometheus.ts'
 import { vitalsOf } from './vitals.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
-import { LoopDelay } from '../../src/ops/loop-delay.ts'
+import { LoopDelay } from '../../src/ops/instrument.ts'
 import { Samples } from '../../src/ops/samples.ts'
 import type { Vitals } from '../../src/ops/vitals.ts'
 import type { Journal } from '../../wal/journal/journal.ts'

@@ -2,7 +2,7 @@
 
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
-import { Appends } from '../../src/replication/jetstream/appends.ts'
+import { Appends } from '../../src/replication/jetstream/log.ts'
 import { settled, VirtualTime } from '../simulate/virtual-time.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 

@@ -6,9 +6,8 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { type Comparison, compareWithStream } from '../../src/replication/compare.ts'
+import { type Comparison, compareWithStream, type LogEnd } from '../../src/replication/compare.ts'
 import { StreamUnavailable } from '../../src/replication/log-stream.ts'
-import type { LogEnd } from '../../src/replication/term-name.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { MemoryStream } from './memory-stream.ts'
 

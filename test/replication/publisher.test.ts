@@ -5,7 +5,7 @@
 //         begins a term meanwhile.
 
 import t, { type Test } from 'tap'
-import { beginTerm } from '../../src/replication/begin-term.ts'
+import { beginTerm } from '../../src/replication/lead.ts'
 import { type Ended, Publisher } from '../../src/replication/publisher.ts'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import { sizeOf, timeoutMs } from '../depth.ts'

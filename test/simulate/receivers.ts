@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { errors } from '../../src/api/errors.ts'
-import type { Sent } from '../../src/delivery/send.ts'
-import type { Post } from '../../src/delivery/sign.ts'
+import type { Post, Sent } from '../../src/delivery/send.ts'
 import { ask, type Request } from './asking.ts'
 import { Forecasts } from './forecasts.ts'
 import type { Machine } from './machine.ts'

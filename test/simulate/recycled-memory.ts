@@ -4,7 +4,7 @@
 //
 // Y1. Recycled memory looks new: it is zero wherever a short life can have written.
 
-import { pageBytes } from '../../src/text/slabs.ts'
+import { pageBytes } from '../../src/text/page-slots.ts'
 
 const chunkBytesMin = 16 * 1024
 /** More rows than a simulated life fills. */

@@ -8,9 +8,14 @@ import t from 'tap'
 import { parseConfig } from '../../src/config/config.ts'
 import type { Handler } from '../../src/http/exchange.ts'
 import { startNode } from '../../src/node/server.ts'
-import { adoptEpoch, beginEpochAt, loadEpoch } from '../../src/storage/epoch.ts'
-import { loadNodeId } from '../../src/storage/node-id.ts'
-import { copySecret, loadSecret } from '../../src/storage/secret.ts'
+import {
+  adoptEpoch,
+  beginEpochAt,
+  copySecret,
+  loadEpoch,
+  loadNodeId,
+  loadSecret,
+} from '../../src/storage/node-files.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
 import { until } from '../until.ts'
 import { SimulatedDisk } from '../wal/simulated-disk.ts'

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/base/arguments.ts'
-import { deriveKey, loadSecret } from '../../src/storage/secret.ts'
+import { deriveKey, loadSecret } from '../../src/storage/node-files.ts'
 import { realDisk } from '../../wal/disk.ts'
 
 const placeOf = (dir: string) => ({ disk: realDisk, dir })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Page } from '../../src/text/page.ts'
-import { pageBytes } from '../../src/text/slabs.ts'
+import { pageBytes } from '../../src/text/page-slots.ts'
 import { Text } from '../../src/text/text.ts'
 
 /** Two of them do not fit in one slab. */

@@ -1,8 +1,7 @@
 // The thread that reads text, simulated: what it receives and sends is copied as between threads,
 // and it serves a request when the simulated disk completes one of its operations.
 
-import { PageReads } from '../../src/text/page-reads.ts'
-import type { StartReading } from '../../src/text/reader.ts'
+import { PageReads, type StartReading } from '../../src/text/reader.ts'
 import type { SimulatedDisk } from '../wal/simulated-disk.ts'
 
 export function readingOf(disk: SimulatedDisk): StartReading {

@@ -1,7 +1,7 @@
 // A log that is removed to make room for another copy of the same history.
 
 import t from 'tap'
-import { clearLog, planClearing } from '../../wal/tools/clear-log.ts'
+import { clearLog, planClearing } from '../../wal/tools/begin-log.ts'
 import { appendEach, dir, open } from './helpers.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 

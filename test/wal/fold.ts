@@ -1,7 +1,7 @@
 // The smallest program that uses a journal and its checkpoints: its state is the values of its
 // records in order, their sum, and a few numbers that change all the time.
 
-import type { Pause } from '../../src/base/pace.ts'
+import type { Pause } from '../../src/base/pauses.ts'
 import { Checkpoints } from '../../wal/checkpoint/checkpoints.ts'
 import {
   type Journal,

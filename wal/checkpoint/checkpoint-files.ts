@@ -1,4 +1,5 @@
-// The files of checkpoints: how one gets its name, and how unneeded ones are removed.
+// The files of checkpoints: how one gets its name, how those that a start may use are found, and
+// how unneeded ones are removed.
 
 import path from 'node:path'
 import {
@@ -6,13 +7,16 @@ import {
   readFully,
   readFullyLater,
   removeLater,
+  replaceFileLater,
   syncDirectoryLater,
   writeAllLater,
 } from '../disk.ts'
-import { isOfSystem, isUnreadable, messageOf } from '../errors.ts'
-import { replaceFileLater } from '../replace-file.ts'
+import { isOfSystem, isUnreadable, JournalError, messageOf, newerError } from '../errors.ts'
+import { listSegments, positionBefore } from '../journal/segments.ts'
 import {
+  checkpointVersion,
   decodeManifest,
+  type Manifest,
   manifestName,
   numberIn,
   pagesName,
@@ -137,5 +141,70 @@ export async function removeUnneeded(
       (name) =>
         /\.(?:pages|parity)$/.test(name) && isOld(numberIn(name)) && !pages.has(numberIn(name)),
     ),
+  )
+}
+
+/** A manifest that cannot be used, and why. */
+export interface BadManifest {
+  name: string
+  why: string
+}
+
+interface Accepted {
+  /** The newest form of state that the caller can read. */
+  form: number
+  /** The id of the log's store; null: there is no log. */
+  storeId: string | null
+}
+
+/**
+ * The manifests that are whole, newest first; their pages are not checked. Throws JournalError 76
+ * for a newer format, 77 for one of another store, and what the disk throws.
+ */
+export function findManifests(
+  place: CheckpointDirectory,
+  { form, storeId }: Accepted,
+): { good: Manifest[]; bad: BadManifest[] } {
+  const good: Manifest[] = []
+  const bad: BadManifest[] = []
+  for (const number of manifestNumbers(place)) {
+    const name = manifestName(number)
+    const file = path.join(place.dir, name)
+    const read = readManifest(place, number)
+    if (read.kind === 'newer') throw newerError(file, read.version, checkpointVersion)
+    if (read.kind === 'bad') {
+      bad.push({ name, why: read.why })
+      continue
+    }
+    const { manifest } = read
+    if (manifest.form > form) throw newerError(file, manifest.form, form)
+    if (storeId !== null && manifest.storeId !== storeId) {
+      const stores = `${manifest.storeId}, and the log of store ${storeId}`
+      throw new JournalError(
+        77,
+        `${file} is of store ${stores}; nothing was changed, move what does not belong here away`,
+      )
+    }
+    good.push(manifest)
+  }
+  return { good, bad }
+}
+
+/**
+ * To be called when no checkpoint can be used: throws JournalError 77, which names the damaged
+ * ones, unless the log is complete from its first record.
+ */
+export function refuseWithoutLog(
+  { disk, dir }: CheckpointDirectory,
+  bad: readonly BadManifest[],
+): void {
+  const begin = positionBefore(listSegments(disk, dir))
+  if (begin === 0) return
+  const reasons = bad.map(({ name, why }) => `${name}: ${why}`).join('; ')
+  throw new JournalError(
+    77,
+    `no checkpoint in ${dir} can be used (${reasons}), and positions before ${begin + 1} are ` +
+      'missing from the log; nothing was changed, start from a backup, or save what is left with ' +
+      `\`agent-forum wal repair --data ${dir} --copy-to DIR2\``,
   )
 }

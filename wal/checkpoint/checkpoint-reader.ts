@@ -2,10 +2,9 @@
 // A page that is damaged, truncated or on a bad sector is rebuilt from the parity of its file.
 
 import { crc32 } from 'node:zlib'
-import type { Pause } from '../../src/base/pace.ts'
+import type { Pause } from '../../src/base/pauses.ts'
 import type { Disk } from '../disk.ts'
-import type { BadPage } from './bad-pages.ts'
-import { type Manifest, pagesName } from './manifest.ts'
+import { type BadPage, type Manifest, pagesName, placeOf } from './manifest.ts'
 import { PageFiles } from './page-source.ts'
 import type { Filled, PageTable } from './paged-store.ts'
 import { pieceBytes } from './parity.ts'
@@ -29,7 +28,7 @@ export interface ReadOptions {
   onProgress?: ((done: number, total: number) => void) | undefined
 }
 
-export interface PagesRead {
+interface PagesRead {
   /** Pages rebuilt in memory; the files are unchanged. */
   rebuilt: BadPage[]
   /** Pages that are filled with zeros. */
@@ -186,11 +185,6 @@ function badPages(run: PageRun): BadPage[] {
     if (crc32(pageOf(run, page)) !== table.crcs[page]) bad.push(placeOf(store, table, page))
   }
   return bad
-}
-
-/** Where a page of a store lies. */
-export function placeOf(store: string, table: PageTable, page: number): BadPage {
-  return { store, page, ...table.placeOf(page) }
 }
 
 /** Reads each page of a run separately; pages that cannot be read are filled with zeros. */

@@ -1,22 +1,42 @@
-// Writes the pages of one checkpoint, while the stores continue to change: into one file rows, and
-// pages that may change again; into another the pages of stores that need not hold them, because
-// these hardly change once they are full (paged-store.ts, `holds`).
+// Writes the files of one checkpoint and reads them back, while the stores continue to change.
+// checkpoints.ts decides when, and what is done with the outcome.
+//
+//   page file n and its parity ─▶ page file n + 1, if it is needed, and its parity ─▶ read back
+//   ─▶ log synced up to the position ─▶ manifest n ─▶ read back
+//
+// One page file has the rows and the pages that may change again; the other has pages of stores
+// that need not hold them, because these hardly change once they are full (paged-store.ts,
+// `holds`).
 //
 //   columns, lists, rows   ──changed──▶ file n
 //   text                   ──changed──▶ file n + 1 ◀──copied── files that are being emptied
 
+import path from 'node:path'
 import { crc32 } from 'node:zlib'
-import { packRow } from './manifest.ts'
-import type { PageSource } from './page-source.ts'
+import type { Pause } from '../../src/base/pauses.ts'
+import { replaceFileLater } from '../disk.ts'
+import { type CheckpointDirectory, isWritten, writeManifest } from './checkpoint-files.ts'
+import { BadCheckpoint, verifyPages } from './checkpoint-reader.ts'
 import {
+  encodeManifest,
+  type Manifest,
+  manifestName,
+  packRow,
+  pagesName,
+  parityName,
+  placesOf,
+} from './manifest.ts'
+import { PageSource } from './page-source.ts'
+import {
+  liveBytes,
   type PagedStore,
   PageTable,
   type RowSource,
   type Rows,
   type Stores,
 } from './paged-store.ts'
-import { pieceBytes } from './parity.ts'
-import { Pieces, type WriteOptions } from './pieces.ts'
+import { Pieces, pieceBytes, type WriteOptions } from './parity.ts'
+import { Sidecar } from './sidecar.ts'
 
 export const rowPageBytes = 64 * 1024
 
@@ -27,7 +47,7 @@ export interface FrozenStore {
   before: PageTable | undefined
 }
 
-export interface WrittenPages {
+interface WrittenPages {
   tables: Map<string, PageTable>
   /** Bytes of the file. */
   bytes: number
@@ -75,13 +95,13 @@ async function writeChanged(
 }
 
 /** What is copied: pages in the files `emptied`. */
-export interface Copied {
+interface Copied {
   emptied: ReadonlySet<number>
   source: PageSource
 }
 
 /** Whether any of these stores has a page to be written or copied. */
-export function hasPagesToWrite(
+function hasPagesToWrite(
   frozen: ReadonlyMap<string, FrozenStore>,
   emptied: ReadonlySet<number>,
 ): boolean {
@@ -94,7 +114,7 @@ export function hasPagesToWrite(
 }
 
 /** As `writePages`, for stores that need not hold their pages: those are copied. */
-export async function writeAndCopyPages(
+async function writeAndCopyPages(
   frozen: ReadonlyMap<string, FrozenStore>,
   { emptied, source }: Copied,
   options: WriteOptions,
@@ -176,4 +196,115 @@ export function freezeAll(
     frozen.set(name, { store, bytes: store.freeze(), before: before.get(name) })
   }
   return frozen
+}
+
+interface Attempt {
+  place: CheckpointDirectory
+  /** What the manifest says beside the places of pages. */
+  head: Pick<Manifest, 'number' | 'storeId' | 'position' | 'form' | 'facts'>
+  frozen: ReadonlyMap<string, FrozenStore>
+  rows: Rows
+  /** The newest checkpoint. */
+  before: Manifest | undefined
+  /** The page files whose pages are copied. */
+  emptied: ReadonlySet<number>
+  pause: Pause
+  /** Makes the log durable up to the position. */
+  syncLog: () => Promise<void>
+}
+
+export interface Written {
+  manifest: Manifest
+  /** Bytes in use of each page file. */
+  live: ReadonlyMap<number, number>
+  /** Bytes of the pages that were written. */
+  bytes: number
+}
+
+/** The numbers of the page files that an attempt may leave behind. */
+export function numbersOf({ head: { number }, frozen }: Attempt): number[] {
+  const mayBeTwo = [...frozen.values()].some(({ store }) => store.holds !== undefined)
+  return mayBeTwo ? [number, number + 1] : [number]
+}
+
+/** Rejects with the disk's error, or BadCheckpoint when something reads otherwise than written. */
+export async function writeCheckpoint(attempt: Attempt): Promise<Written> {
+  const { place, head, frozen, before, pause, syncLog } = attempt
+  const written = [await writeFirst(attempt)]
+  const second = await writeSecond(attempt)
+  if (second !== null) written.push(second)
+
+  const tables = new Map(before?.tables)
+  for (const name of tables.keys()) if (!frozen.has(name)) tables.delete(name)
+  for (const each of written) for (const [name, table] of each.tables) tables.set(name, table)
+  for (const [name, { store, bytes }] of frozen) {
+    if (!tables.has(name)) tables.set(name, new PageTable(bytes, store.pageBytes)) // it is empty
+  }
+  const live = await liveBytes(tables.values(), pause)
+  const files = new Map(before?.files)
+  for (const { number, bytes } of written) files.set(number, bytes)
+  for (const file of files.keys()) if (!live.has(file)) files.delete(file)
+  const manifest = { ...head, tables, files }
+
+  for (const each of written) await verify(attempt, manifest, each)
+  await syncLog()
+  const bytes = encodeManifest(manifest)
+  await writeManifest(place, head.number, bytes)
+  if (!(await isWritten(place, head.number, bytes))) {
+    throw new BadCheckpoint(`${manifestName(head.number)} does not read as it was written`)
+  }
+  return { manifest, live, bytes: written.reduce((sum, file) => sum + file.bytes, 0) }
+}
+
+interface WrittenFile extends WrittenPages {
+  number: number
+}
+
+function writeFirst(attempt: Attempt): Promise<WrittenFile> {
+  const { frozen, rows, head } = attempt
+  const holding = new Map([...frozen].filter(([, { store }]) => store.holds === undefined))
+  return writeFile(attempt, head.number, (options) => writePages(holding, rows, options))
+}
+
+/** Null: all of its pages are where they were. */
+async function writeSecond(attempt: Attempt): Promise<WrittenFile | null> {
+  const { place, frozen, head, before, emptied } = attempt
+  const others = new Map([...frozen].filter(([, { store }]) => store.holds !== undefined))
+  if (!hasPagesToWrite(others, emptied)) return null
+  const source = new PageSource(place, before ?? { ...head, files: new Map() })
+  try {
+    return await writeFile(attempt, head.number + 1, (options) =>
+      writeAndCopyPages(others, { emptied, source }, options),
+    )
+  } finally {
+    await source.close()
+  }
+}
+
+async function writeFile(
+  { place, head: { storeId }, pause }: Attempt,
+  number: number,
+  write: (options: WriteOptions) => Promise<WrittenPages>,
+): Promise<WrittenFile> {
+  const { disk, dir } = place
+  const written = await replaceFileLater(disk, path.join(dir, pagesName(number)), (file) =>
+    replaceFileLater(disk, path.join(dir, parityName(number)), (parityFile) =>
+      write({ disk, file, parityFile, number, storeId, pause }),
+    ),
+  )
+  return { ...written, number }
+}
+
+/** Reads back the pages and the parity of a file. */
+async function verify(
+  { place, head: { storeId }, pause }: Attempt,
+  manifest: Manifest,
+  { number, bytes }: WrittenFile,
+): Promise<void> {
+  const bad = await verifyPages(manifest, number, { ...place, pause })
+  if (bad.length > 0) throw new BadCheckpoint(`${placesOf(bad)} does not read as it was written`)
+  const sidecar = await Sidecar.open(place, { storeId, number, bytes })
+  const isWhole = await sidecar?.isWhole()
+  sidecar?.close()
+  if (!isWhole) throw new BadCheckpoint(`${parityName(number)} does not read as it was written`)
 }

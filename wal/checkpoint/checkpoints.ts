@@ -18,26 +18,35 @@
 //     their pages have pages to write (checkpoint-writer.ts).
 
 import path from 'node:path'
-import { inSlicesOf, type Pause } from '../../src/base/pace.ts'
+import { inSlicesOf, type Pause } from '../../src/base/pauses.ts'
 import { type Disk, syncDirectory } from '../disk.ts'
 import { isOfSystem, messageOf, storageError } from '../errors.ts'
 import type { Journal, Notice } from '../journal/journal.ts'
-import { type BadPage, beyondParity, markBadDirty } from './bad-pages.ts'
-import { numbersOf, type Written, writeCheckpoint } from './checkpoint-attempt.ts'
 import {
+  type BadManifest,
   type CheckpointDirectory,
+  findManifests,
   nextNumber,
+  refuseWithoutLog,
   removeAttempt,
   removeUnfinished,
   removeUnneeded,
 } from './checkpoint-files.ts'
 import { BadCheckpoint, type ReadOptions, readPages } from './checkpoint-reader.ts'
-import { type BadManifest, findManifests, refuseWithoutLog } from './checkpoint-search.ts'
-import { freezeAll, rowPageBytes } from './checkpoint-writer.ts'
+import {
+  freezeAll,
+  numbersOf,
+  rowPageBytes,
+  type Written,
+  writeCheckpoint,
+} from './checkpoint-writer.ts'
 import { filesOfErased, filesToEmpty } from './forgetting.ts'
 import {
+  type BadPage,
+  beyondParity,
   type Manifest,
   manifestName,
+  markBadDirty,
   packFacts,
   pagesName,
   unpackFacts,
@@ -56,7 +65,7 @@ import {
 export const keptCount = 2
 const readSliceMs = 4
 
-export interface CheckpointsOptions {
+interface CheckpointsOptions {
   disk: Disk
   dir: string
   /** The newest form of state that the caller can read. */
@@ -73,7 +82,7 @@ export interface Target {
 }
 
 /** What a checkpoint saves: the state that the log folds to, up to its last record. */
-export interface Source {
+interface Source {
   journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
   /** Called at the moment of which the state is saved. */
   facts: () => unknown

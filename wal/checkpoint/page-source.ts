@@ -1,10 +1,11 @@
-// Reads pages from page files.
+// Reads pages from page files, and rebuilds one that is damaged from parity.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Disk, readFully } from '../disk.ts'
 import { isOfSystem, isUnreadable } from '../errors.ts'
-import { type Manifest, pagesName } from './manifest.ts'
+import type { CheckpointDirectory } from './checkpoint-files.ts'
+import { type BadPage, type Manifest, pagesName, placeOf } from './manifest.ts'
 import type { PagePlace } from './paged-store.ts'
 import { openIfThere, readWhole, Sidecars } from './sidecar.ts'
 
@@ -109,5 +110,28 @@ export class PageSource {
   async close(): Promise<void> {
     this.#files.close()
     await this.#sidecars.close()
+  }
+}
+
+interface RebuiltPage {
+  /** Where the page lies. */
+  place: BadPage
+  /** The page as it was written; null when parity cannot rebuild it. */
+  bytes: Buffer | null
+}
+
+/** Rebuilds a page of a store; no file is changed. Rejects with errors of the disk. */
+export async function rebuildPage(
+  directory: CheckpointDirectory,
+  manifest: Manifest,
+  store: string,
+  page: number,
+): Promise<RebuiltPage> {
+  const place = placeOf(store, manifest.tables.get(store)!, page)
+  const sidecars = new Sidecars(directory, manifest)
+  try {
+    return { place, bytes: (await sidecars.rebuild(place))?.page ?? null }
+  } finally {
+    await sidecars.close()
   }
 }

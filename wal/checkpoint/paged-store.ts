@@ -6,7 +6,7 @@
 // A store is frozen at one instant and continues to change; its pages are read later, in order, and
 // each has its content of that instant.
 
-import type { Pause } from '../../src/base/pace.ts'
+import type { Pause } from '../../src/base/pauses.ts'
 
 /** A page file of which a smaller fraction is in use is emptied: its pages are written again. */
 const livePartMin = 0.5

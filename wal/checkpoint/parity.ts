@@ -23,7 +23,8 @@
 // P3. The manifest is authoritative: a rebuilt page must have the crc that the manifest has for it.
 
 import { crc32 } from 'node:zlib'
-import type { Pause } from '../../src/base/pace.ts'
+import type { Pause } from '../../src/base/pauses.ts'
+import { type Disk, settled, writeAllLater } from '../disk.ts'
 
 export const pieceBytes = 1024 * 1024
 export const blockBytes = 4096
@@ -31,7 +32,7 @@ export const parityHeaderBytes = 64
 const parityVersion = 1
 const magic = Buffer.from('895041520d0a1a0a', 'hex')
 const crcAt = 12
-export const piecesPerStripe = 16
+const piecesPerStripe = 16
 const blocksPerPiece = pieceBytes / blockBytes
 const blocksPerStripe = piecesPerStripe * blocksPerPiece
 const stripeBytes = piecesPerStripe * pieceBytes
@@ -164,5 +165,115 @@ function writeCrcs(bytes: Buffer, crcs: Buffer, at: number): void {
   for (let from = 0; from < bytes.length; from += blockBytes) {
     const crc = crc32(bytes.subarray(from, from + blockBytes))
     crcs.writeUInt32LE(crc, ((at + from) / blockBytes) * crcBytes)
+  }
+}
+
+// Syncs every few pieces keep the last sync short, so that it does not delay those of the log.
+const piecesPerSync = 8
+
+export interface WriteOptions {
+  disk: Disk
+  /** Open and empty. */
+  file: number
+  /** Open and empty: receives the parity of the pages. */
+  parityFile: number
+  /** The number of the page file, and the id of its store. */
+  number: number
+  storeId: string
+  /** Called after every page, and within the parity. */
+  pause: Pause
+}
+
+/** Writes a page file and its parity: one piece fills while another one is written. */
+export class Pieces {
+  readonly #options: WriteOptions
+  readonly #parity: ParityBuilder
+  #filling = Buffer.allocUnsafeSlow(pieceBytes)
+  #spare = Buffer.allocUnsafeSlow(pieceBytes)
+  #filled = 0
+  #written = 0
+  #count = 0
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(options: WriteOptions) {
+    const { disk, parityFile, storeId, number, pause } = options
+    this.#options = options
+    this.#parity = new ParityBuilder(
+      { storeId, number },
+      (bytes, at) => writeAllLater(disk, parityFile, bytes, at),
+      pause,
+    )
+  }
+
+  /** The offset of the next page in the file. */
+  get offset(): number {
+    return this.#written + this.#filled
+  }
+
+  /** Resolves when a page of this length can be added, with room for the part that overflows. */
+  async makeRoom(bytes: number): Promise<void> {
+    if (bytes > pieceBytes - blockBytes) this.#align()
+    if (this.#filled + bytes >= pieceBytes) await this.#writing
+  }
+
+  add(page: Uint8Array): void {
+    const fitting = page.subarray(0, pieceBytes - this.#filled)
+    this.#filling.set(fitting, this.#filled)
+    this.#filled += fitting.length
+    if (this.#filled < pieceBytes) return
+    this.#flush()
+    const rest = page.subarray(fitting.length)
+    this.#filling.set(rest)
+    this.#filled = rest.length
+  }
+
+  /** Resolves when all is written, to the number of bytes. The last of them are not synced yet. */
+  async finish(): Promise<number> {
+    await this.#writing
+    if (this.#filled > 0) this.#flush()
+    await this.#writing
+    await this.#parity.finish()
+    return this.#written
+  }
+
+  /**
+   * Resolves when no write is in progress any more, whether it succeeded or failed. The bytes here
+   * are overwritten: text in them may be erased one day.
+   */
+  async stop(): Promise<void> {
+    await this.#writing.catch(() => {})
+    this.#filling.fill(0)
+    this.#spare.fill(0)
+    this.#parity.wipe()
+  }
+
+  /** The next page begins with a block (parity.ts, P2). */
+  #align(): void {
+    const aligned = Math.ceil(this.#filled / blockBytes) * blockBytes
+    this.#filling.fill(0, this.#filled, aligned)
+    this.#filled = aligned
+  }
+
+  /** Starts writing the piece; the previous one has been written. */
+  #flush(): void {
+    const [piece, length, at] = [this.#filling, this.#filled, this.#written]
+    this.#written += length
+    this.#filled = 0
+    ;[this.#filling, this.#spare] = [this.#spare, this.#filling]
+    this.#writing = this.#write(piece, length, at)
+    this.#writing.catch(() => {}) // the next one to await it gets the error
+  }
+
+  async #write(piece: Buffer, length: number, at: number): Promise<void> {
+    const { disk, file, parityFile } = this.#options
+    await writeAllLater(disk, file, piece.subarray(0, length), at)
+    await this.#parity.add(piece, length)
+    this.#count++
+    if (this.#count % piecesPerSync === 0) {
+      await settled((done) => disk.dataSyncLater(file, done))
+    }
+    if (this.#count % (piecesPerSync * piecesPerStripe) === 0) {
+      await settled((done) => disk.dataSyncLater(parityFile, done))
+    }
   }
 }

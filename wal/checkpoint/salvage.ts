@@ -1,12 +1,11 @@
 // Salvages a checkpoint of which some pages are lost: fills stores with the rest, and, when the
 // caller has repaired their content, takes a whole checkpoint in its place.
 
-import type { BadPage } from './bad-pages.ts'
 import type { CheckpointDirectory } from './checkpoint-files.ts'
 import { readPages } from './checkpoint-reader.ts'
 import { rowPageBytes } from './checkpoint-writer.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { type Manifest, unpackRows } from './manifest.ts'
+import { type BadPage, type Manifest, unpackRows } from './manifest.ts'
 import { Bytes, type Filled, type Rows, type Stores } from './paged-store.ts'
 import { blockBytes } from './parity.ts'
 import { Sidecars } from './sidecar.ts'

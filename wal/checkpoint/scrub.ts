@@ -15,18 +15,16 @@
 //     theirs this way.
 
 import path from 'node:path'
-import type { Pause } from '../../src/base/pace.ts'
-import { removeLater, settled, writeAllLater } from '../disk.ts'
+import type { Pause } from '../../src/base/pauses.ts'
+import { removeLater, replaceFileLater, settled, writeAllLater } from '../disk.ts'
 import { codeOf, isUnreadable } from '../errors.ts'
-import { replaceFileLater } from '../replace-file.ts'
-import type { BadPage } from './bad-pages.ts'
 import { type CheckpointDirectory, ifPossible } from './checkpoint-files.ts'
 import { verifyPages } from './checkpoint-reader.ts'
-import { type Manifest, pagesName, parityName } from './manifest.ts'
+import { type BadPage, type Manifest, pagesName, parityName } from './manifest.ts'
 import { type PageFile, ParityBuilder, parityFileBytes, pieceBytes } from './parity.ts'
 import { openIfThere, type Rebuilt, readWhole, Sidecars } from './sidecar.ts'
 
-export interface ScrubOptions {
+interface ScrubOptions {
   pause: Pause
   /** Called when so many bytes have been read; the scrub continues when it resolves. */
   pace: (bytes: number) => Promise<void>

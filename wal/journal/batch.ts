@@ -1,17 +1,84 @@
-// The open batch: encoded records wait here until their frame is written. All batches share one
-// buffer, because a frame is in the page cache when the write returns.
+// The open batch, and the segment that its frame is written to. Encoded records wait in the batch
+// until then. All batches share one buffer, because a frame is in the page cache when the write
+// returns.
+//
+//   │ header │ frame │ frame │ … │ 0…                    │ a sector kept for a seal │
+//                                ▲ at                                              ▲ size
 //
 // B1. What is written is overwritten here: the buffers have no bytes of records that a frame took.
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
+import { type Disk, writeAll } from '../disk.ts'
 import {
   eachEncoded,
   finishFrame,
   frameHeaderBytes,
   recordHeaderBytes,
+  sectorBytes,
   wholeSectors,
 } from './format.ts'
+import type { Settled } from './settle.ts'
+
+/** What the open segment needs to know of the one that it becomes. */
+type NextSegment = Pick<Settled, 'files' | 'size' | 'firstPosition'> & { number: number }
+
+/** The segment that is written to. */
+export class OpenSegment {
+  readonly #disk: Disk
+  #files: readonly number[]
+  #number: number
+  #size: number
+  #at: number
+  #firstPosition: number
+
+  constructor(disk: Disk, { files, size, place, firstPosition }: Settled) {
+    this.#disk = disk
+    this.#files = files
+    this.#number = place.number
+    this.#size = size
+    this.#at = place.at
+    this.#firstPosition = firstPosition
+  }
+
+  /** Its descriptors: the first is written to, and each can be synced (sync-queue.ts). */
+  get files(): readonly number[] {
+    return this.#files
+  }
+
+  get number(): number {
+    return this.#number
+  }
+
+  /** The position of its first record. */
+  get firstPosition(): number {
+    return this.#firstPosition
+  }
+
+  /** Whether there is room for a frame of so many bytes, and a seal after it. */
+  fits(bytes: number): boolean {
+    return this.#at + bytes + sectorBytes <= this.#size
+  }
+
+  /** Writes behind what is written. Throws what the disk throws. */
+  write(bytes: Buffer): void {
+    writeAll(this.#disk, this.#files[0], bytes, this.#at)
+    this.#at += bytes.length
+  }
+
+  /** Goes on at the start of another segment; the caller closes the files that are left behind. */
+  moveTo({ files, number, size, firstPosition }: NextSegment): void {
+    this.#files = files
+    this.#number = number
+    this.#size = size
+    this.#at = 0
+    this.#firstPosition = firstPosition
+  }
+
+  close(): void {
+    for (const file of this.#files) this.#disk.close(file)
+  }
+}
 
 const firstBufferBytes = 256 * 1024
 // msgpackr's REUSE_BUFFER_MODE | RESET_BUFFER_MODE: always encode at the start of one buffer, and

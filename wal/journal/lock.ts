@@ -8,7 +8,7 @@
 // in the chain, detects that, and tries again.
 //
 // An owner in another PID namespace, such as another container on the same volume, is not visible
-// in /proc. A life sign, the socket `lock.TOKEN.socket`, shows whether it lives (life-sign.ts).
+// in /proc. A life sign, the socket `lock.TOKEN.socket`, shows whether it lives (../disk.ts).
 //
 // An owner whose life is unknown keeps the lock: one in another namespace without a life sign, and
 // one on another machine. Not covered: another machine with the same host name as the owner's.
@@ -18,7 +18,6 @@ import os from 'node:os'
 import path from 'node:path'
 import { type Disk, readFully, writeAll } from '../disk.ts'
 import { codeOf, isLackOfSpace, JournalError, storageError } from '../errors.ts'
-import { giveReserve } from './reserve.ts'
 
 interface Owner {
   token: string
@@ -271,5 +270,38 @@ function removeIfThere(disk: Disk, file: string): void {
     disk.remove(file)
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
+
+// A reserved block of disk space, so that a node which was killed on a full disk can be started:
+// the lock of the next start needs it. The log has the space for everything else (settle.ts).
+const reserveName = 'reserve'
+const reserveBytes = 4096
+
+/** Creates the reserve if it is missing and there is space for it. */
+export function keepReserve(disk: Disk, dir: string): void {
+  const file = path.join(dir, reserveName)
+  if (disk.list(dir).includes(reserveName)) return
+  try {
+    const handle = disk.open(file, 'create')
+    try {
+      writeAll(disk, handle, Buffer.alloc(reserveBytes), 0)
+    } finally {
+      disk.close(handle)
+    }
+  } catch (error) {
+    if (!isLackOfSpace(error)) throw error
+    giveReserve(disk, dir)
+  }
+}
+
+/** Releases the reserve's disk space. Returns whether there was a reserve. */
+function giveReserve(disk: Disk, dir: string): boolean {
+  try {
+    disk.remove(path.join(dir, reserveName))
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || isLackOfSpace(error)) return false
+    throw error
   }
 }

@@ -9,6 +9,7 @@
 // would be reported as durable that are not. By Q1 each sync sees every error since its descriptor
 // was opened, which is before the first record of the segment was written.
 
+import { Queue } from '../../src/base/queue.ts'
 import type { Disk } from '../disk.ts'
 
 /**
@@ -31,7 +32,7 @@ interface Sync {
 
 // Upper bounds of the histogram's buckets in milliseconds; one more bucket counts slower syncs.
 const bucketBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
-export const syncBoundsSeconds: readonly number[] = bucketBoundsMs.map((ms) => ms / 1000)
+const syncBoundsSeconds: readonly number[] = bucketBoundsMs.map((ms) => ms / 1000)
 
 export interface SyncStats {
   count: number
@@ -175,5 +176,38 @@ export class SyncQueue {
     this.#totalMs += ms
     const bucket = bucketBoundsMs.findIndex((bound) => ms <= bound)
     this.#buckets[bucket < 0 ? bucketBoundsMs.length : bucket]++
+  }
+}
+
+interface Waiter {
+  position: number
+  resolve: () => void
+  reject: (error: Error) => void
+}
+
+/**
+ * Promises that resolve when the log is synced up to a position. Positions only grow, so they are
+ * resolved in the order in which they were added.
+ */
+export class Waiters {
+  readonly #waiters = new Queue<Waiter>()
+
+  get count(): number {
+    return this.#waiters.length
+  }
+
+  add(position: number): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiters.push({ position, resolve, reject }))
+  }
+
+  /** Resolves the promises for positions up to `synced`. */
+  advance(synced: number): void {
+    const waiters = this.#waiters
+    while (waiters.length > 0 && waiters.first.position <= synced) waiters.shift().resolve()
+  }
+
+  /** Rejects all promises. */
+  fail(error: Error): void {
+    while (this.#waiters.length > 0) this.#waiters.shift().reject(error)
   }
 }

@@ -7,16 +7,13 @@
 
 import assert from 'node:assert/strict'
 import { type JournalError, storageError } from '../errors.ts'
-import { Batch } from './batch.ts'
+import { Batch, OpenSegment } from './batch.ts'
 import { encodeSegmentHeader, recordHeaderBytes, wholeSectors } from './format.ts'
-import { IdleWatch } from './idle.ts'
-import { OpenSegment } from './open-segment.ts'
 import { dropSegments, segmentName, segmentPath } from './segments.ts'
 import { encodeSeal, type Settled } from './settle.ts'
 import { Spare } from './spare.ts'
-import { SyncQueue, syncsInFlightMax } from './sync-queue.ts'
+import { SyncQueue, syncsInFlightMax, Waiters } from './sync-queue.ts'
 import type { Health, Journal, JournalStats, OnFrame, WriterOptions } from './types.ts'
-import { Waiters } from './waiters.ts'
 
 export class Writer implements Journal {
   onDurable: (durable: number) => void = () => {}
@@ -296,5 +293,35 @@ export class Writer implements Journal {
     this.#waiters.fail(this.failure)
     this.onFailed(this.failure)
     this.#finish()
+  }
+}
+
+const idleMs = 200
+
+/** Notices when nothing was written for a while. */
+class IdleWatch {
+  readonly #count: () => number
+  readonly #onIdle: () => void
+  #timer: NodeJS.Timeout | null = null
+
+  /** `count` grows with every write; `onIdle` is called once for each `begin`. */
+  constructor(count: () => number, onIdle: () => void) {
+    this.#count = count
+    this.#onIdle = onIdle
+  }
+
+  /** Begins to wait, unless it does so already. */
+  begin(): void {
+    if (this.#timer !== null) return
+    const before = this.#count()
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      if (this.#count() === before) this.#onIdle()
+      else this.begin()
+    }, idleMs).unref()
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
   }
 }

@@ -1,15 +1,78 @@
-// Begins a log that does not start at position 1: a node that takes over the history of another one
-// has no records of its own before the position of the checkpoint that it copied.
+// Begins a log again behind a checkpoint that was copied from another node: removes the old log and
+// its checkpoints when their continuation is only in a newer checkpoint, and makes a log that does
+// not start at position 1, because this node has no records before that of the checkpoint.
 //
 //   0000000001.wal │ header: first position P + 1, store id of the other node │ seal │
+//
+// C1. While the old log is being removed, a file says so: the next process that opens the directory
+//     completes the removal first, since half of a log cannot be opened.
 
+import path from 'node:path'
 import type { CheckpointDirectory } from '../checkpoint/checkpoint-files.ts'
-import { writeAll } from '../disk.ts'
-import { isOfSystem, JournalError, storageError } from '../errors.ts'
+import { type Disk, replaceFile, syncDirectory, writeAll } from '../disk.ts'
+import { codeOf, isOfSystem, JournalError, storageError } from '../errors.ts'
 import { crcSeed, encodeSegmentHeader, segmentHeaderBytes } from '../journal/format.ts'
-import { listSegments, segmentPath } from '../journal/segments.ts'
+import { freeName, listSegments, segmentPath } from '../journal/segments.ts'
 import { encodeSeal } from '../journal/settle.ts'
-import { replaceFile } from '../replace-file.ts'
+
+const markName = 'clear-log'
+/** As the mark, if the log itself is to be kept. */
+const keepingMarkName = 'clear-log.keep'
+const segments = /^\d{10}\.wal$/
+const parts = /^\d{10}\.(?:wal|checkpoint|pages|parity)(?:\.tmp)?$/
+
+/**
+ * Decides that the log is removed, or put aside if it `keeps` it: its segments stay under names
+ * that end in `.replaced`. The next `clearLog` does it. Throws JournalError 74.
+ */
+export function planClearing(
+  { disk, dir }: CheckpointDirectory,
+  { keeps }: { keeps: boolean },
+): void {
+  guarded(dir, () => {
+    const mark = path.join(dir, keeps ? keepingMarkName : markName)
+    try {
+      disk.close(disk.open(mark, 'create'))
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    syncDirectory(disk, dir)
+  })
+}
+
+/**
+ * Removes the log and its checkpoints if that was decided; what was put aside stays. The caller has
+ * locked the directory. Returns whether there was anything to do. Throws JournalError 74.
+ */
+export function clearLog({ disk, dir }: CheckpointDirectory): boolean {
+  return guarded(dir, () => {
+    const names = disk.list(dir)
+    const marks = [markName, keepingMarkName].filter((name) => names.includes(name))
+    if (marks.length === 0) return false
+    const keeps = marks.includes(keepingMarkName)
+    for (const name of names) {
+      const file = path.join(dir, name)
+      if (keeps && segments.test(name)) disk.rename(file, freePath(disk, dir, name))
+      else if (parts.test(name)) disk.remove(file)
+    }
+    syncDirectory(disk, dir)
+    for (const name of marks) disk.remove(path.join(dir, name))
+    syncDirectory(disk, dir)
+    return true
+  })
+}
+
+function freePath(disk: Disk, dir: string, name: string): string {
+  return path.join(dir, freeName(disk, dir, `${name}.replaced`))
+}
+
+function guarded<T>(dir: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw isOfSystem(error) ? storageError(`clear the log in ${dir}`, error) : error
+  }
+}
 
 const number = 1
 

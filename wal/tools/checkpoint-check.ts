@@ -1,7 +1,6 @@
 // Checks for tools whether checkpoints are whole, without loading them.
 
-import type { Pause } from '../../src/base/pace.ts'
-import { type BadPage, beyondParity } from '../checkpoint/bad-pages.ts'
+import type { Pause } from '../../src/base/pauses.ts'
 import {
   type CheckpointDirectory,
   manifestNumbers,
@@ -9,6 +8,8 @@ import {
 } from '../checkpoint/checkpoint-files.ts'
 import { BadCheckpoint, verifyPages } from '../checkpoint/checkpoint-reader.ts'
 import {
+  type BadPage,
+  beyondParity,
   checkpointVersion,
   type Manifest,
   manifestName,

@@ -3,13 +3,12 @@
 
 import path from 'node:path'
 import { counted } from '../../src/base/counted.ts'
-import { placesOf } from '../checkpoint/bad-pages.ts'
+import { placesOf } from '../checkpoint/manifest.ts'
 import { type Disk, realDisk } from '../disk.ts'
 import { damageError, isOfSystem, JournalError, storageError } from '../errors.ts'
-import { checkHeads } from '../journal/heads.ts'
 import { refuseIfInUse } from '../journal/lock.ts'
 import { type LogEnd, type ScanOptions, scanLog } from '../journal/scan.ts'
-import { listSegments, positionBefore, type SegmentFile } from '../journal/segments.ts'
+import { checkHeads, listSegments, positionBefore, type SegmentFile } from '../journal/segments.ts'
 import { type CheckedCheckpoint, checkCheckpoints } from './checkpoint-check.ts'
 
 export interface LogReport {
@@ -145,7 +144,7 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
 }
 
 /** What a report found, without what only programs that go on reading need. */
-export interface ReportSummary {
+interface ReportSummary {
   /** What is wrong, in a sentence; null: nothing is. */
   error: string | null
   storeId: string | null

@@ -1,7 +1,7 @@
 // The process: what it is, what it holds in memory, and what keeps it busy.
 
 import { getHeapStatistics } from 'node:v8'
-import { openFiles, residentMemory } from '../../base/process-resources.ts'
+import { openFiles, residentMemory } from '../../base/process.ts'
 import { bytes, count, latency, percent } from '../../browser/dashboard/units.ts'
 import { by, counter, fact, figure, gauge, latest } from '../instrument.ts'
 import type { Vitals } from '../vitals.ts'

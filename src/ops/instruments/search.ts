@@ -2,7 +2,7 @@
 
 import { bytes, count, percent } from '../../browser/dashboard/units.ts'
 import { counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'
-import { missingOf } from '../search.ts'
+import { missingOf } from '../readiness.ts'
 import type { Vitals } from '../vitals.ts'
 
 export const search = [

@@ -19,11 +19,9 @@ import type { Notice } from '../../../wal/journal/types.ts'
 import { bodyBytesMax } from '../../http/handle.ts'
 import { StreamUnavailable } from '../log-stream.ts'
 import { NatsCalls } from './calls.ts'
-import { hasNoJetStream, isTooFew } from './errors.ts'
-import { JetStreamLease } from './lease.ts'
-import { answerMs, ServerLink } from './link.ts'
+import { answerMs, hasNoJetStream, isTooFew, ServerLink } from './link.ts'
 import { JetStreamLog } from './log.ts'
-import { JetStreamNotes } from './notes.ts'
+import { JetStreamLease, JetStreamNotes } from './notes.ts'
 import { JetStreamObjects } from './objects.ts'
 
 export interface EngineOptions {

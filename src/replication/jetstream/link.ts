@@ -1,4 +1,6 @@
-// The link to the servers, as those who wait for an answer need to know it.
+// The link to the servers, as those who wait for an answer need to know it, and the meaning of the
+// client's errors: a refusal of the server that stays, or a call whose outcome is unknown and that
+// can be made again.
 //
 //   connected ──▶ lost ──▶ connected      the client connects again by itself
 //
@@ -12,9 +14,15 @@
 // Without it a write waited for the time limit of an answer when a server was killed: 5 s where it
 // was published, 10 s where it was passed on.
 
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { StreamUnavailable } from '../log-stream.ts'
-import { available } from './errors.ts'
+import { StreamGone, StreamUnavailable } from '../log-stream.ts'
 
 /** How long an answer may take. */
 export const answerMs = 5_000
@@ -123,4 +131,69 @@ export class ServerLink {
 
 function notConnected(): StreamUnavailable {
   return new StreamUnavailable('the stream: not connected')
+}
+
+// Codes of the servers' list of errors (nats-server, server/errors.json).
+export const wrongLastSequence = 10071
+const wrongLastMessageId = 10070
+const streamNotFound = 10059
+export const noMessageFound = 10037
+const fullCodes = new Set([10002, 10023, 10047, 10077])
+// No leader, or the servers restart: the same request succeeds later.
+const passingCodes = new Set([10005, 10008, 10009])
+// Too few servers: for the time being, as while they start, or for good.
+const tooFewCodes = new Set([10005, 10074])
+
+/** The code of the server's answer; 0 if the error is no answer. */
+export function apiCode(error: unknown): number {
+  return error instanceof JetStreamApiError ? error.code : 0
+}
+
+/** Whether the newest message is another one than the one expected. */
+export function isOutOfPlace(error: unknown): boolean {
+  return apiCode(error) === wrongLastSequence || apiCode(error) === wrongLastMessageId
+}
+
+/** Whether there are fewer servers than copies to keep. */
+export function isTooFew(error: unknown): boolean {
+  return tooFewCodes.has(apiCode(error)) || tooFewCodes.has(apiCode((error as Error).cause))
+}
+
+/** Whether the servers that were asked run without JetStream, or do not run it yet. */
+export function hasNoJetStream(error: unknown): boolean {
+  const { cause } = error as Error
+  return cause instanceof Error && cause.name === 'JetStreamNotEnabled' // not exported
+}
+
+/** Whether there is no room: on the servers, of the account, or within the stream's limits. */
+export function isFull(error: unknown): boolean {
+  return fullCodes.has(apiCode(error))
+}
+
+/** Runs a call; an error that may pass becomes `StreamUnavailable`, also that of what is gone. */
+export async function available<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    const code = apiCode(error)
+    if (code === streamNotFound) {
+      throw new StreamGone('the stream was removed from the servers', { cause: error })
+    }
+    if (code !== 0 && !passingCodes.has(code)) throw error
+    throw new StreamUnavailable(`the stream: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+type Making = Pick<StreamConfig, 'name' | 'subjects' | 'discard' | 'num_replicas'> &
+  Partial<StreamConfig>
+
+/** Makes the stream if it is missing: in files, without an age at which messages are removed. */
+export async function makeStream(manager: JetStreamManager, stream: Making): Promise<void> {
+  try {
+    await manager.streams.info(stream.name)
+  } catch (error) {
+    if (apiCode(error) !== streamNotFound) throw error
+    const kept = { retention: RetentionPolicy.Limits, storage: StorageType.File }
+    await manager.streams.add({ ...kept, ...stream })
+  }
 }

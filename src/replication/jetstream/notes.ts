@@ -1,11 +1,17 @@
 // Notes in a bucket of the servers' key-value store, as JSON, so that operators can read them.
 // A bucket that was removed is made again, empty: whoever leads writes what it has to hold
-// (tending.ts).
+// (uploads.ts, U4).
 
 import type { KV } from '@nats-io/kv'
-import { type Note, type Notes, StreamGone, StreamUnavailable } from '../log-stream.ts'
-import { apiCode, wrongLastSequence } from './errors.ts'
-import type { ServerLink } from './link.ts'
+import {
+  type Lease,
+  type LeaseHolder,
+  type Note,
+  type Notes,
+  StreamGone,
+  StreamUnavailable,
+} from '../log-stream.ts'
+import { apiCode, type ServerLink, wrongLastSequence } from './link.ts'
 
 export class JetStreamNotes implements Notes {
   readonly #link: ServerLink
@@ -61,5 +67,65 @@ export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown
     if (!(error instanceof StreamGone)) throw error
     await make()
     throw new StreamUnavailable('what stands beside the stream was removed, and is made again')
+  }
+}
+
+const key = 'lease'
+
+/**
+ * The lease: a note that its holder writes again and again. Whoever reads it measures by a clock of
+ * its own how long it has not changed, so that no two machines compare clocks, and the servers need
+ * none. A process that did not look for a while, as when it was stopped, begins to measure again.
+ * It does not decide who leads (log-stream.ts, S4).
+ */
+export class JetStreamLease implements Lease {
+  readonly #notes: Notes
+  readonly #takeoverMs: number
+  /** The revision that was seen last, and when it was seen first. */
+  #revision = 0
+  #changedMs = 0
+  #lookedMs = 0
+
+  constructor(notes: Notes, takeoverMs: number) {
+    this.#notes = notes
+    this.#takeoverMs = takeoverMs
+  }
+
+  async hold(holder: LeaseHolder): Promise<boolean> {
+    const note = await this.#look()
+    const current = this.#holderOf(note)
+    if (current !== null && current.node !== holder.node) return false
+    const revision = await this.#notes.write(key, { ...holder }, note?.revision ?? 0)
+    if (revision === null) return false
+    this.#see(revision)
+    return true
+  }
+
+  async read(): Promise<LeaseHolder | null> {
+    return this.#holderOf(await this.#look())
+  }
+
+  async release(node: string): Promise<void> {
+    const note = await this.#look()
+    if (note !== null && (note.value as LeaseHolder).node === node) await this.#notes.remove(key)
+  }
+
+  async #look(): Promise<Note | null> {
+    const note = await this.#notes.read(key)
+    const nowMs = performance.now()
+    const hasPaused = nowMs - this.#lookedMs > this.#takeoverMs / 2
+    this.#lookedMs = nowMs
+    if (note !== null && (hasPaused || note.revision !== this.#revision)) this.#see(note.revision)
+    return note
+  }
+
+  #holderOf(note: Note | null): LeaseHolder | null {
+    if (note === null || performance.now() - this.#changedMs > this.#takeoverMs) return null
+    return note.value as LeaseHolder
+  }
+
+  #see(revision: number): void {
+    this.#revision = revision
+    this.#changedMs = performance.now()
   }
 }

@@ -7,12 +7,10 @@
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import { DiscardPolicy } from '@nats-io/jetstream'
 import type { Objects } from '../log-stream.ts'
-import { apiCode, noMessageFound } from './errors.ts'
-import type { ServerLink } from './link.ts'
-import { makeStream } from './make-stream.ts'
+import { apiCode, makeStream, noMessageFound, type ServerLink } from './link.ts'
 import { madeAgain } from './notes.ts'
 
-export interface ObjectStream {
+interface ObjectStream {
   link: ServerLink
   client: JetStreamClient
   manager: JetStreamManager

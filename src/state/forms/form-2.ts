@@ -12,10 +12,10 @@
 // most of them are given back; the next checkpoint saves the rest in the new form.
 
 import type { PagedStore, Stores } from '../../../wal/checkpoint/paged-store.ts'
-import { inSlicesOf } from '../../base/pace.ts'
+import { inSlicesOf } from '../../base/pauses.ts'
 import { Uint16Column, Uint32Column } from '../../columns/column.ts'
-import { sumBlocks } from '../../text/block-crcs.ts'
 import { unitsPerPage } from '../../text/page-slots.ts'
+import { sumBlocks } from '../../text/text.ts'
 import { fillIndexes, type OnIndexFilled, restore } from '../saved.ts'
 import type { State } from '../state.ts'
 import { rowsOfForm3 } from './form-3.ts'

@@ -1,0 +1,40 @@
+// Pauses: between attempts of what fails, and between slices of long work.
+
+const shortestMs = 50
+const longestMs = 1_000
+
+/**
+ * Pauses between attempts: short at first, each twice as long as the one before it, up to a limit.
+ */
+export class Backoff {
+  #nextMs = shortestMs
+
+  /** Resolves after the next pause. */
+  async pause(): Promise<void> {
+    const ms = this.#nextMs
+    this.#nextMs = Math.min(longestMs, 2 * ms)
+    await new Promise((resolve) => setTimeout(resolve, ms))
+  }
+
+  /** Begins with short pauses again: an attempt has succeeded. */
+  reset(): void {
+    this.#nextMs = shortestMs
+  }
+}
+
+/** Returns null to continue at once, or a promise that resolves in the next iteration. */
+export type Pause = () => Promise<void> | null
+
+/**
+ * Divides long work into slices, so that the event loop can process other work between them. Pauses
+ * when a slice has taken `sliceMs`; the last unit of work may make it longer.
+ */
+export function inSlicesOf(sliceMs: number): Pause {
+  let begun = performance.now()
+  const nextIteration = (resolve: () => void) =>
+    setImmediate(() => {
+      begun = performance.now()
+      resolve()
+    })
+  return () => (performance.now() - begun < sliceMs ? null : new Promise(nextIteration))
+}

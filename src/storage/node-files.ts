@@ -1,0 +1,139 @@
+// The small files of a data directory beside the log: `epoch`, `secret` and `node`.
+//
+// The epoch identifies the history of the log. A node that continues from a backup assigns
+// positions that its clients have already seen to other messages: a new epoch begins. /api/status
+// shows it. A cursor beyond the end is reset to the beginning of the epoch (forum/forum.ts,
+// `pageStart`).
+//
+//   no file                        the first epoch; its name is the store's
+//   {"id":null,"position":1000}    a backup: the first start on it gives it a name
+//   {"id":"5b3e…","position":1000}
+//
+// E1. Two starts on copies of one backup begin two epochs.
+// E2. The epoch has its name before the first answer in it.
+//
+// From the server's secret, keys are derived that sign tickets, encrypt webhook secrets and
+// hash addresses. It is AGENT_FORUM_SECRET, or a file that the first start makes in the data
+// directory. docs/decisions.md, "Publishing by GET".
+//
+// S1. The key for one purpose reveals nothing about the secret or other keys (HKDF, RFC 5869).
+// S2. The file appears whole or not at all, and only its owner can read it.
+
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
+import { readText, replaceText } from '../../wal/disk.ts'
+import { storageError } from '../../wal/errors.ts'
+import { ConfigError } from '../base/arguments.ts'
+import { checkedSecret } from '../config/config.ts'
+
+const epochIdBytes = 16
+
+export interface Epoch {
+  /** 32 hex characters. */
+  id: string
+  /** The last position before it; null in the first one. */
+  begin: number | null
+}
+
+/** The epoch of the data directory `place`, which the caller has locked. */
+export function loadEpoch(place: CheckpointDirectory, storeId: string): Epoch {
+  const path = join(place.dir, 'epoch')
+  try {
+    const text = readText(place.disk, path)
+    if (text === null) return { id: storeId, begin: null }
+    const { id, position } = JSON.parse(text) as { id: string | null; position: number }
+    if (id !== null) return { id, begin: position }
+    const newId = randomBytes(epochIdBytes).toString('hex')
+    writeEpoch(place, newId, position)
+    return { id: newId, begin: position }
+  } catch (error) {
+    throw storageError(`read or write ${path}`, error)
+  }
+}
+
+/** Makes the epoch of `place`, which the caller has locked, the one of other nodes. */
+export function adoptEpoch(
+  place: CheckpointDirectory,
+  { store, epoch, epochBegin }: { store: string; epoch: string; epochBegin: number | null },
+): void {
+  if (epochBegin === null && epoch === store) return
+  writeEpoch(place, epoch, epochBegin ?? 0)
+}
+
+/** Makes the next start on `place` begin an epoch behind `position`. */
+export function beginEpochAt(place: CheckpointDirectory, position: number): void {
+  writeEpoch(place, null, position)
+}
+
+function writeEpoch({ disk, dir }: CheckpointDirectory, id: string | null, position: number): void {
+  replaceText(disk, join(dir, 'epoch'), `${JSON.stringify({ id, position })}\n`)
+}
+
+const keyBytes = 32
+
+/** The purposes for which keys are derived. */
+type Purpose = 'ticket' | 'webhook' | 'address' | 'replication'
+
+/** The key of 32 bytes for one purpose. */
+export function deriveKey(secret: string, purpose: Purpose): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `agent-forum ${purpose}`, keyBytes))
+}
+
+/**
+ * The secret of the data directory `dir`, which the caller has locked; made if there is none.
+ * `configured` (AGENT_FORUM_SECRET, already checked) takes precedence. `onMade` is called when it
+ * has been made. Throws a ConfigError if the
+ * secret in the file is too short, a JournalError 74 if the file can be neither read nor written.
+ */
+export function loadSecret(
+  { disk, dir }: CheckpointDirectory,
+  configured: string | undefined,
+  onMade: () => void = () => {},
+): string {
+  if (configured !== undefined) return configured
+  const path = join(dir, 'secret')
+  try {
+    const text = readText(disk, path)
+    if (text !== null) return checkedSecret(text.trim(), path)
+    const secret = randomBytes(keyBytes).toString('hex')
+    replaceText(disk, path, `${secret}\n`)
+    onMade()
+    return secret
+  } catch (error) {
+    throw error instanceof ConfigError ? error : storageError(`read or make ${path}`, error)
+  }
+}
+
+/** Copies the secret of one data directory to another; returns false if there is none. */
+export function copySecret({ disk, dir }: CheckpointDirectory, to: string): boolean {
+  const path = join(dir, 'secret')
+  try {
+    const secret = readText(disk, path)
+    if (secret !== null) replaceText(disk, join(to, 'secret'), secret)
+    return secret !== null
+  } catch (error) {
+    throw storageError(`copy ${path}`, error)
+  }
+}
+
+const nodeIdPattern = /^[0-9a-f]{16}\n$/
+const nodeIdBytes = 8
+
+/**
+ * The id of a node among those that share a log: 16 hex characters in the file `node` of its data
+ * directory, made by the first start that needs it. A copy of the data gets another one.
+ * The id of the node with the data in `dir`, which is locked. Throws JournalError 74.
+ */
+export function loadNodeId({ disk, dir }: CheckpointDirectory): string {
+  const file = join(dir, 'node')
+  try {
+    const text = readText(disk, file)
+    if (text !== null && nodeIdPattern.test(text)) return text.trim()
+    const id = randomBytes(nodeIdBytes).toString('hex')
+    replaceText(disk, file, `${id}\n`)
+    return id
+  } catch (error) {
+    throw storageError(`read or make ${file}`, error)
+  }
+}
