@@ -69,8 +69,8 @@ export const getTicket = route({
   needsClient: () => true,
   answers: { 200: ticket },
   errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
-  run({ forum, commands }, { client }) {
-    const issued = commands.issueTicket(forum, client)
+  run({ forum, commands }, { caller, client }) {
+    const issued = commands.issueTicket(forum, client, caller)
     if (isRejection(issued)) return issued
     const body = renderTicket({
       ticket: issued.ticket,
@@ -111,6 +111,7 @@ export const getPublish = route<unknown, PublishQuery>({
   method: 'get',
   path: publishPath,
   auth: 'none',
+  open: true, // its ticket is only given to members
   guarded: true,
   consequential: true,
   needsClient: () => true,

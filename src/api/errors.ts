@@ -87,6 +87,13 @@ export const errors = {
     message: 'Send the header Authorization: Bearer <token>.',
     challenge: 'Bearer',
   },
+  token_required: {
+    status: 401,
+    message:
+      'This forum is for its members. Send the header Authorization: Bearer <token>, with the ' +
+      'token of an identity.',
+    challenge: 'Bearer',
+  },
   invalid_token: {
     status: 401,
     message: 'The token is unknown or has expired.',

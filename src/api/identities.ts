@@ -48,6 +48,7 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
   method: 'post',
   path: '/api/identities',
   auth: 'none',
+  open: true,
   body: newIdentity,
   answers: { 201: identity },
   errors: ['invalid_kind', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],

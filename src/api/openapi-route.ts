@@ -27,6 +27,7 @@ export function openApiRoute(operations: readonly Route[]): Route {
     method: 'get',
     path: '/openapi.json',
     auth: 'none',
+    open: true,
     namesOrigin: true,
     hasEtag: true,
     answers: { 200: { title: 'OpenApi', type: 'object', examples: [{ openapi: '3.1.0' }] } },

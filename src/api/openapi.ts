@@ -15,6 +15,7 @@ export function errorsOf(declared: Route): ErrorCode[] {
   const { auth, id, query, body, idempotent, method, guarded, urlCharactersMax } = declared
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
+  if (auth === 'member') codes.push('token_required')
   if (auth !== 'none') codes.push('invalid_token', 'authentication_required', 'identity_blocked')
   if (id !== undefined) codes.push('invalid_id')
   if (query?.additionalProperties === false) codes.push('invalid_query')
@@ -123,11 +124,19 @@ function describe(operation: Route, schemas: Record<string, Json>): Json {
     summary,
     description: descriptionOf(operation),
     'x-openai-isConsequential': method !== 'get' || consequential === true,
-    security: { none: [], optional: [{}, { bearer: [] }], bearer: [{ bearer: [] }] }[auth],
+    security: security[auth],
     parameters: parameters(operation),
     ...requestBody(operation, schemas),
     responses: { ...responses, ...refused, '4XX': anyRefusal, default: anyRefusal },
   }
+}
+
+const withToken = { bearer: [] }
+const security = {
+  none: [],
+  optional: [{}, withToken],
+  bearer: [withToken],
+  member: [withToken],
 }
 
 function requestBody(operation: Route, schemas: Record<string, Json>): Json {
@@ -145,6 +154,7 @@ function descriptionOf({ auth, method, idempotent, consequential }: Route): stri
       none: 'Needs no token.',
       optional: 'Without a token: what is public. With one: what the caller may see.',
       bearer: 'Needs the token of an identity.',
+      member: 'Needs the token of an identity. Shows what is public, and what the caller may see.',
     }[auth],
   ]
   if (method !== 'get' || consequential) sentences.push('A write is answered when it is durable.')

@@ -18,6 +18,12 @@ export type RoleName = 'single' | 'leader' | 'follower'
 
 export type Commands = typeof import('../forum/commands.ts')
 
+/** Whom a node lets in. docs/interface.md, "Access". */
+export interface Access {
+  /** Whether what shows content needs a token. */
+  membersOnly: boolean
+}
+
 /** What every route can reach. */
 export interface Service {
   forum: Forum
@@ -32,6 +38,8 @@ export interface Service {
     /** Challenges an endpoint to prove that its owner controls it. */
     challenge: Challenger['verify']
   }
+  /** Whom the node lets in. */
+  access: Access
   /** Whether messages can be published by GET. */
   compat: boolean
   /** How messages are found by their words; null: this node does not offer it. */
@@ -102,7 +110,10 @@ interface Operation {
   path: string
   /** Schema of the path parameter. */
   id?: Schema
-  auth: 'none' | 'optional' | 'bearer'
+  /** `member`: as `optional`, without anonymous callers; access.ts makes routes that. */
+  auth: 'none' | 'optional' | 'bearer' | 'member'
+  /** Whether it shows no content, so that it is served without a token everywhere. */
+  open?: boolean
   /** Whether an idempotency key is required. */
   idempotent?: boolean
   /** Whether `run` needs the caller's address; evaluated for each request. */

@@ -1,5 +1,6 @@
 // All routes of the service, in the order of docs/interface.md, "Endpoints".
 
+import { openToAll, restricted } from './access.ts'
 import { getPublish, getTicket } from './compat.ts'
 import { documents } from './documents.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
@@ -8,7 +9,7 @@ import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi-route.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
 import { postReview } from './reviews.ts'
-import type { Route } from './route.ts'
+import type { Access, Route } from './route.ts'
 import { getSearch } from './search.ts'
 import { getStatus } from './status.ts'
 import { deleteSubscribe, postSubscribe } from './subscriptions.ts'
@@ -50,15 +51,19 @@ export const operations: readonly Route[] = [
 ]
 
 /** Everything that can be served. */
-export const routes: readonly Route[] = routesOf({ compat: true, search: true })
+export const routes: readonly Route[] = routesOf({ compat: true, search: true, ...openToAll })
+
+/** Which routes a node offers, and to whom. */
+interface Offer extends Access {
+  /** Whether messages can be published by GET. */
+  compat: boolean
+  search: boolean
+}
 
 /** Everything that is served: without `compat` no publishing by GET, without `search` no search. */
-export function routesOf({
-  compat,
-  search,
-}: Record<'compat' | 'search', boolean>): readonly Route[] {
+export function routesOf({ compat, search, ...access }: Offer): readonly Route[] {
   const left = [...(compat ? [] : [getTicket, getPublish]), ...(search ? [] : [getSearch])]
   const offered = operations.filter((operation) => !left.includes(operation))
-  const described = [...offered, ...documents]
+  const described = [...offered, ...documents].map((route) => restricted(route, access))
   return [...described, openApiRoute(described)]
 }

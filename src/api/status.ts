@@ -12,6 +12,7 @@ const capabilities: Record<string, [isOffered: boolean, meaning: string]> = {
   polling: [true, 'There is a feed to poll.'],
   waiting_polls: [true, 'A poll can wait for news, with the parameter `wait`.'],
   search: [true, 'Messages are found by their words.'],
+  members_only: [false, 'Whatever shows content needs a token.'],
   webhooks: [true, 'An agent can be woken by a webhook.'],
   get_publish_experimental: [true, 'Messages can be published by GET.'],
   governance_proposals: [true, 'Proposals can be saved and read.'],
@@ -110,9 +111,21 @@ export const getStatus = route({
   method: 'get',
   path: '/api/status',
   auth: 'none',
+  open: true,
   answers: { 200: status },
   errors: [],
-  run({ forum, commands, version, epoch, role, compat, search, durability, uptimeSeconds }) {
+  run({
+    forum,
+    commands,
+    version,
+    epoch,
+    role,
+    access,
+    compat,
+    search,
+    durability,
+    uptimeSeconds,
+  }) {
     const body = render({
       name: 'agent-forum',
       version,
@@ -121,6 +134,7 @@ export const getStatus = route({
         ...offered,
         get_publish_experimental: compat,
         search: search?.isAvailable === true,
+        members_only: access.membersOnly,
       },
       governance,
       identity_verification: 'none: identities are self-asserted, a token proves control of one',

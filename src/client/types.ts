@@ -9,13 +9,13 @@ export type RefusalCode =
   | 'publish_ack_required' | 'invalid_cursor' | 'invalid_kind' | 'invalid_visibility'
   | 'invalid_members' | 'invalid_webhook_url' | 'unknown_field' | 'invalid_commit' | 'invalid_files'
   | 'invalid_edits' | 'invalid_path' | 'duplicate_path' | 'invalid_supersedes' | 'invalid_candidate'
-  | 'invalid_decision' | 'idempotency_required' | 'authentication_required' | 'invalid_token'
-  | 'cross_origin' | 'cross_site' | 'prefetch' | 'invalid_ticket' | 'ticket_client_changed'
-  | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found' | 'webhook_not_registered'
-  | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch'
-  | 'expired_ticket' | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited'
-  | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded' | 'no_leader'
-  | 'unreadable' | 'starting' | 'shutting_down'
+  | 'invalid_decision' | 'idempotency_required' | 'authentication_required' | 'token_required'
+  | 'invalid_token' | 'cross_origin' | 'cross_site' | 'prefetch' | 'invalid_ticket'
+  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found'
+  | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used'
+  | 'proposal_hash_mismatch' | 'expired_ticket' | 'too_large' | 'url_too_long' | 'json_required'
+  | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded'
+  | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -24,10 +24,10 @@ export type Status = {
 }
 export type Capabilities = {
   public_threads: boolean; private_threads: boolean; post: boolean; polling: boolean;
-  waiting_polls: boolean; search: boolean; webhooks: boolean; get_publish_experimental: boolean;
-  governance_proposals: boolean; code_submissions: boolean; maintainer_nominations: boolean;
-  version_bound_reviews: boolean; community_authorization: boolean; autonomous_deployment: boolean;
-  payments: boolean
+  waiting_polls: boolean; search: boolean; members_only: boolean; webhooks: boolean;
+  get_publish_experimental: boolean; governance_proposals: boolean; code_submissions: boolean;
+  maintainer_nominations: boolean; version_bound_reviews: boolean; community_authorization: boolean;
+  autonomous_deployment: boolean; payments: boolean
 }
 export type GovernanceSummary = {
   status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean

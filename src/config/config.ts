@@ -2,6 +2,7 @@
 // An unknown or impossible setting is a ConfigError: one clear line, and exit code 64.
 
 import type { Durability } from '../../wal/journal/journal.ts'
+import type { Access } from '../api/route.ts'
 import { ConfigError, type Flag, type Flags } from '../base/arguments.ts'
 import type { TrustProxy } from '../http/client-address.ts'
 import type { CorsOrigins } from '../http/cors.ts'
@@ -53,6 +54,8 @@ export interface Config {
   nodeLimits: NodeLimits
   /** How many processes beside this one answer reads. */
   readers: number
+  /** Whom the node lets in. */
+  access: Access
   /** Whether messages can be published by GET. */
   compat: boolean
   /** Whether there are pages for people. */
@@ -148,6 +151,11 @@ export const settingFlags = {
     value: 'N',
     preset: '20',
     help: 'publishing tickets an hour from one address; 0: no limit',
+  },
+  'members-only': {
+    value: null,
+    preset: 'off',
+    help: 'whatever shows content needs a token: nothing can be read without one but the guides',
   },
   'no-compat': {
     value: null,
@@ -254,6 +262,7 @@ export function checkSettings(
     ),
     nodeLimits: nodeLimitsOf(number, readers + 1),
     readers,
+    access: { membersOnly: switchOf(setting('members-only')) },
     compat: !switchOf(setting('no-compat')),
     pages: !switchOf(setting('no-pages')),
     search: !switchOf(setting('no-search')),

@@ -10,6 +10,7 @@ import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
 import { rejectExpired } from './expiry.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import { mayAct, rejectToken } from './identities.ts'
 import { isReply, isThread, type Publication, rejectLocked } from './posts.ts'
 import { admit, commit } from './write.ts'
 
@@ -18,8 +19,12 @@ export interface IssuedTicket extends Positioned {
   expiresAt: number
 }
 
-/** Issues a ticket to the caller with this address. */
-export function issueTicket(forum: Forum, address: string): IssuedTicket | Rejection {
+/** Issues a ticket to the caller with this address, which ends with the member whom it names. */
+export function issueTicket(
+  forum: Forum,
+  address: string,
+  member = nobody,
+): IssuedTicket | Rejection {
   const permit = admit(forum, 'tickets', { caller: nobody, address })
   if (isRejection(permit)) return permit
   const { at } = permit
@@ -28,7 +33,8 @@ export function issueTicket(forum: Forum, address: string): IssuedTicket | Rejec
   const record = { type: 'ticket.issued', at, nonce, expiresAt, client: permit.client } as const
   const position = commit(forum, permit, record)
   const client = clientDay(forum.addressKey, address, at)
-  const ticket = signTicket(forum.ticketKey, { nonce, expiresAt, client })
+  const holder = member === nobody ? anybody : forum.state.identities.id(member)
+  const ticket = signTicket(forum.ticketKey, { nonce, expiresAt, holder, client })
   return { position, ticket, expiresAt }
 }
 
@@ -37,14 +43,23 @@ export function acceptTicket(forum: Forum, ticket: string, address: string): str
   const at = timeOf(forum)
   const claims = readTicket(forum.ticketKey, ticket)
   if (claims === null) return { rejected: 'invalid_ticket' }
-  const { nonce, expiresAt, client } = claims
+  const { nonce, expiresAt, holder, client } = claims
   if (at >= expiresAt) return rejectExpired(forum, 'expired_ticket', expiresAt)
   // It was signed with this node's key, but its record is not in this log.
   if (!forum.state.tickets.has(nonce)) return { rejected: 'invalid_ticket' }
   if (client !== clientDay(forum.addressKey, address, at)) {
     return { rejected: 'ticket_client_changed' }
   }
-  return nonce
+  return rejectHolder(forum, holder) ?? nonce
+}
+
+/** Rejects the ticket of a member who may not act any more. */
+function rejectHolder(forum: Forum, holder = anybody): Rejection | null {
+  if (holder === anybody) return null
+  const member = forum.state.identities.findNamed(holder)
+  if (member === nobody) return { rejected: 'invalid_ticket' } // of a history that was replaced
+  if (mayAct(forum, member)) return null
+  return { ...rejectToken(forum, member), rejected: 'invalid_ticket' }
 }
 
 /** What to publish: a new thread, or a reply to a public one. */
@@ -106,13 +121,18 @@ function isSame(state: State, message: number, thread: number, post: TicketPost)
 
 // The ticket as its holder sees it: what it permits, to whom and until when, signed by this node.
 //
-//   tkt_<nonce, 32 hex>.<expiry, ms>.public.<client and day, 32 hex>.<HMAC-SHA256, base64url>
+//   tkt_<nonce, 32 hex>.<expiry, ms>.<holder>.<client and day, 32 hex>.<HMAC-SHA256, base64url>
+//
+//   holder: `public`, or agt_<32 hex> where the node gives tickets to members only
 //
 // X1. Without the node's key, no character of it can be changed.
 // X2. It contains what is needed to reject it: expired and forged tickets are always distinguished.
-// X3. It does not reveal the address it is bound to, which is hashed with the node's own key.
+// X3. The ticket of a member ends with the member's right to act.
+// X4. It does not reveal the address it is bound to, which is hashed with the node's own key.
 
 const dayMs = 24 * 60 * 60 * 1000
+/** The holder of a ticket that was given to whoever requested it. */
+const anybody = 'public'
 const clientHexLength = 32
 
 export interface TicketClaims {
@@ -120,6 +140,8 @@ export interface TicketClaims {
   nonce: string
   /** Milliseconds since the epoch. */
   expiresAt: number
+  /** The id of the member that it was given to; by default it was given to anybody. */
+  holder?: string
   /** From `clientDay`. */
   client: string
 }
@@ -132,12 +154,16 @@ export function clientDay(key: Buffer, address: string, at: number): string {
 }
 
 /** The signed ticket. */
-export function signTicket(key: Buffer, { nonce, expiresAt, client }: TicketClaims): string {
-  const claims = `tkt_${nonce}.${expiresAt}.public.${client}`
+export function signTicket(
+  key: Buffer,
+  { nonce, expiresAt, holder = anybody, client }: TicketClaims,
+): string {
+  const claims = `tkt_${nonce}.${expiresAt}.${holder}.${client}`
   return `${claims}.${signature(key, claims)}`
 }
 
-const shape = /^tkt_([0-9a-f]{32})\.(\d{1,16})\.public\.([0-9a-f]{32})\.[\w-]{43}$/
+const shape =
+  /^tkt_([0-9a-f]{32})\.(\d{1,16})\.(public|agt_[0-9a-f]{32})\.([0-9a-f]{32})\.[\w-]{43}$/
 
 /** The claims of a ticket that this node signed; null for any other string. */
 export function readTicket(key: Buffer, ticket: string): TicketClaims | null {
@@ -146,8 +172,8 @@ export function readTicket(key: Buffer, ticket: string): TicketClaims | null {
   const end = ticket.lastIndexOf('.')
   const expected = Buffer.from(signature(key, ticket.slice(0, end)))
   if (!timingSafeEqual(expected, Buffer.from(ticket.slice(end + 1)))) return null
-  const [, nonce, expiresAt, client] = parts
-  return { nonce, expiresAt: Number(expiresAt), client }
+  const [, nonce, expiresAt, holder, client] = parts
+  return { nonce, expiresAt: Number(expiresAt), holder, client }
 }
 
 function signature(key: Buffer, claims: string): string {

@@ -18,7 +18,10 @@ export class Callers {
   find(forum: Forum, exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection | null {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
-    if (header === '') return auth === 'optional' ? nobody : 'authentication_required'
+    if (header === '') {
+      if (auth === 'optional') return nobody
+      return auth === 'member' ? 'token_required' : 'authentication_required'
+    }
     let identity = this.#tokens.find(header)
     if (identity === nobody) {
       const token = parseBearer(header)

@@ -46,6 +46,8 @@ export class Agent {
   #registering: Promise<Self> | null = null
   /** Registered, and not kept yet. */
   #made: Kept | null = null
+  /** Whether the node is read by members only; null: it has not been asked. */
+  #isForMembers: boolean | null = null
   /** Why there is no identity. */
   #failure: Error | null = null
 
@@ -72,11 +74,17 @@ export class Agent {
     return new AgentForum({ url, token, timeoutMs })
   }
 
-  /** A client for reading: as the agent if it has an identity, else as anybody. */
+  /**
+   * A client for reading: as the agent if it has an identity, else as anybody. Where only members
+   * may read, one is registered.
+   */
   async reader(): Promise<AgentForum> {
     const self = this.#self ?? (await this.#registering?.catch(() => null)) ?? null
     const { url } = this.#options
-    return new AgentForum({ url, timeoutMs, ...(self && { token: self.token }) })
+    if (self !== null) return new AgentForum({ url, timeoutMs, token: self.token })
+    const anybody = new AgentForum({ url, timeoutMs })
+    this.#isForMembers ??= (await anybody.status()).capabilities.members_only ?? false
+    return this.#isForMembers ? this.forum() : anybody
   }
 
   /**

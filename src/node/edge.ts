@@ -26,9 +26,9 @@ export function newEdge(
   log: Logger,
   { ticks }: Pick<EdgeOptions, 'ticks'>,
 ): Edge {
-  const { trustProxy, cors, publicUrl, pages } = config
+  const { trustProxy, cors, publicUrl, pages, access } = config
   const hint = 'a proxy seems to be in front, and limits count its address; see --trust-proxy'
-  const routes = routesOf(config)
+  const routes = routesOf({ ...config, ...config.access })
   const options: EdgeOptions = {
     trustProxy,
     cors,
@@ -37,7 +37,7 @@ export function newEdge(
     errorPage: pages ? errorPage : null,
     onForwarded: (header) => log.warn({ header, hint }, 'forwarding_header_ignored'),
   }
-  return new Edge(pages ? withPages(routes) : routes, availability, options, load)
+  return new Edge(pages ? withPages(routes, access) : routes, availability, options, load)
 }
 
 /** What an HTTP server calls for each request. `state` is asked for the numbers of callers. */

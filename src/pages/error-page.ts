@@ -10,8 +10,13 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   starting: 'The forum is starting. This page appears as soon as it is ready.',
   shutting_down: 'The forum is stopping. Try again in a moment.',
   overloaded: 'The forum has too much to do. Try again in a moment.',
+  token_required:
+    'This forum is read by its members only. A program sends the token of an identity with each ' +
+    'request, and so do the tools that act for an agent.',
   storage_failed: 'The forum cannot use its storage, and is stopping.',
 }
+
+const titles: Partial<Record<ErrorCode, string>> = { token_required: 'Sign in to read' }
 
 export const errorPage: ErrorPage = (code, detail) => ({
   type: pageType,
@@ -21,7 +26,7 @@ export const errorPage: ErrorPage = (code, detail) => ({
 
 function render(code: ErrorCode, detail: string | undefined): string {
   const { status, message } = errors[code]
-  const title = status < 500 ? 'This does not work' : 'One moment'
+  const title = titles[code] ?? (status < 500 ? 'This does not work' : 'One moment')
   const reason = detail ?? message
   const what = status === 400 ? `Something in the address is wrong: ${reason}` : reason
   const refresh = html`<meta http-equiv="refresh" content="2">\n`
@@ -31,7 +36,7 @@ function render(code: ErrorCode, detail: string | undefined): string {
     main: [
       html`<h1>${title}</h1>
 <p>${sentences[code] ?? what}</p>
-<p><a href="/">The newest threads</a></p>`,
+${code === 'token_required' ? nothing : html`<p><a href="/">The newest threads</a></p>`}`,
     ],
   })
 }

@@ -1,6 +1,7 @@
 // All pages for people. `/` is one where a browser asks for HTML, and the text that it always was
 // for everybody else.
 
+import { openToAll, restricted } from '../api/access.ts'
 import type { Route } from '../api/route.ts'
 import { agentPage } from './agent.ts'
 import { fileRoutes } from './files.ts'
@@ -8,11 +9,11 @@ import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
 import { threadPage } from './thread.ts'
 
-/** The routes with those of the pages. */
-export function withPages(routes: readonly Route[]): readonly Route[] {
+/** The routes with those of the pages, as a node with these modes serves them. */
+export function withPages(routes: readonly Route[], access = openToAll): readonly Route[] {
   const shared = routes.map((route) => {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
-  const own = [threadPage, agentPage, proposalList, proposalPage]
-  return [...shared, ...own, ...fileRoutes]
+  const own = [threadPage, agentPage, proposalList, proposalPage, ...fileRoutes]
+  return [...shared, ...own].map((route) => restricted(route, access))
 }

@@ -128,7 +128,7 @@ export class FollowedLog implements Pick<Journal, 'append' | 'flush' | 'separate
 }
 
 type RoleConfig = WakeupConfig &
-  Pick<Config, 'pollAfterSeconds' | 'compat' | 'durabilityName'> & {
+  Pick<Config, 'pollAfterSeconds' | 'access' | 'compat' | 'durabilityName'> & {
     nodeLimits: Pick<Config['nodeLimits'], 'memoryBytesMax'>
   }
 
@@ -207,6 +207,7 @@ export class Role {
       pollAfterSeconds: config.pollAfterSeconds,
       // A follower passes on every request that would reach it.
       webhooks: { refuseUrl: unreachable, challenge: unreachable },
+      access: config.access,
       compat: config.compat,
       search: null,
       durability: config.durabilityName,

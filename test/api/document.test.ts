@@ -24,7 +24,7 @@ const statuses: Record<number, string> = {
     invalid_visibility invalid_members invalid_query publish_ack_required idempotency_required
     unknown_field invalid_commit invalid_files invalid_edits invalid_path duplicate_path
     invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
-  401: 'authentication_required invalid_token',
+  401: 'authentication_required token_required invalid_token',
   403: `cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only
     identity_blocked thread_locked`,
   404: 'not_found webhook_not_registered',

@@ -24,10 +24,20 @@ export const interfaceSections: Record<string, Section> = {
   requests: () => operations.map(requestTables).filter(Boolean).join('\n\n'),
   resources: resourceTables,
   documents: () => endpointTable(routes.filter(isDocument)),
+  open: openTable,
   errors: errorTable,
   'implied-errors': impliedErrors,
   'errors-of-endpoints': endpointErrors,
   limits: limitTable,
+}
+
+/** What is served without a token everywhere. */
+function openTable(): string {
+  const open = routes.filter((route) => route.open)
+  return table(
+    ['request', 'what it does'],
+    open.map((route) => [requestLine(route), route.summary]),
+  )
 }
 
 function isDocument(route: Route): boolean {
@@ -122,6 +132,7 @@ function routeWith(part: Partial<Route>): Route {
 /** Codes that follow from other parts of a route's declaration. */
 const implied = Object.entries<Partial<Route>>({
   'takes or needs a token': { auth: 'bearer' },
+  'shows content, with `--members-only`': { auth: 'member' },
   'has an id in its path': { id: {} },
   'takes query parameters': { query: {} },
   'takes a body': { body: {} },

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { Packr } from 'msgpackr'
+import { openToAll } from '../../src/api/access.ts'
 import type { Call, Outcome, Route, Service } from '../../src/api/route.ts'
 import { apply } from '../../src/forum/apply.ts'
 import { ForumClock } from '../../src/forum/clock.ts'
@@ -112,6 +113,7 @@ export function serviceOf(forum: Forum): Service {
     role: () => 'single',
     pollAfterSeconds: 60,
     webhooks: { refuseUrl: () => null, challenge: () => null },
+    access: openToAll,
     compat: true,
     search: null,
     durability: 'always',

@@ -2,11 +2,14 @@
 // and when the requests and answers between them arrive.
 
 import { Packr } from 'msgpackr'
-import { routes } from '../../src/api/routes.ts'
+import { openToAll } from '../../src/api/access.ts'
+import type { Access } from '../../src/api/route.ts'
+import { routesOf } from '../../src/api/routes.ts'
 import { type Forum, makeForum } from '../../src/forum/forum.ts'
 import type { Gate } from '../../src/http/gate.ts'
 import { Edge } from '../../src/http/handle.ts'
 import { Load } from '../../src/http/load.ts'
+import { errorPage } from '../../src/pages/error-page.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import {
   answerForwarded,
@@ -18,10 +21,10 @@ import {
   Forwarder,
 } from '../../src/replication/forwarding.ts'
 import type { Role } from '../../src/role/role.ts'
-import type { State } from '../../src/state/state.ts'
+import { State } from '../../src/state/state.ts'
 import { recordHeaderBytes } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
-import { newWorld, type World } from '../forum/doubles.ts'
+import { dayMs, newWorld, type World } from '../forum/doubles.ts'
 import { FakeExchange } from '../http/fake-exchange.ts'
 import { ticksThat } from '../http/ticks.ts'
 import { newRole } from '../role/new-role.ts'
@@ -60,13 +63,15 @@ export class Side {
   readonly load = new Load({ ...new Load().limits, waitingMax: 8, queueBytesMax: 100_000 })
 
   /** With an empty state, unless it is given another one. */
-  constructor(journal: Forum['journal'], state?: State) {
+  constructor(journal: Forum['journal'], state?: State, access = openToAll) {
+    const offered = routesOf({ compat: true, search: true, ...access })
     this.world = newWorld()
     const { forum } = this.world
     this.forum = makeForum({ ...forum, journal, state: state ?? forum.state })
     const ticks = ticksThat((end) => end())
-    this.edge = new Edge(withPages(routes), { refusal: null }, { ticks }, this.load)
-    this.role = newRole(this.forum, { edge: this.edge, load: this.load })
+    const options = { ticks, errorPage }
+    this.edge = new Edge(withPages(offered, access), { refusal: null }, options, this.load)
+    this.role = newRole(this.forum, { edge: this.edge, load: this.load }, access)
   }
 
   get gate(): Gate {
@@ -93,9 +98,17 @@ export class Side {
   }
 }
 
+export interface PairOptions {
+  /** How long an answer waits for the follower. */
+  waitMs?: number
+  access?: Access
+  /** What the follower is: with `reader`, it lacks what only commands read. */
+  as?: 'follower' | 'reader'
+}
+
 export class Pair {
   readonly log = new KeptLog()
-  readonly leader = new Side(this.log)
+  readonly leader: Side
   readonly follower: Side
   readonly role: Role
   readonly forwarder: Forwarder
@@ -105,9 +118,11 @@ export class Pair {
   link: 'open' | 'lost' = 'open'
   #ids = 0
 
-  /** `waitMs`: how long an answer waits for the follower. */
-  constructor(waitMs?: number) {
-    this.follower = new Side(new KeptLog())
+  constructor({ waitMs, access, as = 'follower' }: PairOptions = {}) {
+    this.leader = new Side(this.log, undefined, access)
+    const state =
+      as === 'follower' ? undefined : new State({ retentionMs: dayMs, seed: 7, for: 'reads' })
+    this.follower = new Side(new KeptLog(), state, access)
     const { role, gate, load } = this.follower
     this.role = role
     this.forwarder = new Forwarder({

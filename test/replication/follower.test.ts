@@ -20,7 +20,7 @@ function bodyOf({ answers }: FakeExchange): Record<string, string> {
 
 /** A pair with a caller, a thread that the caller has published, and nothing on its way. */
 function begunPair(waitMs?: number) {
-  const pair = new Pair(waitMs)
+  const pair = new Pair({ ...(waitMs !== undefined && { waitMs }) })
   const created = pair.follower.post('/api/identities', { kind: 'guest' })
   pair.settle()
   const { token, id } = bodyOf(created) as { token: string; id: string }

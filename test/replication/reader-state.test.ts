@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict'
 import t from 'tap'
+import { openToAll } from '../../src/api/access.ts'
 import { routesOf } from '../../src/api/routes.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import { targetOf } from '../../src/state/forms/forms.ts'
@@ -97,7 +98,7 @@ function compareReads(sides: readonly Side[], state: State, tokens: readonly str
 }
 
 // A search is answered by an index, which these sides do not have: test/search has its tests.
-const routes = routesOf({ compat: true, search: false })
+const routes = routesOf({ compat: true, search: false, ...openToAll })
 
 t.test('reader: after any life of a node: it holds and answers what the node does', async (t) => {
   const answered = new Map<string, number>()

@@ -1,16 +1,18 @@
 // A role for tests, on a forum of their own.
 
+import { openToAll } from '../../src/api/access.ts'
 import type { Forum } from '../../src/forum/forum.ts'
 import { Load } from '../../src/http/load.ts'
 import { Role, type RoleParts } from '../../src/role/role.ts'
 
-export function newRole(forum: Forum, parts: Partial<RoleParts> = {}): Role {
+export function newRole(forum: Forum, parts: Partial<RoleParts> = {}, access = openToAll): Role {
   return new Role({
     forum,
     edge: { open() {}, forward: null },
     load: new Load(),
     config: {
       pollAfterSeconds: 60,
+      access,
       compat: true,
       durabilityName: 'always',
       webhookAllowPrivate: false,

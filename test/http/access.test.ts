@@ -1,0 +1,217 @@
+// Goal:   whom a node lets in, as a matrix: modes x routes and pages x callers x processes.
+// Method: a leader with a follower or a reader in memory, whose clock the test moves. The routes
+//         are those that the node declares, so a new one is in the matrix on its own. Whatever is
+//         answered to a caller who is not let in is also searched for words of members.
+
+import { setImmediate as nextTick } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { openToAll } from '../../src/api/access.ts'
+import { exampleOf } from '../../src/api/examples.ts'
+import type { Access, Route } from '../../src/api/route.ts'
+import { routesOf } from '../../src/api/routes.ts'
+import { blockIdentity } from '../../src/forum/moderation.ts'
+import { withPages } from '../../src/pages/pages.ts'
+import { dayMs, goOn } from '../forum/doubles.ts'
+import { Pair, type PairOptions, type Side } from '../replication/follower-pair.ts'
+import { FakeExchange } from './fake-exchange.ts'
+
+/** The routes that every node serves without a token: one that is added has been thought about. */
+const openRoutes = [
+  ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
+  ...['governanceGuide', 'discover', 'robots', 'openApi'],
+  ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
+]
+
+const modes: Access[] = [false, true].map((membersOnly) => ({ membersOnly }))
+
+/** Where a request is answered. */
+const processes = ['alone', 'reader', 'follower'] as const
+type Process = (typeof processes)[number]
+
+const callers = ['nobody', 'guest', 'member', 'blocked', 'expired', 'unknown'] as const
+type Caller = (typeof callers)[number]
+
+/** Stands in every text that members write. */
+const marker = 'marmalade'
+
+/** Codes by which a caller is not let in. */
+const refusals = new Set<unknown>([
+  ...['authentication_required', 'token_required', 'invalid_token', 'identity_blocked'],
+])
+
+let keys = 0
+
+function request(route: Route, path: string, token = '', query = ''): FakeExchange {
+  const headers = {
+    authorization: token === '' ? '' : `Bearer ${token}`,
+    'content-type': 'application/json',
+    accept: isPage(route) ? 'text/html' : '*/*',
+    'idempotency-key': `access-${keys++}`,
+  }
+  return new FakeExchange(route.method, path, headers, query)
+}
+
+function isPage({ type }: Route): boolean {
+  return type?.startsWith('text/html') === true
+}
+
+/** What members have written, and the tokens of all callers. */
+class Scene {
+  readonly pair: Pair
+  readonly side: Side
+  readonly tokens: Record<Caller, string>
+  /** Of a thread, a proposal and an identity, which are public. */
+  readonly ids: Record<'thread' | 'proposal' | 'agent', string>
+
+  constructor(access: Access, process: Process) {
+    const as: Partial<PairOptions> = process === 'alone' ? {} : { as: process }
+    this.pair = new Pair({ access, ...as })
+    this.side = process === 'alone' ? this.pair.leader : this.pair.follower
+    const webhooks = { refuseUrl: () => null, challenge: async () => null as never }
+    Object.assign(this.pair.leader.role.service, { webhooks })
+    const expired = this.#identity('guest')
+    for (const { world } of [this.pair.leader, this.pair.follower]) goOn(world.clock, 8 * dayMs)
+    const member = this.#identity('persistent')
+    const [guest, blocked] = [this.#identity('guest'), this.#identity('persistent')]
+    const thread = this.#written('/api/threads', { title: marker, content: marker }, member.token)
+    const text = { kind: 'policy', title: marker, description: marker }
+    const proposal = this.#written('/api/governance/proposals', text, member.token)
+    blockIdentity(this.pair.leader.forum, { id: blocked.id, reason: '' })
+    this.pair.settle()
+    this.tokens = {
+      ...{ nobody: '', unknown: `aic_${'0'.repeat(64)}` },
+      ...{ guest: guest.token, member: member.token },
+      ...{ blocked: blocked.token, expired: expired.token },
+    }
+    this.ids = { thread: thread.thread_id!, proposal: proposal.proposal_id!, agent: member.id }
+  }
+
+  #identity(kind: string): { id: string; token: string } {
+    const { id, token } = this.#written('/api/identities', { kind, display_name: marker })
+    return { id: id!, token: token! }
+  }
+
+  #written(path: string, body: object, token = ''): Record<string, string | undefined> {
+    const { answers } = this.pair.leader.post(path, body, token, `access-${keys++}`)
+    this.pair.settle()
+    return JSON.parse(answers[0]!.text!)
+  }
+
+  /** Sends a request that is in order, but for who sends it. */
+  async ask(route: Route, caller: Caller): Promise<FakeExchange> {
+    const { thread, proposal, agent } = this.ids
+    const id = /thread/i.test(route.path) || /^\/t\//.test(route.path) ? thread : proposal
+    const path = route.path.replace(/:\w+/, route.path.startsWith('/agents/') ? agent : id)
+    const query = route.name === 'search' ? `q=${marker}` : ''
+    const exchange = request(route, path, this.tokens[caller], query)
+    this.side.edge.handle(exchange)
+    const isCollected = exchange.answers.length === 0 && route.body !== undefined
+    if (isCollected) exchange.end(exampleOf(route.body!, true) as object)
+    for (let turns = 0; exchange.answers.length === 0 && turns < 100; turns++) {
+      this.pair.settle()
+      await nextTick()
+    }
+    if (exchange.answers.length !== 1) throw new Error(`${route.name} is not answered`)
+    return exchange
+  }
+}
+
+/** The routes of a node, and the pages that stand beside some of them. */
+function routesIn(access: Access): Route[] {
+  const routes = withPages(routesOf({ compat: true, search: true, ...access }), access)
+  return routes.flatMap(({ html, ...route }) =>
+    html === undefined ? [route] : [route, { ...html, path: route.path }],
+  )
+}
+
+/** What docs/interface.md, "Access" says, for a route as it is declared. */
+function expected(route: Route, { membersOnly }: Access, caller: Caller): string {
+  const isBearer = route.auth === 'bearer'
+  const isForMembers = !isBearer && membersOnly && !openRoutes.includes(route.name)
+  if (!isBearer && !isForMembers && route.auth === 'none') return 'let in'
+  if (caller === 'nobody') {
+    if (isBearer) return 'authentication_required'
+    return isForMembers ? 'token_required' : 'let in'
+  }
+  if (caller === 'blocked') return 'identity_blocked'
+  return caller === 'guest' || caller === 'member' ? 'let in' : 'invalid_token'
+}
+
+/** The code that does not let the caller in, of JSON or of a page. */
+function codeOf(exchange: FakeExchange): string {
+  const [{ status, text, headers }] = exchange.answers as [FakeExchange['answers'][0]]
+  if (!text!.startsWith('<!doctype')) {
+    return refusals.has(exchange.code) ? `${exchange.code}` : 'let in'
+  }
+  if (status === 403) return 'identity_blocked'
+  if (status !== 401) return 'let in'
+  return /error="invalid_token"/.test(headers) ? 'invalid_token' : 'token_required'
+}
+
+t.test('the routes that are open to all: as they were decided', async (t) => {
+  const open = routesIn(openToAll).filter((route) => route.open)
+  t.same(open.map(({ name }) => name).toSorted(), openRoutes.toSorted())
+})
+
+async function checkAll(t: Test, access: Access, process: Process): Promise<void> {
+  const declared = new Map(routesIn(openToAll).map((route) => [route.name, route]))
+  const scene = new Scene(access, process)
+  let checked = 0
+  for (const route of routesIn(access)) {
+    for (const caller of callers) {
+      const exchange = await scene.ask(route, caller)
+      const [{ status, text }] = exchange.answers as [FakeExchange['answers'][0]]
+      const what = `${route.name}, ${caller}: ${status}`
+      const code = expected(declared.get(route.name)!, access, caller)
+      t.equal(codeOf(exchange), code, what)
+      if (code !== 'let in') t.notOk(text!.includes(marker), `${what}: shows nothing`)
+      if (access.membersOnly && caller === 'nobody') {
+        t.notOk(text!.includes(marker), `${what}: shows nothing`)
+      }
+      if (isPage(route)) t.match(text, /^<!doctype html>/, what)
+      checked += 1
+    }
+  }
+  t.equal(checked, declared.size * callers.length)
+}
+
+for (const access of modes) {
+  for (const process of processes) {
+    const mode = access.membersOnly ? 'members only' : 'open'
+    t.test(`${mode}, ${process}: every route, every caller: let in or refused as documented`, (t) =>
+      checkAll(t, access, process),
+    )
+  }
+}
+
+t.test('members only: a page without a token: says so, and links to nothing', async (t) => {
+  const scene = new Scene({ membersOnly: true }, 'alone')
+  const [page] = routesIn({ membersOnly: true }).filter(({ name }) => name === 'homePage')
+  const [{ status, text, headers }] = (await scene.ask(page!, 'nobody')).answers as [
+    FakeExchange['answers'][0],
+  ]
+  t.equal(status, 401)
+  t.match(headers, /WWW-Authenticate: Bearer\b/)
+  t.match(text, /<h1>Sign in to read<\/h1>/)
+  t.notMatch(text, /The newest threads/)
+})
+
+t.test('members only: a ticket: ends with the right of its member to act', async (t) => {
+  const scene = new Scene({ membersOnly: true }, 'alone')
+  const { pair, tokens } = scene
+  const ticketOf = (token: string): string => {
+    const exchange = pair.leader.get('/api/compat/ticket', token)
+    pair.settle()
+    return JSON.parse(exchange.answers[0]!.text!).ticket
+  }
+  const publish = (ticket: string) => {
+    const query = `ticket=${ticket}&ack=publish&title=hello&content=hello`
+    const exchange = pair.leader.get('/api/compat/publish', '', query)
+    pair.settle()
+    return exchange.code
+  }
+  t.equal(publish(ticketOf(tokens.guest)), 201)
+  const later = ticketOf(tokens.member)
+  blockIdentity(pair.leader.forum, { id: scene.ids.agent, reason: '' })
+  t.equal(publish(later), 'invalid_ticket')
+})
