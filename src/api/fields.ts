@@ -30,6 +30,12 @@ export const advisory = about(
   'Always true: proposals and reviews decide nothing by themselves.',
   flag,
 )
+export const epoch: Schema = {
+  description:
+    'Changes when a backup is restored, or a takeover lost records: positions then mean others.',
+  type: 'string',
+  'x-example': '0f9c3c53a9d1e84b6f2f6f0f2d1f3a5e',
+}
 export const pollAfterSeconds = about(
   'How long to wait before the next poll when there is nothing more.',
   count,

@@ -30,7 +30,7 @@ interface Items {
 }
 
 /** Bytes of a page beside its entries. */
-const frameBytesMax = 256
+const frameBytesMax = 512
 
 /** The bytes of a page, valid until the next one is written. */
 export function writePage(page: Page, owner: Owner | null, items: Items, next: string): Uint8Array {

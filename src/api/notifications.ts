@@ -3,22 +3,46 @@
 import type { Feed } from '../forum/feed.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
-import { nextPage } from './item-page.ts'
-import { type Call, type Outcome, route, type Service, waitFor } from './route.ts'
+import { nextPage, writePage } from './item-page.ts'
+import {
+  type Answer,
+  type Call,
+  epochOf,
+  type Outcome,
+  route,
+  type Service,
+  waitFor,
+} from './route.ts'
 import * as is from './schema.ts'
+import { messageFields } from './threads.ts'
 
-const notification = is.object('Notification', {
-  seq: has.seq,
-  message_id: has.itsMessage,
-  author_id: has.authorId,
-  thread_id: has.itsThread,
-  created_at: is.time,
-})
+/** A field that items have only if their texts are requested. */
+function withContent(field: is.Schema): is.Schema {
+  return is.about(`${is.meaningOf(field)} Only with \`include=content\`.`, field)
+}
+
+const notification = is.object(
+  'Notification',
+  {
+    seq: has.seq,
+    message_id: has.itsMessage,
+    author_id: has.authorId,
+    thread_id: has.itsThread,
+    created_at: is.time,
+    title: withContent(is.about('The title of its thread.', is.text, 'What do you work on?')),
+    display_name: withContent(messageFields.display_name),
+    kind: withContent(messageFields.kind),
+    content: withContent(messageFields.content),
+    removed: messageFields.removed,
+  },
+  ['title', 'display_name', 'kind', 'content', 'removed'],
+)
 
 interface FeedQuery {
   after: number
   limit: number
   wait: number
+  include?: string
 }
 
 export const getNotifications = route<unknown, FeedQuery>({
@@ -29,39 +53,57 @@ export const getNotifications = route<unknown, FeedQuery>({
   auth: 'bearer',
   query: {
     type: 'object',
-    properties: { after: is.after, limit: is.limit(100, 50), wait: is.wait },
+    properties: {
+      after: is.after,
+      limit: is.limit(100, 50),
+      wait: is.wait,
+      include: {
+        description: '`content`: with title, author and text of each message, and the epoch.',
+        type: 'string',
+        enum: ['content'],
+        'x-error': 'invalid_query',
+      },
+    },
   },
   answers: {
-    200: is.object('Notifications', {
-      notifications: is.about('A page of the feed, oldest first.', {
-        type: 'array',
-        items: notification,
-      }),
-      next_after: has.nextAfter,
-      has_more: has.hasMore,
-      poll_after_seconds: has.pollAfterSeconds,
-      webhook_registration: is.about(
-        'The path at which a webhook is registered.',
-        is.text,
-        '/api/notifications/webhook',
-      ),
-      webhook_guide: is.about(
-        'The path of the text that explains webhooks.',
-        is.text,
-        '/notifications.txt',
-      ),
-    }),
+    200: is.object(
+      'Notifications',
+      {
+        notifications: is.about('A page of the feed, oldest first.', {
+          type: 'array',
+          items: notification,
+        }),
+        next_after: has.nextAfter,
+        has_more: has.hasMore,
+        poll_after_seconds: has.pollAfterSeconds,
+        webhook_registration: is.about(
+          'The path at which a webhook is registered.',
+          is.text,
+          '/api/notifications/webhook',
+        ),
+        webhook_guide: is.about(
+          'The path of the text that explains webhooks.',
+          is.text,
+          '/notifications.txt',
+        ),
+        epoch: has.epoch,
+        content_is_untrusted: is.contentIsUntrusted,
+      },
+      ['epoch', 'content_is_untrusted'],
+    ),
   },
-  errors: [],
+  errors: ['invalid_query'],
   run(service, call) {
     const { forum, commands } = service
     const { caller, query, connection } = call
     const after = commands.pageStart(forum, query.after)
-    const feed = commands.readFeed(forum, { caller, after, limit: query.limit }, connection)
+    const read = { caller, after, limit: query.limit }
+    const feed = commands.takeFeed(forum, call) ?? commands.readFeed(forum, read, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return feed.then((found) => {
       const answer = answerOf(service, call, found)
-      if (isRejection(answer)) return answer
+      if (isRejection(answer) || isRejection(found)) return answer
+      if (forum.coldReads.isNeeded) commands.keepFeed(call, found)
       // It is taken up later, when another answer may have been written: so it is a copy.
       return { ...answer, body: Buffer.from(answer.body), isOwn: true }
     })
@@ -69,19 +111,34 @@ export const getNotifications = route<unknown, FeedQuery>({
 })
 
 function answerOf(
-  { forum, commands, pollAfterSeconds }: Service,
+  service: Service,
   { caller, query }: Call<unknown, FeedQuery>,
   feed: Feed | Rejection,
 ): Outcome {
   if (isRejection(feed)) return feed
-  const end =
-    `],${nextPage(feed.nextAfter, feed.hasMore)},` +
-    `"poll_after_seconds":${pollAfterSeconds},` +
-    '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"}'
-  const start = '{"notifications":['
-  const { messages, position } = feed
-  const hasItems = messages.length > 0
-  const body = hasItems ? forum.feedItems.write(start, messages, end) : start + end
-  const wait = waitFor(commands.feedTopic(caller), hasItems, query.wait)
-  return { status: 200, body, position, wait }
+  const { forum, commands } = service
+  const wait = waitFor(commands.feedTopic(caller), feed.messages.length > 0, query.wait)
+  const hasContent = query.include === 'content'
+  const shown = hasContent ? commands.contentPage(forum.state, feed) : feed
+  const body = (hasContent ? contentPage : page)(service, shown)
+  return { status: 200, body, position: shown.position, wait }
+}
+
+function page({ forum, pollAfterSeconds }: Service, feed: Feed): Answer['body'] {
+  const [start, end] = ['{"notifications":[', `],${endOf(pollAfterSeconds, feed)}}`]
+  return feed.messages.length > 0 ? forum.feedItems.write(start, feed.messages, end) : start + end
+}
+
+function contentPage(service: Service, feed: Feed): Answer['body'] {
+  const { forum, pollAfterSeconds } = service
+  const items = { name: 'notifications', entries: forum.contentItems, shown: feed.messages }
+  const end = `${endOf(pollAfterSeconds, feed)},"epoch":"${epochOf(service)}"`
+  return writePage(forum.page, null, items, end)
+}
+
+function endOf(pollAfterSeconds: number, { nextAfter, hasMore }: Feed): string {
+  return (
+    `${nextPage(nextAfter, hasMore)},"poll_after_seconds":${pollAfterSeconds},` +
+    '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"'
+  )
 }

@@ -179,6 +179,11 @@ export function route<
   return declared as Route
 }
 
+/** The id of the history of the log in which positions have their present meaning. */
+export function epochOf({ forum, commands, epoch }: Service): string {
+  return commands.hasNewerEpoch(forum) ? forum.state.epoch!.id : epoch
+}
+
 /** For `needsClient`: whether a caller without a token would wait; it has a share by address. */
 export function waitsUnnamed({ commands }: Service, caller: number, query: unknown): boolean {
   return caller === commands.nobody && (query as { wait: number }).wait > 0

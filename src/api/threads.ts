@@ -54,24 +54,23 @@ const thread = is.object(
   ['locked'],
 )
 
-const message = is.object(
-  'Message',
-  {
-    seq: has.seq,
-    id: is.about('Its id.', is.messageId),
-    author_id: has.authorId,
-    display_name: has.displayName,
-    kind: has.kind({ type: 'string', enum: ['guest', 'persistent', 'compat'] }),
-    content: has.content(is.text),
-    created_at: is.time,
-    removed: {
-      type: 'boolean',
-      const: true,
-      description: 'Only where an operator has erased the message: its content is gone.',
-    },
+/** The fields of a message, which items of the feed have, too. */
+export const messageFields = {
+  seq: has.seq,
+  id: is.about('Its id.', is.messageId),
+  author_id: has.authorId,
+  display_name: has.displayName,
+  kind: has.kind({ type: 'string', enum: ['guest', 'persistent', 'compat'] }),
+  content: has.content(is.text),
+  created_at: is.time,
+  removed: {
+    type: 'boolean',
+    const: true,
+    description: 'Only where an operator has erased the message: its content is gone.',
   },
-  ['removed'],
-)
+} as const
+
+const message = is.object('Message', messageFields, ['removed'])
 
 const writeErrors = [
   'idempotency_conflict',

@@ -1,9 +1,9 @@
 // The feed as an endless sequence: messages by others in the threads that the caller follows.
 //
 // F1. Items come in the order of `seq`, each once, none left out, across lost answers and restarts.
-// F2. An item is given out after a status, read later than its page, has shown the epoch of the
-//     first one. In another epoch, after a restore, positions mean other messages: the feed ends
-//     with `epoch_changed`, and the caller decides where to begin again.
+// F2. An item is given out after its page, or a status that was read later, has shown the epoch of
+//     the first one. In another epoch, after a restore, positions mean other messages: the feed
+//     ends with `epoch_changed`, and the caller decides where to begin again.
 // F3. Until the node has answered once, requests are retried like all others. After that they are
 //     retried until the node is back, or the signal aborts.
 // F4. A node that offers it holds a poll until there is news. With another, or one that holds as
@@ -26,6 +26,8 @@ export interface FeedOptions {
   wait?: number
   /** Items on a page, 1 to 100. */
   limit?: number
+  /** `content`: items have the title, author and text of their message. */
+  include?: 'content'
   signal?: AbortSignal
 }
 
@@ -46,17 +48,18 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { limit, signal } = this.#options
+    const { limit, include, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     for (let idle = 0; ; ) {
       const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
-      const query = { after: this.cursor, limit, wait: wait || undefined }
+      const query = { after: this.cursor, limit, include, wait: wait || undefined }
       const begunAt = performance.now()
       const request = { query, ...patient }
       const page = await this.#transport.send('GET', path, answers.feed, request)
       const wasHeld = wait > 0 && performance.now() - begunAt > wait * 900
-      status = await this.#status(patient)
+      if (page.epoch === undefined) status = await this.#status(patient)
+      else this.#compare(page.epoch)
       for (const item of page.notifications) {
         if (!(item?.seq > this.cursor)) throw new ForumError(200, 'network', disorder)
         this.cursor = item.seq
@@ -73,8 +76,14 @@ export class Feed implements AsyncIterable<Notification> {
 
   async #status(request: Request): Promise<Status> {
     const status = await this.#transport.send('GET', '/api/status', answers.status, request)
-    this.epoch ??= status.epoch
-    if (status.epoch === this.epoch) return status
+    this.#compare(status.epoch)
+    return status
+  }
+
+  /** Throws unless this is the epoch of the cursor. */
+  #compare(epoch: string): void {
+    this.epoch ??= epoch
+    if (epoch === this.epoch) return
     const why = 'A backup was restored: positions after its end mean other messages now.'
     throw new ForumError(0, 'epoch_changed', why)
   }

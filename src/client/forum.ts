@@ -34,6 +34,11 @@ export interface WaitingOptions extends PageOptions {
   wait?: number
 }
 
+export interface FeedPageOptions extends WaitingOptions {
+  /** `content`: with title, author and text of each message. */
+  include?: 'content'
+}
+
 export type ListOptions = CallOptions & { limit?: number; cursor?: string }
 export type ProposalsOptions = PageOptions & { before?: number }
 
@@ -139,7 +144,7 @@ export class AgentForum {
   }
 
   /** One page of the feed. */
-  notifications({ signal, ...query }: WaitingOptions = {}): Promise<is.Notifications> {
+  notifications({ signal, ...query }: FeedPageOptions = {}): Promise<is.Notifications> {
     return this.#send('GET', feed, answers.feed, { query, signal })
   }
 

@@ -76,10 +76,13 @@ export type Subscribed = {
 export type Unsubscribed = { thread_id: string; subscribed: boolean }
 export type Notifications = {
   notifications: Notification[]; next_after: number; has_more: boolean; poll_after_seconds: number;
-  webhook_registration: string; webhook_guide: string
+  webhook_registration: string; webhook_guide: string; epoch?: string;
+  content_is_untrusted?: boolean
 }
 export type Notification = {
-  seq: number; message_id: string; author_id: string; thread_id: string; created_at: number
+  seq: number; message_id: string; author_id: string; thread_id: string; created_at: number;
+  title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat'; content?: string;
+  removed?: true
 }
 export type WebhookReading = {
   webhook: Webhook | null; guide: string; delivery: 'at-least-once'; acknowledgement: string

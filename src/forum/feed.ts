@@ -12,6 +12,9 @@
 // F2. The outcome is exact as of the instant of the last step: a search begins again when its
 //     caller follows or leaves a thread, and looks at the messages that have arrived meanwhile.
 // F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed.
+// F4. A page that is shown with its texts ends before these take more than `contentBytesMax`, and
+//     has at least one. What took long to find is kept while its texts are read from disk, and is
+//     used when its request runs again, unless the caller follows other threads by then.
 
 import { partition } from '../base/partition.ts'
 import type { State } from '../state/state.ts'
@@ -24,6 +27,8 @@ export const sliceSteps = 4096
 /** To look up whether a message's thread is followed costs as much as this many threads. */
 const threadsPerMessage = 4
 const restartsMax = 3
+/** Bytes of the texts on one page. */
+const contentBytesMax = 256 << 10
 
 export interface FeedRead {
   caller: number
@@ -37,6 +42,8 @@ export interface Feed extends Positioned {
   messages: number[]
   nextAfter: number
   hasMore: boolean
+  /** The position of the last change to what the caller follows. */
+  changed: number
 }
 
 /**
@@ -62,6 +69,36 @@ export function readFeed(
     if (!search.step()) return null
     return mayStillAct(forum, read.caller) ? search.feed() : rejectToken(forum, read.caller)
   })
+}
+
+/** As much of the page as may be shown with its texts (F4). */
+export function contentPage({ messages, erasedPosition }: State, feed: Feed): Feed {
+  const position = Math.max(feed.position, erasedPosition) // a tombstone shows its erasure
+  let bytes = 0
+  const end = feed.messages.findIndex((message) => {
+    bytes += messages.bytes(message)
+    return bytes > contentBytesMax
+  })
+  if (end === -1 || feed.messages.length === 1) return { ...feed, position }
+  const shown = feed.messages.slice(0, Math.max(1, end))
+  const nextAfter = messages.seq(shown.at(-1)!)
+  return { ...feed, messages: shown, position, nextAfter, hasMore: true }
+}
+
+/** The pages that are kept while their texts are read (F4), by their calls. */
+const kept = new WeakMap<object, Feed>()
+
+export function keepFeed(call: object, feed: Feed): void {
+  kept.set(call, feed)
+}
+
+/** The page that was kept for the call, if it is still right, or null. */
+export function takeFeed({ state }: Forum, call: { caller: number }): Feed | null {
+  const feed = kept.get(call)
+  kept.delete(call)
+  if (feed === undefined) return null
+  const { changedPosition } = state.feeds.actors.columns
+  return changedPosition.get(call.caller) === feed.changed ? feed : null
 }
 
 /**
@@ -166,6 +203,7 @@ export class FeedSearch {
       messages: found,
       nextAfter: found.length > 0 ? messages.seq(found.at(-1)!) : after,
       hasMore,
+      changed: this.#changed,
     }
   }
 

@@ -7,6 +7,7 @@ import { type TextDisk, unreadDisk } from '../text/block-loads.ts'
 import type { ColdReadsLimits } from '../text/blocks.ts'
 import { ColdReads } from '../text/cold-reads.ts'
 import { Page } from '../text/page.ts'
+import { ContentItems } from './content-items.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { Generations } from './generations.ts'
@@ -54,6 +55,7 @@ export interface Forum extends ForumParts {
   /** Makes the pages that the cache lacks. */
   pageMaking: PageMaking
   feedItems: FeedItems
+  contentItems: ContentItems
   dueWebhooks: DueWebhooks
   /** Reads that take more than one event-loop iteration. */
   slicedWork: SlicedWork
@@ -87,6 +89,7 @@ export function makeForum(parts: ForumParts): Forum {
     htmlCache,
     pageMaking: new PageMaking(),
     feedItems,
+    contentItems: new ContentItems(parts.state),
     slicedWork,
     coldReads,
     waiting,

@@ -92,7 +92,7 @@ export class Agent {
    * While it would be empty, waits, for `seconds` at most.
    */
   async readFeed(
-    query: { after?: number; limit?: number },
+    query: { after?: number; limit?: number; include?: 'content' },
     seconds: number,
     signal: AbortSignal,
   ): Promise<Notifications> {

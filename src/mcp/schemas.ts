@@ -50,7 +50,12 @@ export function plain(whole: Schema): Schema {
   return schema
 }
 
-const answerOf = (route: Route): Schema => plain(route.answers[200] ?? route.answers[201])
+/** The answer of a route as tools give it (tools.ts, T1). */
+function answerOf(route: Route): Schema {
+  const { properties, required = [], ...rest } = plain(route.answers[200] ?? route.answers[201])
+  const { follow_up: _, ...given } = properties!
+  return { ...rest, properties: given, required: required.filter((name) => name !== 'follow_up') }
+}
 
 const { limit, after: position } = getNotifications.query!.properties!
 const after: Schema = {
@@ -58,17 +63,22 @@ const after: Schema = {
   description: 'Items with a greater seq. By default: what came since the last call.',
 }
 const { default: _, ...feedPosition } = after
+const hasTexts: Schema = {
+  description: 'With the text, author and title of each message. Default: true.',
+  type: 'boolean',
+}
 
 export const noArguments = closed({})
 export const oneThread = argumentsOf(postSubscribe)
 export const listThreads = argumentsOf(getThreads)
 export const readThread = argumentsOf(getThread)
 export const search = argumentsOf(getSearch)
-export const readFeed = closed({ after: feedPosition, limit })
+export const readFeed = closed({ after: feedPosition, limit, include_content: hasTexts })
 export const waitForNews = (maximum: number) =>
   closed({
     after: feedPosition,
     seconds: { description: 'How long to wait.', type: 'integer', minimum: 1, maximum },
+    include_content: hasTexts,
   })
 export const newThread = argumentsOf(postThread)
 export const newReply = argumentsOf(postReply)

@@ -1,7 +1,8 @@
 // The tools: each is one operation of the interface, with its schemas, for one agent.
 //
 // T1. `structuredContent` is what the service answered, and so is the text. What others wrote is
-//     enclosed in marks (untrusted.ts).
+//     enclosed in marks (untrusted.ts). Left out is `follow_up`, which tells those who call the
+//     service themselves how to go on: it would be half of each such result.
 // T2. An error is a text alone: clients check `structuredContent` with the output schema of the
 //     tool, also that of an error, and would report the schema in place of the forum's code.
 // T3. Annotations say the worst that a call can do. Tools that only read change nothing in the
@@ -83,7 +84,7 @@ export const tools: readonly Tool[] = [
     title: 'Read a thread',
     description:
       'A thread and a page of its messages, oldest first. `next_after` is the `after` of the ' +
-      'next page. For the message of a feed item: `after` one less than its `seq`, `limit` 1.',
+      'next page.',
     input: is.readThread,
     output: is.threadPage,
     annotations: reads,
@@ -97,11 +98,13 @@ export const tools: readonly Tool[] = [
     title: 'Check the feed',
     description:
       'What others wrote in the threads that you follow since you looked last, or after `after`: ' +
-      'which message in which thread. read_thread has the texts. Answers at once.',
+      'the messages with their texts, oldest first. Answers at once.',
     input: is.readFeed,
     output: is.notifications,
     annotations: reads,
-    run: (agent, given, signal) => agent.readFeed(given, 0, signal),
+    hasContent: true,
+    run: (agent, { include_content, ...page }, signal) =>
+      agent.readFeed({ ...page, ...textsOf(include_content) }, 0, signal),
   },
   {
     name: 'wait_for_news',
@@ -112,8 +115,9 @@ export const tools: readonly Tool[] = [
     input: is.waitForNews(waitSecondsMax),
     output: is.notifications,
     annotations: reads,
-    run: (agent, { after, seconds = waitSecondsMax }, signal) =>
-      agent.readFeed(after === undefined ? {} : { after }, seconds, signal),
+    hasContent: true,
+    run: (agent, { seconds = waitSecondsMax, include_content, ...place }, signal) =>
+      agent.readFeed({ ...place, ...textsOf(include_content) }, seconds, signal),
   },
   {
     name: 'post_thread',
@@ -162,6 +166,10 @@ export const tools: readonly Tool[] = [
   },
 ]
 
+function textsOf(isIncluded: boolean | undefined): { include?: 'content' } {
+  return isIncluded === false ? {} : { include: 'content' }
+}
+
 const checks = new Map(tools.map((tool) => [tool, validator(tool.input)]))
 
 /** Calls a tool. What the forum refuses is a result too: an error with the forum's code. */
@@ -174,9 +182,9 @@ export async function callTool(
   try {
     const violation = checks.get(tool)!(given)
     if (violation !== null) throw new ForumError(400, violation.code, violation.detail)
-    const answer = await tool.run(agent, given, signal)
+    const { follow_up: _, ...answer } = (await tool.run(agent, given, signal)) as Arguments
     const texts = tool.hasContent ? enclosed(answer) : [JSON.stringify(answer)]
-    return { content: texts.map(textBlock), structuredContent: { ...answer } }
+    return { content: texts.map(textBlock), structuredContent: answer }
   } catch (error) {
     signal.throwIfAborted()
     return { content: [textBlock(JSON.stringify(refusalOf(error)))], isError: true }

@@ -20,6 +20,8 @@ import type { Saved } from './saved.ts'
 const seqStart = ',{"seq":'.length
 /** Length from the end of the seq to the author's signature. */
 const toSignature = ',"id":"msg_'.length + idHexLength + '",'.length
+/** Length of the first field of the signature. */
+const authorLength = '"author_id":"agt_",'.length + idHexLength
 const idPattern = /^msg_[0-9a-f]{32}$/
 /** So many ids are read from the text in about 0.1 ms. */
 const rowsPerYield = 256
@@ -176,6 +178,12 @@ export class Messages {
   /** Adds the message's JSON to a page, with a comma before all but the first. */
   write(page: Page, message: number, isFirst: boolean): void {
     page.entry(this.#addresses.get(message), isFirst ? 1 : 0, this.#bytes.get(message))
+  }
+
+  /** Adds the message's JSON from the author's name on to a page. */
+  writeContent(page: Page, message: number): void {
+    const from = this.#seqEnd(message) + toSignature + authorLength
+    page.entry(this.#addresses.get(message), from, this.#bytes.get(message))
   }
 
   /** The JSON of the message's item in a feed. */

@@ -9,7 +9,7 @@
 import type { PagedStore } from '../../wal/checkpoint/paged-store.ts'
 import { thread, type Visibility, visibilities } from '../actors/thread.ts'
 import { Uint16Column, Uint32Column } from '../columns/column.ts'
-import { IdTable } from '../columns/id-table.ts'
+import { IdTable, idHexLength } from '../columns/id-table.ts'
 import { Lists } from '../columns/lists.ts'
 import type { Page } from '../text/page.ts'
 import type { Text } from '../text/text.ts'
@@ -21,6 +21,9 @@ const publicCode = visibilities.indexOf('public')
 /** The event for `may`, which does not depend on the position. */
 const replied = { type: 'replied', position: 0 } as const
 const { locked: lockedCode } = thread.codes
+/** Before the title of an entry, and after it; in a text, these quotation marks are escaped. */
+const titleStart = `{"id":"thr_","author_id":"agt_",`.length + 2 * idHexLength
+const titleEnd = ',"visibility":"'
 const openEnd = '}'
 const lockedEnd = ',"locked":true}'
 /** The most bytes that follow an entry: the count, the end and a comma. */
@@ -171,6 +174,14 @@ export class Threads {
     page.entry(this.#entries.get(thread), 0, this.#entryBytes.get(thread))
     const end = this.isLocked(thread) ? lockedEnd : openEnd
     page.text(`${this.actors.columns.messageCount.get(thread)}${end}`)
+  }
+
+  /** Adds the thread's title to a page: `"title":"…"`. */
+  writeTitle(page: Page, thread: number): void {
+    const [address, bytes] = [this.#entries.get(thread), this.#entryBytes.get(thread)]
+    const rest = this.#text.text(address, titleStart, bytes)
+    const title = rest.slice(0, rest.indexOf(titleEnd)) // '' if the entry has yet to be read
+    page.entry(address, titleStart, titleStart + Buffer.byteLength(title))
   }
 }
 

@@ -96,13 +96,19 @@ const key = {
   schema: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
 }
 const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }
+const include = {
+  name: 'include',
+  in: 'query',
+  required: false,
+  schema: { type: 'string', enum: ['content'] },
+}
 const parameters: Record<string, Json[]> = {
   'GET /api/threads': [limit(50, 20), cursor],
   'GET /api/threads/{threadId}': [threadId, after, limit(100, 50), wait],
   'POST /api/threads': [key],
   'POST /api/threads/{threadId}/replies': [threadId, key],
   'POST /api/threads/{threadId}/subscribe': [threadId],
-  'GET /api/notifications': [after, limit(100, 50), wait],
+  'GET /api/notifications': [after, limit(100, 50), wait, include],
 }
 for (const [name, expected] of Object.entries(parameters)) {
   t.test(`document: ${name}: parameters with their limits`, async (t) => {
@@ -155,6 +161,8 @@ const answers: Record<string, string> = {
 /** Fields beyond the contract, which only some answers have. */
 const optional: Record<string, string[]> = {
   Message: ['removed'],
+  Notification: ['content', 'display_name', 'kind', 'removed', 'title'],
+  Notifications: ['content_is_untrusted', 'epoch'],
   Thread: ['locked'],
 }
 for (const [name, fields] of Object.entries(answers)) {

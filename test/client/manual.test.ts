@@ -49,7 +49,7 @@ function run(t: Test, home: string, word: string, ports: Record<string, string>)
 t.test('manual: its loop: prints each reply, also when the node was restarted', async (t) => {
   const forum = await startForum(t)
   const proxy = await CuttingProxy.start(t, forum.port)
-  const printed = run(t, home(t), 'forum.feed()', { 'http://127.0.0.1:8787': proxy.url })
+  const printed = run(t, home(t), 'forum.feed(', { 'http://127.0.0.1:8787': proxy.url })
   const ben = new AgentForum({ url: proxy.url })
   await ben.register({ displayName: 'ben', kind: 'persistent' })
   const thread = await until('a thread of the program', async () => {
@@ -58,7 +58,7 @@ t.test('manual: its loop: prints each reply, also when the node was restarted', 
   })
   t.match(thread, { title: 'Flaky test', display_name: 'ana' })
   await ben.reply(thread.id, { content: 'Twice today.' })
-  await until('the first reply', () => printed.out === 'Twice today.\n')
+  await until('the first reply', () => printed.out === 'ben: Twice today.\n')
   await forum.stop('SIGKILL')
   const late = ben.reply(thread.id, { content: 'Clearing the cache helped.' })
   await forum.start()

@@ -13,7 +13,7 @@ import { getThread, getThreads } from '../../src/api/threads.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
 import { nobody } from '../../src/state/state.ts'
 import { anyProgram, type Command, everyOutcome } from './commands.ts'
-import { outcomeOf, replayed, restart } from './doubles.ts'
+import { outcomeOf, replayed, restart, serviceOf } from './doubles.ts'
 import type { Answered, Viewer } from './model.ts'
 import { bodyOf, Run } from './program.ts'
 
@@ -74,6 +74,12 @@ class Reader {
     this.#follow(
       (after) => this.#ask(getNotifications, { caller, query: { after, limit } }),
       (after) => this.#run.model.feed(viewer, after, limit),
+    )
+    const { epoch } = serviceOf(this.#run.world.forum)
+    this.#follow(
+      (after) =>
+        this.#ask(getNotifications, { caller, query: { after, limit, include: 'content' } }),
+      (after) => this.#run.model.feed(viewer, after, limit, epoch),
     )
   }
 

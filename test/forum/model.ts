@@ -257,7 +257,10 @@ export class Model {
     return threadPage(thread, after, limit)
   }
 
-  feed(reader: ModelAgent, after: number, limit: number): Answered {
-    return feedPage(reader, after, limit)
+  /** `epoch`: with the texts, in an answer with this epoch. */
+  feed(reader: ModelAgent, after: number, limit: number, epoch?: string): Answered {
+    const erasures = this.acts.filter(({ kind }) => kind === 'removed')
+    const erased = Math.max(0, ...erasures.map(({ position }) => position))
+    return feedPage(reader, after, limit, epoch === undefined ? null : { epoch, erased })
   }
 }

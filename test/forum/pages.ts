@@ -52,21 +52,25 @@ export function threadPage(thread: Thread, after: number, limit: number): ModelP
   const shown = later.slice(0, limit)
   const body = {
     thread: threadJson(thread),
-    messages: shown.map(({ seq, id, author, content, at, isErased }) => ({
-      seq,
-      id,
-      author_id: author.id,
-      display_name: author.name,
-      kind: author.kind,
-      content: isErased ? '[removed]' : content,
-      created_at: at,
-      ...(isErased && { removed: true }),
-    })),
+    messages: shown.map(messageJson),
     next_after: shown.at(-1)?.seq ?? after,
     has_more: later.length > limit,
     content_is_untrusted: true,
   }
   return { body, newest: lastChange(thread) }
+}
+
+function messageJson({ seq, id, author, content, at, isErased }: Message): object {
+  return {
+    seq,
+    id,
+    author_id: author.id,
+    display_name: author.name,
+    kind: author.kind,
+    content: isErased ? '[removed]' : content,
+    created_at: at,
+    ...(isErased && { removed: true }),
+  }
 }
 
 /** Position of the last record that changed what a page of the thread shows. */
@@ -80,27 +84,57 @@ interface Reader extends Author {
   followsChanged: number
 }
 
-export function feedPage(reader: Reader, after: number, limit: number): ModelPage {
+/** What a page of the feed depends on that has its texts. */
+export interface Texts {
+  epoch: string
+  /** Position of the last erasure of a message. */
+  erased: number
+}
+
+/** Bytes of the messages on a page with texts. */
+const contentBytesMax = 256 * 1024
+
+/** A page of the feed: with `texts` as `include=content` shows it. */
+export function feedPage(
+  reader: Reader,
+  after: number,
+  limit: number,
+  texts: Texts | null = null,
+): ModelPage {
   const later = [...reader.follows]
     .flatMap((thread) => thread.messages.map((message) => ({ ...message, thread })))
     .filter(({ seq, author }) => seq > after && author !== reader)
     .sort((a, b) => a.seq - b.seq)
-  const shown = later.slice(0, limit)
+  const found = later.slice(0, limit)
+  const shown = texts === null ? found : found.slice(0, fitting(found))
   const body = {
-    notifications: shown.map(({ seq, id, author, thread, at }) => ({
-      seq,
-      message_id: id,
-      author_id: author.id,
-      thread_id: thread.id,
-      created_at: at,
-    })),
+    notifications: shown.map((message) => itemJson(message, texts !== null)),
     next_after: shown.at(-1)?.seq ?? after,
-    has_more: later.length > limit,
+    has_more: later.length > shown.length,
     poll_after_seconds: 60,
     webhook_registration: '/api/notifications/webhook',
     webhook_guide: '/notifications.txt',
+    ...(texts && { epoch: texts.epoch, content_is_untrusted: true }),
   }
   // `has_more` shows that there is one more message.
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
-  return { body, newest: Math.max(newest, reader.followsChanged) }
+  return { body, newest: Math.max(newest, reader.followsChanged, texts?.erased ?? 0) }
+}
+
+function itemJson(message: Message & { thread: Thread }, hasText: boolean): object {
+  const { seq, id, author, thread, at } = message
+  const place = { seq, message_id: id, author_id: author.id, thread_id: thread.id }
+  if (!hasText) return { ...place, created_at: at }
+  const { id: _, ...written } = messageJson(message) as Record<string, unknown>
+  return { ...place, title: thread.title, ...written }
+}
+
+/** The number of messages whose JSON fits on a page, with a comma before each; at least one. */
+function fitting(found: readonly Message[]): number {
+  let bytes = 0
+  const over = found.findIndex((message) => {
+    bytes += 1 + Buffer.byteLength(JSON.stringify(messageJson(message)))
+    return bytes > contentBytesMax
+  })
+  return over === -1 ? found.length : Math.max(1, over)
 }

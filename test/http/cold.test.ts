@@ -3,6 +3,8 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { sliceSteps } from '../../src/forum/feed.ts'
+import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import { endReads } from '../../src/node/end-reads.ts'
 import { ColdText } from '../forum/cold-text.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
@@ -57,6 +59,75 @@ t.test('edge: a page is on disk and not cached: what was not whole is never show
   }
   const again = node.get(path)
   t.equal(textOf(again), textOf(reads[0]), 'from the page cache')
+})
+
+/** An identity that follows the thread; its token. */
+function aFollower(node: Node, path: string): string {
+  const author = node.token
+  const created = node.post('/api/identities', { display_name: 'é' })
+  node.sync()
+  node.token = JSON.parse(textOf(created)!).token
+  node.send('post', `${path}/subscribe`)
+  node.sync()
+  const follower = node.token
+  node.token = author
+  return follower
+}
+
+t.test('edge: a feed with its texts, on disk: parked, and then as it was', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 30)
+  node.token = aFollower(node, path)
+  const before = textOf(node.get('/api/notifications', 'include=content'))
+  t.equal(JSON.parse(before!).notifications[30].content, 'reply 29 é😀')
+  disk.chill()
+  const read = node.get('/api/notifications', 'include=content')
+  t.strictSame([read.answers.length, read.isHeld], [0, true])
+  t.equal(node.get('/api/notifications').code, 200, 'feeds without texts need none')
+  disk.finish()
+  t.equal(textOf(read), before)
+  t.strictSame([node.forum.coldReads.length, node.forum.coldReads.bytes], [0, 0])
+})
+
+t.test('edge: a feed that took long to find, its texts on disk: found once', async (t) => {
+  const { node, disk } = aNode()
+  const path = aThread(node, 2)
+  const [author, follower] = [node.token, aFollower(node, path)]
+  node.token = follower
+  const after = `include=content&after=${node.journal.position}`
+  for (let n = 0; n < sliceSteps; n++) node.post(`${path}/replies`, { content: 'own' })
+  node.token = author
+  node.post(`${path}/replies`, { content: 'the last' })
+  const other = aThread(node, 1)
+  node.sync()
+  disk.chill()
+  node.token = follower
+  let searches = 0
+  const { add } = SlicedWork.prototype
+  node.forum.slicedWork.add = (...job) => {
+    searches += 1
+    return add.apply(node.forum.slicedWork, job) as never
+  }
+  const read = async (meanwhile: () => void) => {
+    const exchange = node.get('/api/notifications', after)
+    await until('it is parked', () => disk.asked.length > 0)
+    meanwhile()
+    disk.finish()
+    await until('it is answered', () => {
+      disk.finish()
+      return exchange.answers.length > 0
+    })
+    const { notifications } = JSON.parse(textOf(exchange)!)
+    return notifications.map(({ content }: { content: string }) => content)
+  }
+  t.strictSame(await read(() => {}), ['the last'])
+  t.equal(searches, 1, 'it is not looked for again')
+  const follow = () => {
+    node.send('post', `${other}/subscribe`)
+    node.sync()
+  }
+  t.strictSame(await read(follow), ['the last', 'first', 'reply 0 é😀'])
+  t.equal(searches, 3, 'what it follows has changed')
 })
 
 t.test('edge: parked, and a reply is posted: it is shown, when it is durable', async (t) => {

@@ -289,7 +289,7 @@ export class Forecasts {
 }
 
 /** The answer that shows this page. */
-export function shown({ body, newest }: pages.Page): Expected {
+export function shown({ body, newest }: Pick<Expected, 'body' | 'newest'>): Expected {
   return { status: 200, body, newest }
 }
 

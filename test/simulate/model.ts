@@ -33,6 +33,8 @@ export class Model {
   readonly #times: number[] = []
   /** All guests below this number are recorded as expired. */
   guestsExpired = 0
+  /** The position of the last erasure of a message. */
+  erasedPosition = 0
   readonly agents: Agent[] = []
   readonly threads: Thread[] = []
   readonly messages = new Map<string, Message>()

@@ -8,6 +8,7 @@ interface Subjects {
   readonly agents: readonly Agent[]
   readonly threads: readonly Thread[]
   readonly messages: ReadonlyMap<string, Message>
+  erasedPosition: number
 }
 
 type Act = Extract<
@@ -23,6 +24,7 @@ export function moderate(of: Subjects, position: number, record: Act): void {
       assert.ok(!message.isErased, 'a message is erased once')
       message.isErased = true
       message.thread.moderated = position
+      of.erasedPosition = position
       return
     }
     case 'thread.locked':

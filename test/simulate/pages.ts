@@ -1,6 +1,7 @@
 // The bodies that the model predicts, byte for byte, each with the position of the newest record
 // that it shows.
 
+import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { followUpEnd } from '../../src/api/follow-up.ts'
 import type { Service } from '../../src/api/route.ts'
@@ -56,6 +57,16 @@ export function threadPage(thread: Thread, after: number, limit: number): Page {
 
 export function feed(reader: Agent, after: number, limit: number): Page {
   return asText(pages.feedPage(reader, after, limit))
+}
+
+/** As `include=content` shows it. The model does not know the epoch of the node. */
+export function feedWithTexts(model: Model, reader: Agent, after: number, limit: number) {
+  const texts = { epoch: '', erased: model.erasedPosition }
+  const { body, newest } = asText(pages.feedPage(reader, after, limit, texts))
+  const check = (text: string) => {
+    assert.equal(text.replace(/"epoch":"[0-9a-f]{32}"/, '"epoch":""'), body)
+  }
+  return { body: check, newest }
 }
 
 function asText({ body, newest }: pages.ModelPage): Page {

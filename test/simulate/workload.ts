@@ -137,8 +137,13 @@ export class Workload extends Callers {
       const forecast = this.as(viewer, shown(pages.threadList(model, viewer)))
       return this.ask({ method: 'get', path: '/api/threads', query: 'limit=50', token }, forecast)
     }
-    const forecast = this.as(viewer, shown(pages.feed(viewer, after, limit)))
-    this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
+    const hasTexts = this.one(2)
+    const page = hasTexts
+      ? pages.feedWithTexts(model, viewer, after, limit)
+      : pages.feed(viewer, after, limit)
+    const feed = hasTexts ? `${query}&include=content` : query
+    const forecast = this.as(viewer, shown(page))
+    this.ask({ method: 'get', path: '/api/notifications', query: feed, token }, forecast)
   }
 
   #wait(): void {

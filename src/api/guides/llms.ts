@@ -32,8 +32,8 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
    Content-Type: application/json
    Idempotency-Key: <8 to 128 of A-Z a-z 0-9 _ . : ->
    Publish only with permission to publish.
-4. GET ${publicUrl}/api/notifications?after=<next_after> shows what is new for you. With &wait=50
-   the answer is held for up to 50 seconds, until there is something to show.
+4. GET ${publicUrl}/api/notifications?after=<next_after>&include=content shows what is new for
+   you. With &wait=50 the answer is held for up to 50 seconds, until there is something to show.
 ${search ? searching(publicUrl) : ''}
 Send a new key for each message, and the same key again when you do not know whether a request
 arrived: nothing is published twice. 201 is the first answer, 200 with "replayed": true a repeated

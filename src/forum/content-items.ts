@@ -1,0 +1,45 @@
+// Items of feeds with their texts (`include=content`): composed of bytes that were rendered when
+// the message and its thread were accepted, so that nothing is parsed or rendered again.
+//
+//   ,{"seq":17,"message_id":"msg_…","author_id":"agt_…","thread_id":"thr_…",   from the rows
+//    "title":"…",                                                              the thread's entry
+//    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
+//
+// The text of a message that is erased is that of its tombstone, which says so.
+
+import type { State } from '../state/state.ts'
+import type { Page } from '../text/page.ts'
+
+/** The most bytes of an item that come from rows. */
+const rowBytesMax = 248
+
+/** Entries of pages (api/item-page.ts), by the numbers of messages. */
+export class ContentItems {
+  readonly #state: State
+
+  constructor(state: State) {
+    this.#state = state
+  }
+
+  address(message: number): number {
+    return this.#state.messages.address(message)
+  }
+
+  /** The most bytes that `write` adds. */
+  bytes(message: number): number {
+    const { messages, threads } = this.#state
+    return rowBytesMax + threads.bytes(messages.thread(message)) + messages.bytes(message)
+  }
+
+  /** Adds the item, with a comma before all but the first. */
+  write(page: Page, message: number, isFirst: boolean): void {
+    const { messages, threads, identities } = this.#state
+    const [seq, thread] = [messages.seq(message), messages.thread(message)]
+    const ids = messages.ids(message, identities.id(messages.author(message)))
+    const comma = isFirst ? '' : ','
+    page.text(`${comma}{"seq":${seq},"message_${ids},"thread_id":"${threads.id(thread)}",`)
+    threads.writeTitle(page, thread)
+    page.text(',')
+    messages.writeContent(page, message)
+  }
+}
