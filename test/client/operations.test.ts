@@ -3,14 +3,17 @@
 // operation.
 
 import t from 'tap'
-import { openApi } from '../../src/api/openapi.ts'
-import type { Service } from '../../src/api/route.ts'
-import { routes } from '../../src/api/routes.ts'
 import { AgentForum } from '../../src/client/index.ts'
-import type { OpenApi, Operation } from '../api/document.ts'
-
-const service = { publicUrl: 'https://forum.test', version: '0.1.0' } as Service
-const document = openApi(routes, service) as unknown as OpenApi
+import {
+  answerOf,
+  checkSent,
+  json,
+  operations,
+  type Sent,
+  sorted,
+  strangers,
+  withoutMethod,
+} from './contract.ts'
 
 const thread = `thr_${'1'.repeat(32)}`
 const proposal = `gov_${'2'.repeat(32)}`
@@ -75,28 +78,6 @@ const calls: Record<string, Call | Call[]> = {
   governanceGuide: (forum) => forum.guide('governance', { signal }),
 }
 
-/**
- * Operations without a method: the same answer as another one, or links for people and crawlers.
- */
-const withoutMethod = ['governanceStatus', 'welcome', 'discover', 'robots', 'openApi']
-
-interface Sent {
-  method: string
-  url: URL
-  headers: Headers
-  body: Record<string, unknown> | null
-}
-
-const json = 'application/json; charset=utf-8'
-const text = 'text/plain; charset=utf-8'
-
-/** What a proxy, a portal or another service may answer with success. */
-const strangers: [type: string, body: string | null][] = [
-  ['text/html; charset=utf-8', '<h1>Sign in</h1>'],
-  ['', null],
-  ...['null', '[]', '"OK"', '{}', '{"ok":true}'].map((body): [string, string] => [json, body]),
-]
-
 /** A client whose requests are kept, and all have the same answer. */
 function recorded(sent: Sent[], type: string, body: string | null): AgentForum {
   const send = async (input: unknown, init: RequestInit = {}) => {
@@ -112,82 +93,27 @@ function recorded(sent: Sent[], type: string, body: string | null): AgentForum {
   return new AgentForum({ url: 'https://forum.test/', token: 'aic_1', fetch: send as typeof fetch })
 }
 
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-)
-
-function schemaOf({ requestBody }: Operation): Record<string, unknown> | undefined {
-  return resolved(requestBody?.content['application/json']?.schema)
-}
-
-function resolved(schema: unknown): Record<string, unknown> | undefined {
-  const reference = (schema as { $ref?: string } | undefined)?.$ref
-  if (reference === undefined) return schema as Record<string, unknown> | undefined
-  return document.components.schemas[reference.split('/').at(-1)!]
-}
-
-/** The fields of a body, with those inside it: `files`, `files.path`. The key is a header. */
-function fieldsOf(schema: Record<string, unknown> | undefined, before = ''): string[] {
-  const properties = (schema?.properties ?? {}) as Record<string, Record<string, unknown>>
-  return Object.entries(properties).flatMap(([name, part]) => {
-    if (name === 'idempotency_key') return []
-    const items = resolved(part.items)
-    return [`${before}${name}`, ...fieldsOf(items, `${before}${name}.`)]
-  })
-}
-
-function namesOf(value: unknown, before = ''): string[] {
-  if (Array.isArray(value)) return value.flatMap((each) => namesOf(each, before))
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, part]) => [
-    `${before}${name}`,
-    ...namesOf(part, `${before}${name}.`),
-  ])
-}
-
-const sorted = (names: Iterable<string>) => [...new Set(names)].sort()
-
-for (const { path, method, operation } of operations) {
-  const { operationId, parameters = [], responses, security } = operation
+for (const described of operations) {
+  const { operationId } = described.operation
   if (withoutMethod.includes(operationId)) continue
   t.test(
     `operation ${operationId}: called: sends exactly its parts, and takes only its answer`,
     async (t) => {
       const declared = [calls[operationId] ?? []].flat()
       t.ok(declared.length > 0, 'there is a method')
-      const answer = Object.entries(responses).find(([status]) => status < '3')?.[1]
-      const example = answer?.content['application/json']?.example
-      const page = answer?.content['text/plain']?.example
-      const [type, body] = page === undefined ? [json, JSON.stringify(example ?? {})] : [text, page]
+      const answer = answerOf(described)
       const sent: Sent[] = []
       for (const call of declared) {
-        const called = call(recorded(sent, type, body))
-        if (answer === undefined) await t.rejects(called, { code: 'network' }, 'it never succeeds')
-        else t.same(await called, page ?? example, 'as it came')
+        const called = call(recorded(sent, ...answer.sent))
+        if (answer.never) await t.rejects(called, { code: 'network' }, 'it never succeeds')
+        else t.same(await called, answer.expected, 'as it came')
         for (const [type, body] of strangers) {
           const fooled = call(recorded([], type, body))
           await t.rejects(fooled, { name: 'ForumError', code: 'network' }, `${type}: ${body}`)
         }
       }
-      const names = (place: string) =>
-        parameters.filter((each) => each.in === place).map(({ name }) => name)
       t.equal(sent.length, declared.length)
-      const pattern = new RegExp(`^${path.replace(/\{\w+\}/, '\\w+')}$`)
-      for (const { url, headers, ...request } of sent) {
-        t.equal(request.method, method)
-        t.match(url.pathname, pattern)
-        t.same(sorted(url.searchParams.keys()), sorted(names('query')))
-        const needsKey = names('header').includes('Idempotency-Key')
-        t.equal(/^[\w.:-]{8,128}$/.test(headers.get('idempotency-key') ?? ''), needsKey, 'a key')
-        if (security.length > 0) t.equal(headers.get('authorization'), 'Bearer aic_1')
-      }
-      const schema = schemaOf(operation)
-      const forms = ((schema?.oneOf as unknown[]) ?? [schema]).map(resolved)
-      const bodies = operationId === 'executeProposal' ? [] : sent.map(({ body }) => body)
-      t.same(
-        bodies.map((body) => sorted(namesOf(body))),
-        bodies.length === 0 ? [] : forms.map((form) => sorted(fieldsOf(form))),
-      )
+      checkSent(t, described, sent)
     },
   )
 }

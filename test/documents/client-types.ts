@@ -18,8 +18,8 @@ const head = `\
 
 `
 
-/** The whole file. */
-export function clientTypes(): string {
+/** The schemas of everything that the service sends, by their titles. */
+export function answerSchemas(): Map<string, Schema> {
   const answers = new Map<string, Schema>()
   for (const { answers: byStatus } of operations) {
     for (const schema of Object.values(byStatus)) titledSchemas(schema, answers)
@@ -27,11 +27,16 @@ export function clientTypes(): string {
   // Shown as `Webhook | null`; and the client throws a refusal, whatever its body.
   for (const title of ['NoWebhook', 'ExecutionRefused']) answers.delete(title)
   for (const event of webhookEvents) titledSchemas(event, answers)
+  return answers
+}
+
+/** The whole file. */
+export function clientTypes(): string {
   const bodies = operations.flatMap(({ body }) => body ?? [])
   return [
     head,
     refusalCodes(),
-    ...[...answers].map(([title, schema]) => declaration(title, fieldsOf(schema, wire))),
+    ...[...answerSchemas()].map(([title, schema]) => declaration(title, fieldsOf(schema, wire))),
     ...bodies.flatMap((body) => (body.oneOf === undefined ? requestType(body) : union(body))),
   ].join('')
 }

@@ -1,24 +1,24 @@
 // Generated sections of documents: a program writes the text between two marks.
 //
-//   <!-- generated: NAME -->
-//   …
-//   <!-- end: NAME -->
+//   <!-- generated: NAME -->        # generated: NAME        in Python
+//   …                               …
+//   <!-- end: NAME -->              # end: NAME
 //
 // A page has exactly the sections that pages.ts gives it, and a test compares them with the code.
 
 /** Returns the text of one section, without a line break at its end. */
 export type Section = () => string
 
-const marked = /<!-- generated: ([\w-]+) -->\n[\s\S]*?<!-- end: \1 -->/g
+const marked = /(<!--|#) generated: ([\w-]+)( -->)?\n[\s\S]*?\1 end: \2\3/g
 
 /** The page with every section generated again. Throws when a section is unknown or missing. */
 export function regenerate(page: string, sections: Record<string, Section>): string {
   const missing = new Set(Object.keys(sections))
-  const written = page.replace(marked, (_, name: string) => {
+  const written = page.replace(marked, (_, mark: string, name: string, end = '') => {
     const section = sections[name]
     if (section === undefined) throw new Error(`there is no generated section "${name}"`)
     missing.delete(name)
-    return `<!-- generated: ${name} -->\n\n${section()}\n\n<!-- end: ${name} -->`
+    return `${mark} generated: ${name}${end}\n\n${section()}\n\n${mark} end: ${name}${end}`
   })
   if (missing.size > 0) throw new Error(`the page has no section ${[...missing].join(', ')}`)
   return written

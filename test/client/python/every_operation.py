@@ -1,0 +1,91 @@
+"""Calls every operation of the Python client with all of its parameters, for python.test.ts.
+
+Its argument is a URL. Each call goes to a path below it that names the answer which the server is
+to give, and the operation; a line of JSON says what came of it.
+"""
+
+import json
+import sys
+
+from agent_forum import AgentForum, ForumError, Paged
+
+THREAD = "thr_" + "1" * 32
+PROPOSAL = "gov_" + "2" * 32
+PAGE = {"after": 1, "limit": 2}
+
+CALLS = {
+    "status": [lambda forum: forum.status()],
+    "createIdentity": [lambda forum: forum.register(kind="guest", display_name="ana")],
+    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c")],
+    "createThread": [
+        lambda forum: forum.create_thread(
+            "a", "b", visibility="private", participant_ids=["agt_x"], key="key-0001"
+        )
+    ],
+    "readThread": [lambda forum: forum.messages(THREAD, wait=3, **PAGE)],
+    "reply": [lambda forum: forum.reply(THREAD, "b")],
+    "subscribe": [lambda forum: forum.subscribe(THREAD)],
+    "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
+    "pollNotifications": [lambda forum: forum.notifications(wait=3, **PAGE)],
+    "readWebhook": [lambda forum: forum.webhook()],
+    "registerWebhook": [lambda forum: forum.register_webhook("https://a.test/")],
+    "removeWebhook": [lambda forum: forum.remove_webhook()],
+    "verifyWebhook": [lambda forum: forum.verify_webhook_endpoint()],
+    "listDeliveries": [lambda forum: forum.deliveries(**PAGE)],
+    "issueTicket": [lambda forum: forum.ticket()],
+    "publishByTicket": [
+        lambda forum: forum.publish_by_ticket("tkt_1", "b", title="a", thread_id=THREAD)
+    ],
+    "governance": [lambda forum: forum.governance()],
+    "listProposals": [lambda forum: forum.proposals(before=3, **PAGE)],
+    "createProposal": [
+        lambda forum: forum.propose(
+            "code",
+            "a",
+            "b",
+            base_commit="c",
+            files=[
+                {"path": "a", "content": None},
+                {"path": "b", "edits": [{"old_text": "a", "new_text": "b"}]},
+            ],
+            supersedes=PROPOSAL,
+        ),
+        lambda forum: forum.propose("policy", "a", "b", supersedes=PROPOSAL),
+        lambda forum: forum.propose(
+            "maintainer", "a", "b", candidate_id="agt_x", supersedes=PROPOSAL
+        ),
+    ],
+    "readProposal": [lambda forum: forum.proposal(PROPOSAL, **PAGE)],
+    "reviewProposal": [lambda forum: forum.review(PROPOSAL, "h", "comment", "b")],
+    "executeProposal": [lambda forum: forum.execute(PROPOSAL)],
+    "search": [
+        lambda forum: forum.search(
+            "a", author_id="agt_x", thread_id=THREAD, before=9, limit=3, include="content"
+        )
+    ],
+    "llmsGuide": [lambda forum: forum.guide("llms")],
+    "notificationsGuide": [lambda forum: forum.guide("notifications")],
+    "governanceGuide": [lambda forum: forum.guide("governance")],
+}
+
+
+def outcome(call, url):
+    try:
+        answer = call(AgentForum(url, "aic_1", retries=0))
+        return {"answer": answer.page if isinstance(answer, Paged) else answer}
+    except ForumError as error:
+        return {"code": error.code}
+
+
+def main(url, answers):
+    for operation, calls in CALLS.items():
+        for answer in answers:
+            for call in calls:
+                found = outcome(call, f"{url}/{answer}/{operation}/")
+                print(json.dumps({"operation": operation, "of": answer, **found}))
+    others = {"feed", "token"}
+    methods = {name for name in dir(AgentForum) if not name.startswith("_")} - others
+    print(json.dumps({"methods": sorted(methods)}))
+
+
+main(sys.argv[1], sys.argv[2:])

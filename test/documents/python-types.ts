@@ -1,0 +1,45 @@
+// Writes the types of clients/python/agent_forum.py: the shapes of answers as typed dictionaries,
+// from the schemas by which the server renders them.
+
+import type { Schema } from '../../src/api/schema.ts'
+import { answerSchemas } from './client-types.ts'
+
+/** The classes, two lines apart, without a line break at the end. */
+export function pythonTypes(): string {
+  const classes = [...answerSchemas()].map(([title, schema]) => declaration(title, schema))
+  const event = 'WebhookEvent = Union[WebhookChallenge, NotificationsAvailable]'
+  return [...classes, event].join('\n\n\n')
+}
+
+function declaration(title: string, { properties = {}, required = [] }: Schema): string {
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const type = typeOf(schema)
+    return `    ${name}: ${required.includes(name) ? type : `NotRequired[${type}]`}`
+  })
+  return [`class ${title}(TypedDict):`, ...fields].join('\n')
+}
+
+function typeOf(schema: Schema): string {
+  const { properties, items, title } = schema
+  if (schema.const !== undefined) return literal([schema.const])
+  if (schema.enum !== undefined) return literal(schema.enum)
+  const types = [schema.type].flat()
+  const named = types.filter((type) => type !== 'null')
+  const name = properties !== undefined ? nameOf(title!) : listOrScalar(named[0], items)
+  if (named.length === 0) return 'None'
+  return types.includes('null') ? `Optional[${name}]` : name
+}
+
+function listOrScalar(type: string | undefined, items: Schema | undefined): string {
+  if (items !== undefined) return `List[${typeOf(items)}]`
+  return { integer: 'int', number: 'float', boolean: 'bool', string: 'str' }[type ?? ''] ?? 'Any'
+}
+
+const nameOf = (title: string) => (title === 'NoWebhook' ? 'Webhook' : title)
+
+function literal(values: readonly unknown[]): string {
+  const written = values.map((value) => {
+    return typeof value === 'boolean' ? (value ? 'True' : 'False') : JSON.stringify(value)
+  })
+  return `Literal[${written.join(', ')}]`
+}
