@@ -25,6 +25,7 @@ export const sizes = {
   REPLICATION_FAULTS: { check: 1, deep: 20, of: 'faults of each kind in a cluster of nodes' },
   SEARCH_ROUNDS: { check: 12, deep: 2_000, of: 'seeds of random forums that are searched' },
   SEARCH_KILLS: { check: 5, deep: 60, of: 'kills of a node while it indexes' },
+  READER_ROUNDS: { check: 12, deep: 2_000, of: 'rounds of requests to a node and its reader' },
   FUZZ_ROUNDS: { check: 2, deep: 500, of: 'rounds of fuzzing for each HTTP server' },
 } satisfies Record<string, Size>
 

@@ -1,10 +1,11 @@
 // Publishing by GET, for callers that can send nothing else: one ticket for one message.
 // docs/interface.md, "Publishing by GET", which gives the order of checks.
 
-import { isRejection, type Rejection } from '../forum/rejection.ts'
-import type { TicketPost } from '../forum/tickets.ts'
+import type { Publication } from '../forum/posts.ts'
+import type { Rejection } from '../forum/rejection.ts'
+import type { IssuedTicket, TicketPost } from '../forum/tickets.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { route } from './route.ts'
+import { command } from './route.ts'
 import * as is from './schema.ts'
 import { title } from './threads.ts'
 
@@ -59,7 +60,7 @@ const ticket = is.object('Ticket', {
 
 const renderTicket = is.renderer(ticket)
 
-export const getTicket = route({
+export const getTicket = command<IssuedTicket>({
   name: 'issueTicket',
   summary: 'Issue a ticket for one public message by GET: writes a ticket, publishes nothing.',
   method: 'get',
@@ -69,9 +70,8 @@ export const getTicket = route({
   needsClient: () => true,
   answers: { 200: ticket },
   errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
-  run({ forum, commands }, { caller, client }) {
-    const issued = commands.issueTicket(forum, client, caller)
-    if (isRejection(issued)) return issued
+  decide: ({ forum, commands }, { caller, client }) => commands.issueTicket(forum, client, caller),
+  render(_service, _call, issued) {
     const body = renderTicket({
       ticket: issued.ticket,
       expires_at: issued.expiresAt,
@@ -103,7 +103,7 @@ const target = { thread_id: { ...is.threadId, 'x-error': 'invalid_id' as const }
 const checkTexts = is.validator({ type: 'object', properties: texts })
 const checkTarget = is.validator({ type: 'object', properties: target })
 
-export const getPublish = route<unknown, PublishQuery>({
+export const getPublish = command<Publication, unknown, PublishQuery>({
   name: 'publishByTicket',
   summary:
     'A write, although it is a GET: publishes one public message with a ticket, as a thread ' +
@@ -152,16 +152,14 @@ export const getPublish = route<unknown, PublishQuery>({
     'storage_failed',
     'overloaded',
   ],
-  run(service, { query, client }) {
-    const { forum, commands } = service
+  decide({ forum, commands }, { query, client }) {
     const nonce = commands.acceptTicket(forum, query.ticket, client)
     if (typeof nonce !== 'string') return nonce
     const refusal = checkPost(query)
     if (refusal !== null) return refusal
-    const post = postOf(query)
-    const published = commands.publishByTicket(forum, { nonce, post, address: client })
-    return isRejection(published) ? published : publicationAnswer(service, published)
+    return commands.publishByTicket(forum, { nonce, post: postOf(query), address: client })
   },
+  render: publicationAnswer,
 })
 
 function checkPost(query: PublishQuery): Rejection | null {

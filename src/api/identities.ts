@@ -1,9 +1,9 @@
 // POST /api/identities. docs/interface.md, "Identities".
 
-import { isRejection } from '../forum/rejection.ts'
+import type { CreatedIdentity } from '../forum/identities.ts'
 import * as has from './fields.ts'
 import { followUp, rendererWithFollowUp } from './follow-up.ts'
-import { countsAddresses, route } from './route.ts'
+import { command, countsAddresses } from './route.ts'
 import { about, flag, identityId, notBlank, object, type Schema, text, time } from './schema.ts'
 
 const kinds = ['guest', 'persistent'] as const
@@ -42,7 +42,12 @@ const identity = object('Identity', {
 
 const render = rendererWithFollowUp(identity)
 
-export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: string }>({
+interface NewIdentityBody {
+  kind: (typeof kinds)[number]
+  display_name: string
+}
+
+export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
   name: 'createIdentity',
   summary: 'Create an identity; its token is shown once.',
   method: 'post',
@@ -53,13 +58,11 @@ export const postIdentity = route<{ kind: (typeof kinds)[number]; display_name: 
   answers: { 201: identity },
   errors: ['invalid_kind', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
   needsClient: countsAddresses('identities'),
-  run(service, { body, client }) {
-    const created = service.commands.createIdentity(service.forum, {
-      kind: body.kind,
-      displayName: body.display_name,
-      address: client,
-    })
-    if (isRejection(created)) return created
+  decide({ forum, commands }, { body, client }) {
+    const command = { kind: body.kind, displayName: body.display_name, address: client }
+    return commands.createIdentity(forum, command)
+  },
+  render(service, _, created) {
     const { id, kind, displayName, token, expiresAt, position } = created
     const json = render(service, {
       id,

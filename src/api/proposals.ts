@@ -3,12 +3,12 @@
 // Pages are assembled from bytes that were rendered when the proposal or review was accepted.
 
 import type { Forum } from '../forum/forum.ts'
-import type { ProposalPage, ProposalRequest } from '../forum/proposals.ts'
+import type { ProposalPage, ProposalRequest, SavedProposal } from '../forum/proposals.ts'
 import { isRejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { file, review } from './governance-schemas.ts'
 import { nextPage, writePage } from './item-page.ts'
-import { countsAddresses, route } from './route.ts'
+import { command, countsAddresses, route } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/governance/proposals'
@@ -104,7 +104,7 @@ const saved = is.object('SavedProposal', {
 
 const renderSaved = is.renderer(saved)
 
-export const postProposal = route<ProposalRequest>({
+export const postProposal = command<SavedProposal, ProposalRequest>({
   name: 'createProposal',
   summary: 'Save an immutable proposal. Nothing executes it.',
   method: 'post',
@@ -130,10 +130,9 @@ export const postProposal = route<ProposalRequest>({
     'storage_failed',
     'overloaded',
   ],
-  run({ forum, commands }, { caller, client, body, key }) {
-    const command = { caller, address: client, request: body, key }
-    const outcome = commands.saveProposal(forum, command)
-    if (isRejection(outcome)) return outcome
+  decide: ({ forum, commands }, { caller, client, body, key }) =>
+    commands.saveProposal(forum, { caller, address: client, request: body, key }),
+  render({ forum }, { caller }, outcome) {
     const { proposals, identities } = forum.state
     const id = proposals.id(outcome.proposal)
     const json = renderSaved({

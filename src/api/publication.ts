@@ -3,7 +3,7 @@
 import type { Publication } from '../forum/posts.ts'
 import * as has from './fields.ts'
 import { followUp, followUpEnd } from './follow-up.ts'
-import type { Answer, Service } from './route.ts'
+import type { Answer, Call, Service } from './route.ts'
 import * as is from './schema.ts'
 
 export const publication = is.object(
@@ -34,7 +34,11 @@ export const publication = is.object(
  * Renders the answer, which is ASCII that needs no escaping. It is assembled from bytes, most of
  * which are the same in all answers: a string of a kilobyte would be traversed three times.
  */
-export function publicationAnswer(service: Service, published: Publication): Answer {
+export function publicationAnswer(
+  service: Service,
+  _: Call<unknown, unknown>,
+  published: Publication,
+): Answer {
   const { threads, messages, identities } = service.forum.state
   const { message, replayed, position } = published
   const threadId = threads.id(messages.thread(message))

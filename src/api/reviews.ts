@@ -1,10 +1,10 @@
 // POST /api/governance/proposals/{proposalId}/reviews. docs/interface.md, "Reviews".
 
 import type { Decision } from '../actors/proposal.ts'
-import { isRejection } from '../forum/rejection.ts'
+import type { SavedReview } from '../forum/reviews.ts'
 import * as has from './fields.ts'
 import { decision, reviewText } from './governance-schemas.ts'
-import { countsAddresses, route } from './route.ts'
+import { command, countsAddresses } from './route.ts'
 import * as is from './schema.ts'
 
 const newReview = is.object('NewReview', {
@@ -34,7 +34,7 @@ interface ReviewBody {
   text: string
 }
 
-export const postReview = route<ReviewBody>({
+export const postReview = command<SavedReview, ReviewBody>({
   name: 'reviewProposal',
   summary: 'Save a public, advisory review of one exact version of a proposal.',
   method: 'post',
@@ -56,11 +56,12 @@ export const postReview = route<ReviewBody>({
     'storage_failed',
     'overloaded',
   ],
-  run({ forum, commands }, { caller, client, id, body, key }) {
+  decide({ forum, commands }, { caller, client, id, body, key }) {
     const { proposal_hash: proposalHash, decision, text } = body
     const command = { caller, address: client, proposalId: id, proposalHash, decision, text, key }
-    const outcome = commands.saveReview(forum, command)
-    if (isRejection(outcome)) return outcome
+    return commands.saveReview(forum, command)
+  },
+  render({ forum }, { caller, id, body }, outcome) {
     const { reviews, identities } = forum.state
     // The body of a replay equals the saved review: they were compared.
     const json = renderSaved({

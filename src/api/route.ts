@@ -5,9 +5,9 @@
 //     the service has. So whoever reads declarations alone loads no state.
 
 import type { Challenger } from '../delivery/challenge.ts'
-import type { Forum } from '../forum/forum.ts'
+import type { Forum, Positioned } from '../forum/forum.ts'
 import type { Making } from '../forum/page-making.ts'
-import type { Rejection } from '../forum/rejection.ts'
+import { isRejection, type Rejection } from '../forum/rejection.ts'
 import type { MessageSearch } from '../search/find.ts'
 import type { Action } from '../state/quotas.ts'
 import type { ErrorCode } from './errors.ts'
@@ -98,6 +98,8 @@ export interface Answer {
   wait?: { topic: number; seconds: number } | undefined
   /** The seconds of Retry-After, for a refusal that has a body of its own. */
   retryAfter?: number
+  /** In place of a body, for the process that renders it (`Command`). */
+  decision?: Positioned
 }
 
 /** An operation of the OpenAPI document. */
@@ -164,11 +166,28 @@ export interface Route<
   find?(service: Service, call: Call<Body, Query>): Promise<NonNullable<Found> | Rejection>
   /** A promise where the answer has to wait for something, or takes long to find. */
   run(service: Service, call: Call<Body, Query, Found>): Outcome | Promise<Outcome>
+  /** Both halves of `run`, where the route is declared by `command`. */
+  decide?: Command<Body, Query>['decide']
+  render?: Command<Body, Query>['render']
   /** The route that answers in its place where the caller prefers HTML. */
   html?: Route
 }
 
 export type Outcome = Answer | Rejection
+
+/**
+ * A route in two halves, so that one process decides and another one renders what was decided: with
+ * `--readers`, the main process and the reader that has the caller.
+ */
+interface Command<Body, Query, Decision extends Positioned = Positioned> {
+  /** Runs the command. The decision consists of values that can be sent to another process. */
+  decide(service: Service, call: Call<Body, Query>): Decision | Rejection
+  /**
+   * Makes the answer. The state may have gone on since the decision, so only those parts of it may
+   * be read that never change: ids, times, who wrote what.
+   */
+  render(service: Service, call: Call<Body, Query>, decision: Decision): Answer
+}
 
 /** Declares a route; the type parameters are the shapes that its schemas let through. */
 export function route<
@@ -182,6 +201,21 @@ export function route<
 /** The id of the history of the log in which positions have their present meaning. */
 export function epochOf({ forum, commands, epoch }: Service): string {
   return commands.hasNewerEpoch(forum) ? forum.state.epoch!.id : epoch
+}
+
+/** Declares a route that runs a command, by its two halves. */
+export function command<Decision extends Positioned, Body = unknown, Query = unknown>(
+  declared: Omit<Route<Body, Query>, 'run' | 'find' | 'decide' | 'render'> &
+    Command<Body, Query, Decision>,
+): Route {
+  const { decide, render } = declared
+  return route<Body, Query>({
+    ...(declared as Omit<Route<Body, Query>, 'run'>),
+    run(service, call) {
+      const decision = decide(service, call)
+      return isRejection(decision) ? decision : render(service, call, decision)
+    },
+  })
 }
 
 /** For `needsClient`: whether a caller without a token would wait; it has a share by address. */

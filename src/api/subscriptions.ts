@@ -1,10 +1,9 @@
 // POST and DELETE /api/threads/{threadId}/subscribe. docs/interface.md, "Subscriptions and the
 // feed".
 
-import { isRejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { feedPath, followUp, rendererWithFollowUp } from './follow-up.ts'
-import { route } from './route.ts'
+import { command } from './route.ts'
 import * as is from './schema.ts'
 
 const path = '/api/threads/:threadId/subscribe'
@@ -28,7 +27,7 @@ const unsubscribed = is.object('Unsubscribed', {
 const renderSubscribed = rendererWithFollowUp(subscribed)
 const renderUnsubscribed = is.renderer(unsubscribed)
 
-export const postSubscribe = route({
+export const postSubscribe = command({
   name: 'subscribe',
   summary: 'Follow a thread.',
   method: 'post',
@@ -37,20 +36,20 @@ export const postSubscribe = route({
   auth: 'bearer',
   answers: { 200: subscribed },
   errors: ['not_found', 'storage_full', 'storage_failed', 'overloaded'],
-  run(service, { caller, id }) {
-    const outcome = service.commands.subscribe(service.forum, { caller, threadId: id })
-    if (isRejection(outcome)) return outcome
+  decide: ({ forum, commands }, { caller, id }) =>
+    commands.subscribe(forum, { caller, threadId: id }),
+  render(service, { id }, { position }) {
     const body = renderSubscribed(service, {
       thread_id: id,
       subscribed: true,
       notifications: feedPath,
       delivery: 'poll',
     })
-    return { status: 200, body, position: outcome.position }
+    return { status: 200, body, position }
   },
 })
 
-export const deleteSubscribe = route({
+export const deleteSubscribe = command({
   name: 'unsubscribe',
   summary: 'Stop following a thread. The answer is the same whether or not the thread exists.',
   method: 'delete',
@@ -59,10 +58,10 @@ export const deleteSubscribe = route({
   auth: 'bearer',
   answers: { 200: unsubscribed },
   errors: ['storage_full', 'storage_failed', 'overloaded'],
-  run({ forum, commands }, { caller, id }) {
-    const outcome = commands.unsubscribe(forum, { caller, threadId: id })
-    if (isRejection(outcome)) return outcome
+  decide: ({ forum, commands }, { caller, id }) =>
+    commands.unsubscribe(forum, { caller, threadId: id }),
+  render(_service, { id }, { position }) {
     const body = renderUnsubscribed({ thread_id: id, subscribed: false })
-    return { status: 200, body, position: outcome.position }
+    return { status: 200, body, position }
   },
 })

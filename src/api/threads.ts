@@ -7,6 +7,7 @@
 
 import type { Visibility } from '../actors/thread.ts'
 import type { Forum } from '../forum/forum.ts'
+import type { Publication } from '../forum/posts.ts'
 import type { ThreadPage } from '../forum/reads.ts'
 import { isRejection } from '../forum/rejection.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -14,7 +15,7 @@ import type { ErrorCode } from './errors.ts'
 import * as has from './fields.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { countsAddresses, route, waitFor, waitsUnnamed } from './route.ts'
+import { command, countsAddresses, route, waitFor, waitsUnnamed } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -128,7 +129,7 @@ interface NewThreadBody {
   participant_ids: string[]
 }
 
-export const postThread = route<NewThreadBody>({
+export const postThread = command<Publication, NewThreadBody>({
   name: 'createThread',
   summary: 'Publish a thread with its first message.',
   method: 'post',
@@ -160,8 +161,8 @@ export const postThread = route<NewThreadBody>({
   answers: { 201: publication, 200: publication },
   errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
   needsClient: countsAddresses('messages'),
-  run(service, { caller, body, key, client }) {
-    const published = service.commands.createThread(service.forum, {
+  decide({ forum, commands }, { caller, body, key, client }) {
+    return commands.createThread(forum, {
       caller,
       title: body.title,
       content: body.content,
@@ -170,8 +171,8 @@ export const postThread = route<NewThreadBody>({
       key,
       address: client,
     })
-    return isRejection(published) ? published : publicationAnswer(service, published)
   },
+  render: publicationAnswer,
 })
 
 const messagesMax = 100
@@ -235,7 +236,7 @@ function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore))
 }
 
-export const postReply = route<{ content: string }>({
+export const postReply = command<Publication, { content: string }>({
   name: 'reply',
   summary: 'Publish a reply; the caller becomes subscribed.',
   method: 'post',
@@ -252,14 +253,9 @@ export const postReply = route<{ content: string }>({
   answers: { 201: publication, 200: publication },
   errors: ['not_found', 'thread_locked', ...writeErrors],
   needsClient: countsAddresses('messages'),
-  run(service, { caller, id, body, key, client }) {
-    const published = service.commands.reply(service.forum, {
-      caller,
-      threadId: id,
-      content: body.content,
-      key,
-      address: client,
-    })
-    return isRejection(published) ? published : publicationAnswer(service, published)
+  decide({ forum, commands }, { caller, id, body, key, client }) {
+    const command = { caller, threadId: id, content: body.content, key, address: client }
+    return commands.reply(forum, command)
   },
+  render: publicationAnswer,
 })

@@ -3,7 +3,7 @@
 import { type ErrorCode, type ErrorKind, errorBody, errors } from '../api/errors.ts'
 import type { Answer, Route } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
-import { type Exchange, jsonType } from './exchange.ts'
+import { type Exchange, jsonType, type Refused, type Settled } from './exchange.ts'
 import type { Gate } from './gate.ts'
 import { isWrite } from './prepared-route.ts'
 import { allow, type Match } from './router.ts'
@@ -42,9 +42,10 @@ export function mayLeave(outcome: Answer | Rejection, route: Route, gate: Gate):
 export function sendOutcome(
   exchange: Exchange,
   { type, headers: own = '' }: Route,
-  outcome: Answer | Rejection,
+  outcome: Settled,
 ): void {
-  if (isRejection(outcome)) return sendRejection(exchange, outcome)
+  if (exchange.settle !== undefined) return exchange.settle(outcome)
+  if ('rejected' in outcome) return sendRejection(exchange, outcome)
   const { status, retryAfter, etag, body, isOwn } = outcome
   const headers = own + retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
   answer(exchange, status, headers, status === 304 ? null : body, type)
@@ -53,11 +54,12 @@ export function sendOutcome(
 
 /** Answers with an error of api/errors.ts; `headers` are additional lines, each after a CRLF. */
 export function refuse(exchange: Exchange, code: ErrorCode, detail?: string, headers = ''): void {
+  if (exchange.settle !== undefined) return exchange.settle({ rejected: code, detail })
   sendError(exchange, code, errors[code], detail, headers)
 }
 
 /** Sends the refusal that a route returned. */
-function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Rejection): void {
+function sendRejection(exchange: Exchange, { rejected, detail, retryAfter }: Refused): void {
   const kind: ErrorKind = errors[rejected]
   sendError(exchange, rejected, retryAfter === undefined ? kind : { ...kind, retryAfter }, detail)
 }

@@ -1,7 +1,9 @@
 // One request and its answer, independent of the HTTP server: uWebSockets.js where its native
 // binding loads (uws.ts), Node's own server elsewhere (node.ts). Callers see no difference.
 
-import type { ErrorPage } from '../api/errors.ts'
+import type { ErrorCode, ErrorPage } from '../api/errors.ts'
+import type { Answer } from '../api/route.ts'
+import type { Rejection } from '../forum/rejection.ts'
 import type { Body } from './incoming-body.ts'
 import type { Load } from './load.ts'
 import type { RouteMeter } from './meter.ts'
@@ -51,6 +53,15 @@ export const reasons: Record<number, string> = {
   503: 'Service Unavailable',
 }
 
+/** The refusal of a check; with a position, one that depends on the state. */
+export type Refused = Omit<Rejection, 'rejected' | 'detail'> & {
+  rejected: ErrorCode
+  detail?: string | undefined
+}
+
+/** How a request ends, before it is rendered. */
+export type Settled = Answer | Refused
+
 export interface Exchange {
   /** The counters of the answer, and the time at which the request began (meter.ts). */
   meter: RouteMeter | null
@@ -88,6 +99,8 @@ export interface Exchange {
    * caller may overwrite its bytes afterwards.
    */
   answer(status: number, type: string, headers: string, body: string | Uint8Array | null): void
+  /** Takes the outcome in place of `answer`, which another process calls (checked-request.ts). */
+  settle?(outcome: Settled): void
 }
 
 export type Handler = (exchange: Exchange) => void

@@ -7,25 +7,34 @@
 // A route that needs text that is on disk is run again from the start when the text is in memory
 // (text/cold-reads.ts).
 //
-// Routes are declarations (api/); this file executes them, and names none.
+// Routes are declarations (api/); this file executes them, and names none. Where this process
+// follows another one, that one runs the routes that write (checked-request.ts).
 
 import assert from 'node:assert/strict'
 import { type ErrorPage, unknownPath } from '../api/errors.ts'
-import type { Answer, Call, Outcome, Route, Service } from '../api/route.ts'
-import { isRejection } from '../forum/forum.ts'
+import type { Answer, Outcome, Route, Service } from '../api/route.ts'
+import { isRejection, type Rejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
 import { Callers } from './callers.ts'
+import {
+  type AnyCall,
+  bodyOf,
+  type CheckedRequest,
+  type Forward,
+  runForAnother,
+  unreadBody,
+} from './checked-request.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
 import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
 import type { EdgeOptions, Refusing } from './edge-options.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, Refused } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
 import type { Gate } from './gate.ts'
 import { HeldRequest } from './held-request.ts'
-import { overloaded, tooLarge } from './incoming-body.ts'
+import { type Body, overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
 import { bodyText, isJson, originForm, prefersHtml } from './parse.ts'
@@ -40,17 +49,10 @@ export const bodyBytesMax = 256 * 1024
 /** A longer page that would have to be copied is sent at once, not at the end of the tick. */
 const waitingBytesMax = 4096
 
-interface AnyCall extends Call<unknown, unknown> {
-  bodyBytes: number
-}
-
 export class Edge {
   readonly meter = new Meter()
-  /**
-   * Where this node follows another one: passes requests that may append a record on to the leader,
-   * before any check that depends on the state. Their body is not collected yet.
-   */
-  forward: ((exchange: Exchange, route: Route) => void) | null = null
+  /** Where this process follows another one: the way of requests that may append a record. */
+  forward: Forward | null = null
   readonly #router = new Router<Prepared>()
   readonly #availability: Refusing
   readonly #trustProxy: TrustProxy | null
@@ -58,6 +60,7 @@ export class Edge {
   readonly #cors: Cors | null
   readonly #showsHost: boolean
   readonly #errorPage: ErrorPage | null
+  readonly #byPlace = new Map<number, Prepared>()
   readonly #callers = new Callers()
   readonly #load: Load
   readonly #tick: Tick
@@ -81,7 +84,11 @@ export class Edge {
     this.#cors = cors === null ? null : new Cors(cors)
     this.#showsHost = showsHost
     this.#errorPage = options.errorPage ?? null
-    for (const route of routes) this.#router.add(route, prepare(route, this.meter))
+    for (const route of routes) {
+      const prepared = prepare(route, this.meter)
+      this.#router.add(route, prepared)
+      for (const one of [prepared, prepared.html]) if (one) this.#byPlace.set(one.place, one)
+    }
   }
 
   /** Lets requests reach the routes from now on. */
@@ -137,60 +144,129 @@ export class Edge {
   }
 
   #check(exchange: Exchange, prepared: Prepared, id: string): void {
+    const { route } = prepared
+    const forward = isWrite(route) ? this.forward : null
+    if (forward?.takesChecked === false) return forward.whole(exchange, route)
+    const call = this.#callOf(exchange, prepared, id, forward !== null)
+    if (call === null) return this.forward!.whole(exchange, route)
+    if ('rejected' in call) {
+      if (forward !== null) return forward.whole(exchange, route) // C1
+      if (call.position === undefined) return refuse(exchange, call.rejected, call.detail)
+      return this.#pass(exchange, route, call as Rejection)
+    }
+    exchange.hold()
+    if (route.body === undefined) {
+      return this.#tick.addWork(() => this.#go(exchange, prepared, call, forward), 0)
+    }
+    exchange.collect(bodyBytesMax, (body) => this.#take(exchange, prepared, call, body, forward))
+  }
+
+  /**
+   * Makes the checks up to that of the content type; null: only the process that this one follows
+   * can make them all.
+   */
+  #callOf(
+    exchange: Exchange,
+    prepared: Prepared,
+    id: string,
+    isPassedOn: boolean,
+  ): AnyCall | Refused | null {
     const { route, idPattern } = prepared
     const service = this.#service!
     if (isWrite(route)) {
-      if (this.forward !== null) return this.forward(exchange, route)
       const code = crossSite(exchange, this.#ownOrigins, this.#cors)
-      if (code !== null) return refuse(exchange, code)
+      if (code !== null) return { rejected: code }
     }
-    if (isUrlTooLong(route, exchange, service)) return refuse(exchange, 'url_too_long')
+    if (isUrlTooLong(route, exchange, service)) return { rejected: 'url_too_long' }
     const caller = this.#callers.find(service.forum, exchange, route)
-    if (caller === null) return this.forward!(exchange, route)
-    if (typeof caller === 'string') return refuse(exchange, caller)
-    if (typeof caller === 'object') return this.#pass(exchange, route, caller)
-    if (idPattern !== null && !idPattern.test(id)) return refuse(exchange, 'invalid_id')
+    if (typeof caller === 'string') return { rejected: caller }
+    if (caller === null) return null
+    if (typeof caller === 'object') return { position: 0, ...caller }
+    if (idPattern !== null && !idPattern.test(id)) return { rejected: 'invalid_id' }
 
     const { query, refusal } = readQuery(prepared, exchange.query)
-    if (refusal !== null) return refuse(exchange, refusal.code, refusal.detail)
-
-    const key = route.idempotent ? exchange.header('idempotency-key') : ''
-    const isNeeded = route.needsClient?.(service, caller, query)
-    const client = isNeeded ? clientAddress(exchange, this.#trustProxy) : ''
-    const origin = route.namesOrigin ? this.#originFor(exchange) : ''
-    const call: AnyCall = {
+    if (refusal !== null) return { rejected: refusal.code, detail: refusal.detail }
+    if (route.body !== undefined && !isJson(exchange.header('content-type'))) {
+      return { rejected: 'json_required' }
+    }
+    const isNeeded = isPassedOn || route.needsClient?.(service, caller, query)
+    return {
       caller,
       id,
       query,
       body: null,
-      client,
-      key,
-      origin,
+      client: isNeeded ? clientAddress(exchange, this.#trustProxy) : '',
+      key: route.idempotent ? exchange.header('idempotency-key') : '',
+      origin: route.namesOrigin ? this.#originFor(exchange) : '',
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
       connection: exchange,
       found: undefined,
       bodyBytes: 0,
     }
-    if (route.body === undefined) {
-      exchange.hold()
-      return this.#tick.addWork(() => this.#run(exchange, route, call), 0)
-    }
-
-    if (!isJson(exchange.header('content-type'))) return refuse(exchange, 'json_required')
-    exchange.collect(bodyBytesMax, (bytes) => {
-      if (bytes === tooLarge) return refuse(exchange, 'too_large')
-      if (bytes === overloaded) return refuse(exchange, 'overloaded')
-      const text = bodyText(bytes) // now: the bytes may belong to the library
-      if (text === null) return refuse(exchange, 'invalid_json')
-      call.bodyBytes = bytes.length
-      this.#tick.addWork(() => this.#readBody(exchange, prepared, call, text), bytes.length)
-    })
   }
 
-  #readBody(exchange: Exchange, prepared: Prepared, call: AnyCall, text: string): void {
+  #take(
+    exchange: Exchange,
+    prepared: Prepared,
+    call: AnyCall,
+    body: Body,
+    forward: Forward | null,
+  ): void {
+    // Now: the bytes may belong to the library.
+    const text = typeof body === 'symbol' ? null : bodyText(body)
+    if (text !== null) {
+      call.bodyBytes = Buffer.byteLength(body as Buffer)
+      const read = () => this.#readBody(exchange, prepared, call, text, forward)
+      return this.#tick.addWork(read, call.bodyBytes)
+    }
+    if (forward !== null) {
+      const unread = unreadBody(body)
+      return this.#tick.addWork(() => forward.checked(exchange, prepared, call, unread), 0)
+    }
+    if (body === tooLarge) refuse(exchange, 'too_large')
+    else refuse(exchange, body === overloaded ? 'overloaded' : 'invalid_json')
+  }
+
+  #readBody(
+    exchange: Exchange,
+    prepared: Prepared,
+    call: AnyCall,
+    text: string,
+    forward: Forward | null,
+  ): void {
     const refusal = readBody(prepared, call, text)
-    if (refusal !== null) return refuse(exchange, refusal.code, refusal.detail)
-    this.#run(exchange, prepared.route, call)
+    if (refusal === null) return this.#go(exchange, prepared, call, forward)
+    if (forward === null) return refuse(exchange, refusal.code, refusal.detail)
+    forward.checked(exchange, prepared, call, Buffer.from(text))
+  }
+
+  /** Runs the route, here or where this process passes it on to. */
+  #go(exchange: Exchange, prepared: Prepared, call: AnyCall, forward: Forward | null): void {
+    if (forward === null) this.#run(exchange, prepared.route, call)
+    else forward.checked(exchange, prepared, call, null)
+  }
+
+  /**
+   * Runs a request that has passed the checks in a process that follows this one
+   * (checked-request.ts). `exchange` must have `settle`.
+   */
+  run(exchange: Exchange, { place, call: sent, unread }: CheckedRequest): void {
+    const { refusal } = this.#availability
+    if (refusal !== null) return refuse(exchange, refusal)
+    if (this.forward !== null) return refuse(exchange, 'no_leader')
+    const prepared = this.#byPlace.get(place)!
+    const { route } = prepared
+    const service = this.#service!
+    const { caller, query } = sent
+    const client = route.needsClient?.(service, caller, query) ? sent.client : ''
+    const call: AnyCall = { ...sent, client, connection: exchange, found: undefined }
+    if (unread === null) {
+      return this.#tick.addWork(() => this.#run(exchange, route, call), call.bodyBytes)
+    }
+    if (caller !== nobody && !mayStillAct(service.forum, caller)) {
+      return this.#pass(exchange, route, rejectToken(service.forum, caller))
+    }
+    this.#take(exchange, prepared, call, bodyOf(unread), null)
   }
 
   /** Runs the route; `held` is given when the request has waited for news. */
@@ -205,7 +281,9 @@ export class Edge {
     }
     if (route.find && !call.found) return this.#find(exchange, route, call)
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
-    const outcome = route.run(this.#service!, call)
+    const isOwn = exchange.settle === undefined
+    const service = this.#service!
+    const outcome = isOwn ? route.run(service, call) : runForAnother(route, service, call)
     if (!(outcome instanceof Promise)) return this.#finish(exchange, route, call, outcome, held)
     void outcome.then((later) => this.#finish(exchange, route, call, later, held))
   }

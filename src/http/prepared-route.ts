@@ -13,6 +13,8 @@ const anything: Schema = {}
 /** A route with its schemas compiled. */
 export interface Prepared {
   route: Route
+  /** Its place in the meter, which is the same in all processes of a node. */
+  place: number
   meter: RouteMeter
   idPattern: RegExp | null
   parameters: Parameter[]
@@ -33,6 +35,7 @@ export function prepare(route: Route, meter: Meter): Prepared {
   const parameters = Object.entries(route.query?.properties ?? {})
   return {
     route,
+    place: meter.routes.length,
     meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
     parameters: parameters.map(([name, { type }]) => ({ name, isNumber: type === 'integer' })),

@@ -207,9 +207,10 @@ export class Reader {
       journal: role,
       load,
       trustProxy,
+      service: role.service,
+      takesChecked: () => this.#nodeRole !== 'follower',
     })
-    const forward: Edge['forward'] = (exchange, route) => forwarder.forward(exchange, route)
-    role.follow({ forward, standing: main.standing })
+    role.follow({ forward: forwarder, standing: main.standing })
     main.role = role
     this.#role = role
     this.#forwarder = forwarder

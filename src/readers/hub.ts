@@ -39,7 +39,7 @@ const silentWhileStartingMs = 60_000
 /** Passes its frames on. */
 export type HubJournal = Pick<Journal, 'written' | 'durable' | 'onFrame'>
 
-export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler'> {
+export interface HubParts extends Pick<ReaderPortParts, 'log' | 'handler' | 'run'> {
   journal: HubJournal
   /** Of the main process: readers answer for as long as it may. */
   gate: Pick<Gate, 'standing'>
@@ -94,11 +94,12 @@ export class ReaderHub {
 
   /** Takes the connection of a reader; `onGone` is called once, with why it has ended. */
   add(socket: ReaderPortParts['socket'], onGone: (why: string) => void): ReaderPort {
-    const { log, handler, onReport, onChange } = this.#parts
+    const { log, handler, run, onReport, onChange } = this.#parts
     const reader = new ReaderPort({
       socket,
       log,
       handler,
+      run,
       now: this.#now,
       written: () => this.#journal.written,
       announced: () => this.#announced,

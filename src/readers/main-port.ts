@@ -12,6 +12,8 @@
 
 import type { Socket } from 'node:net'
 import type { RoleName } from '../api/route.ts'
+import type { CheckedRequest } from '../http/checked-request.ts'
+import type { Settled } from '../http/exchange.ts'
 import type { Gate } from '../http/gate.ts'
 import {
   decodeAnswer,
@@ -21,6 +23,7 @@ import {
   type LeaderLink,
 } from '../replication/forwarding.ts'
 import type { Role } from '../role/role.ts'
+import { eachSettled, type Row, rowOfRequest, rowsMessage } from './checked-messages.ts'
 import {
   frameOf,
   fromShared,
@@ -37,6 +40,10 @@ import {
   writeJoined,
 } from './messages.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
+
+/** With bodies of at most 256 KiB, such a message is shorter than the longest one. */
+const rowsMax = 256
+const rowsBytesMax = 1 << 20
 
 export interface MainPortEvents {
   /** What the main process sends first. */
@@ -69,8 +76,12 @@ export class MainPort implements LeaderLink {
   readonly #events: MainPortEvents
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
   readonly #pending = new Map<number, (answer: ForwardedAnswer | null) => void>()
+  readonly #unsettled = new Map<number, (settled: Settled | null) => void>()
   #lastId = 0
   #waiting: Buffer[] = []
+  /** Checked requests of this event-loop iteration, and the bytes of their bodies. */
+  #rows: Row[] = []
+  #rowsBytes = 0
   /** When the main process sent the newest message that was read. */
   #newestMs = 0
   #isLost = false
@@ -108,6 +119,25 @@ export class MainPort implements LeaderLink {
     if (this.#waiting.length === 1) setImmediate(() => this.#send())
   }
 
+  /** They leave together, when what runs now has ended. */
+  checked(request: CheckedRequest, done: (settled: Settled | null) => void): void {
+    if (this.#isLost) return done(null)
+    this.#lastId += 1
+    this.#unsettled.set(this.#lastId, done)
+    this.#rowsBytes += request.call.bodyBytes
+    const count = this.#rows.push(rowOfRequest(this.#lastId, request))
+    if (count === rowsMax || this.#rowsBytes > rowsBytesMax) this.#sendRows()
+    else if (count === 1) process.nextTick(() => this.#sendRows())
+  }
+
+  #sendRows(): void {
+    if (this.#rows.length > 0 && !this.#isLost) {
+      writeJoined(this.#socket, [rowsMessage(kinds.checked, this.#rows)])
+    }
+    this.#rows = []
+    this.#rowsBytes = 0
+  }
+
   #send(): void {
     const waiting = this.#waiting
     this.#waiting = []
@@ -122,6 +152,8 @@ export class MainPort implements LeaderLink {
         return this.#advance(payload)
       case kinds.answer:
         return this.#answer(payload)
+      case kinds.settled:
+        return eachSettled(payload, (id, settled) => this.#settle(id, settled))
       case kinds.checkpoint:
         return this.#events.onCheckpoint(numberAt(payload, 0), numberAt(payload, 1))
       case kinds.setup:
@@ -165,11 +197,19 @@ export class MainPort implements LeaderLink {
     done?.(answer)
   }
 
+  #settle(id: number, settled: Settled): void {
+    const done = this.#unsettled.get(id)
+    this.#unsettled.delete(id)
+    done?.(settled)
+  }
+
   #lose(): void {
     if (this.#isLost) return
     this.#isLost = true
     for (const done of this.#pending.values()) done(null)
     this.#pending.clear()
+    for (const done of this.#unsettled.values()) done(null)
+    this.#unsettled.clear()
     this.#events.onLost()
   }
 }

@@ -9,8 +9,9 @@
 //   setup       what it needs to start, msgpack    start    f64 the position it has loaded
 //   frame       f64 first, u32 count, records      request  a forwarded request
 //   durable     f64 position, and three times:     report   how it is, msgpack
-//               now, and its standing (gate.ts)
+//               now, and its standing (gate.ts)    checked  requests (checked-messages.ts)
 //   answer      of a forwarded request
+//   settled     outcomes of checked requests
 //   checkpoint  f64 number, f64 position
 //   role        of the node among those that share a log, msgpack
 //   failed      nothing becomes durable any more; how to refuse what waits, msgpack
@@ -32,9 +33,11 @@ export const kinds = {
   stop: 6,
   role: 7,
   failed: 8,
+  settled: 9,
   start: 16,
   request: 17,
   report: 18,
+  checked: 19,
 } as const
 
 export type Kind = (typeof kinds)[keyof typeof kinds]

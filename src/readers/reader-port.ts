@@ -13,7 +13,9 @@
 import type { Socket } from 'node:net'
 import { LogCursor, type LogPlaceToRead } from '../../wal/journal/log-cursor.ts'
 import type { Handler } from '../http/exchange.ts'
+import type { Edge } from '../http/handle.ts'
 import { answerForwarded, decodeRequest, encodeAnswer } from '../replication/forwarding.ts'
+import { type Row, rowsMessage, runEach } from './checked-messages.ts'
 import {
   frameMessage,
   type Kind,
@@ -33,6 +35,8 @@ const aheadBytesMax = 4 << 20
 const sliceMs = 1
 /** Live frames wait for the durable position behind them, unless they have so many bytes. */
 const framesBytesMax = 64 << 10
+/** Outcomes in a message, most of which take less than 100 bytes. */
+const settledMax = 1024
 
 export interface ReaderPortParts {
   socket: Socket
@@ -43,6 +47,7 @@ export interface ReaderPortParts {
   announced: () => number
   /** The main process's edge. */
   handler: Handler
+  run: Edge['run']
   now: () => number
   /** It is live from now on. */
   onLive(): void
@@ -68,6 +73,8 @@ export class ReaderPort {
   #frames: Buffer[] = []
   #framesBytes = 0
   #answers: Buffer[] = []
+  /** Outcomes of checked requests, which are sent with these. */
+  #settled: Row[] = []
   #cursor: LogCursor | null = null
   #isGone = false
 
@@ -120,6 +127,12 @@ export class ReaderPort {
 
   /** Sends the answers that wait. */
   sendAnswers(): void {
+    const { length } = this.#settled
+    for (let from = 0; from < length; from += settledMax) {
+      const rows = this.#settled.slice(from, from + settledMax)
+      this.#answers.push(rowsMessage(kinds.settled, rows))
+    }
+    this.#settled = []
     if (this.#answers.length === 0) return
     this.#frames.push(...this.#answers)
     this.#answers = []
@@ -139,6 +152,7 @@ export class ReaderPort {
 
   #take(kind: Kind, payload: Buffer): void {
     this.heardMs = this.#parts.now()
+    if (kind === kinds.checked) return this.#run(payload)
     if (kind === kinds.request) return this.#answer(payload)
     if (kind === kinds.start) return this.#start(numberAt(payload, 0))
     if (kind !== kinds.report) throw new Error(`a reader does not send messages of kind ${kind}`)
@@ -154,6 +168,14 @@ export class ReaderPort {
       if (this.#isGone) return
       this.#answers.push(message(kinds.answer, encodeAnswer(id, answer)))
       if (this.#answers.length === 1) this.#parts.onAnswer()
+    })
+  }
+
+  #run(payload: Buffer): void {
+    const { run, onAnswer } = this.#parts
+    runEach(payload, run, (row) => {
+      if (this.#isGone) return
+      if (this.#settled.push(row) === 1) onAnswer()
     })
   }
 

@@ -43,7 +43,7 @@ export interface ReadersParts {
   /** Of this process. */
   role: Role
   disk: Disk | undefined
-  edge: Pick<Edge, 'handle' | 'meter'>
+  edge: Pick<Edge, 'handle' | 'run' | 'meter'>
   load: Load
   listener: Listener
 }
@@ -72,6 +72,7 @@ export class Readers implements ReadersStats, RoleReaders {
       journal,
       gate,
       handler,
+      run: edge.run.bind(edge),
       show: (durable) => role.show(durable),
       log: { disk, dir: config.data, storeId: journal.storeId },
       onReport: (report, before) => this.#counts.add(before, report),

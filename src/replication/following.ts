@@ -84,10 +84,11 @@ export class Following {
     this.#tail = this.#tailFrom(parts.next)
     const link = new CallLink(stream.calls, forum.state)
     this.#link = link
-    this.forwarder = new Forwarder({ link, gate: role.gate, journal: role, load, trustProxy })
+    const { gate, service } = role
+    this.forwarder = new Forwarder({ link, gate, journal: role, load, trustProxy, service })
     role.follow({
       journal,
-      forward: (exchange, route) => this.forwarder.forward(exchange, route),
+      forward: this.forwarder,
       onShown: () => {
         this.#ownLog.moved()
         if (forum.state.term.number !== this.#term) this.#termBegan()

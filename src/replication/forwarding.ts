@@ -13,19 +13,30 @@
 //     may be full, or it may be cut off from the log, for hours. It counts as in flight until this
 //     follower has its position, so that what waits is bounded.
 //
+// W5. Where both are processes of one node, the follower makes the checks, and the leader decides
+//     (http/checked-request.ts). Between nodes, which may be of different versions, W1 holds.
+//
 // Neighbours: http/handle.ts decides what is passed on; the channel is trusted (W1), so nothing but
 // a socket of this user or an authenticated connection may carry these messages.
 
 import { Packr } from 'msgpackr'
-import type { Route } from '../api/route.ts'
-import { refuse } from '../http/answers.ts'
+import type { Route, Service } from '../api/route.ts'
+import { refuse, sendOutcome } from '../http/answers.ts'
+import {
+  type AnyCall,
+  type CheckedRequest,
+  type Forward,
+  rendered,
+  type UnreadBody,
+} from '../http/checked-request.ts'
 import { clientAddress, type TrustProxy } from '../http/client-address.ts'
-import type { Exchange, Handler } from '../http/exchange.ts'
+import type { Exchange, Handler, Settled } from '../http/exchange.ts'
 import type { Gate } from '../http/gate.ts'
 import { bodyBytesMax } from '../http/handle.ts'
 import { type Body, overloaded, tooLarge } from '../http/incoming-body.ts'
 import type { Load } from '../http/load.ts'
 import { RouteMeter } from '../http/meter.ts'
+import type { Prepared } from '../http/prepared-route.ts'
 
 /** The headers that routes for writes and their checks read. */
 const headerNames = [
@@ -111,6 +122,8 @@ export interface LeaderLink {
    * if there is no leader or the outcome is unknown.
    */
   request(request: ForwardedRequest, done: (answer: ForwardedAnswer | null) => void): void
+  /** Sends a request that has passed the checks, likewise; absent: it is sent as it came. */
+  checked?(request: CheckedRequest, done: (settled: Settled | null) => void): void
 }
 
 export interface ForwarderParts {
@@ -120,12 +133,16 @@ export interface ForwarderParts {
   journal: { readonly durable: number }
   load: Load
   trustProxy: TrustProxy | null
+  /** Renders what the leader has decided. */
+  service: Service
+  /** Whether the leader takes checked requests at present; by default it never does. */
+  takesChecked?: () => boolean
   /** W4; by default `catchUpMs`. */
   waitMs?: number
 }
 
-/** The follower's side: `forward` is the edge's. */
-export class Forwarder {
+/** The follower's side: the edge's way to the leader. */
+export class Forwarder implements Forward {
   /** Requests that wait for the leader, and answers that wait for this follower. */
   inFlight = 0
   /** All that were sent. */
@@ -136,7 +153,11 @@ export class Forwarder {
     this.#parts = parts
   }
 
-  forward(exchange: Exchange, { body }: Route): void {
+  get takesChecked(): boolean {
+    return this.#parts.takesChecked?.() ?? false
+  }
+
+  whole(exchange: Exchange, { body }: Route): void {
     const request: ForwardedRequest = {
       method: exchange.method,
       path: exchange.path,
@@ -155,29 +176,59 @@ export class Forwarder {
     })
   }
 
+  checked(
+    exchange: Exchange,
+    { place, route }: Prepared,
+    call: AnyCall,
+    unread: UnreadBody | null,
+  ): void {
+    const { link, service } = this.#parts
+    const bytes = call.bodyBytes + (unread?.length ?? 0)
+    if (!this.#begin(exchange, bytes)) return
+    link.checked!({ place, call, unread }, (settled) => {
+      this.#end(exchange, bytes, settled?.position ?? 0, () => {
+        if (settled === null) refuse(exchange, 'no_leader')
+        else sendOutcome(exchange, route, rendered(settled, route, service, call))
+      })
+    })
+  }
+
   #send(exchange: Exchange, request: ForwardedRequest): void {
-    const { link, load } = this.#parts
     const bytes = request.body?.length ?? 0
+    if (!this.#begin(exchange, bytes)) return
+    this.#parts.link.request(request, (answer) => {
+      this.#end(exchange, bytes, answer?.position ?? 0, () => {
+        if (answer === null) refuse(exchange, 'no_leader')
+        else pass(exchange, answer)
+      })
+    })
+  }
+
+  /** Counts a request in, with these bytes of its body; false: it is refused. */
+  #begin(exchange: Exchange, bytes: number): boolean {
+    const { load } = this.#parts
     if (this.inFlight >= load.limits.waitingMax || !load.hasRoom(bytes)) {
       load.refused.writes += 1
-      return refuse(exchange, 'overloaded')
+      refuse(exchange, 'overloaded')
+      return false
     }
     this.inFlight += 1
     this.sent += 1
     load.answerBytes += bytes
-    link.request(request, (answer) => {
-      load.answerBytes -= bytes
-      if (answer !== null && answer.position > this.#parts.journal.durable) {
-        return this.#keep(exchange, answer)
-      }
-      this.inFlight -= 1
-      if (answer === null) refuse(exchange, 'no_leader')
-      else pass(exchange, answer)
-    })
+    return true
+  }
+
+  /** The leader has answered: `leave` is called when this follower may show the position. */
+  #end(exchange: Exchange, bytes: number, position: number, leave: () => void): void {
+    const { load, journal } = this.#parts
+    load.answerBytes -= bytes
+    if (position > journal.durable) return this.#keep(exchange, position, leave)
+    this.inFlight -= 1
+    leave()
   }
 
   /** Answers when this follower may show what the answer shows (W2, W4). */
-  #keep(exchange: Exchange, answer: ForwardedAnswer): void {
+  #keep(exchange: Exchange, position: number, leave: () => void): void {
     const { gate, load, waitMs = catchUpMs } = this.#parts
     let isAnswered = false
     const timer = setTimeout(() => {
@@ -185,11 +236,11 @@ export class Forwarder {
       load.refused.writes += 1
       refuse(exchange, 'overloaded')
     }, waitMs)
-    gate.keep(answer.position, (isDurable) => {
+    gate.keep(position, (isDurable) => {
       this.inFlight -= 1
       clearTimeout(timer)
       if (isAnswered) return
-      if (isDurable) pass(exchange, answer)
+      if (isDurable) leave()
       else refuse(exchange, 'no_leader')
     })
   }

@@ -2,7 +2,7 @@
 
 import type { errors } from '../../src/api/errors.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
-import type { Body } from '../../src/http/incoming-body.ts'
+import { type Body, tooLarge } from '../../src/http/incoming-body.ts'
 import type { RouteMeter } from '../../src/http/meter.ts'
 
 export interface Answered {
@@ -25,6 +25,7 @@ export class FakeExchange implements Exchange {
   readonly answers: Answered[] = []
   isHeld = false
   readonly #headers: Record<string, string>
+  #bytesMax = 0
   #done: ((body: Body) => void) | null = null
   #hungUp: () => void = () => {}
 
@@ -49,7 +50,8 @@ export class FakeExchange implements Exchange {
     return this.header(name)
   }
 
-  collect(_bytesMax: number, done: (body: Body) => void): void {
+  collect(bytesMax: number, done: (body: Body) => void): void {
+    this.#bytesMax = bytesMax
     this.#done = done
   }
 
@@ -74,6 +76,12 @@ export class FakeExchange implements Exchange {
 
   /** Lets the whole body arrive. */
   end(body: object): void {
-    this.#done!(Buffer.from(JSON.stringify(body)))
+    this.endWith(Buffer.from(JSON.stringify(body)))
+  }
+
+  /** The same with these bytes, if anybody reads them. The library uses their memory again. */
+  endWith(bytes: Buffer): void {
+    this.#done?.(bytes.length > this.#bytesMax ? tooLarge : bytes)
+    bytes.fill(0)
   }
 }

@@ -1,6 +1,7 @@
 // The hub of the readers, and the messages between it and them, without processes: sockets that
 // take what the test lets them take.
 
+import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import fc from 'fast-check'
@@ -89,6 +90,7 @@ async function scene(t: { teardown(end: () => void): void }) {
   const hub = new ReaderHub({
     ...{ journal, gate, log: { disk, dir, storeId: journal.storeId } },
     show: (durable) => shown.push(durable),
+    run: () => assert.fail('no request is checked'),
     handler: (exchange) => exchange.answer(201, 'text/plain', '', 'done'),
     now: () => clock.ms,
     onReport: () => {},

@@ -6,11 +6,20 @@ import { openToAll } from '../../src/api/access.ts'
 import type { Access } from '../../src/api/route.ts'
 import { routesOf } from '../../src/api/routes.ts'
 import { type Forum, makeForum } from '../../src/forum/forum.ts'
+import type { CheckedRequest, Forward } from '../../src/http/checked-request.ts'
+import type { Settled } from '../../src/http/exchange.ts'
 import type { Gate } from '../../src/http/gate.ts'
 import { Edge } from '../../src/http/handle.ts'
 import { Load } from '../../src/http/load.ts'
 import { errorPage } from '../../src/pages/error-page.ts'
 import { withPages } from '../../src/pages/pages.ts'
+import {
+  eachSettled,
+  rowOfRequest,
+  rowsMessage,
+  runEach,
+} from '../../src/readers/checked-messages.ts'
+import { kinds, Splitter } from '../../src/readers/messages.ts'
 import {
   answerForwarded,
   decodeAnswer,
@@ -102,8 +111,13 @@ export interface PairOptions {
   /** How long an answer waits for the follower. */
   waitMs?: number
   access?: Access
-  /** What the follower is: with `reader`, it lacks what only commands read. */
+  /**
+   * What the follower is: a `reader` lacks what only commands read, makes the checks of the edge,
+   * and has its main process decide.
+   */
   as?: 'follower' | 'reader'
+  /** The state of the leader; by default an empty one. */
+  state?: State
 }
 
 export class Pair {
@@ -116,24 +130,30 @@ export class Pair {
   readonly answers: (() => void)[] = []
   /** Whether the follower knows a leader; what happens to requests. */
   link: 'open' | 'lost' = 'open'
+  /** How many requests were passed on when they had passed the checks. */
+  checked = 0
   #ids = 0
 
-  constructor({ waitMs, access, as = 'follower' }: PairOptions = {}) {
-    this.leader = new Side(this.log, undefined, access)
-    const state =
-      as === 'follower' ? undefined : new State({ retentionMs: dayMs, seed: 7, for: 'reads' })
-    this.follower = new Side(new KeptLog(), state, access)
+  constructor({ waitMs, access, as = 'follower', state }: PairOptions = {}) {
+    this.leader = new Side(this.log, state, access)
+    const reads = () => new State({ retentionMs: dayMs, seed: 7, for: 'reads' })
+    this.follower = new Side(new KeptLog(), as === 'follower' ? undefined : reads(), access)
     const { role, gate, load } = this.follower
     this.role = role
     this.forwarder = new Forwarder({
-      link: { request: (request, done) => this.#carry(encodeRequest(this.#ids++, request), done) },
+      link: {
+        request: (request, done) => this.#carry(encodeRequest(this.#ids++, request), done),
+        checked: (request, done) => this.#carryChecked(request, done),
+      },
+      takesChecked: () => as === 'reader',
       gate,
       journal: role,
       load,
       trustProxy: null,
+      service: role.service,
       ...(waitMs === undefined ? {} : { waitMs }),
     })
-    role.follow({ forward: (exchange, route) => this.forwarder.forward(exchange, route) })
+    role.follow({ forward: this.forwarder })
   }
 
   /** Makes the leader's log durable up to its end. */
@@ -162,6 +182,16 @@ export class Pair {
     for (const arrive of this.answers.splice(0)) arrive()
   }
 
+  #carryChecked(request: CheckedRequest, done: (settled: Settled | null) => void): void {
+    this.checked += 1
+    const sent = rowsMessage(kinds.checked, [rowOfRequest(1, request)])
+    const { edge } = this.leader
+    runEach(payloadOf(sent), edge.run.bind(edge), (row) => {
+      const answered = rowsMessage(kinds.settled, [row])
+      this.answers.push(() => eachSettled(payloadOf(answered), (_, settled) => done(settled)))
+    })
+  }
+
   #carry(bytes: Buffer, done: (answer: ForwardedAnswer | null) => void): void {
     if (this.link === 'lost') return done(null)
     const { id, request } = decodeRequest(bytes)
@@ -180,6 +210,21 @@ export class Pair {
       },
     )
   }
+}
+
+/** A way on which every request is passed on as it came. */
+export function passingWhole(whole: Forward['whole']): Forward {
+  return { whole, checked: () => {}, takesChecked: false }
+}
+
+/** What a message has behind its head. */
+function payloadOf(whole: Buffer): Buffer {
+  let found: Buffer | null = null
+  const splitter = new Splitter((_, payload) => {
+    found = Buffer.from(payload)
+  })
+  splitter.add(whole)
+  return found!
 }
 
 function headersOf(token: string): Record<string, string> {

@@ -9,7 +9,7 @@ import { dayMs, goOn } from '../forum/doubles.ts'
 import { stateHash } from '../forum/state-hash.ts'
 import type { FakeExchange } from '../http/fake-exchange.ts'
 import { until } from '../until.ts'
-import { Pair } from './follower-pair.ts'
+import { Pair, passingWhole } from './follower-pair.ts'
 
 let keys = 0
 const newKey = () => `key-of-test-${keys++}`
@@ -227,7 +227,9 @@ t.test(
     const { pair, token, id, thread, message } = begunPair()
     const { edge, forum } = pair.follower
     const forwarded: string[] = []
-    edge.forward = ({ method, path }, { name }) => forwarded.push(`${method} ${path} ${name}`)
+    edge.forward = passingWhole(({ method, path }, { name }) => {
+      forwarded.push(`${method} ${path} ${name}`)
+    })
     // Would append, and fails if anybody does.
     forum.journal = {
       ...{ health: 'ok', durable: pair.role.durable, flush() {}, separate: () => true },

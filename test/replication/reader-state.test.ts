@@ -18,7 +18,7 @@ import { sizeOf, timeoutMs } from '../depth.ts'
 import { hashesOf } from '../forum/state-hash.ts'
 import type { Machine } from '../simulate/machine.ts'
 import { emptyState, folded, simulate } from '../simulate/simulation.ts'
-import { KeptLog, Side } from './follower-pair.ts'
+import { KeptLog, passingWhole, Side } from './follower-pair.ts'
 
 t.setTimeout(timeoutMs)
 
@@ -47,16 +47,16 @@ async function fromCheckpoint(machine: Machine): Promise<{ state: State; loaded:
 function sideOf(state: State): Side {
   const side = new Side(new KeptLog(), state)
   side.world.clock.now = state.now
-  side.role.follow({ forward: () => {} })
+  side.role.follow({ forward: passingWhole(() => {}) })
   return side
 }
 
 /** What is answered to this request; `passed on`, if the main process is to answer it. */
 function answerTo(side: Side, method: string, path: string, token: string, query: string) {
   let isPassedOn = false
-  side.edge.forward = () => {
+  side.edge.forward = passingWhole(() => {
     isPassedOn = true
-  }
+  })
   const { answers } = side.send(method, path, token, query)
   assert.equal(answers.length, isPassedOn ? 0 : 1, `${method} ${path} is answered once`)
   return isPassedOn ? 'passed on' : answers[0]

@@ -14,7 +14,7 @@ import { FollowedLog, type Role, type RoleReaders } from '../../src/role/role.ts
 import { JournalError } from '../../wal/errors.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { newWorld } from '../forum/doubles.ts'
-import { KeptLog } from '../replication/follower-pair.ts'
+import { KeptLog, passingWhole } from '../replication/follower-pair.ts'
 import { newRole } from './new-role.ts'
 
 /** A log that is synced when the test says so. */
@@ -99,7 +99,7 @@ class Scene {
 
   follow(): void {
     const journal = this.log as unknown as Journal
-    const enter = () => this.role.follow({ forward: () => {}, journal })
+    const enter = () => this.role.follow({ forward: passingWhole(() => {}), journal })
     this.enter('follower', this.part === 'starting', enter)
   }
 
