@@ -835,6 +835,7 @@ class ThreadPage(TypedDict):
     thread: Thread
     messages: List[Message]
     next_after: int
+    next_before: NotRequired[Optional[int]]
     has_more: bool
     content_is_untrusted: bool
 
@@ -890,6 +891,8 @@ class Notifications(TypedDict):
     poll_after_seconds: int
     webhook_registration: str
     webhook_guide: str
+    epoch: NotRequired[str]
+    content_is_untrusted: NotRequired[bool]
 
 
 class Notification(TypedDict):
@@ -898,6 +901,11 @@ class Notification(TypedDict):
     author_id: str
     thread_id: str
     created_at: int
+    title: NotRequired[str]
+    display_name: NotRequired[str]
+    kind: NotRequired[Literal["guest", "persistent", "compat"]]
+    content: NotRequired[str]
+    removed: NotRequired[Literal[True]]
 
 
 class WebhookReading(TypedDict):

@@ -24,6 +24,12 @@ export const itsThread = about('The thread.', threadId)
 export const itsMessage = about('The message.', messageId)
 export const itsProposal = about('The proposal.', proposalId)
 export const nextAfter = about('The `after` of the next page.', count, 57)
+/** Of a list that is also read from its end. */
+export const nextBefore = about(
+  'The `before` of the page before this one; null at the beginning. Only with `before`.',
+  { type: ['integer', 'null'], minimum: 0 },
+  42,
+)
 export const hasMore = about('Whether there is another page now.', flag, false)
 export const replayed = about('Whether this is the repeated answer to an earlier request.', flag)
 export const advisory = about(

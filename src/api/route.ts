@@ -128,6 +128,8 @@ interface Operation {
   query?: Schema
   /** Parameters that callers expect here and another operation has: they are refused. */
   misplaced?: { parameters: readonly string[]; detail: string }
+  /** A parameter that cannot stand beside these others. */
+  apart?: { parameter: string; others: readonly string[] }
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema

@@ -196,6 +196,16 @@ export const after: Schema = {
   'x-error': 'invalid_number',
 }
 
+/** The other end of a sequence cursor: the last items with a lesser `seq`. */
+export const before: Schema = {
+  description: 'The last items with a lesser seq; `end`: the last ones of all.',
+  type: ['integer', 'string'],
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  pattern: '^end$',
+  'x-error': 'invalid_number',
+}
+
 /** How long an answer without items may be held. */
 export const wait: Schema = {
   description: 'If there are no items, wait so many seconds for one.',

@@ -177,7 +177,14 @@ export const postThread = command<Publication, NewThreadBody>({
 
 const messagesMax = 100
 
-export const getThread = route<unknown, { after: number; limit: number; wait: number }>({
+interface ThreadQuery {
+  after: number
+  before?: number | 'end'
+  limit: number
+  wait: number
+}
+
+export const getThread = route<unknown, ThreadQuery>({
   name: 'readThread',
   summary: 'A thread and a page of its messages, by sequence number.',
   method: 'get',
@@ -186,25 +193,38 @@ export const getThread = route<unknown, { after: number; limit: number; wait: nu
   auth: 'optional',
   query: {
     type: 'object',
-    properties: { after: is.after, limit: is.limit(messagesMax, 50), wait: is.wait },
+    properties: {
+      after: is.after,
+      before: is.before,
+      limit: is.limit(messagesMax, 50),
+      wait: is.wait,
+    },
   },
+  apart: { parameter: 'before', others: ['after', 'wait'] },
   answers: {
-    200: is.object('ThreadPage', {
-      thread: is.about('The thread.', thread),
-      messages: is.about('A page of its messages, oldest first.', {
-        type: 'array',
-        items: message,
-      }),
-      next_after: has.nextAfter,
-      has_more: has.hasMore,
-      content_is_untrusted: is.contentIsUntrusted,
-    }),
+    200: is.object(
+      'ThreadPage',
+      {
+        thread: is.about('The thread.', thread),
+        messages: is.about('A page of its messages, oldest first.', {
+          type: 'array',
+          items: message,
+        }),
+        next_after: has.nextAfter,
+        next_before: has.nextBefore,
+        has_more: has.hasMore,
+        content_is_untrusted: is.contentIsUntrusted,
+      },
+      ['next_before'],
+    ),
   },
-  errors: ['not_found'],
+  errors: ['invalid_query', 'not_found'],
   needsClient: waitsUnnamed,
   run({ forum, commands }, { caller, id, query }) {
     const after = commands.pageStart(forum, query.after)
-    const found = commands.readThread(forum, { caller, threadId: id, after, limit: query.limit })
+    const before = query.before === 'end' ? Number.POSITIVE_INFINITY : query.before
+    const page = { after, limit: query.limit, ...(before !== undefined && { before }) }
+    const found = commands.readThread(forum, { caller, threadId: id, ...page })
     if (isRejection(found)) return found
     const { position, thread, first, end } = found
     const wait = waitFor(commands.threadTopic(thread), end > first, query.wait)
@@ -233,7 +253,8 @@ function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
   threads.copyMessages(thread, first, end, shown)
   const owner = { name: 'thread', entries: threads, entry: thread }
   const items = { name: 'messages', entries: messages, shown: shown.subarray(0, end - first) }
-  return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore))
+  const previous = read.nextBefore === undefined ? '' : `,"next_before":${read.nextBefore}`
+  return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore) + previous)
 }
 
 export const postReply = command<Publication, { content: string }>({

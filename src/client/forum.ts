@@ -39,6 +39,11 @@ export interface FeedPageOptions extends WaitingOptions {
   include?: 'content'
 }
 
+export interface MessagesOptions extends WaitingOptions {
+  /** Instead of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
+  before?: number | 'end'
+}
+
 export type ListOptions = CallOptions & { limit?: number; cursor?: string }
 export type ProposalsOptions = PageOptions & { before?: number }
 
@@ -113,8 +118,11 @@ export class AgentForum {
     return this.#write(threads, answers.publication, thread, options)
   }
 
-  /** A thread's messages, oldest first. A page also has the thread itself. */
-  messages(threadId: string, options?: WaitingOptions): Paged<is.ThreadPage, is.Message> {
+  /**
+   * A thread's messages, oldest first; with `before`, pages follow backwards, each oldest first. A
+   * page also has the thread itself.
+   */
+  messages(threadId: string, options?: MessagesOptions): Paged<is.ThreadPage, is.Message> {
     const path = `${threads}/${part(threadId)}`
     return this.#pages(path, answers.messages, options, ({ messages }) => messages)
   }
@@ -251,11 +259,12 @@ export class AgentForum {
         for (let page = await first, last: unknown; ; ) {
           yield* itemsOf(page)
           const { has_more, next_after: after, next_before: before, next_cursor: cursor } = page
-          const next = after ?? before ?? cursor
+          const isBackwards = before !== undefined
+          const next = isBackwards ? before : (after ?? cursor)
           if (!(has_more ?? next != null)) return
           if (next == null || next === last) throw new ForumError(200, 'network', endless)
           last = next
-          page = await read({ after, before, cursor })
+          page = await read(isBackwards ? { before } : { after, cursor })
         }
       },
     })

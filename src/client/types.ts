@@ -54,8 +54,8 @@ export type Publication = {
   published: boolean; replayed: boolean; identity_mode?: string; follow_up: FollowUp
 }
 export type ThreadPage = {
-  thread: Thread; messages: Message[]; next_after: number; has_more: boolean;
-  content_is_untrusted: boolean
+  thread: Thread; messages: Message[]; next_after: number; next_before?: number | null;
+  has_more: boolean; content_is_untrusted: boolean
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;

@@ -20,6 +20,8 @@ export interface PageKey {
   end: number
   /** The position of the thread's last change. */
   position: number
+  /** Set if the page says what lies before it, and not what follows. */
+  nextBefore?: number | null | undefined
 }
 
 interface Cached extends PageKey {
@@ -52,7 +54,7 @@ export class PageCache {
 
   /** Caches a page that `get` did not find, if it was added often enough; the copy, or null. */
   add(key: PageKey, page: Uint8Array): Uint8Array | null {
-    const { thread, first, end, position } = key
+    const { thread, first, end, position, nextBefore } = key
     assert(end > first, 'P1: an empty page is not cached')
     const slot = (Math.imul(thread, 0x9e3779b1) ^ first) & (requestedCount - 1)
     const mark = position * 2 ** 8 + (end & 0xff)
@@ -62,7 +64,7 @@ export class PageCache {
     if (this.#times[slot] < enough) this.#times[slot] += 1
     if (this.#times[slot] < enough) return null
     const bytes = new Uint8Array(page) // a Buffer would keep the whole pool that it lies in alive
-    this.#pages.put(nameOf(key), { thread, first, end, position, bytes })
+    this.#pages.put(nameOf(key), { thread, first, end, position, nextBefore, bytes })
     return bytes
   }
 
@@ -77,15 +79,17 @@ function requestsUntilCached(messages: number): number {
 }
 
 /** Pages that share a name displace each other, and are distinguished by `isSame`. */
-function nameOf({ thread, first }: PageKey): number {
-  return thread * messagesPerThread + first
+function nameOf({ thread, first, nextBefore }: PageKey): number {
+  const name = thread * messagesPerThread + first
+  return nextBefore === undefined ? name : -1 - name
 }
 
-function isSame(cached: Cached, { thread, first, end, position }: PageKey): boolean {
+function isSame(cached: Cached, { thread, first, end, position, nextBefore }: PageKey): boolean {
   return (
     cached.thread === thread &&
     cached.first === first &&
     cached.end === end &&
-    cached.position === position
+    cached.position === position &&
+    cached.nextBefore === nextBefore
   )
 }

@@ -14,6 +14,8 @@ export interface ThreadRead {
   threadId: string
   /** Messages with a greater seq. */
   after: number
+  /** If given: the last messages with a lesser seq. */
+  before?: number
   limit: number
 }
 
@@ -23,6 +25,8 @@ export interface ThreadPage extends Positioned {
   first: number
   end: number
   nextAfter: number
+  /** Of a page that was read with `before`: where the page before it ends, or null. */
+  nextBefore?: number | null
   hasMore: boolean
 }
 
@@ -31,18 +35,22 @@ export function readThread(forum: Forum, read: ThreadRead): ThreadPage | Rejecti
   const thread = state.visibleThread(read.caller, read.threadId)
   if (thread === -1) return { rejected: 'not_found' }
 
-  const count = state.threads.messageCount(thread)
+  const { messages, threads } = state
+  const count = threads.messageCount(thread)
+  const position = threads.actors.columns.changedPosition.get(thread) // its count is shown too
+  const seqOf = (index: number) => messages.seq(threads.message(thread, index))
+  if (read.before !== undefined) {
+    const { before } = read
+    const end = partition(count, (i) => seqOf(i) < before)
+    const first = Math.max(0, end - read.limit)
+    const nextAfter = end > 0 ? seqOf(end - 1) : 0
+    const nextBefore = first > 0 ? seqOf(first) : null
+    return { position, thread, first, end, nextAfter, nextBefore, hasMore: first > 0 }
+  }
   const first = firstAfter(state, thread, read.after)
   const end = Math.min(first + read.limit, count)
-  return {
-    position: state.threads.actors.columns.changedPosition.get(thread), // its count is shown too
-    thread,
-    first,
-    end,
-    nextAfter:
-      end > first ? state.messages.seq(state.threads.message(thread, end - 1)) : read.after,
-    hasMore: end < count,
-  }
+  const nextAfter = end > first ? seqOf(end - 1) : read.after
+  return { position, thread, first, end, nextAfter, hasMore: end < count }
 }
 
 export interface ListRead {

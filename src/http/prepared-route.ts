@@ -38,7 +38,10 @@ export function prepare(route: Route, meter: Meter): Prepared {
     place: meter.routes.length,
     meter: meter.add(route.name),
     idPattern: route.id?.pattern === undefined ? null : new RegExp(route.id.pattern),
-    parameters: parameters.map(([name, { type }]) => ({ name, isNumber: type === 'integer' })),
+    parameters: parameters.map(([name, { type }]) => ({
+      name,
+      isNumber: [type].flat().includes('integer'),
+    })),
     blankQuery: Object.fromEntries(parameters.map(([name]) => [name, undefined])),
     isStrict: route.query?.additionalProperties === false,
     checkQuery: validator(earlyQuery(route)),

@@ -15,7 +15,7 @@ interface Read {
 
 export function readQuery(prepared: Prepared, text: string): Read {
   const { route, isStrict, parameters, blankQuery, checkQuery } = prepared
-  const { misplaced } = route
+  const { misplaced, apart } = route
   const refuse = (refusal: Read['refusal']) => ({ query: blankQuery, refusal })
   if (misplaced !== undefined && hasAny(text, misplaced.parameters)) {
     return refuse({ code: 'invalid_query', detail: misplaced.detail })
@@ -26,5 +26,14 @@ export function readQuery(prepared: Prepared, text: string): Read {
     if (hasStray(text, parameters)) return refuse({ code: 'invalid_query' })
   }
   const query = route.query === undefined ? blankQuery : parseQuery(text, parameters, blankQuery)
+  if (apart !== undefined && has(query, [apart.parameter]) && has(query, apart.others)) {
+    const detail = `${apart.parameter} cannot be given together with ${apart.others.join(' or ')}.`
+    return refuse({ code: 'invalid_query', detail })
+  }
   return { query, refusal: checkQuery(query) }
+}
+
+/** Whether one of these parameters is given: defaults are not filled in yet. */
+function has(query: Record<string, unknown>, names: readonly string[]): boolean {
+  return names.some((name) => query[name] !== undefined)
 }

@@ -71,7 +71,22 @@ const hasTexts: Schema = {
 export const noArguments = closed({})
 export const oneThread = argumentsOf(postSubscribe)
 export const listThreads = argumentsOf(getThreads)
-export const readThread = argumentsOf(getThread)
+const { before: _before, ...threadPlace } = argumentsOf(getThread).properties!
+export const readThread = closed(
+  {
+    ...threadPlace,
+    last: {
+      description: 'The newest messages, so many of them; instead of `after` and `limit`.',
+      ...{ type: 'integer', minimum: 1, maximum: limit.maximum!, 'x-error': 'invalid_number' },
+    },
+    before: {
+      description:
+        'With `last`: of the messages with a lesser seq, `next_before` of the last page.',
+      ...{ type: 'integer', minimum: 0, maximum: position.maximum!, 'x-error': 'invalid_number' },
+    },
+  },
+  ['thread_id'],
+)
 export const search = argumentsOf(getSearch)
 export const readFeed = closed({ after: feedPosition, limit, include_content: hasTexts })
 export const waitForNews = (maximum: number) =>

@@ -33,6 +33,8 @@ interface Tool {
 const reads = { readOnlyHint: true, openWorldHint: true }
 const writes = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
 
+const lastAlone = 'Give either last, maybe with before, or after and limit.'
+
 /** As long as tools may take: clients give up after 60 s. */
 const waitSecondsMax = 50
 
@@ -84,13 +86,18 @@ export const tools: readonly Tool[] = [
     title: 'Read a thread',
     description:
       'A thread and a page of its messages, oldest first. `next_after` is the `after` of the ' +
-      'next page.',
+      'next page. `last` 20: the newest 20; for those before them also `before`, `next_before`.',
     input: is.readThread,
     output: is.threadPage,
     annotations: reads,
     hasContent: true,
-    async run(agent, { thread_id: id, ...page }, signal) {
-      return (await agent.reader()).messages(id, { ...page, signal })
+    async run(agent, { thread_id: id, last, before, ...page }, signal) {
+      if (last === undefined && before === undefined) {
+        return (await agent.reader()).messages(id, { ...page, signal })
+      }
+      const isApart = page.after === undefined && page.limit === undefined && last !== undefined
+      if (!isApart) throw new ForumError(400, 'invalid_query', lastAlone)
+      return (await agent.reader()).messages(id, { before: before ?? 'end', limit: last, signal })
     },
   },
   {

@@ -25,10 +25,12 @@ const idPattern = /^thr_[0-9a-f]{32}$/
 /** Messages on a page, at most. */
 const pageLength = 50
 
+const { after, limit } = getThread.query!.properties!
+
 export const threadPage: Route = page<{ after: number; limit: number }>({
   name: 'threadPage',
   path: '/t/:threadId',
-  query: getThread.query,
+  query: { type: 'object', properties: { after, limit } },
   run(service, call) {
     const { forum } = service
     const { id, query } = call

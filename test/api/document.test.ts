@@ -96,6 +96,12 @@ const key = {
   schema: { pattern: '^[A-Za-z0-9_.:-]{8,128}$' },
 }
 const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }
+const before = {
+  name: 'before',
+  in: 'query',
+  required: false,
+  schema: { type: ['integer', 'string'], minimum: 0, pattern: '^end$' },
+}
 const include = {
   name: 'include',
   in: 'query',
@@ -104,7 +110,7 @@ const include = {
 }
 const parameters: Record<string, Json[]> = {
   'GET /api/threads': [limit(50, 20), cursor],
-  'GET /api/threads/{threadId}': [threadId, after, limit(100, 50), wait],
+  'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait],
   'POST /api/threads': [key],
   'POST /api/threads/{threadId}/replies': [threadId, key],
   'POST /api/threads/{threadId}/subscribe': [threadId],
@@ -164,6 +170,7 @@ const optional: Record<string, string[]> = {
   Notification: ['content', 'display_name', 'kind', 'removed', 'title'],
   Notifications: ['content_is_untrusted', 'epoch'],
   Thread: ['locked'],
+  ThreadPage: ['next_before'],
 }
 for (const [name, fields] of Object.entries(answers)) {
   t.test(`document: ${name}: the documented fields, all of them required`, async (t) => {

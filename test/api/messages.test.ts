@@ -57,6 +57,48 @@ async function walk(caller: Client, limit: number): Promise<Message[]> {
   return found
 }
 
+t.test('messages: before: backwards, in pages of any size: the complete thread', async (t) => {
+  for (const limit of [1, 7, 60, 100]) {
+    const found: Message[] = []
+    for (let before: number | string | null = 'end'; before !== null; ) {
+      const { body } = await ana.read(id, `?before=${before}&limit=${limit}`)
+      t.strictSame(Object.keys(body), [
+        ...['thread', 'messages', 'next_after', 'has_more', 'next_before'],
+        'content_is_untrusted',
+      ])
+      t.equal(body.next_after, body.messages.at(-1)?.seq)
+      t.equal(body.has_more, body.next_before !== null)
+      found.unshift(...body.messages)
+      before = body.next_before
+    }
+    t.strictSame(found, all)
+  }
+})
+
+t.test('messages: before: the newest; and at or before the first message: none', async (t) => {
+  const { body } = await ana.read(id, '?before=end')
+  t.strictSame(body.messages, all.slice(-50))
+  t.strictSame((await ana.read(id, '?before=9007199254740991')).body, body)
+  for (const before of [0, all[0].seq]) {
+    const none = (await ana.read(id, `?before=${before}`)).body
+    t.match(none, { messages: [], next_after: 0, next_before: null, has_more: false })
+  }
+  t.equal((await ana.read(absent, '?before=end')).status, 404)
+})
+
+t.test('messages: before: what is no position, or beside after or wait: refused', async (t) => {
+  for (const before of ['', 'End', 'endx', '-1', '1.5', '9007199254740992']) {
+    const { status, body } = await ana.read(id, `?before=${before}`)
+    t.equal(`${status} ${body.error}`, '400 invalid_number', before)
+  }
+  for (const other of ['after=0', 'after=5', 'wait=0', 'wait=5', 'after=0&wait=1', 'after=x']) {
+    for (const query of [`before=end&${other}`, `${other}&before=3`]) {
+      const { status, body } = await ana.read(id, `?${query}`)
+      t.equal(`${status} ${body.error}`, '400 invalid_query', query)
+    }
+  }
+})
+
 t.test('reply: published: the complete answer', async (t) => {
   const { status, body } = await ben.reply(await publishedThread(ana))
   t.equal(status, 201)

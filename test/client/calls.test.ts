@@ -42,6 +42,11 @@ t.test('client: two agents: they talk, and read every page of it', async (t) => 
   const all = await collected(ana.messages(made.thread_id, { limit: 3 }))
   t.equal(all.length, 7)
   t.equal(all.at(-1)?.content, 'reply 6')
+  const newest = await ana.messages(made.thread_id, { before: 'end', limit: 3 })
+  t.same(newest.messages, all.slice(-3))
+  const backwards = await collected(ana.messages(made.thread_id, { before: 'end', limit: 3 }))
+  t.same(backwards, [...all.slice(4), ...all.slice(1, 4), ...all.slice(0, 1)], 'page by page')
+  t.same(await collected(ana.messages(made.thread_id, { before: all[1].seq })), [all[0]])
   const news = await ana.notifications({ after: all[1].seq })
   t.same(
     news.notifications.map(({ seq }) => seq),

@@ -31,7 +31,7 @@ const calls: Record<string, Call | Call[]> = {
     const fields = { visibility: 'private', participantIds: ['agt_x'] } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
-  readThread: (forum) => forum.messages(thread, { ...page, wait: 3 }),
+  readThread: (forum) => forum.messages(thread, { ...page, before: 4, wait: 3 }),
   reply: (forum) => forum.reply(thread, { content: 'b' }, { signal }),
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),

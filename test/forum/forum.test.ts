@@ -68,6 +68,12 @@ class Reader {
       (after) => this.#ask(getThread, { caller, id, query: { after, limit } }),
       (after) => model.read(thread, after, limit),
     )
+    for (let before: number | 'end' | null = 'end'; before !== null; ) {
+      const answer = this.#ask(getThread, { caller, id, query: { after: 0, before, limit } })
+      const end = before === 'end' ? Number.POSITIVE_INFINITY : before
+      same(answer, model.readBefore(thread, end, limit))
+      before = (answer.body as { next_before: number | null }).next_before
+    }
   }
 
   #feed(viewer: Exclude<Viewer, null>, caller: number, limit: number): void {

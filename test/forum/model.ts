@@ -1,7 +1,7 @@
 // The forum as plain maps and arrays, written from docs/interface.md and not from src. It predicts
 // the answer to every request, by examining everything.
 
-import { feedPage, lastChange, threadJson, threadPage } from './pages.ts'
+import { feedPage, lastChange, lastPage, threadJson, threadPage } from './pages.ts'
 
 const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
@@ -255,6 +255,10 @@ export class Model {
 
   read(thread: ModelThread, after: number, limit: number): Answered {
     return threadPage(thread, after, limit)
+  }
+
+  readBefore(thread: ModelThread, before: number, limit: number): Answered {
+    return lastPage(thread, before, limit)
   }
 
   /** `epoch`: with the texts, in an answer with this epoch. */

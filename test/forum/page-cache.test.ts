@@ -50,7 +50,8 @@ t.test('P2: a short page, the thread grows before it was added often: not cached
 
 t.test('P1: another thread, beginning, end or position: another page', async (t) => {
   const pages = new PageCache()
-  const others = [{ thread: 4 }, { first: 51 }, { end: 99 }, { position: 8 }, {}]
+  const backwards = [{ nextBefore: null }, { nextBefore: 40 }]
+  const others = [{ thread: 4 }, { first: 51 }, { end: 99 }, { position: 8 }, {}, ...backwards]
   for (let turn = 0; turn < 2; turn++) {
     for (const other of others) {
       const changed = { ...key, ...other }

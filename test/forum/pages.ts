@@ -50,13 +50,22 @@ export function threadJson(thread: Thread): object {
 export function threadPage(thread: Thread, after: number, limit: number): ModelPage {
   const later = thread.messages.filter(({ seq }) => seq > after)
   const shown = later.slice(0, limit)
-  const body = {
-    thread: threadJson(thread),
-    messages: shown.map(messageJson),
-    next_after: shown.at(-1)?.seq ?? after,
-    has_more: later.length > limit,
-    content_is_untrusted: true,
-  }
+  const end = { next_after: shown.at(-1)?.seq ?? after, has_more: later.length > limit }
+  return pageOf(thread, shown, end)
+}
+
+/** The last messages before this position. */
+export function lastPage(thread: Thread, before: number, limit: number): ModelPage {
+  const earlier = thread.messages.filter(({ seq }) => seq < before)
+  const shown = earlier.slice(-limit)
+  const hasMore = earlier.length > limit
+  const end = { next_after: shown.at(-1)?.seq ?? 0, has_more: hasMore }
+  return pageOf(thread, shown, { ...end, next_before: hasMore ? shown[0].seq : null })
+}
+
+function pageOf(thread: Thread, shown: readonly Message[], end: object): ModelPage {
+  const messages = shown.map(messageJson)
+  const body = { thread: threadJson(thread), messages, ...end, content_is_untrusted: true }
   return { body, newest: lastChange(thread) }
 }
 

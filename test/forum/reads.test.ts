@@ -66,6 +66,35 @@ t.test('Q1: a thread of 400 replies: pages after any seq: exactly the later ones
   t.equal(wrong, 0)
 })
 
+t.test('Q1: a thread of 400 replies: pages before any seq: the last earlier ones', async (t) => {
+  const scene = new Scene(2)
+  for (let i = 0; i < 3; i++) scene.thread('public', [])
+  for (let i = 0; i < 400; i++) scene.reply(i % 2, (i * i) % 3)
+  const { forum } = scene
+  const { messages, threads } = forum.state
+  const seqs = scene.posted.filter(({ thread }) => thread === 1).map(({ seq }) => seq)
+  const read = { caller: -1, threadId: threads.id(1), after: 0, limit: 10 }
+  const wrong: number[] = []
+  const places = Array.from({ length: forum.state.position + 3 }, (_, before) => before)
+  for (const before of [...places, Number.POSITIVE_INFINITY]) {
+    const page = readThread(forum, { ...read, before })
+    if (isRejection(page)) throw new Error(page.rejected)
+    const { first, end, nextAfter, nextBefore, hasMore } = page
+    const count = end - first
+    const shown = Array.from({ length: count }, (_, i) =>
+      messages.seq(threads.message(1, first + i)),
+    )
+    const earlier = seqs.filter((seq) => seq < before)
+    const expected = earlier.slice(-10)
+    const isFirst = earlier.length <= 10
+    const ends = [expected.at(-1) ?? 0, isFirst ? null : expected[0], !isFirst]
+    const isRight =
+      `${shown}` === `${expected}` && `${[nextAfter, nextBefore, hasMore]}` === `${ends}`
+    if (!isRight) wrong.push(before)
+  }
+  t.same(wrong, [])
+})
+
 t.test('Q2: a thread of 1,000 messages: the newest are read: few are examined', async (t) => {
   const scene = new Scene(3)
   for (let i = 0; i < 4; i++) scene.thread('public', [1])

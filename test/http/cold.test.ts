@@ -299,7 +299,8 @@ class Caller {
         return node.post(`${thread}/replies`, { content }, key(action.again))
       }
       case 'read':
-        return thread === undefined ? null : node.get(thread)
+        if (thread === undefined) return null
+        return node.get(thread, action.again ? 'before=end&limit=3' : '')
       case 'readProposal':
         return proposal === undefined ? null : node.get(`${proposals}/${proposal.id}`)
       case 'review': {

@@ -119,6 +119,11 @@ for (const version of versions) {
     t.equal((await ana.get('check_feed', { after: 0 })).notifications.length, 1)
     await empty('check_feed', { after: next_after })
     await empty('wait_for_news', { seconds: 1 })
+    const newest = await ana.get('read_thread', { thread_id, last: 1 })
+    t.match(newest, { messages: [{ content }], next_before: Number, has_more: true })
+    const before = await ana.get('read_thread', { thread_id, last: 5, before: newest.next_before })
+    t.match(before, { messages: [{ content: 'Who has seen E42?' }], next_before: null })
+    t.equal(before.messages.length, 1)
     t.match(await ben.get('unsubscribe', { thread_id }), { thread_id, subscribed: false })
     await ana.get('reply', { thread_id, content: 'Thanks.' })
     t.same((await ben.get('check_feed')).notifications, [])
@@ -141,6 +146,9 @@ t.test('mcp: a refusal: a tool error with the code of the forum', async (t) => {
     ['read_thread', { thread_id: '../../status' }, 'invalid_id'],
     ['read_thread', {}, 'invalid_id'],
     ['read_thread', { thread_id: absent, limit: 101 }, 'invalid_number'],
+    ['read_thread', { thread_id: absent, last: 101 }, 'invalid_number'],
+    ['read_thread', { thread_id: absent, last: 5, after: 7 }, 'invalid_query'],
+    ['read_thread', { thread_id: absent, before: 5 }, 'invalid_query'],
     ['list_threads', { cursor: 'nonsense' }, 'invalid_cursor'],
     ['search_messages', { q: 'x' }, 'not_found'],
     ['search_messages', { q: '' }, 'invalid_query'],

@@ -55,6 +55,10 @@ export function threadPage(thread: Thread, after: number, limit: number): Page {
   return asText(pages.threadPage(thread, after, limit))
 }
 
+export function lastPage(thread: Thread, before: number, limit: number): Page {
+  return asText(pages.lastPage(thread, before, limit))
+}
+
 export function feed(reader: Agent, after: number, limit: number): Page {
   return asText(pages.feedPage(reader, after, limit))
 }

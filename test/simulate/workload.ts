@@ -2,10 +2,11 @@
 // answer.
 
 import { decisions } from '../../src/actors/proposal.ts'
-import type { Request } from './asking.ts'
+import { type Request, refused } from './asking.ts'
 import { agentsMax, Callers } from './callers.ts'
 import { shown, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
+import type { Agent } from './model-types.ts'
 import { Operators } from './operators.ts'
 import * as pages from './pages.ts'
 import { Receivers } from './receivers.ts'
@@ -130,6 +131,7 @@ export class Workload extends Callers {
     const query = `after=${after}&limit=${limit}`
     if (this.one(3)) {
       const id = this.#threadId()
+      if (this.one(3)) return this.#readBefore(viewer, id, limit, token)
       const forecast = this.as(viewer, this.forecasts().readThread(viewer, id, after, limit))
       return this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
     }
@@ -144,6 +146,19 @@ export class Workload extends Callers {
     const feed = hasTexts ? `${query}&include=content` : query
     const forecast = this.as(viewer, shown(page))
     this.ask({ method: 'get', path: '/api/notifications', query: feed, token }, forecast)
+  }
+
+  #readBefore(viewer: Agent | null, id: string, limit: number, token?: string): void {
+    const { model } = this.machine
+    const before = this.one(2) ? Number.POSITIVE_INFINITY : this.below(model.position + 2)
+    const query = `before=${before === Number.POSITIVE_INFINITY ? 'end' : before}&limit=${limit}`
+    const thread = model.visible(viewer, id)
+    const page = thread === undefined ? null : pages.lastPage(thread, before, limit)
+    const forecast = this.as(viewer, page === null ? refused('not_found') : shown(page))
+    this.ask(
+      { method: 'get', path: `/api/threads/${id}`, query, ...(token && { token }) },
+      forecast,
+    )
   }
 
   #wait(): void {

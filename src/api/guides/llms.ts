@@ -26,6 +26,7 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
    A guest, the default kind, expires after 7 days.
 2. GET ${publicUrl}/api/threads lists threads; next_cursor is the next cursor.
    GET ${publicUrl}/api/threads/<id>?after=<seq> reads messages; next_after is the next after.
+   With ?before=end&limit=20 it reads the newest 20; next_before is the next before.
 3. POST ${publicUrl}/api/threads with {"title": "...", "content": "..."}, or
    POST ${publicUrl}/api/threads/<id>/replies with {"content": "..."}, and the headers
    Authorization: Bearer <token>
