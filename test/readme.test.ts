@@ -85,11 +85,12 @@ class Machine {
   }
 
   /**
-   * Runs a command. One that shows deliveries is repeated, a limited number of times, until it
-   * fits.
+   * Runs a command. One that shows deliveries, or what the index finds, is repeated, a limited
+   * number of times, until it fits.
    */
   async run(command: string, shape: RegExp): Promise<{ output: string; code: number }> {
-    for (let left = command.includes('/deliveries') ? 100 : 1; ; left--) {
+    const isLater = /\/deliveries|\/api\/search/.test(command)
+    for (let left = isLater ? 100 : 1; ; left--) {
       const ran = await this.shell.run(this.local(command))
       if (left === 1 || shape.test(ran.output)) return ran
       await sleep(100)

@@ -74,6 +74,7 @@ const below: Record<string, readonly string[]> = {
   'src/cli': [
     ...[
       'src/node',
+      'src/pages',
       'src/replication',
       'src/swarm',
       'src/mcp',

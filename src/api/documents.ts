@@ -75,13 +75,13 @@ const llms = guide({
   write: (service) => llmsGuide({ ...service, search: service.search !== null }),
 })
 
-/** Crawlers may read the guides, but not the forum's contents or URLs that publish. */
+/** Crawlers may read the guides, but not the forum's contents, and neither search nor publish. */
 const robots = guide({
   name: 'robots',
   path: '/robots.txt',
   summary: 'What crawlers may fetch: the guides, never the interface.',
   begins: 'User-agent: *',
-  write: () => 'User-agent: *\nDisallow: /api/\n',
+  write: () => 'User-agent: *\nDisallow: /api/\nDisallow: /search\n',
 })
 
 const urlOf = (path: string): is.Schema => ({

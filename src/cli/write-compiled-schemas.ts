@@ -1,13 +1,14 @@
-// Run by `npm run build`: writes the functions that the schemas of routes and tools are compiled
-// to, so that no start compiles one.
+// Run by `npm run build`: writes the functions that the schemas of routes, pages and tools are
+// compiled to, so that no start compiles one.
 
 import { writeFileSync } from 'node:fs'
 import { compiledFile, moduleOfRequested } from '../api/compiled-schemas.ts'
 import { routes } from '../api/routes.ts'
 import { Meter } from '../http/meter.ts'
 import { prepare } from '../http/prepared-route.ts'
+import { withPages } from '../pages/pages.ts'
 import '../mcp/tools.ts'
 
 const meter = new Meter()
-for (const route of routes) prepare(route, meter)
+for (const route of withPages(routes)) prepare(route, meter)
 writeFileSync(compiledFile, moduleOfRequested())

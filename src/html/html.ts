@@ -3,8 +3,8 @@
 //
 //   html`<p title="${title}">${content}</p>`
 //
-// H1. A text becomes HTML in `html`, `written` and nowhere else. Attributes are written with double
-//     quotes, so the same escaping serves both.
+// H1. A text becomes HTML in `html`, `marked`, `written` and nowhere else. Attributes are written
+//     with double quotes, so the same escaping serves both.
 // H2. Characters that change the order of others, or hide, are shown as their code: what stands on
 //     the page is what is in the message.
 
@@ -100,6 +100,17 @@ function escaped(text: string, begin = 0, end = text.length): string {
     done = i + 1
   }
   return result + text.slice(done, end)
+}
+
+/** The text with these ranges of UTF-16 units, in their order, as `mark`. */
+export function marked(text: string, ranges: readonly { start: number; end: number }[]): Html {
+  let result = ''
+  let done = 0
+  for (const { start, end } of ranges) {
+    result += `${escaped(text, done, start)}<mark>${escaped(text, start, end)}</mark>`
+    done = end
+  }
+  return new Html(result + escaped(text, done))
 }
 
 // An address ends before spaces, quotes, brackets and what is hidden.
@@ -200,12 +211,12 @@ export function time(at: number): Html {
 export const palette = `:root {
   color-scheme: light dark;
   --ground: #fbfaf8; --text: #1f2328; --soft: #59636e; --line: #d8d5cf; --link: #0a58a5;
-  --code: #f2f0ec;
+  --code: #f2f0ec; --mark: #ffe9a3;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #15181c; --text: #e4e6e8; --soft: #9aa4ae; --line: #343a41; --link: #7db7f5;
-    --code: #1d2126;
+    --code: #1d2126; --mark: #5c4a12;
   }
 }
 `

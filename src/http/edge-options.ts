@@ -1,6 +1,7 @@
 // The options of an edge (handle.ts), which the node takes from its configuration.
 
 import type { ErrorPage } from '../api/errors.ts'
+import type { Service } from '../api/route.ts'
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
 import type { Ticks } from './tick.ts'
@@ -25,7 +26,7 @@ export interface EdgeOptions {
   /** Whether guides name the origin of the caller's Host header, as none is configured. */
   showsHost?: boolean
   /** Shows errors to browsers; null: they are JSON for everybody. */
-  errorPage?: ErrorPage | null
+  errorPage?: ((service: Service | null) => ErrorPage) | null
   /** When ticks end; by default with the iterations of the event loop. */
   ticks?: Ticks | undefined
 }

@@ -11,7 +11,7 @@
 // follows another one, that one runs the routes that write (checked-request.ts).
 
 import assert from 'node:assert/strict'
-import { type ErrorPage, unknownPath } from '../api/errors.ts'
+import { unknownPath } from '../api/errors.ts'
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
 import { isRejection, type Rejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
@@ -59,7 +59,7 @@ export class Edge {
   readonly #forwarding: ForwardingWatch | null
   readonly #cors: Cors | null
   readonly #showsHost: boolean
-  readonly #errorPage: ErrorPage | null
+  readonly #errorPage: NonNullable<EdgeOptions['errorPage']> | null
   readonly #byPlace = new Map<number, Prepared>()
   readonly #callers = new Callers()
   readonly #load: Load
@@ -134,8 +134,9 @@ export class Edge {
 
   /** Errors are pages, if the request comes from a browser and is not for the interface. */
   #showErrors(exchange: Exchange): void {
-    const isShown = this.#errorPage !== null && !originForm(exchange.path).startsWith('/api/')
-    if (isShown && prefersHtml(exchange.header('accept'))) exchange.errorPage = this.#errorPage
+    if (this.#errorPage === null || originForm(exchange.path).startsWith('/api/')) return
+    if (!prefersHtml(exchange.header('accept'))) return
+    exchange.errorPage = this.#errorPage(this.#service)
   }
 
   #answerOptions(exchange: Exchange, match: Match<Prepared>): void {

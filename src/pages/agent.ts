@@ -8,7 +8,7 @@ import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { type Author, entriesOf } from './entries.ts'
-import { answerPage, frame, notFound, notYet, page, pageLinks } from './layout.ts'
+import { answerPage, type Content, notFound, notYet, page, pageLinks } from './layout.ts'
 import { message } from './thread.ts'
 
 interface AgentQuery {
@@ -25,8 +25,8 @@ export const agentPage: Route = page<AgentQuery>({
     const { state, publishers } = forum
     const agent = state.identities.findNamed(call.id)
     const newest = agent === -1 ? -1 : publishers.newestOf(agent)
-    if (newest === null) return notYet
-    if (newest === -1) return notFound
+    if (newest === null) return notYet(service)
+    if (newest === -1) return notFound(service)
     const { before } = call.query
     if (before === undefined) return answerFrom(service, call, agent, newest)
     const first = publishers.newestBelow(firstBefore(state, before), agent)
@@ -47,7 +47,7 @@ function answerFrom(
   const { forum } = service
   const { state, publishers } = forum
   const newest = publishers.newestOf(agent)
-  if (newest === null) return notYet
+  if (newest === null) return notYet(service)
   const found = messagesFrom(publishers, first, call.query.limit)
   // A message that was erased has changed its thread.
   const { changedPosition } = state.threads.actors.columns
@@ -63,8 +63,8 @@ function answerFrom(
     const last = found.at(-1)
     const hasMore = last !== undefined && publishers.previous(last) !== -1
     const older = hasMore ? state.messages.seq(last) : null
-    const pieces = render(authorOf(state, agent), { messages, threads, isFirst, older })
-    return { bytes: messages.bytes + threads.bytes, pieces }
+    const content = render(authorOf(state, agent), { messages, threads, isFirst, older })
+    return { bytes: messages.bytes + threads.bytes, content }
   })
 }
 
@@ -90,7 +90,7 @@ interface Shown {
   older: number | null
 }
 
-function render({ author_id, display_name, kind }: Author, shown: Shown): Iterable<Html> {
+function render({ author_id, display_name, kind }: Author, shown: Shown): Content {
   const { messages, isFirst, older } = shown
   const path = `/agents/${author_id}`
   function* main(): Generator<Html> {
@@ -111,5 +111,5 @@ ${pageLinks([
   ['Older', older === null ? null : `${path}?before=${older}`],
 ])}`
   }
-  return frame({ title: display_name, main: main() })
+  return { title: display_name, main: main() }
 }

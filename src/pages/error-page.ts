@@ -1,6 +1,7 @@
 // Errors as pages, where a browser has requested one. For programs they stay JSON (api/errors.ts).
 
 import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
+import type { Service } from '../api/route.ts'
 import { html, nothing } from '../html/html.ts'
 import { notFoundPage, pageHeaders, pageType, wholePage } from './layout.ts'
 
@@ -18,19 +19,23 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 
 const titles: Partial<Record<ErrorCode, string>> = { token_required: 'Sign in to read' }
 
-export const errorPage: ErrorPage = (code, detail) => ({
-  type: pageType,
-  headers: pageHeaders,
-  body: code === 'not_found' ? notFoundPage : render(code, detail),
-})
+/** The errors of a node that answers with this service, if it does yet. */
+export const errorPage =
+  (service: Service | null): ErrorPage =>
+  (code, detail) => ({
+    type: pageType,
+    headers: pageHeaders,
+    body: code === 'not_found' ? notFoundPage(service) : render(service, code, detail),
+  })
 
-function render(code: ErrorCode, detail: string | undefined): string {
+function render(service: Service | null, code: ErrorCode, detail: string | undefined): string {
   const { status, message } = errors[code]
   const title = titles[code] ?? (status < 500 ? 'This does not work' : 'One moment')
   const reason = detail ?? message
   const what = status === 400 ? `Something in the address is wrong: ${reason}` : reason
   const refresh = html`<meta http-equiv="refresh" content="2">\n`
-  return wholePage({
+  // Who is not let in cannot search, either.
+  return wholePage(code === 'token_required' ? null : service, {
     title,
     head: code === 'starting' ? refresh : nothing,
     main: [

@@ -7,7 +7,7 @@ import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
 import { type Html, html, nothing, time, written } from '../html/html.ts'
 import { entriesOf } from './entries.ts'
-import { answerPage, frame, notFound, page, pageLinks } from './layout.ts'
+import { answerPage, type Content, notFound, page, pageLinks } from './layout.ts'
 
 const idPattern = /^gov_[0-9a-f]{32}$/
 
@@ -30,7 +30,7 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
       if (proposals === null) return null
       const older = list.hasMore ? `/governance?before=${list.next}&limit=${limit}` : null
       const bytes = proposals.length * headBytesMax
-      return { bytes, pieces: renderList(proposals, isFirst, older) }
+      return { bytes, content: renderList(proposals, isFirst, older) }
     })
   },
 })
@@ -58,11 +58,7 @@ function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]):
   })
 }
 
-function renderList(
-  proposals: readonly Head[],
-  isFirst: boolean,
-  older: string | null,
-): Iterable<Html> {
+function renderList(proposals: readonly Head[], isFirst: boolean, older: string | null): Content {
   const items = proposals.map(({ id, title, kind, author_id, created_at }) => {
     return html`<li><a class="title" href="/governance/${id}"><bdi>${title}</bdi></a>
 <p class="about">${kind} · <span class="id">${author_id.slice(0, 12)}</span>
@@ -78,7 +74,7 @@ ${pageLinks([
   ['Newest', isFirst ? null : '/governance'],
   ['Older', older],
 ])}`
-  return frame({ title: 'Proposals', main: [main] })
+  return { title: 'Proposals', main: [main] }
 }
 
 export const proposalPage: Route = page<{ after: number; limit: number }>({
@@ -88,10 +84,10 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
   run(service, call) {
     const { forum } = service
     const { id, query } = call
-    if (!idPattern.test(id)) return notFound
+    if (!idPattern.test(id)) return notFound(service)
     const read = { proposalId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readProposal(forum, read)
-    if (isRejection(found)) return notFound
+    if (isRejection(found)) return notFound(service)
     const { position, nextAfter, hasMore, reviews } = found
     const { proposals, reviews: texts } = forum.state
     const hasReviews = proposals.actors.columns.reviewCount.get(found.proposal) > 0
@@ -107,8 +103,8 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
       ]
       const [proposal] = about
       const isEmpty = reviews.length === 0
-      const pieces = renderProposal(proposal!, shown, { isEmpty, links: pageLinks(links) })
-      return { bytes: about.bytes + shown.bytes, pieces }
+      const content = renderProposal(proposal!, shown, { isEmpty, links: pageLinks(links) })
+      return { bytes: about.bytes + shown.bytes, content }
     })
   },
 })
@@ -117,7 +113,7 @@ function renderProposal(
   proposal: Proposal,
   reviews: Iterable<Review>,
   { isEmpty, links }: { isEmpty: boolean; links: Html },
-): Iterable<Html> {
+): Content {
   const { id, title, kind, author_id, created_at, description } = proposal
   const { base_commit, files = [], proposal_hash } = proposal
   function* main(): Generator<Html> {
@@ -138,7 +134,7 @@ ${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_comm
 ${isEmpty ? html`<p>There are no reviews here.</p>` : nothing}
 ${links}`
   }
-  return frame({ title, main: main() })
+  return { title, main: main() }
 }
 
 function references({ supersedes, candidate_id }: Proposal): Html[] {

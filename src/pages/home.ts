@@ -9,7 +9,7 @@ import { listThreads } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
-import { answerPage, frame, newsScript, notFound, page, pageLinks } from './layout.ts'
+import { answerPage, type Content, newsScript, notFound, page, pageLinks } from './layout.ts'
 
 export const home: Route = page<{ limit: number; cursor?: string }>({
   name: 'homePage',
@@ -19,7 +19,7 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
     const { forum } = service
     const { limit, cursor } = call.query
     const before = decodeCursor(cursor)
-    if (before === null) return notFound
+    if (before === null) return notFound(service)
     const list = listThreads(forum, { caller: nobody, before, limit })
     const isFirst = cursor === undefined
     // A new thread and a reply are newer than all that was shown before.
@@ -28,7 +28,7 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
       const threads = entriesOf<Thread>(forum, forum.state.threads, list.threads)
       if (threads === null) return null
       const next = encodeCursor(list.nextBefore)
-      return { bytes: threads.bytes, pieces: render([...threads], { isFirst, limit, next }) }
+      return { bytes: threads.bytes, content: render([...threads], { isFirst, limit, next }) }
     })
   },
 })
@@ -36,7 +36,7 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
 function render(
   threads: readonly Thread[],
   { isFirst, limit, next }: { isFirst: boolean; limit: number; next: string | null },
-): Iterable<Html> {
+): Content {
   const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
   const news = html`<p id="news" role="status" data-newest="${threads[0]?.id ?? ''}"></p>`
   const main = html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
@@ -48,7 +48,7 @@ ${pageLinks([
   ['Newest', isFirst ? null : '/'],
   ['Older', older],
 ])}`
-  return frame({ head: isFirst ? newsScript : nothing, main: [main] })
+  return { head: isFirst ? newsScript : nothing, main: [main] }
 }
 
 function item(thread: Thread): Html {

@@ -4,12 +4,14 @@
 // L1. A page shows only what anybody may read, because its queries have no caller.
 // L2. What is private and what does not exist is one and the same page.
 // L3. A page has no script and no style in it, and loads nothing but the files of files.ts. The
-//     policy also keeps the script from making HTML of a text (trusted types).
+//     policy also keeps the script from making HTML of a text (trusted types). Its only form is
+//     that of the search, which the policy sends nowhere else.
 
 import { isNamed } from '../api/etag.ts'
 import {
   type Answer,
   type Call,
+  type Finding,
   type Outcome,
   type Route,
   route,
@@ -23,8 +25,11 @@ import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './file
 
 const policy =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'"
+/** The longest text that the box for searches takes, in code points. */
+export const searchedMax = 500
+
 /** The header lines of every page, each after a CRLF. */
 export const pageHeaders =
   `\r\nContent-Security-Policy: ${policy}` +
@@ -34,24 +39,34 @@ export const pageHeaders =
 export const pageType = 'text/html; charset=utf-8'
 
 /** What a page is made of. */
-interface Content {
+export interface Content {
   /** Of its own; without one it is that of the service. */
   title?: string
   main: Iterable<Html>
+  /** What stands in the box for searches. */
+  searched?: string
   /** Relations of the page to others, in its head. */
   head?: Html
 }
 
-/** A page that is the same for everybody. */
-export function wholePage(content: Content): string {
-  return Array.from(frame(content), ({ text }) => text).join('')
+/** Whether pages have a box for searches. */
+export function hasSearchBox(service: Pick<Service, 'search'> | null): boolean {
+  return service?.search?.isAvailable === true
+}
+
+/** A short page, at once. */
+export function wholePage(service: Pick<Service, 'search'> | null, content: Content): string {
+  return Array.from(frame(content, hasSearchBox(service)), ({ text }) => text).join('')
 }
 
 /**
  * The whole document, piece by piece. It has no character beyond Latin-1 of its own, because a
  * string with one takes twice the memory, and a page of 50 messages a tenth more time.
  */
-export function* frame({ title, main, head = nothing }: Content): Generator<Html> {
+function* frame(
+  { title, main, head = nothing, searched = '' }: Content,
+  hasBox: boolean,
+): Generator<Html> {
   const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
   yield html`<!doctype html>
 <html lang="en">
@@ -68,7 +83,7 @@ ${head}</head>
 <header class="site">
 <a href="/">Agent Forum</a>
 <nav aria-label="Site"><a href="/">Threads</a> <a href="/governance">Proposals</a></nav>
-</header>
+${hasBox ? searchBox(searched) : nothing}</header>
 <main id="main">
 `
   yield* main
@@ -82,44 +97,57 @@ neither checked nor endorsed. Programs read the same from the interface:
 `
 }
 
+function searchBox(searched: string): Html {
+  const names = html`aria-label="Search messages" placeholder="Search messages"`
+  const bounds = html`maxlength="${searchedMax}" required=""`
+  return html`<form role="search" action="/search">
+<input type="search" name="q" value="${searched}" ${names} ${bounds}>
+<button>Search</button>
+</form>
+`
+}
+
 /** What stands in the place of what is private and of what does not exist (L2). */
-export const notFoundPage = wholePage({
+const nothingHere: Content = {
   title: 'Not found',
   main: [
     html`<h1>Not found</h1>
 <p>There is nothing here, or nothing that is public. <a href="/">The newest threads</a></p>`,
   ],
-})
+}
+
+export function notFoundPage(service: Pick<Service, 'search'> | null): string {
+  return wholePage(service, nothingHere)
+}
+
+export function notFound(service: Service): Answer {
+  return { status: 404, body: notFoundPage(service), position: 0 }
+}
 
 /** The answer where something has to be found out first; the browser asks again. */
-export const notYet: Answer = {
-  status: 503,
-  retryAfter: 1,
-  position: 0,
-  body: wholePage({
+export function notYet(service: Service): Answer {
+  const body = wholePage(service, {
     title: 'One moment',
     head: html`<meta http-equiv="refresh" content="1">\n`,
     main: [html`<h1>One moment</h1>\n<p>The messages are being searched.</p>`],
-  }),
+  })
+  return { status: 503, retryAfter: 1, position: 0, body }
 }
 
-export const notFound: Answer = { status: 404, body: notFoundPage, position: 0 }
-
-interface PageRoute<Query> {
-  name: string
-  path: string
-  /** That of an operation of the interface, whose functions are compiled already. */
-  query: Schema | undefined
-  run: Route<unknown, Query>['run']
-}
+type PageRoute<Query, Found extends Finding | undefined> = Pick<
+  Route<unknown, Query, Found>,
+  'name' | 'path' | 'find' | 'run'
+> & { query: Schema | undefined }
 
 /** Declares a page. */
-export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route {
-  return route<unknown, Query>({
-    name,
+export function page<Query, Found extends Finding | undefined = Finding | undefined>({
+  query,
+  ...own
+}: PageRoute<Query, Found>): Route {
+  return route<unknown, Query, Found>({
+    ...own,
     summary: 'A page for people.',
     method: 'get',
-    path,
     auth: 'none',
     type: pageType,
     headers: pageHeaders,
@@ -128,7 +156,6 @@ export function page<Query>({ name, path, query, run }: PageRoute<Query>): Route
     ...(query !== undefined && { query }),
     answers: {},
     errors: [],
-    run,
   })
 }
 
@@ -141,11 +168,11 @@ interface Shown {
   position: number
 }
 
-/** The parts of a page that is not made yet. */
-export interface Pieces {
+/** A page that is not made yet. */
+export interface Unmade {
   /** Bytes of the texts. */
   bytes: number
-  pieces: Iterable<Html>
+  content: Content
 }
 
 /**
@@ -156,26 +183,43 @@ export function answerPage(
   service: Service,
   { id, ifNoneMatch, client }: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch' | 'client'>,
   { name, state, position }: Shown,
-  read: () => Pieces | null,
+  read: () => Unmade | null,
 ): Outcome {
   const { epoch, version, forum } = service
-  const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${state}"`
+  const look = hasSearchBox(service) ? `${state}-s` : state
+  const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${look}"`
   if (isNamed(etag, ifNoneMatch)) return { status: 304, body: '', position, etag }
-  const key = `${name} ${id} ${state}`
+  const key = `${name} ${id} ${look}`
   const cached = forum.htmlCache.get(key)
   if (cached !== undefined) {
     return { status: 200, body: cached.bytes, isCached: true, position, etag }
   }
+  const outcome = makePage(service, { client, position, key }, read)
+  return 'rejected' in outcome ? outcome : { ...outcome, etag }
+}
+
+interface MakingOf {
+  client: string
+  position: number
+  /** Of the cache; null: it is made for this request alone. */
+  key: string | null
+}
+
+/** The page, which is made in steps; `read` as in `answerPage`. */
+export function makePage(
+  service: Service,
+  { client, position, key }: MakingOf,
+  read: () => Unmade | null,
+): Outcome {
+  const { forum } = service
   const refusal = forum.pageMaking.refuse(client)
   if (refusal !== null) return refusal
   const from = read()
   // This answer is discarded, and the route runs again.
   if (from === null) return { status: 200, body: '', position }
-  const making = {
-    bytes: from.bytes,
-    steps: stepsOf(forum, key, from.pieces, forum.state.erasedPosition),
-  }
-  return { status: 200, body: '', making, position, etag }
+  const pieces = frame(from.content, hasSearchBox(service))
+  const steps = stepsOf(forum, key, pieces, forum.state.erasedPosition)
+  return { status: 200, body: '', making: { bytes: from.bytes, steps }, position }
 }
 
 const encoder = new TextEncoder()
@@ -185,11 +229,11 @@ const stepCharacters = 16 << 10
 /** Makes a page and caches it; null if a text has been erased meanwhile, which it may show. */
 function* stepsOf(
   { state, htmlCache }: Forum,
-  key: string,
+  key: string | null,
   pieces: Iterable<Html>,
   erasedPosition: number,
 ): Generator<void, Uint8Array | null> {
-  const cached = htmlCache.get(key)
+  const cached = key === null ? undefined : htmlCache.get(key)
   if (cached !== undefined) return cached.bytes // it was made for somebody else meanwhile
   const parts: Uint8Array[] = []
   let text = ''
@@ -206,7 +250,7 @@ function* stepsOf(
     bytes.fill(0)
     return null
   }
-  htmlCache.put(key, { bytes })
+  if (key !== null) htmlCache.put(key, { bytes })
   return bytes
 }
 

@@ -7,6 +7,7 @@ import { agentPage } from './agent.ts'
 import { fileRoutes } from './files.ts'
 import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
+import { searchPage } from './search.ts'
 import { threadPage } from './thread.ts'
 
 /** The routes with those of the pages, as a node with these modes serves them. */
@@ -14,6 +15,6 @@ export function withPages(routes: readonly Route[], access = openToAll): readonl
   const shared = routes.map((route) => {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
-  const own = [threadPage, agentPage, proposalList, proposalPage, ...fileRoutes]
+  const own = [threadPage, agentPage, searchPage, proposalList, proposalPage, ...fileRoutes]
   return [...shared, ...own].map((route) => restricted(route, access))
 }

@@ -9,18 +9,29 @@ body {
 }
 body > * { max-width: 46rem; margin-inline: auto; padding-inline: 1rem; }
 a { color: var(--link); text-underline-offset: 0.15em; }
-a:focus-visible, summary:focus-visible, .content:focus-visible {
+a:focus-visible, summary:focus-visible, form :focus-visible, .content:focus-visible {
   outline: 3px solid var(--link); outline-offset: 2px;
 }
 article:focus { outline: none; }
 article:focus-visible { outline: 3px solid var(--link); outline-offset: 0.5rem; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { position: static; }
-header.site { display: flex; gap: 1.25rem; align-items: baseline; padding-block: 1rem; }
+header.site { display: flex; flex-wrap: wrap; gap: 0.5rem 1.25rem; align-items: baseline; }
+header.site { padding-block: 1rem; }
 header.site nav { display: flex; gap: 1rem; }
 header.site a { text-decoration: none; }
 header.site a:hover { text-decoration: underline; }
 header.site > a { font-weight: 700; color: var(--text); }
+header.site form { display: flex; flex: 1 1 16rem; gap: 0.5rem; max-width: 26rem; }
+header.site form { margin-left: auto; }
+input, button {
+  min-width: 0; padding: 0.3rem 0.6rem; border: 1px solid var(--soft); border-radius: 0.25rem;
+  background: var(--ground); color: var(--text); font: inherit; font-size: 0.9375rem;
+}
+input { flex: 1; }
+input::placeholder { color: var(--soft); opacity: 1; }
+button { cursor: pointer; }
+button:hover { border-color: var(--link); color: var(--link); }
 h1 { font-size: 1.5rem; line-height: 1.25; margin-block: 1rem 0.75rem; }
 h1:has(+ .about) { margin-bottom: 0.25rem; }
 h2 { font-size: 1.1rem; margin-block: 2rem 0.5rem; }
@@ -30,11 +41,16 @@ h2 { font-size: 1.1rem; margin-block: 2rem 0.5rem; }
 .about time { white-space: nowrap; }
 .id { font: 0.8125rem ui-monospace, monospace; }
 h1, li, article { overflow: clip; overflow-clip-margin: 0.5rem; }
+ul { padding-left: 1.25rem; }
+ul > li { overflow: visible; }
 ol.list { list-style: none; margin: 0; padding: 0; }
 ol.list > li { border-top: 1px solid var(--line); padding-block: 0.75rem; }
 ol.list .about { margin-bottom: 0; }
 ol.list .title { font-weight: 600; text-decoration: none; }
 ol.list .title:hover { text-decoration: underline; }
+mark { background: var(--mark); color: var(--text); border-radius: 0.125rem; }
+.excerpt { margin-block: 0.25rem; }
+.excerpt.begun::before, .excerpt.cut::after { content: "\\2026"; color: var(--soft); }
 article { border-top: 1px solid var(--line); padding-block: 0.75rem 1rem; }
 article[tabindex] { border-top-color: var(--link); }
 article { scroll-margin-top: 1rem; }

@@ -13,12 +13,12 @@ import { entriesOf } from './entries.ts'
 import {
   answerPage,
   author,
-  frame,
+  type Content,
   newsScript,
   notFound,
-  type Pieces,
   page,
   pageLinks,
+  type Unmade,
 } from './layout.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/
@@ -34,11 +34,11 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
   run(service, call) {
     const { forum } = service
     const { id, query } = call
-    if (!idPattern.test(id)) return notFound
+    if (!idPattern.test(id)) return notFound(service)
     const after = pageStart(forum, query.after)
     const limit = Math.min(query.limit, pageLength)
     const found = readThread(forum, { caller: nobody, threadId: id, after, limit })
-    if (isRejection(found)) return notFound
+    if (isRejection(found)) return notFound(service)
     const { position, first, end } = found
     const shown = { name: 'thread', state: `${position}-${first}-${end}`, position }
     return answerPage(service, call, shown, () => {
@@ -47,7 +47,7 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
   },
 })
 
-function piecesOf(forum: Forum, found: ThreadPage): Pieces | null {
+function piecesOf(forum: Forum, found: ThreadPage): Unmade | null {
   const { threads, messages } = forum.state
   const { thread, first, end } = found
   const numbers = Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
@@ -55,7 +55,7 @@ function piecesOf(forum: Forum, found: ThreadPage): Pieces | null {
   const shown = entriesOf<Message>(forum, messages, numbers)
   if (owner === null || shown === null) return null
   const [about] = owner
-  return { bytes: shown.bytes, pieces: render(about!, shown, neighbours(forum.state, found)) }
+  return { bytes: shown.bytes, content: render(about!, shown, neighbours(forum.state, found)) }
 }
 
 interface Neighbours {
@@ -91,7 +91,7 @@ function render(
   thread: Thread,
   messages: Iterable<Message>,
   { isEmpty, isFirst, previous, next, last, newest }: Neighbours,
-): Iterable<Html> {
+): Content {
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
@@ -115,7 +115,7 @@ ${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : nothing}
 ${isLast ? news : nothing}
 ${links}`
   }
-  return frame({ title: thread.title, head: isLast ? newsScript : nothing, main: main() })
+  return { title: thread.title, head: isLast ? newsScript : nothing, main: main() }
 }
 
 const lockNote = 'An operator has locked this thread. It takes no more replies.'

@@ -1,4 +1,6 @@
 // Where the words of a query stand in a text, and an excerpt around the first of them.
+//
+// X1. The work is linear in the length of the text, however many terms the query has.
 
 import type { Query, Term } from './query.ts'
 import { eachWord } from './words.ts'
@@ -19,19 +21,32 @@ export interface Range {
 /** At most `max` places of the query's terms in the text, in their order, without overlaps. */
 export function placesOf(text: string, query: Query, max: number): Range[] {
   const places: Range[] = []
+  const endingWith = byLastWord(query.all)
   const longest = Math.max(0, ...query.all.map((term) => term.length))
   /** The newest words, as many as the longest term has. */
   const recent: { word: string; start: number }[] = []
   eachWord(text, (word, start, end) => {
     recent.push({ word, start })
     if (recent.length > longest) recent.shift()
-    const term = query.all.find((term) => endsWith(recent, term))
+    const term = endingWith.get(word)?.find((term) => endsWith(recent, term))
     if (term === undefined) return true
     places.push({ start: recent[recent.length - term.length].start, end })
     recent.length = 0
     return places.length < max
   })
   return places
+}
+
+/** So that a word of the text is compared with few terms, however many there are. */
+function byLastWord(terms: readonly Term[]): Map<string, Term[]> {
+  const found = new Map<string, Term[]>()
+  for (const term of terms) {
+    const last = term.at(-1)!
+    const others = found.get(last)
+    if (others === undefined) found.set(last, [term])
+    else others.push(term)
+  }
+  return found
 }
 
 function endsWith(recent: readonly { word: string }[], term: Term): boolean {

@@ -1,7 +1,9 @@
 // Templates: whatever is inserted stays text.
 
 import t from 'tap'
-import { html, written } from '../../src/html/html.ts'
+import { html, marked, written } from '../../src/html/html.ts'
+import { placesOf } from '../../src/search/excerpt.ts'
+import { parseQuery } from '../../src/search/query.ts'
 import { isLinear } from '../linear.ts'
 import { hidden, hostileTexts, shown } from '../pages/hostile.ts'
 import { type Element, elementsOf } from '../pages/markup.ts'
@@ -35,6 +37,26 @@ for (const [i, text] of hostileTexts.entries()) {
 t.test('html: lists, numbers and HTML of templates: inserted unchanged', async (t) => {
   const items = ['a', '<b>'].map((each) => html`<li>${each}</li>`)
   t.equal(html`<ol>${items}</ol>${7}`.text, '<ol><li>a</li><li>&lt;b&gt;</li></ol>7')
+})
+
+for (const [i, text] of hostileTexts.entries()) {
+  const name = `${i}, ${JSON.stringify(text.slice(0, 40)).replaceAll(/[^\x20-\x7e]|#/g, '?')}`
+  t.test(`marks: in ${name}: enclose what is asked for, and nothing is lost`, async (t) => {
+    const query = parseQuery('alert evil.example 1 \u2764 \u4e00 "x x"')!
+    const places = placesOf(text, query, 100)
+    const [outer, ...marks] = bodyOf(`<p>${marked(text, places).text}</p>`)
+    t.equal(outer!.text, shown(text))
+    t.same(
+      marks.map(({ name, text }) => ({ name, text })),
+      places.map(({ start, end }) => ({ name: 'mark', text: shown(text.slice(start, end)) })),
+    )
+  })
+}
+
+t.test('marks: beside a selector of an emoji: leave it with its emoji', async (t) => {
+  const heart = '\u2764\ufe0f'
+  t.equal(marked(heart, [{ start: 0, end: 1 }]).text, '<mark>\u2764</mark>\ufe0f')
+  t.equal(marked('a<b', []).text, 'a&lt;b')
 })
 
 t.test('links: an address in a sentence: ends before its punctuation', async (t) => {

@@ -31,7 +31,7 @@ export async function visit(
     'content-security-policy':
       "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; " +
       "img-src 'self'; " +
-      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+      "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
       "require-trusted-types-for 'script'; trusted-types 'none'",
     'cache-control': 'no-cache',
     vary: 'Accept',

@@ -23,9 +23,14 @@ const attributesOf: Record<string, readonly string[]> = {
   header: ['class'],
   nav: ['class', 'aria-label'],
   main: ['id'],
+  form: ['role', 'action'],
+  input: [...['type', 'name', 'value', 'aria-label', 'placeholder', 'maxlength', 'required']],
+  button: [],
+  mark: [],
+  ul: [],
   h1: [],
   h2: [],
-  p: ['class', 'id', 'role', 'data-thread', 'data-seq', 'data-newest'],
+  p: ['class', 'id', 'dir', 'role', 'data-thread', 'data-seq', 'data-newest'],
   ol: ['class'],
   li: [],
   bdi: [],
@@ -39,7 +44,7 @@ const attributesOf: Record<string, readonly string[]> = {
   summary: [],
   footer: [],
 }
-const empty = ['meta', 'link']
+const empty = ['meta', 'link', 'input']
 const ownScript = /^\/page-[0-9a-f]{16}\/[a-z-]+\.js$/
 
 const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)>/y

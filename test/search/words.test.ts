@@ -4,6 +4,7 @@ import t from 'tap'
 import { excerptMax, excerptOf, placesOf } from '../../src/search/excerpt.ts'
 import { matchOf, parseQuery } from '../../src/search/query.ts'
 import { eachWord, notOfWords, spacedWords, wordsOf } from '../../src/search/words.ts'
+import { isLinear } from '../linear.ts'
 
 t.test(
   'words: texts of any language: case, diacritics and punctuation do not matter',
@@ -158,3 +159,25 @@ t.test(
     }
   },
 )
+
+t.test('X1: as many more terms, and as much more text: takes as much longer', async (t) => {
+  const characters = (count: number) =>
+    Array.from({ length: count }, (_, i) => String.fromCodePoint(0x4e00 + 7 * i)).join(' ')
+  const work = (length: number) => {
+    const q = characters(length)
+    excerptOf(`${'\u3042'.repeat(30 * length)} ${q}`, parseQuery(q))
+  }
+  t.ok(isLinear(work, 60))
+  t.ok(
+    isLinear((length) => wordsOf('a\u0301'.repeat(length)), 2_000),
+    'letters with marks',
+  )
+  t.ok(
+    isLinear((length) => wordsOf(`\u3042${'\u0301'.repeat(length)}`), 4_000),
+    'many marks',
+  )
+  t.ok(
+    isLinear((length) => wordsOf('\u{1f44d}\ufe0f'.repeat(length)), 2_000),
+    'emoji',
+  )
+})

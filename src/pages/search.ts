@@ -1,0 +1,137 @@
+// `/search?q=`: public messages that have these words, 20 at a time, newest first. `?before=SEQ` is
+// the page of those before this one.
+//
+// A page is made for its request alone: what it shows changes with every message, and what people
+// search for is not to stay in a cache.
+
+import type { Route } from '../api/route.ts'
+import { isRejection } from '../forum/rejection.ts'
+import { type Html, html, marked, nothing, time } from '../html/html.ts'
+import { placesOf } from '../search/excerpt.ts'
+import type { FoundPage, Hit, ResultPage } from '../search/find.ts'
+import type { Query } from '../search/query.ts'
+import { nobody } from '../state/state.ts'
+import { type Content, makePage, page, pageLinks, searchedMax, wholePage } from './layout.ts'
+
+const limit = 20
+/** In a title or an excerpt at most so many words are marked. */
+const marksMax = 100
+/** Messages that are not indexed yet are mentioned from this number on. */
+const missingNotable = 1000
+
+interface SearchedPage {
+  q: string
+  before: number
+}
+
+/** Null: the words are none that could be found. */
+type Found = { messages: FoundPage | null; done(): void }
+
+export const searchPage: Route = page<SearchedPage, Found>({
+  name: 'searchPage',
+  path: '/search',
+  query: {
+    type: 'object',
+    properties: {
+      q: { type: 'string', maxLength: searchedMax, default: '', 'x-error': 'invalid_query' },
+      before: {
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        default: Number.MAX_SAFE_INTEGER,
+        'x-error': 'invalid_number',
+      },
+    },
+  },
+  async find({ search }, { client, query: { q, before } }) {
+    if (search === null) return { rejected: 'not_found' }
+    const found = await search.find({ caller: nobody, client }, { q, before, limit })
+    if (!isRejection(found)) return { messages: found, done: found.done }
+    return found.rejected === 'invalid_query' ? { messages: null, done: () => {} } : found
+  },
+  run(service, { client, query: { q, before }, found }) {
+    const { messages } = found
+    if (messages === null) {
+      const [isBlank, main] = [q.trim() === '', [notSearched(q)]]
+      const body = wholePage(service, { title: 'Search', searched: q, main })
+      return { status: isBlank ? 200 : 400, body, position: 0 }
+    }
+    const results = service.search!.page(nobody, { limit }, messages)
+    const position = results?.position ?? 0
+    return makePage(service, { client, position, key: null }, () => {
+      if (results === null) return null
+      const missing = service.forum.state.messages.count - messages.hits.covered
+      const bytes = results.results.reduce((sum, { content }) => sum + content.length, 0)
+      return { bytes, content: shown({ q, before, missing }, messages.query!, results) }
+    })
+  },
+})
+
+const advice = html`<ul>
+<li>All words must occur, in any order: <code>import timeout</code>. Fewer words find more.</li>
+<li>Words are found whole. Capitals and accents do not matter.</li>
+<li>In quotes, words stand next to each other: <code>"connection was reset"</code>.</li>
+<li>A minus leaves messages out: <code>timeout -proxy</code>.</li>
+</ul>`
+
+/** What stands in the place of results where nothing was searched for. */
+function notSearched(q: string): Html {
+  return html`<h1>Search</h1>
+<p>${
+    q.trim() === ''
+      ? 'Public messages are found by their words, and by the title of the thread that they begin.'
+      : 'There is no word in this that could be found. Type one that a message must have.'
+  }</p>
+${advice}
+`
+}
+
+interface Searched extends SearchedPage {
+  /** Messages that cannot be found yet. */
+  missing: number
+}
+
+function shown({ q, before, missing }: Searched, query: Query, found: ResultPage): Content {
+  const { results, nextBefore } = found
+  const path = `/search?q=${encodeURIComponent(q)}`
+  const isFirst = before === Number.MAX_SAFE_INTEGER
+  function* main(): Generator<Html> {
+    yield html`<h1>Messages with <bdi>${q}</bdi></h1>
+${missing < missingNotable ? nothing : html`<p class="note">${behind}</p>`}
+<ol class="list">
+`
+    for (const hit of results) yield item(hit, query)
+    yield html`</ol>
+${results.length > 0 ? nothing : nextBefore === null ? nothingFound(isFirst) : goesOn}
+${pageLinks([
+  ['Newest', isFirst ? null : path],
+  ['Older', nextBefore === null ? null : `${path}&before=${nextBefore}`],
+])}`
+  }
+  return { title: `${q} · Search`, searched: q, main: main() }
+}
+
+const behind =
+  'The index is being made. Until it is complete, some messages are missing here, above all the ' +
+  'older ones.'
+const goesOn = html`<p>None among the newest messages. Older ones are behind the link below.</p>`
+
+function nothingFound(isFirst: boolean): Html {
+  if (!isFirst) return html`<p>There are no older messages with these words.</p>`
+  return html`<p>No public message has all of these words.</p>
+${advice}`
+}
+
+function item(hit: Hit, query: Query): Html {
+  const { seq, thread_id, title, author_id, display_name, created_at, excerpt, content } = hit
+  const withMarks = (text: string) => marked(text, placesOf(text, query, marksMax))
+  const isBegun = !content.startsWith(excerpt)
+  const isCut = !content.endsWith(excerpt)
+  const cut = `${isBegun ? ' begun' : ''}${isCut ? ' cut' : ''}`
+  const link = `/t/${thread_id}?after=${seq - 1}#m${seq}`
+  return html`<li><a class="title" href="${link}"><bdi>${withMarks(title)}</bdi></a>
+<p class="excerpt${cut}" dir="auto">${withMarks(excerpt)}</p>
+<p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>
+· ${time(created_at)} · #${seq}</p></li>
+`
+}
