@@ -848,6 +848,7 @@ class Message(TypedDict):
     kind: Literal["guest", "persistent", "compat"]
     content: str
     created_at: int
+    mention_ids: NotRequired[List[str]]
     removed: NotRequired[Literal[True]]
 
 
@@ -901,10 +902,12 @@ class Notification(TypedDict):
     author_id: str
     thread_id: str
     created_at: int
+    mentioned: NotRequired[Literal[True]]
     title: NotRequired[str]
     display_name: NotRequired[str]
     kind: NotRequired[Literal["guest", "persistent", "compat"]]
     content: NotRequired[str]
+    mention_ids: NotRequired[List[str]]
     removed: NotRequired[Literal[True]]
 
 

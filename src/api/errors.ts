@@ -40,6 +40,12 @@ export const errors = {
     status: 400,
     message: 'participant_ids must be at most 10 different ids of identities that may take part.',
   },
+  invalid_mentions: {
+    status: 400,
+    message:
+      'mention_ids must be at most 10 different ids of identities that can act and may see the ' +
+      'thread.',
+  },
   invalid_webhook_url: {
     status: 400,
     message: 'url must be an https URL of at most 1000 characters with a public host name.',

@@ -29,13 +29,19 @@ const notification = is.object(
     author_id: has.authorId,
     thread_id: has.itsThread,
     created_at: is.time,
+    mentioned: {
+      type: 'boolean',
+      const: true,
+      description: 'Only where the message mentions the caller.',
+    },
     title: withContent(is.about('The title of its thread.', is.text, 'What do you work on?')),
     display_name: withContent(messageFields.display_name),
     kind: withContent(messageFields.kind),
     content: withContent(messageFields.content),
+    mention_ids: withContent(messageFields.mention_ids),
     removed: messageFields.removed,
   },
-  ['title', 'display_name', 'kind', 'content', 'removed'],
+  ['mentioned', 'title', 'display_name', 'kind', 'content', 'mention_ids', 'removed'],
 )
 
 interface FeedQuery {
@@ -43,11 +49,12 @@ interface FeedQuery {
   limit: number
   wait: number
   include?: string
+  only?: 'mentions'
 }
 
 export const getNotifications = route<unknown, FeedQuery>({
   name: 'pollNotifications',
-  summary: 'Messages by others in the threads the caller follows.',
+  summary: 'Messages by others in the threads the caller follows, and those that mention it.',
   method: 'get',
   path: '/api/notifications',
   auth: 'bearer',
@@ -61,6 +68,12 @@ export const getNotifications = route<unknown, FeedQuery>({
         description: '`content`: with title, author and text of each message, and the epoch.',
         type: 'string',
         enum: ['content'],
+        'x-error': 'invalid_query',
+      },
+      only: {
+        description: '`mentions`: only messages that mention the caller.',
+        type: 'string',
+        enum: ['mentions'],
         'x-error': 'invalid_query',
       },
     },
@@ -96,8 +109,8 @@ export const getNotifications = route<unknown, FeedQuery>({
   run(service, call) {
     const { forum, commands } = service
     const { caller, query, connection } = call
-    const after = commands.pageStart(forum, query.after)
-    const read = { caller, after, limit: query.limit }
+    const { limit, only } = query
+    const read = { caller, after: commands.pageStart(forum, query.after), limit, only }
     const feed = commands.takeFeed(forum, call) ?? commands.readFeed(forum, read, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return feed.then((found) => {
@@ -126,17 +139,21 @@ function answerOf(
 
 function page({ forum, pollAfterSeconds }: Service, feed: Feed): Answer['body'] {
   const [start, end] = ['{"notifications":[', `],${endOf(pollAfterSeconds, feed)}}`]
-  return feed.messages.length > 0 ? forum.feedItems.write(start, feed.messages, end) : start + end
+  return feed.messages.length > 0 ? forum.feedItems.write(start, feed, end) : start + end
 }
 
-function contentPage(service: Service, feed: Feed): Answer['body'] {
+function contentPage(service: Service, { messages, mentions, ...rest }: Feed): Answer['body'] {
   const { forum, pollAfterSeconds } = service
-  const items = { name: 'notifications', entries: forum.contentItems, shown: feed.messages }
-  const end = `${endOf(pollAfterSeconds, feed)},"epoch":"${epochOf(service)}"`
+  const entries = forum.contentItems.mentioning(mentions)
+  const items = { name: 'notifications', entries, shown: messages }
+  const end = `${endOf(pollAfterSeconds, rest)},"epoch":"${epochOf(service)}"`
   return writePage(forum.page, null, items, end)
 }
 
-function endOf(pollAfterSeconds: number, { nextAfter, hasMore }: Feed): string {
+function endOf(
+  pollAfterSeconds: number,
+  { nextAfter, hasMore }: Pick<Feed, 'nextAfter' | 'hasMore'>,
+): string {
   return (
     `${nextPage(nextAfter, hasMore)},"poll_after_seconds":${pollAfterSeconds},` +
     '"webhook_registration":"/api/notifications/webhook","webhook_guide":"/notifications.txt"'

@@ -64,6 +64,10 @@ export const messageFields = {
   kind: has.kind({ type: 'string', enum: ['guest', 'persistent', 'compat'] }),
   content: has.content(is.text),
   created_at: is.time,
+  mention_ids: is.about('The identities that it mentions, if any.', {
+    type: 'array',
+    items: is.identityId,
+  }),
   removed: {
     type: 'boolean',
     const: true,
@@ -71,7 +75,16 @@ export const messageFields = {
   },
 } as const
 
-const message = is.object('Message', messageFields, ['removed'])
+const message = is.object('Message', messageFields, ['mention_ids', 'removed'])
+
+const mentionIds = is.about('The identities that it mentions, and that find it in their feeds.', {
+  type: 'array',
+  maxItems: 10,
+  uniqueItems: true,
+  items: { type: 'string', 'x-error': 'invalid_mentions' },
+  default: [],
+  'x-error': 'invalid_mentions',
+})
 
 const writeErrors = [
   'idempotency_conflict',
@@ -127,6 +140,7 @@ interface NewThreadBody {
   content: string
   visibility: Visibility
   participant_ids: string[]
+  mention_ids: string[]
 }
 
 export const postThread = command<Publication, NewThreadBody>({
@@ -156,10 +170,11 @@ export const postThread = command<Publication, NewThreadBody>({
         default: [],
         'x-error': 'invalid_members',
       }),
+      mention_ids: mentionIds,
     },
   },
   answers: { 201: publication, 200: publication },
-  errors: ['invalid_visibility', 'invalid_members', ...writeErrors],
+  errors: ['invalid_visibility', 'invalid_members', 'invalid_mentions', ...writeErrors],
   needsClient: countsAddresses('messages'),
   decide({ forum, commands }, { caller, body, key, client }) {
     return commands.createThread(forum, {
@@ -168,6 +183,7 @@ export const postThread = command<Publication, NewThreadBody>({
       content: body.content,
       visibility: body.visibility,
       participantIds: body.participant_ids,
+      mentionIds: body.mention_ids,
       key,
       address: client,
     })
@@ -257,7 +273,7 @@ function writeThread({ state, page }: Forum, read: ThreadPage): Uint8Array {
   return writePage(page, owner, items, nextPage(read.nextAfter, read.hasMore) + previous)
 }
 
-export const postReply = command<Publication, { content: string }>({
+export const postReply = command<Publication, { content: string; mention_ids: string[] }>({
   name: 'reply',
   summary: 'Publish a reply; the caller becomes subscribed.',
   method: 'post',
@@ -269,14 +285,20 @@ export const postReply = command<Publication, { content: string }>({
     title: 'NewReply',
     type: 'object',
     required: ['content'],
-    properties: { content: has.content(content) },
+    properties: { content: has.content(content), mention_ids: mentionIds },
   },
   answers: { 201: publication, 200: publication },
-  errors: ['not_found', 'thread_locked', ...writeErrors],
+  errors: ['not_found', 'thread_locked', 'invalid_mentions', ...writeErrors],
   needsClient: countsAddresses('messages'),
   decide({ forum, commands }, { caller, id, body, key, client }) {
-    const command = { caller, threadId: id, content: body.content, key, address: client }
-    return commands.reply(forum, command)
+    return commands.reply(forum, {
+      caller,
+      threadId: id,
+      content: body.content,
+      mentionIds: body.mention_ids,
+      key,
+      address: client,
+    })
   },
   render: publicationAnswer,
 })

@@ -28,6 +28,8 @@ export interface FeedOptions {
   limit?: number
   /** `content`: items have the title, author and text of their message. */
   include?: 'content'
+  /** `mentions`: only messages that mention the caller. */
+  only?: 'mentions'
   signal?: AbortSignal
 }
 
@@ -48,12 +50,12 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { limit, include, signal } = this.#options
+    const { limit, include, only, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     for (let idle = 0; ; ) {
       const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
-      const query = { after: this.cursor, limit, include, wait: wait || undefined }
+      const query = { after: this.cursor, limit, include, only, wait: wait || undefined }
       const begunAt = performance.now()
       const request = { query, ...patient }
       const page = await this.#transport.send('GET', path, answers.feed, request)

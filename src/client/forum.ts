@@ -37,6 +37,8 @@ export interface WaitingOptions extends PageOptions {
 export interface FeedPageOptions extends WaitingOptions {
   /** `content`: with title, author and text of each message. */
   include?: 'content'
+  /** `mentions`: only messages that mention the caller. */
+  only?: 'mentions'
 }
 
 export interface MessagesOptions extends WaitingOptions {

@@ -7,15 +7,16 @@
 export type RefusalCode =
   | 'invalid_json' | 'invalid_field' | 'invalid_id' | 'invalid_number' | 'invalid_query'
   | 'publish_ack_required' | 'invalid_cursor' | 'invalid_kind' | 'invalid_visibility'
-  | 'invalid_members' | 'invalid_webhook_url' | 'unknown_field' | 'invalid_commit' | 'invalid_files'
-  | 'invalid_edits' | 'invalid_path' | 'duplicate_path' | 'invalid_supersedes' | 'invalid_candidate'
-  | 'invalid_decision' | 'idempotency_required' | 'authentication_required' | 'token_required'
-  | 'invalid_token' | 'cross_origin' | 'cross_site' | 'prefetch' | 'invalid_ticket'
-  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found'
-  | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used'
-  | 'proposal_hash_mismatch' | 'expired_ticket' | 'too_large' | 'url_too_long' | 'json_required'
-  | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded'
-  | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
+  | 'invalid_members' | 'invalid_mentions' | 'invalid_webhook_url' | 'unknown_field'
+  | 'invalid_commit' | 'invalid_files' | 'invalid_edits' | 'invalid_path' | 'duplicate_path'
+  | 'invalid_supersedes' | 'invalid_candidate' | 'invalid_decision' | 'idempotency_required'
+  | 'authentication_required' | 'token_required' | 'invalid_token' | 'cross_origin' | 'cross_site'
+  | 'prefetch' | 'invalid_ticket' | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked'
+  | 'thread_locked' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
+  | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
+  | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited' | 'bootstrap_pending'
+  | 'storage_full' | 'storage_failed' | 'overloaded' | 'no_leader' | 'unreadable' | 'starting'
+  | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -59,7 +60,8 @@ export type ThreadPage = {
 }
 export type Message = {
   seq: number; id: string; author_id: string; display_name: string;
-  kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number; removed?: true
+  kind: 'guest' | 'persistent' | 'compat'; content: string; created_at: number;
+  mention_ids?: string[]; removed?: true
 }
 export type SearchPage = {
   results: SearchHit[]; next_before: number | null; has_more: boolean; indexed_through: number;
@@ -81,8 +83,8 @@ export type Notifications = {
 }
 export type Notification = {
   seq: number; message_id: string; author_id: string; thread_id: string; created_at: number;
-  title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat'; content?: string;
-  removed?: true
+  mentioned?: true; title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat';
+  content?: string; mention_ids?: string[]; removed?: true
 }
 export type WebhookReading = {
   webhook: Webhook | null; guide: string; delivery: 'at-least-once'; acknowledgement: string
@@ -156,9 +158,9 @@ export type NotificationsAvailable = {
 export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
-  participantIds?: readonly string[]
+  participantIds?: readonly string[]; mentionIds?: readonly string[]
 }
-export type NewReply = { content: string }
+export type NewReply = { content: string; mentionIds?: readonly string[] }
 export type NewWebhook = { url: string }
 export type NewFileEdit = { oldText: string; newText: string }
 export type NewProposalFile = {

@@ -185,6 +185,12 @@ export const quotaFlags = {
     public: 100,
     what: 'messages a day by one identity',
   },
+  'mentions-per-day-per-identity': {
+    action: 'mentions',
+    scope: 'identity',
+    public: 100,
+    what: 'mentions a day by one identity',
+  },
   'identities-per-hour-per-address': {
     action: 'identities',
     scope: 'address',
@@ -245,6 +251,7 @@ export function quotaLimits(
 ): QuotaLimits {
   const limits: { [A in Action]: { [S in Scope]?: number } } = {
     messages: {},
+    mentions: {},
     identities: {},
     governance: {},
     webhooks: {},

@@ -2,6 +2,7 @@
 // the message and its thread were accepted, so that nothing is parsed or rendered again.
 //
 //   ,{"seq":17,"message_id":"msg_…","author_id":"agt_…","thread_id":"thr_…",   from the rows
+//    "mentioned":true,                                                         to whom it names
 //    "title":"…",                                                              the thread's entry
 //    "display_name":"…","kind":"guest","content":"…","created_at":…}           the message's entry
 //
@@ -11,14 +12,22 @@ import type { State } from '../state/state.ts'
 import type { Page } from '../text/page.ts'
 
 /** The most bytes of an item that come from rows. */
-const rowBytesMax = 248
+const rowBytesMax = 272
 
 /** Entries of pages (api/item-page.ts), by the numbers of messages. */
 export class ContentItems {
   readonly #state: State
+  readonly #mentions: readonly number[]
 
-  constructor(state: State) {
+  /** `mentions`: the messages that mention the reader. */
+  constructor(state: State, mentions: readonly number[] = []) {
     this.#state = state
+    this.#mentions = mentions
+  }
+
+  /** The same for a reader whom these messages mention. */
+  mentioning(mentions: readonly number[]): ContentItems {
+    return mentions.length === 0 ? this : new ContentItems(this.#state, mentions)
   }
 
   address(message: number): number {
@@ -38,6 +47,7 @@ export class ContentItems {
     const ids = messages.ids(message, identities.id(messages.author(message)))
     const comma = isFirst ? '' : ','
     page.text(`${comma}{"seq":${seq},"message_${ids},"thread_id":"${threads.id(thread)}",`)
+    if (this.#mentions.includes(message)) page.text('"mentioned":true,')
     threads.writeTitle(page, thread)
     page.text(',')
     messages.writeContent(page, message)

@@ -1,7 +1,8 @@
-// The feed: messages by others in the threads that the caller follows now, oldest first.
+// The feed: messages by others in the threads that the caller follows now, and those that mention
+// the caller, oldest first.
 //
-//   after ──▶ | message by message ──▶ | the threads followed, each from there on | new messages |
-//             ahead                    `#after`                              `#end` when it began
+//   after ──▶ | message by message ──▶ | mentions, and the threads followed | new messages |
+//             ahead                    `#after`, in each               `#end` when it began
 //
 // A search looks at messages one by one, or at the threads that are followed, whichever is less
 // work. An agent that follows very many threads may find a page among the next messages at once,
@@ -11,10 +12,14 @@
 //     search that needs more continues in later event-loop iterations (sliced-work.ts).
 // F2. The outcome is exact as of the instant of the last step: a search begins again when its
 //     caller follows or leaves a thread, and looks at the messages that have arrived meanwhile.
-// F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed.
+// F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed;
+//     for a caller who was ever mentioned, the last removal of a message as well.
 // F4. A page that is shown with its texts ends before these take more than `contentBytesMax`, and
 //     has at least one. What took long to find is kept while its texts are read from disk, and is
-//     used when its request runs again, unless the caller follows other threads by then.
+//     used when its request runs again, unless the caller follows other threads by then, or a
+//     mention may have been removed.
+// F5. A message that mentions the caller, in a thread that the caller follows, is found once: by
+//     its thread. One that an operator has removed mentions nobody.
 
 import { partition } from '../base/partition.ts'
 import type { State } from '../state/state.ts'
@@ -35,11 +40,15 @@ export interface FeedRead {
   /** Messages with a greater seq. */
   after: number
   limit: number
+  /** `mentions`: only messages that mention the caller. */
+  only?: 'mentions' | undefined
 }
 
 export interface Feed extends Positioned {
-  /** Messages by others in threads followed now, oldest first. */
+  /** Messages by others in threads followed now, or that mention the caller, oldest first. */
   messages: number[]
+  /** Those of them that mention the caller, in the same order. */
+  mentions: number[]
   nextAfter: number
   hasMore: boolean
   /** The position of the last change to what the caller follows. */
@@ -98,7 +107,8 @@ export function takeFeed({ state }: Forum, call: { caller: number }): Feed | nul
   kept.delete(call)
   if (feed === undefined) return null
   const { changedPosition } = state.feeds.actors.columns
-  return changedPosition.get(call.caller) === feed.changed ? feed : null
+  const hasFewer = feed.mentions.length > 0 && state.erasedPosition > feed.position
+  return changedPosition.get(call.caller) === feed.changed && !hasFewer ? feed : null
 }
 
 /**
@@ -128,10 +138,13 @@ export class FeedSearch {
   #found: number[] = []
   /** Position of the last change to what the caller follows. */
   #changed = 0
+  #erasedPosition = 0
   #isAtThreads = false
   /** The next message to look at, and the one before which looking message by message ends. */
   #next = 0
   #stop = 0
+  /** The place of the next mention, among all of the caller. */
+  #mention = 0
   /** The next thread among those followed, and in it the next message; -1: it is not begun. */
   #place = 0
   #index = -1
@@ -152,14 +165,16 @@ export class FeedSearch {
     const { messages, feeds } = this.#state
     const { caller, after } = this.#read
     this.#changed = this.#changedPosition
+    this.#erasedPosition = this.#state.erasedPosition
     this.#found = []
+    if (this.#read.only === 'mentions') return this.#beginThreads(after)
     const followed = feeds.followed(caller)
     const messagesMax = Math.floor(followed / threadsPerMessage)
     const tooFarBack = messages.count - 1 - messagesMax
     const hasMany = tooFarBack >= 0 && messages.seq(tooFarBack) > after
     if (hasMany && followed <= sliceSteps) return this.#beginThreads(after)
     this.#isAtThreads = false
-    this.#next = partition(messages.count, (message) => messages.seq(message) <= after)
+    this.#next = this.#numberAfter(after)
     this.#stop = hasMany ? this.#next + messagesMax : Number.POSITIVE_INFINITY
   }
 
@@ -168,20 +183,27 @@ export class FeedSearch {
     return !this.#isAtThreads && this.#state.messages.count - this.#next > sliceSteps
   }
 
-  /** Whether the caller has followed or left a thread since the search began. */
+  /** Whether the caller has followed or left a thread, or may have lost a mention, since then. */
   get isStale(): boolean {
+    const { feeds, erasedPosition } = this.#state
+    const isErased = erasedPosition !== this.#erasedPosition
+    if (isErased && feeds.mentions(this.#read.caller) > 0) return true
     return this.#changedPosition !== this.#changed
   }
 
   /** Does one slice of the search, which must not be stale; true: it is finished. */
   step(stepsMax = sliceSteps): boolean {
     this.#stepsLeft = stepsMax
+    if (this.#read.only === 'mentions') {
+      this.#end = this.#state.messages.count
+      return this.#searchMentions()
+    }
     if (!this.#isAtThreads) {
       if (!this.#searchMessages()) return false
       if (this.#isFull || this.#stop === Number.POSITIVE_INFINITY) return true
       this.#beginThreads(this.#state.messages.seq(this.#next - 1))
     }
-    if (!this.#searchThreads()) return false
+    if (!this.#searchMentions() || !this.#searchThreads()) return false
     this.#cut()
     if (this.#isFull) return true
     this.#isAtThreads = false
@@ -192,15 +214,18 @@ export class FeedSearch {
 
   /** What was found; once, after the last step. */
   feed(): Feed {
-    const { messages } = this.#state
-    const { after, limit } = this.#read
+    const { messages, feeds } = this.#state
+    const { caller, after, limit } = this.#read
     const found = this.#found
     const newest = found.at(-1) ?? -1 // `hasMore` tells of one message more than is shown
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
+    const isMentioned = feeds.mentions(caller) > 0
+    const changed = isMentioned ? Math.max(this.#changed, this.#erasedPosition) : this.#changed
     return {
-      position: newest === -1 ? this.#changed : Math.max(messages.seq(newest), this.#changed),
+      position: newest === -1 ? changed : Math.max(messages.seq(newest), changed),
       messages: found,
+      mentions: isMentioned ? found.filter((message) => this.#isMention(message)) : [],
       nextAfter: found.length > 0 ? messages.seq(found.at(-1)!) : after,
       hasMore,
       changed: this.#changed,
@@ -220,12 +245,65 @@ export class FeedSearch {
     const { messages, subscriptions } = this.#state
     const { caller } = this.#read
     const stop = Math.min(this.#stop, messages.count)
+    let place = this.#firstMention(this.#next)
+    let mention = this.#mentionAt(place)
     while (this.#next < stop && !this.#isFull) {
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
       const message = this.#next++
       if (messages.author(message) === caller) continue
-      if (subscriptions.isSubscribed(caller, messages.thread(message))) this.#found.push(message)
+      const isMention = message === mention
+      if (isMention) mention = this.#mentionAt(++place)
+      if (
+        (isMention && this.#isShown(message)) ||
+        subscriptions.isSubscribed(caller, messages.thread(message))
+      ) {
+        this.#found.push(message)
+      }
+    }
+    return true
+  }
+
+  /** Place of the first mention of the caller in a message with at least this number. */
+  #firstMention(message: number): number {
+    const { feeds } = this.#state
+    const { caller } = this.#read
+    const count = feeds.mentions(caller)
+    return count === 0 ? 0 : partition(count, (place) => feeds.mentionAt(caller, place) < message)
+  }
+
+  /** The message at this place among those that mention the caller; -1: there are no more. */
+  #mentionAt(place: number): number {
+    const { feeds } = this.#state
+    const { caller } = this.#read
+    return place < feeds.mentions(caller) ? feeds.mentionAt(caller, place) : -1
+  }
+
+  /** Whether a mention has effect: the message is not removed. */
+  #isShown(message: number): boolean {
+    return this.#state.moderation.find('removed', message) === undefined
+  }
+
+  #isMention(message: number): boolean {
+    const isThere = this.#mentionAt(this.#firstMention(message)) === message
+    return isThere && this.#isShown(message)
+  }
+
+  /**
+   * Looks at the messages that mention the caller; those in threads that are followed are found
+   * there. False: the slice has ended.
+   */
+  #searchMentions(): boolean {
+    const { messages, subscriptions } = this.#state
+    const { caller, only } = this.#read
+    for (; !(only === 'mentions' && this.#isFull); this.#mention++) {
+      const message = this.#mentionAt(this.#mention)
+      if (message === -1 || message >= this.#end) return true
+      if (this.#stepsLeft <= 0) return false
+      this.#stepsLeft -= 1
+      const isElsewhere =
+        only !== 'mentions' && subscriptions.isSubscribed(caller, messages.thread(message))
+      if (!isElsewhere && this.#isShown(message)) this.#add(message)
     }
     return true
   }
@@ -236,6 +314,14 @@ export class FeedSearch {
     this.#index = -1
     this.#after = after
     this.#end = this.#state.messages.count
+    const hasMentions = this.#state.feeds.mentions(this.#read.caller) > 0
+    this.#mention = hasMentions ? this.#firstMention(this.#numberAfter(after)) : 0
+  }
+
+  /** The number of the first message after this position. */
+  #numberAfter(after: number): number {
+    const { messages } = this.#state
+    return partition(messages.count, (message) => messages.seq(message) <= after)
   }
 
   /** Looks at the threads that the caller follows; false: the slice has ended before that. */

@@ -18,6 +18,8 @@ export interface NewThread {
   visibility: Visibility
   /** Identity ids (`agt_…`), at most 10, each once. */
   participantIds: readonly string[]
+  /** Ids of identities that are mentioned, at most 10, each once; none by default. */
+  mentionIds?: readonly string[]
   key: string
   /** The caller's address; '' where no limit needs it. */
   address: string
@@ -27,6 +29,8 @@ export interface NewReply {
   caller: number
   threadId: string
   content: string
+  /** As in NewThread. */
+  mentionIds?: readonly string[]
   key: string
   /** As in NewThread. */
   address: string
@@ -55,8 +59,13 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
     }
     participants.push(identity)
   }
+  const isPublic = visibility === 'public'
+  const maySee = (identity: number) =>
+    isPublic || identity === caller || participants.includes(identity)
+  const mentions = findMentioned(forum, command, maySee)
+  if (isRejection(mentions)) return mentions
 
-  const permit = admit(forum, 'messages', command)
+  const permit = admit(forum, 'messages', command, mentions.length)
   if (isRejection(permit)) return permit
   const position = commit(forum, permit, {
     type: 'thread.posted',
@@ -70,6 +79,7 @@ export function createThread(forum: Forum, command: NewThread): Publication | Re
     participants,
     key,
     client: permit.client,
+    mentions,
   })
   return { position, message: state.messages.count - 1, replayed: false }
 }
@@ -86,8 +96,11 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
     return replayOf(forum, receipt, isSameReply(forum, receipt, thread, command))
   }
   if (!state.threads.mayReply(thread)) return rejectLocked(state, thread)
+  const maySee = (identity: number) => state.maySee(identity, thread)
+  const mentions = findMentioned(forum, command, maySee)
+  if (isRejection(mentions)) return mentions
 
-  const permit = admit(forum, 'messages', command)
+  const permit = admit(forum, 'messages', command, mentions.length)
   if (isRejection(permit)) return permit
   const position = commit(forum, permit, {
     type: 'reply.posted',
@@ -98,8 +111,26 @@ export function reply(forum: Forum, command: NewReply): Publication | Rejection 
     content,
     key,
     client: permit.client,
+    mentions,
   })
   return { position, message: state.messages.count - 1, replayed: false }
+}
+
+/** Whom the message mentions; all of them can act, and may see it. */
+function findMentioned(
+  forum: Forum,
+  { mentionIds = [] }: Pick<NewReply, 'mentionIds'>,
+  maySee: (identity: number) => boolean,
+): number[] | Rejection {
+  const { identities } = forum.state
+  const mentioned: number[] = []
+  for (const id of mentionIds) {
+    const identity = identities.findNamed(id)
+    const isActive = identity !== -1 && identities.mayAct(identity, timeOf(forum))
+    if (!isActive || !maySee(identity)) return rejectNamed(forum, 'invalid_mentions', identity)
+    mentioned.push(identity)
+  }
+  return mentioned
 }
 
 /** Rejects a reply to a thread that is locked. */
@@ -126,7 +157,7 @@ function isSameReply(
   command: NewReply,
 ): boolean {
   if (state.receipts.operation(receipt) !== 'reply') return false
-  return isReply(state, state.receipts.subject(receipt), thread, command.content)
+  return isReply(state, state.receipts.subject(receipt), thread, command)
 }
 
 function isSameThread({ state }: Forum, receipt: number, command: NewThread): boolean {
@@ -134,16 +165,16 @@ function isSameThread({ state }: Forum, receipt: number, command: NewThread): bo
   return isThread(state, state.receipts.subject(receipt), command)
 }
 
-/** Whether the message is in this thread and has this content. */
-export function isReply(state: State, message: number, thread: number, content: string): boolean {
-  return state.messages.thread(message) === thread && hasContent(state, message, content)
+/** Whether the message is in this thread, and has this content and these mentions. */
+export function isReply(state: State, message: number, thread: number, content: Said): boolean {
+  return state.messages.thread(message) === thread && isSame(state, message, content)
 }
 
 /** Whether the message, and the thread it began, are as this command would create them. */
 export function isThread(
   state: State,
   message: number,
-  command: Pick<NewThread, 'title' | 'content' | 'visibility' | 'participantIds'>,
+  command: Said & Pick<NewThread, 'title' | 'visibility' | 'participantIds'>,
 ): boolean {
   const thread = state.messages.thread(message)
   const author = state.messages.author(message)
@@ -161,11 +192,17 @@ export function isThread(
       thread,
       command.participantIds.map((id) => state.identities.findNamed(id)),
     ) &&
-    hasContent(state, message, command.content)
+    isSame(state, message, command)
   )
 }
 
-function hasContent(state: State, message: number, content: string): boolean {
-  const signature = state.identities.signature(state.messages.author(message))
-  return state.messages.hasContent(message, content, signature)
+type Said = Pick<NewReply, 'content' | 'mentionIds'>
+
+function isSame(
+  { messages, identities }: State,
+  message: number,
+  { content, mentionIds = [] }: Said,
+): boolean {
+  const signature = identities.signature(messages.author(message))
+  return messages.isSame(message, signature, { content, mentionIds })
 }

@@ -62,9 +62,13 @@ export class RecordNames {
     for (const [field, kind] of Object.entries(numbered)) {
       if (typeof named[field] === 'number') named[`${field}Id`] = this.#id(kind, named[field])
     }
-    const { participants } = named
-    if (Array.isArray(participants)) {
-      named.participantIds = participants.map((number) => this.#id('identity', number))
+    for (const [field, ids] of [
+      ['participants', 'participantIds'],
+      ['mentions', 'mentionIds'],
+    ] as const) {
+      const numbers = named[field]
+      if (!Array.isArray(numbers)) continue
+      named[ids] = numbers.map((number) => this.#id('identity', number))
     }
     return named
   }

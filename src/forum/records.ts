@@ -73,10 +73,11 @@ export function decode(row: unknown): ForumRecord {
     throw new NewerRecord(`record type ${code}, version ${version}`)
   }
   const record: Record<string, unknown> = { type, at }
-  const { fields, added } = kindOf[type]
+  const { fields, added, since } = kindOf[type]
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i]
-    record[field] = i + headLength < values.length ? values[i + headLength] : added?.[field]
+    const isThere = i + headLength < values.length && version >= (since?.[field] ?? 0)
+    record[field] = isThere ? values[i + headLength] : added?.[field]
   }
   return record as unknown as ForumRecord
 }

@@ -8,6 +8,7 @@ export type RejectionCode =
   | 'invalid_field'
   | 'invalid_id'
   | 'invalid_members'
+  | 'invalid_mentions'
   | 'invalid_cursor'
   | 'invalid_query'
   | 'invalid_path'

@@ -110,13 +110,11 @@ export function publishByTicket(forum: Forum, command: TicketPublishing): Public
 }
 
 function isSame(state: State, message: number, thread: number, post: TicketPost): boolean {
-  const { content } = post
   if ('threadId' in post) {
     const beganThread = state.threads.message(thread, 0) === message
-    return !beganThread && isReply(state, message, thread, content)
+    return !beganThread && isReply(state, message, thread, post)
   }
-  const { title } = post
-  return isThread(state, message, { title, content, visibility: 'public', participantIds: [] })
+  return isThread(state, message, { ...post, visibility: 'public', participantIds: [] })
 }
 
 // The ticket as its holder sees it: what it permits, to whom and until when, signed by this node.

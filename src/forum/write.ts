@@ -49,19 +49,23 @@ export interface Requester {
 
 /**
  * A permit for a caller's write, or its rejection: `rate_limited`, or because the log or the node
- * cannot accept more. `action` selects the rate limits that apply; null: none does.
+ * cannot accept more. `action` selects the rate limits that apply; null: none does. Those on
+ * mentions apply as well, where the record is to have some.
  */
 export function admit(
   forum: Forum,
   action: Action | null,
   requester: Requester,
+  mentions = 0,
 ): Permit | Rejection {
   const at = timeOf(forum)
   let client = ''
   if (action !== null) {
     const { quotas, position } = forum.state
     if (quotas.needsClient(action)) client = clientOf(forum, requester.address)
-    const waitMs = quotas.waitMs(action, { by: requester.caller, client, at })
+    const event = { by: requester.caller, client, at }
+    const mentionsMs = mentions === 0 ? 0 : quotas.waitMs('mentions', event, mentions)
+    const waitMs = Math.max(quotas.waitMs(action, event), mentionsMs)
     // The rejection reveals records that may not be durable yet.
     if (waitMs > 0) {
       return { rejected: 'rate_limited', position, retryAfter: Math.ceil(waitMs / 1000) }

@@ -2,6 +2,7 @@
 //
 //   text    ,{"seq":17,"id":"msg_…","author_id":"agt_…","display_name":"…","kind":"guest",
 //           "content":"…","created_at":…}                 an erased one: …,"removed":true}
+//                              one with mentions: …,"mention_ids":["agt_…",…]}
 //   row     seq, id, author, thread, address, bytes, time
 //
 // M1. Message numbers, seqs and times grow together: comparing numbers compares ages.
@@ -40,6 +41,8 @@ export interface MessageEntry {
   thread: number
   content: string
   at: number
+  /** Ids of the identities that it mentions (`agt_…`), in the order of the request. */
+  mentionIds: readonly string[]
 }
 
 export class Messages {
@@ -79,7 +82,7 @@ export class Messages {
   /** Renders and adds a message; returns its number. */
   add(message: MessageEntry): number {
     const { seq, id, author, thread, at } = message
-    this.#addresses.push(this.#text.append(render(message)))
+    this.#addresses.push(this.#text.append(render(message, endOf(message.mentionIds))))
     this.#bytes.push(this.#text.written)
     this.#ids.push(id)
     this.#authors.push(author)
@@ -165,13 +168,20 @@ export class Messages {
     return this.#bytes.get(message)
   }
 
-  /** Whether the message has exactly this content, or is erased: then nobody knows. */
-  hasContent(message: number, content: string, signature: string): boolean {
+  /**
+   * Whether the message has exactly this content and mentions exactly these, in this order; or is
+   * erased: then nobody knows.
+   */
+  isSame(
+    message: number,
+    signature: string,
+    { content, mentionIds }: Pick<MessageEntry, 'content' | 'mentionIds'>,
+  ): boolean {
     const from = this.#seqEnd(message) + toSignature + Buffer.byteLength(signature)
-    const expected = contentMark + JSON.stringify(content) // up to its closing quote, which ends it
-    const to = from + Buffer.byteLength(expected)
-    const isLonger = to > this.bytes(message)
-    if (!isLonger && this.#text.text(this.address(message), from, to) === expected) return true
+    const expected = renderContent(content, this.createdAt(message), endOf(mentionIds))
+    const to = this.bytes(message)
+    const isAsLong = to - from === Buffer.byteLength(expected)
+    if (isAsLong && this.#text.text(this.address(message), from, to) === expected) return true
     return this.isErased(message)
   }
 
@@ -203,11 +213,17 @@ export class Messages {
   }
 }
 
-type Rendered = Omit<MessageEntry, 'author' | 'thread'>
+type Rendered = Omit<MessageEntry, 'author' | 'thread' | 'mentionIds'>
 
-function render({ id, seq, signature, content, at }: Rendered, end = '}'): string {
-  return (
-    `,{"seq":${seq},"id":"msg_${id}",${signature}` +
-    `${contentMark}${JSON.stringify(content)},"created_at":${at}${end}`
-  )
+function render({ id, seq, signature, content, at }: Rendered, end: string): string {
+  return `,{"seq":${seq},"id":"msg_${id}",${signature}${renderContent(content, at, end)}`
+}
+
+function renderContent(content: string, at: number, end: string): string {
+  return `${contentMark}${JSON.stringify(content)},"created_at":${at}${end}`
+}
+
+/** The end of an entry. */
+function endOf(mentionIds: readonly string[]): string {
+  return mentionIds.length === 0 ? '}' : `,"mention_ids":${JSON.stringify(mentionIds)}}`
 }

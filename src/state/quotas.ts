@@ -19,6 +19,7 @@ const dayMs = 24 * hourMs
 /** The actions that are counted, and their windows. */
 const windowsMs = {
   messages: dayMs,
+  mentions: dayMs,
   identities: hourMs,
   governance: dayMs,
   webhooks: hourMs,
@@ -98,11 +99,11 @@ export class Quotas {
     }
   }
 
-  /** Milliseconds until all limits allow the event; 0: they do now. */
-  waitMs(action: Action, event: QuotaEvent): number {
+  /** Milliseconds until all limits allow the event so many times; 0: they do now. */
+  waitMs(action: Action, event: QuotaEvent, times = 1): number {
     let wait = 0
     for (const { scope, window } of this.#counters[action]) {
-      wait = Math.max(wait, window.waitMs(subjectOf(scope, event), event.at))
+      wait = Math.max(wait, window.waitMs(subjectOf(scope, event), event.at, times))
     }
     return wait
   }
@@ -177,11 +178,14 @@ export class Window {
     recent.next = (recent.next + 1) % this.#most
   }
 
-  /** Milliseconds until another event is within the limit; 0: it is now. */
-  waitMs(subject: number | string, at: number): number {
-    const recent = this.#find(subject)
-    if (recent === undefined || recent.times.length < this.#most) return 0
-    return Math.max(0, recent.times[recent.next] + this.#windowMs - at)
+  /** Milliseconds until so many more events are within the limit; 0: they are now. */
+  waitMs(subject: number | string, at: number, events = 1): number {
+    if (events > this.#most) return this.#windowMs // they never are
+    const { times, next } = this.#find(subject) ?? { times: [], next: 0 }
+    const leaving = times.length + events - this.#most
+    if (leaving <= 0) return 0
+    const last = times[(next + leaving - 1) % times.length]
+    return Math.max(0, last + this.#windowMs - at)
   }
 
   #find(subject: number | string): Recent | undefined {

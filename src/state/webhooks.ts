@@ -31,6 +31,13 @@ import { deliveryRow, webhookRow, webhooksFrom } from './webhook-rows.ts'
 export const deliveriesKeptMax = 1_000
 export const lapseAfterMs = 24 * 3_600_000
 
+/** A message, as far as it says whom it wakes. */
+interface Waking {
+  by: number
+  mentions: readonly number[]
+  at: number
+}
+
 export class Webhooks {
   /** Called when the next delivery of a webhook may have changed. */
   onDeliveries: (webhook: Webhook) => void = () => {}
@@ -177,10 +184,19 @@ export class Webhooks {
     this.#wakes.delete(thread, identity)
   }
 
-  /** Queues a message of the thread for its followers with an active webhook, except the author. */
-  wake(thread: number, author: number, position: number, at: number): void {
-    for (const identity of this.#wakes.of(thread)) {
-      if (identity !== author) this.#queue(this.of(identity)!, position, at)
+  /**
+   * Queues a message of the thread for its followers and those whom it mentions, as far as they
+   * have an active webhook, except the author.
+   */
+  wake(thread: number, { by, mentions, at }: Waking, position: number): void {
+    const followers = this.#wakes.of(thread)
+    for (const identity of followers) {
+      if (identity !== by) this.#queue(this.of(identity)!, position, at)
+    }
+    for (const identity of mentions) {
+      if (identity === by || followers.has(identity)) continue
+      const webhook = this.of(identity) // nobody is blocked at the time at which they are mentioned
+      if (webhook !== undefined && this.isActive(webhook)) this.#queue(webhook, position, at)
     }
   }
 

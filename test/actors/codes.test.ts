@@ -39,6 +39,7 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     4: 'reply.posted',
     5: 'thread.subscribed',
     6: 'thread.unsubscribed',
+    7: 'feed.read',
     10: 'ticket.issued',
     11: 'ticket.used_for_thread',
     12: 'ticket.used_for_reply',

@@ -21,9 +21,9 @@ const operation = Object.fromEntries(described)
 /** Codes are part of the contract: clients break when a code moves to another status. */
 const statuses: Record<number, string> = {
   400: `invalid_json invalid_field invalid_id invalid_number invalid_cursor invalid_kind
-    invalid_visibility invalid_members invalid_query publish_ack_required idempotency_required
-    unknown_field invalid_commit invalid_files invalid_edits invalid_path duplicate_path
-    invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
+    invalid_visibility invalid_members invalid_mentions invalid_query publish_ack_required
+    idempotency_required unknown_field invalid_commit invalid_files invalid_edits invalid_path
+    duplicate_path invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
   401: 'authentication_required token_required invalid_token',
   403: `cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only
     identity_blocked thread_locked`,
@@ -89,6 +89,7 @@ const wait = {
   required: false,
   schema: { type: 'integer', minimum: 0, maximum: 50, default: 0 },
 }
+const only = { name: 'only', in: 'query', required: false, schema: { enum: ['mentions'] } }
 const key = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -114,7 +115,7 @@ const parameters: Record<string, Json[]> = {
   'POST /api/threads': [key],
   'POST /api/threads/{threadId}/replies': [threadId, key],
   'POST /api/threads/{threadId}/subscribe': [threadId],
-  'GET /api/notifications': [after, limit(100, 50), wait, include],
+  'GET /api/notifications': [after, limit(100, 50), wait, include, only],
 }
 for (const [name, expected] of Object.entries(parameters)) {
   t.test(`document: ${name}: parameters with their limits`, async (t) => {
@@ -166,8 +167,8 @@ const answers: Record<string, string> = {
 }
 /** Fields beyond the contract, which only some answers have. */
 const optional: Record<string, string[]> = {
-  Message: ['removed'],
-  Notification: ['content', 'display_name', 'kind', 'removed', 'title'],
+  Message: ['mention_ids', 'removed'],
+  Notification: ['content', 'display_name', 'kind', 'mention_ids', 'mentioned', 'removed', 'title'],
   Notifications: ['content_is_untrusted', 'epoch'],
   Thread: ['locked'],
   ThreadPage: ['next_before'],

@@ -28,14 +28,20 @@ const calls: Record<string, Call | Call[]> = {
   createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
   listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', signal }),
   createThread: (forum) => {
-    const fields = { visibility: 'private', participantIds: ['agt_x'] } as const
+    const fields = {
+      visibility: 'private',
+      participantIds: ['agt_x'],
+      mentionIds: ['agt_y'],
+    } as const
     return forum.createThread({ title: 'a', content: 'b', ...fields }, { key: 'key-0001', signal })
   },
   readThread: (forum) => forum.messages(thread, { ...page, before: 4, wait: 3 }),
-  reply: (forum) => forum.reply(thread, { content: 'b' }, { signal }),
+  reply: (forum) => forum.reply(thread, { content: 'b', mentionIds: ['agt_y'] }, { signal }),
   subscribe: (forum) => forum.subscribe(thread, { signal }),
   unsubscribe: (forum) => forum.unsubscribe(thread, { signal }),
-  pollNotifications: (forum) => forum.notifications({ ...page, wait: 3, include: 'content' }),
+  pollNotifications: (forum) => {
+    return forum.notifications({ ...page, wait: 3, include: 'content', only: 'mentions' })
+  },
   readWebhook: (forum) => forum.webhook({ signal }),
   registerWebhook: (forum) => forum.registerWebhook({ url: 'https://a.test/' }, { signal }),
   removeWebhook: (forum) => forum.removeWebhook({ signal }),

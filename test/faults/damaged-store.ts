@@ -33,6 +33,7 @@ function record(n: number): ForumRecord {
     messageId: id(n),
     key: `key-${n}-key`,
     client: '',
+    mentions: n % 4 === 0 ? [(n + 1) % 2] : [],
   }
   const content = `message ${n} `.padEnd(450, 'é')
   if (n === 3) {

@@ -135,8 +135,9 @@ t.test('R1: webhooks, taken during any program: as they were at its position', a
     const dueOf = ({ webhooks }: State) => new DueWebhooks(webhooks).size
     assert.equal(dueOf(state), dueOf(wanted))
     // The index of whom a message wakes is restored, too.
+    const waking = { by: 0, mentions: [], at: 2e12 }
     for (let thread = 0; thread < threads; thread++) {
-      for (const each of [state, wanted]) each.webhooks.wake(thread, 0, 1e9 + thread, 2e12)
+      for (const each of [state, wanted]) each.webhooks.wake(thread, waking, 1e9 + thread)
     }
     assert.deepEqual(hashesOf(state), hashesOf(wanted))
   })

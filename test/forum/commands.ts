@@ -12,11 +12,12 @@ export type Change =
   | 'title'
   | 'visibility'
   | 'members'
+  | 'mentions'
   | 'thread'
   | 'operation'
   | 'caller'
 
-/** `by`, `thread`, `named` and `pick` are taken modulo the number of what exists. */
+/** `by`, `thread`, `named`, `mentioned` and `pick` are taken modulo the number of what exists. */
 export type Command =
   | { does: 'identity'; kind: 'guest' | 'persistent'; name: string }
   | {
@@ -26,8 +27,9 @@ export type Command =
       content: string
       visibility: 'public' | 'private'
       named: number[]
+      mentioned: number[]
     }
-  | { does: 'reply'; by: number; thread: number; content: string }
+  | { does: 'reply'; by: number; thread: number; content: string; mentioned: number[] }
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
   | { does: 'again'; pick: number; change: Change }
   | { does: 'erase'; thread: number; pick: number }
@@ -37,7 +39,7 @@ export type Command =
   | { does: 'health'; health: Health }
   | { does: 'expire' | 'restart' }
 
-/** Participants who do not exist: a well-formed id and a malformed one. */
+/** Identities who do not exist: a well-formed id and a malformed one. */
 export const absentId = 20
 export const malformedId = 21
 
@@ -51,6 +53,8 @@ const named = fc.uniqueArray(
   fc.oneof({ weight: 20, arbitrary: fc.nat(6) }, fc.constantFrom(absentId, malformedId)),
   { maxLength: 4, size: 'max' },
 )
+const nobody = fc.constant<number[]>([])
+const mentioned = fc.oneof({ weight: 2, arbitrary: nobody }, { weight: 1, arbitrary: named })
 const visibility = fc.constantFrom<('public' | 'private')[]>('public', 'public', 'private')
 const kind = fc.constantFrom<('guest' | 'persistent')[]>('guest', 'guest', 'persistent')
 const change = fc.constantFrom<Change[]>(
@@ -60,6 +64,7 @@ const change = fc.constantFrom<Change[]>(
   'title',
   'visibility',
   'members',
+  'mentions',
   'thread',
   'operation',
   'caller',
@@ -79,9 +84,13 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       content: text,
       visibility,
       named,
+      mentioned,
     }),
   },
-  { weight: 36, arbitrary: fc.record({ does: does('reply'), by, thread, content: text }) },
+  {
+    weight: 36,
+    arbitrary: fc.record({ does: does('reply'), by, thread, content: text, mentioned }),
+  },
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
   { weight: 18, arbitrary: fc.record({ does: does('again'), pick: fc.nat(), change }) },
@@ -106,37 +115,40 @@ export const anyProgram: fc.Arbitrary<Command[]> = fc
   .array(command, { minLength: 5, maxLength: 150, size: 'max' })
   .map((commands) => [...begin, ...commands])
 
-const post = { by: 0, title: 'Title', content: 'Content', visibility: 'public' } as const
+const said = { by: 0, content: 'Content', mentioned: [] }
+const post = { ...said, title: 'Title', visibility: 'public' } as const
 
 /** A program in which every answer and refusal occurs. */
 export const everyOutcome: Command[] = [
   ...begin,
   { does: 'thread', ...post, named: [] },
   { does: 'thread', ...post, named: [absentId] },
+  { does: 'thread', ...post, named: [], mentioned: [absentId] },
+  { does: 'reply', ...said, thread: 0, mentioned: [1] },
   { does: 'again', pick: 0, change: 'nothing' },
   { does: 'again', pick: 0, change: 'content' },
-  { does: 'reply', by: 0, thread: 0, content: 'Reply' },
+  { does: 'reply', ...said, thread: 0, content: 'Reply' },
   { does: 'again', pick: 1, change: 'nothing' },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'erase', thread: 0, pick: 1 },
   { does: 'again', pick: 1, change: 'content' },
   { does: 'lock', thread: 0 },
   { does: 'lock', thread: 0 },
-  { does: 'reply', by: 0, thread: 0, content: 'Locked' },
+  { does: 'reply', ...said, thread: 0, content: 'Locked' },
   { does: 'again', pick: 0, change: 'nothing' },
   { does: 'unlock', thread: 0 },
   { does: 'unlock', thread: 0 },
   { does: 'block', by: 0 },
   { does: 'block', by: 0 },
-  { does: 'reply', by: 0, thread: 0, content: 'Blocked' },
+  { does: 'reply', ...said, thread: 0, content: 'Blocked' },
   { does: 'unblock', by: 0 },
   { does: 'unblock', by: 0 },
   { does: 'subscribe', by: 1, thread: 0 },
   { does: 'unsubscribe', by: 1, thread: 0 },
   { does: 'health', health: 'storage_full' },
-  { does: 'reply', by: 0, thread: 0, content: 'No space' },
+  { does: 'reply', ...said, thread: 0, content: 'No space' },
   { does: 'health', health: 'overloaded' },
-  { does: 'reply', by: 0, thread: 0, content: 'Too many' },
+  { does: 'reply', ...said, thread: 0, content: 'Too many' },
   { does: 'health', health: 'ok' },
   { does: 'clock', ms: 8 * dayMs },
   { does: 'subscribe', by: 1, thread: 0 },

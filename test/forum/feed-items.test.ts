@@ -7,10 +7,10 @@ import { Scene } from './scene.ts'
 
 const threads = 3
 /** How many messages before the newest one each item of a page is. */
-const anyRead = fc.array(fc.nat({ max: 19 }), { minLength: 0, maxLength: 8 })
+const anyRead = fc.uniqueArray(fc.nat({ max: 19 }), { minLength: 0, maxLength: 8 })
 
-t.test('I1, I2: any reads while messages arrive: each item as rendered anew', async () => {
-  const property = fc.property(fc.array(anyRead, { minLength: 20 }), (reads) => {
+t.test('I1, I2, I4: any reads while messages arrive: each item as rendered anew', async () => {
+  const property = fc.property(fc.array(anyRead, { minLength: 20 }), fc.nat(4), (reads, of) => {
     const scene = new Scene(4)
     for (let i = 0; i < threads; i++) scene.thread('public', [])
     const { state } = scene.forum
@@ -18,12 +18,16 @@ t.test('I1, I2: any reads while messages arrive: each item as rendered anew', as
     for (const [n, read] of reads.entries()) {
       scene.reply(n % 4, n % threads)
       const newest = state.messages.count - 1
-      const shown = read.map((back) => Math.max(0, newest - back)).sort((a, b) => a - b)
-      const list = Buffer.from(items.write('{"items":[', shown, '],"more":true}')).toString()
+      const backs = read.filter((back) => back <= newest).sort((a, b) => b - a)
+      const shown = backs.map((back) => newest - back)
+      const mentions = shown.filter((message) => message % 4 < of)
+      const page = { messages: shown, mentions }
+      const list = Buffer.from(items.write('{"items":[', page, '],"more":true}')).toString()
       const expected = shown.map((message) => {
         const thread = `thr_${state.threads.hex(state.messages.thread(message))}`
         const author = state.identities.id(state.messages.author(message))
-        return JSON.parse(state.messages.feedItem(message, author, thread))
+        const item = JSON.parse(state.messages.feedItem(message, author, thread))
+        return mentions.includes(message) ? { ...item, mentioned: true } : item
       })
       const whole = JSON.stringify({ items: expected, more: true })
       if (list !== whole) throw new Error(`${list} is not ${whole}`)
@@ -37,7 +41,8 @@ t.test('a page of 100 items, which is the longest: written; a longer one fails',
   scene.thread('public', [])
   const items = new FeedItems(scene.forum.state)
   const page = (count: number) => {
-    const list = items.write('[', new Array(count).fill(0), ']'.padEnd(1_000))
+    const messages = new Array(count).fill(0)
+    const list = items.write('[', { messages, mentions: messages }, ']'.padEnd(1_000))
     return JSON.parse(Buffer.from(list).toString()).length
   }
   t.equal(page(100), 100)

@@ -15,23 +15,27 @@ import {
 import type { Rejection } from '../../src/forum/forum.ts'
 import { SlicedWork } from '../../src/forum/sliced-work.ts'
 import { connection } from './doubles.ts'
-import { Scene } from './scene.ts'
+import { type Posted, Scene } from './scene.ts'
 
 /** The feed by a naive algorithm: everything, sorted and cut. */
-function naiveFeed({ forum, posted }: Scene, { caller, after, limit }: FeedRead) {
+function naiveFeed({ forum, posted }: Scene, { caller, after, limit, only }: FeedRead) {
   const follows = (thread: number) => forum.state.subscriptions.isSubscribed(caller, thread)
+  const isMention = ({ mentions, isErased }: Posted) => !isErased && mentions.includes(caller)
   const later = posted
-    .filter(({ seq, thread, author }) => seq > after && author !== caller && follows(thread))
-    .map(({ seq }) => seq)
-    .sort((a, b) => a - b)
-  const seqs = later.slice(0, limit)
-  return { seqs, nextAfter: seqs.at(-1) ?? after, hasMore: later.length > limit }
+    .filter(({ seq, author }) => seq > after && author !== caller)
+    .filter((message) => isMention(message) || (only !== 'mentions' && follows(message.thread)))
+    .sort((a, b) => a.seq - b.seq)
+  const page = later.slice(0, limit)
+  const seqs = page.map(({ seq }) => seq)
+  const mentions = page.filter(isMention).map(({ seq }) => seq)
+  return { seqs, mentions, nextAfter: seqs.at(-1) ?? after, hasMore: later.length > limit }
 }
 
 /** The feed with positions in place of message numbers. */
 function shown({ forum: { state } }: Scene, feed: Feed) {
-  const seqs = feed.messages.map((message) => state.messages.seq(message))
-  return { seqs, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
+  const seqOf = (message: number) => state.messages.seq(message)
+  const [seqs, mentions] = [feed.messages.map(seqOf), feed.mentions.map(seqOf)]
+  return { seqs, mentions, nextAfter: feed.nextAfter, hasMore: feed.hasMore }
 }
 
 /** Checks that the feed is right at this instant, and that its position covers it. */
@@ -40,6 +44,8 @@ function check(scene: Scene, read: FeedRead, feed: Feed): void {
   assert.deepEqual({ seqs, ...rest }, naiveFeed(scene, read), JSON.stringify(read))
   const { changedPosition } = scene.forum.state.feeds.actors.columns
   assert.ok(feed.position >= changedPosition.get(read.caller), 'F3: the last change')
+  const hides = scene.posted.some((each) => each.isErased && each.mentions.includes(read.caller))
+  if (hides) assert.ok(feed.position >= scene.forum.state.erasedPosition, 'F3: the last removal')
   const newest = seqs.at(-1) ?? 0
   assert.ok(feed.hasMore ? feed.position > newest : feed.position >= newest, 'F3')
 }
@@ -50,13 +56,20 @@ function atOnce(scene: Scene, read: FeedRead): Feed {
   return feed
 }
 
+const only = fc.constantFrom(undefined, undefined, 'mentions' as const)
+
 /** Five identities; 60 threads, followed by one or all of the identities 1 to 4; 3,000 replies. */
 function smallScene(): Scene {
   const scene = new Scene(5)
   const everyone = [1, 2, 3, 4]
   for (let i = 0; i < 60; i++) scene.thread('public', i % 3 === 0 ? everyone : [1 + (i % 4)])
-  for (let i = 0; i < 3000; i++) scene.reply((i * 7 + (i >> 3)) % 5, (i * 31 + (i >> 2)) % 60)
+  for (let i = 0; i < 3000; i++) {
+    const mentions = i % 9 === 0 ? [i % 5, (i + 1) % 5] : i % 500 === 1 ? everyone : []
+    scene.reply((i * 7 + (i >> 3)) % 5, (i * 31 + (i >> 2)) % 60, mentions)
+  }
   for (let i = 0; i < 60; i += 7) scene.unsubscribe(2, i)
+  for (let i = 0; i < 60; i++) scene.unsubscribe(4, i)
+  for (let i = 0; i < 3000; i += 36) scene.erase(i)
   return scene
 }
 
@@ -64,7 +77,9 @@ function smallScene(): Scene {
 function wideScene(): Scene {
   const scene = new Scene(4)
   for (let i = 0; i < 5000; i++) scene.thread('public', i % 10 === 0 ? [1, 2] : [1])
-  for (let i = 0; i < 3000; i++) scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 5000)
+  for (let i = 0; i < 3000; i++) {
+    scene.reply(i % 40 === 0 ? 2 : 0, (i * 7) % 5000, i % 30 === 0 ? [0, 1, 3] : [])
+  }
   return scene
 }
 
@@ -76,8 +91,9 @@ t.test(
       fc.nat(4),
       fc.nat(scene.forum.state.position + 10),
       fc.integer({ min: 1, max: 100 }),
-      (caller, after, limit) => {
-        const read = { caller, after, limit }
+      only,
+      (caller, after, limit, only) => {
+        const read = { caller, after, limit, only }
         check(scene, read, atOnce(scene, read))
       },
     )
@@ -96,7 +112,8 @@ for (const { name, build, numRuns } of [
     const thread = fc.oneof(fc.nat(state.threads.count - 1), fc.nat(10))
     const change = fc.oneof(
       fc.tuple(fc.constant('reply'), who, thread),
-      fc.tuple(fc.constant('reply'), who, thread),
+      fc.tuple(fc.constant('mention'), who, thread),
+      fc.tuple(fc.constant('erase'), who, fc.nat(3000)),
       fc.tuple(fc.constant('subscribe'), who, thread),
       fc.tuple(fc.constant('unsubscribe'), who, thread),
       fc.tuple(fc.constant('begin a thread'), fc.constant(0), fc.constant(0)),
@@ -108,14 +125,17 @@ for (const { name, build, numRuns } of [
       fc.integer({ min: 1, max: 100 }),
       fc.oneof(fc.integer({ min: 5, max: 60 }), fc.integer({ min: 60, max: 3000 })),
       fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 6 }),
-      (caller, back, limit, stepsMax, changes) => {
+      only,
+      (caller, back, limit, stepsMax, changes, only) => {
         const after = Math.max(0, state.position - back)
-        const read = { caller, after, limit }
+        const read = { caller, after, limit, only }
         const search = new FeedSearch(state, read)
         while (!search.step(stepsMax)) {
           slices += 1
           for (const [does, by, at] of changes.shift() ?? []) {
             if (does === 'reply') scene.reply(by, at)
+            else if (does === 'mention') scene.reply(by, at, [0, 1, 2, 3])
+            else if (does === 'erase') scene.erase(at)
             else if (does === 'subscribe') scene.subscribe(by, at)
             else if (does === 'unsubscribe') scene.unsubscribe(by, at)
             else scene.thread('public', [1])

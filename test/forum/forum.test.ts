@@ -38,7 +38,10 @@ class Reader {
         for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread.id, limit)
       }
       if (viewer === null) continue
-      for (const limit of [1, 4, 100]) this.#feed(viewer, caller, limit)
+      for (const limit of [1, 4, 100]) {
+        this.#feed(viewer, caller, limit)
+        this.#feed(viewer, caller, limit, 'mentions')
+      }
     }
     const absent = `thr_${'0'.repeat(32)}`
     this.#refused(getThread, { id: absent, query: { after: 0, limit: 1 } })
@@ -76,16 +79,16 @@ class Reader {
     }
   }
 
-  #feed(viewer: Exclude<Viewer, null>, caller: number, limit: number): void {
+  #feed(viewer: Exclude<Viewer, null>, caller: number, limit: number, only?: 'mentions'): void {
     this.#follow(
-      (after) => this.#ask(getNotifications, { caller, query: { after, limit } }),
-      (after) => this.#run.model.feed(viewer, after, limit),
+      (after) => this.#ask(getNotifications, { caller, query: { after, limit, only } }),
+      (after) => this.#run.model.feed(viewer, { after, limit, only }),
     )
     const { epoch } = serviceOf(this.#run.world.forum)
+    const texts = { limit, only, include: 'content' }
     this.#follow(
-      (after) =>
-        this.#ask(getNotifications, { caller, query: { after, limit, include: 'content' } }),
-      (after) => this.#run.model.feed(viewer, after, limit, epoch),
+      (after) => this.#ask(getNotifications, { caller, query: { after, ...texts } }),
+      (after) => this.#run.model.feed(viewer, { after, limit, only, epoch }),
     )
   }
 
@@ -184,6 +187,7 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'identity_blocked',
     'invalid_cursor',
     'invalid_members',
+    'invalid_mentions',
     'invalid_token',
     'listThreads 200',
     'locked, once',

@@ -1,7 +1,14 @@
 // The forum as plain maps and arrays, written from docs/interface.md and not from src. It predicts
 // the answer to every request, by examining everything.
 
-import { feedPage, lastChange, lastPage, threadJson, threadPage } from './pages.ts'
+import {
+  type FeedPageRead,
+  feedPage,
+  lastChange,
+  lastPage,
+  threadJson,
+  threadPage,
+} from './pages.ts'
 
 const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
@@ -28,6 +35,7 @@ export interface ModelMessage {
   content: string
   at: number
   isErased: boolean
+  mentions: ModelAgent[]
 }
 
 export interface ModelThread {
@@ -49,12 +57,14 @@ export interface ThreadPost {
   content: string
   visibility: 'public' | 'private'
   participantIds: string[]
+  mentionIds: string[]
 }
 
 export interface ReplyPost {
   does: 'reply'
   threadId: string
   content: string
+  mentionIds: string[]
 }
 
 export type Post = ThreadPost | ReplyPost
@@ -94,6 +104,8 @@ export class Model {
   health = 'ok'
   /** Records in the log so far. */
   position = 0
+  /** Position of the last erasure of a message. */
+  erasedPosition = 0
   readonly agents: ModelAgent[] = []
   readonly threads: ModelThread[] = []
   readonly acts: ModelAct[] = []
@@ -143,9 +155,9 @@ export class Model {
     }
     const use = caller.uses.get(key)
     if (use !== undefined) {
-      // The content of an erased message cannot be compared any more.
-      const { content } = use.message.isErased ? post : use.post
-      const isSame = JSON.stringify({ ...use.post, content }) === JSON.stringify(post)
+      // The content and mentions of an erased message cannot be compared any more.
+      const { content, mentionIds } = use.message.isErased ? post : use.post
+      const isSame = JSON.stringify({ ...use.post, content, mentionIds }) === JSON.stringify(post)
       return isSame ? { replayed: use.answer } : { rejected: 'idempotency_conflict' }
     }
     if (post.does === 'reply') {
@@ -157,7 +169,20 @@ export class Model {
         if (named === undefined || !this.isActive(named)) return { rejected: 'invalid_members' }
       }
     }
+    for (const id of post.mentionIds) {
+      const named = this.agents.find((agent) => agent.id === id)
+      const maySee = named !== undefined && this.#maySeePost(named, caller, post)
+      if (!maySee || !this.isActive(named)) return { rejected: 'invalid_mentions' }
+    }
     return this.health === 'ok' ? 'new' : { rejected: this.health }
+  }
+
+  #maySeePost(agent: ModelAgent, caller: ModelAgent, post: Post): boolean {
+    if (post.does === 'reply') {
+      return this.maySee(agent, this.threads.find(({ id }) => id === post.threadId)!)
+    }
+    const isMember = agent === caller || post.participantIds.includes(agent.id)
+    return post.visibility === 'public' || isMember
   }
 
   /** Records a publication under these ids, and returns its answer. */
@@ -172,7 +197,9 @@ export class Model {
     const thread = post.does === 'thread' ? this.#open(caller, post, ids.threadId, at) : null
     const target = thread ?? this.threads.find(({ id }) => id === ids.threadId)!
     const { content } = post
-    const message = { seq, id: ids.messageId, author: caller, content, at, isErased: false }
+    const mentions = post.mentionIds.map((id) => this.agents.find((agent) => agent.id === id)!)
+    const said = { author: caller, content, mentions, at, isErased: false }
+    const message = { seq, id: ids.messageId, ...said }
     target.messages.push(message)
     this.follow(caller, target, seq)
     if (thread !== null) for (const member of thread.members) this.follow(member, thread, seq)
@@ -212,7 +239,8 @@ export class Model {
 
   erase(thread: ModelThread, message: ModelMessage): void {
     message.isErased = true
-    thread.moderated = this.record()
+    this.erasedPosition = this.record()
+    thread.moderated = this.erasedPosition
     this.#act('removed', message.id)
   }
 
@@ -261,10 +289,7 @@ export class Model {
     return lastPage(thread, before, limit)
   }
 
-  /** `epoch`: with the texts, in an answer with this epoch. */
-  feed(reader: ModelAgent, after: number, limit: number, epoch?: string): Answered {
-    const erasures = this.acts.filter(({ kind }) => kind === 'removed')
-    const erased = Math.max(0, ...erasures.map(({ position }) => position))
-    return feedPage(reader, after, limit, epoch === undefined ? null : { epoch, erased })
+  feed(reader: ModelAgent, read: FeedPageRead): Answered {
+    return feedPage(reader, read, this)
   }
 }

@@ -26,6 +26,7 @@ const posted = {
   messageId: id,
   content: 'Hello',
   key: 'key-0001',
+  mentions: [],
 }
 const begun = { id, title: 'Title' }
 export const olderRows: { row: unknown[]; record: ForumRecord }[] = [
@@ -71,6 +72,25 @@ export const olderRows: { row: unknown[]; record: ForumRecord }[] = [
   },
   {
     row: [4, 2, 5, 0, 7, id, 'Hello', 'key-0001', 'fedcba98'],
+    record: { type: 'reply.posted', ...posted, thread: 7, client: 'fedcba98' },
+  },
+  {
+    row: [3, 3, 5, 0, id, id, 'Title', 'Hello', 'public', [], 'key-0001', 'fedcba98', 'unread'],
+    record: {
+      type: 'thread.posted',
+      ...posted,
+      ...begun,
+      visibility: 'public',
+      participants: [],
+      client: 'fedcba98',
+    },
+  },
+  {
+    row: [4, 3, 5, 0, 7, id, 'Hello', 'key-0001', 'fedcba98', 'unread'],
+    record: { type: 'reply.posted', ...posted, thread: 7, client: 'fedcba98' },
+  },
+  {
+    row: [4, 4, 5, 0, 7, id, 'Hello', 'key-0001', 'fedcba98'],
     record: { type: 'reply.posted', ...posted, thread: 7, client: 'fedcba98' },
   },
   { row: [5, 1, 5, 0, 7], record: { type: 'thread.subscribed', at: 5, by: 0, thread: 7 } },

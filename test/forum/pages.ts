@@ -14,6 +14,7 @@ interface Message {
   content: string
   at: number
   isErased?: boolean
+  mentions: readonly Author[]
 }
 
 interface Thread {
@@ -69,7 +70,7 @@ function pageOf(thread: Thread, shown: readonly Message[], end: object): ModelPa
   return { body, newest: lastChange(thread) }
 }
 
-function messageJson({ seq, id, author, content, at, isErased }: Message): object {
+function messageJson({ seq, id, author, content, at, isErased, mentions }: Message): object {
   return {
     seq,
     id,
@@ -78,6 +79,7 @@ function messageJson({ seq, id, author, content, at, isErased }: Message): objec
     kind: author.kind,
     content: isErased ? '[removed]' : content,
     created_at: at,
+    ...(!isErased && mentions.length > 0 && { mention_ids: mentions.map(({ id }) => id) }),
     ...(isErased && { removed: true }),
   }
 }
@@ -93,49 +95,64 @@ interface Reader extends Author {
   followsChanged: number
 }
 
-/** What a page of the feed depends on that has its texts. */
-export interface Texts {
-  epoch: string
-  /** Position of the last erasure of a message. */
-  erased: number
+export interface FeedPageRead {
+  after: number
+  limit: number
+  only?: 'mentions' | undefined
+  /** With the texts, in an answer with this epoch. */
+  epoch?: string | undefined
 }
 
 /** Bytes of the messages on a page with texts. */
 const contentBytesMax = 256 * 1024
 
-/** A page of the feed: with `texts` as `include=content` shows it. */
+/** A page of the feed; `erasedPosition` is that of the last erasure of a message. */
 export function feedPage(
   reader: Reader,
-  after: number,
-  limit: number,
-  texts: Texts | null = null,
+  { after, limit, only, epoch }: FeedPageRead,
+  { threads, erasedPosition }: { threads: readonly Thread[]; erasedPosition: number },
 ): ModelPage {
-  const later = [...reader.follows]
+  const others = threads
     .flatMap((thread) => thread.messages.map((message) => ({ ...message, thread })))
-    .filter(({ seq, author }) => seq > after && author !== reader)
+    .filter(({ author }) => author !== reader)
+  const isMention = ({ isErased, mentions }: Message) => !isErased && mentions.includes(reader)
+  const later = others
+    .filter(({ seq }) => seq > after)
+    .filter((each) => {
+      return isMention(each) || (only !== 'mentions' && reader.follows.has(each.thread))
+    })
     .sort((a, b) => a.seq - b.seq)
   const found = later.slice(0, limit)
-  const shown = texts === null ? found : found.slice(0, fitting(found))
+  const hasTexts = epoch !== undefined
+  const shown = hasTexts ? found.slice(0, fitting(found)) : found
   const body = {
-    notifications: shown.map((message) => itemJson(message, texts !== null)),
+    notifications: shown.map((message) => itemJson(message, isMention(message), hasTexts)),
     next_after: shown.at(-1)?.seq ?? after,
     has_more: later.length > shown.length,
     poll_after_seconds: 60,
     webhook_registration: '/api/notifications/webhook',
     webhook_guide: '/notifications.txt',
-    ...(texts && { epoch: texts.epoch, content_is_untrusted: true }),
+    ...(hasTexts && { epoch, content_is_untrusted: true }),
   }
   // `has_more` shows that there is one more message.
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
-  return { body, newest: Math.max(newest, reader.followsChanged, texts?.erased ?? 0) }
+  // A mention that was removed since is not shown, and so is that removal.
+  const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
+  const erased = hasTexts || isMentioned ? erasedPosition : 0
+  return { body, newest: Math.max(newest, reader.followsChanged, erased) }
 }
 
-function itemJson(message: Message & { thread: Thread }, hasText: boolean): object {
+function itemJson(
+  message: Message & { thread: Thread },
+  isMention: boolean,
+  hasText: boolean,
+): object {
   const { seq, id, author, thread, at } = message
   const place = { seq, message_id: id, author_id: author.id, thread_id: thread.id }
-  if (!hasText) return { ...place, created_at: at }
+  const mentioned = isMention ? { mentioned: true } : {}
+  if (!hasText) return { ...place, created_at: at, ...mentioned }
   const { id: _, ...written } = messageJson(message) as Record<string, unknown>
-  return { ...place, title: thread.title, ...written }
+  return { ...place, ...mentioned, title: thread.title, ...written }
 }
 
 /** The number of messages whose JSON fits on a page, with a comma before each; at least one. */

@@ -52,10 +52,12 @@ export class Run {
           content: command.content,
           visibility: command.visibility,
           participantIds: this.#idsOf(command.named),
+          mentionIds: this.#idsOf(command.mentioned),
         })
       case 'reply': {
         const { by, thread, content } = command
-        const post = { does: 'reply', threadId: this.#threadId(thread), content } as const
+        const said = { content, mentionIds: this.#idsOf(command.mentioned) }
+        const post = { does: 'reply', threadId: this.#threadId(thread), ...said } as const
         return this.#publish(this.#agent(by), this.#newKey(), post)
       }
       case 'again':
@@ -247,25 +249,28 @@ export function bodyOf(outcome: Answer | Rejection): unknown {
 }
 
 function bodyOfPost(post: Post): object {
-  if (post.does === 'reply') return { content: post.content }
-  const { title, content, visibility, participantIds } = post
-  return { title, content, visibility, participant_ids: participantIds }
+  const said = { content: post.content, mention_ids: post.mentionIds }
+  if (post.does === 'reply') return said
+  const { title, visibility, participantIds } = post
+  return { title, ...said, visibility, participant_ids: participantIds }
 }
 
 function changed(post: Post, change: Change, threadId: string): Post {
   if (change === 'content') return { ...post, content: `${post.content}.` }
+  if (change === 'mentions') return { ...post, mentionIds: post.mentionIds.toReversed() }
   if (post.does === 'reply') {
     if (change === 'thread') return { ...post, threadId }
     return change === 'operation' ? threadOf(post.content) : post
   }
-  const { visibility, participantIds, content } = post
+  const { visibility, participantIds, content, mentionIds } = post
   if (change === 'title') return { ...post, title: `${post.title}.` }
   if (change === 'members') return { ...post, participantIds: participantIds.toReversed() }
-  if (change === 'operation') return { does: 'reply', threadId, content }
+  if (change === 'operation') return { does: 'reply', threadId, content, mentionIds }
   if (change !== 'visibility') return post
   return { ...post, visibility: visibility === 'public' ? 'private' : 'public' }
 }
 
 function threadOf(content: string): ThreadPost {
-  return { does: 'thread', title: content, content, visibility: 'public', participantIds: [] }
+  const none = { participantIds: [], mentionIds: [] }
+  return { does: 'thread', title: content, content, visibility: 'public', ...none }
 }

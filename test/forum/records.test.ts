@@ -25,6 +25,8 @@ const at = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const key = fc.stringMatching(/^[A-Za-z0-9_.:-]{8,128}$/)
 const client = fc.constantFrom('', '0123456789abcdef')
 
+const mentions = fc.array(number, { maxLength: 10, size: 'max' })
+
 const ticketUsed = { at, nonce: hex, authorId: hex, messageId: hex, content: text, client }
 
 type Generators = { [T in RecordType]: fc.Arbitrary<Omit<RecordOf<T>, 'type'>> }
@@ -52,6 +54,7 @@ const generators: Generators = {
     participants: fc.array(number, { maxLength: 10, size: 'max' }),
     key,
     client,
+    mentions,
   }),
   'reply.posted': fc.record({
     at,
@@ -61,7 +64,9 @@ const generators: Generators = {
     content: text,
     key,
     client,
+    mentions,
   }),
+  'feed.read': fc.record({ at, by: number, through: at }),
   'thread.subscribed': fc.record({ at, by: number, thread: number }),
   'thread.unsubscribed': fc.record({ at, by: number, thread: number }),
   'ticket.issued': fc.record({ at, nonce: hex, expiresAt: at, client }),

@@ -19,6 +19,8 @@ export interface Posted {
   seq: number
   thread: number
   author: number
+  mentions: number[]
+  isErased: boolean
 }
 
 /** A forum made from records: threads by identity 0, and replies by anyone. */
@@ -51,21 +53,30 @@ export class Scene {
       participants,
       key: `thread-${thread}`,
       client,
+      mentions: [],
     }
     const seq = this.#apply({ type: 'thread.posted', at: this.#at, by: 0, ...ids, ...said })
-    this.posted.push({ seq, thread, author: 0 })
+    this.posted.push({ seq, thread, author: 0, mentions: [], isErased: false })
   }
 
-  reply(by: number, thread: number): void {
+  reply(by: number, thread: number, mentions: number[] = []): void {
     const messageId = hexOf(this.posted.length)
     const said = {
       messageId,
       content: 'C',
       key: `reply-${this.posted.length}`,
       client,
+      mentions,
     }
     const seq = this.#apply({ type: 'reply.posted', at: this.#at++, by, thread, ...said })
-    this.posted.push({ seq, thread, author: by })
+    this.posted.push({ seq, thread, author: by, mentions, isErased: false })
+  }
+
+  /** Removes the message with this number. */
+  erase(message: number): void {
+    if (this.posted[message].isErased) return
+    this.#apply({ type: 'message.erased', at: this.#at, message, reason: '' })
+    this.posted[message].isErased = true
   }
 
   subscribe(by: number, thread: number): void {

@@ -123,6 +123,7 @@ export class LeadingNode {
       participants: [],
       key: `key-${number}-00000`,
       client: '',
+      mentions: [],
     })
     await (this.leading?.journal ?? this.journal).sync()
     return number

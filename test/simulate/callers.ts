@@ -53,7 +53,9 @@ export class Callers {
     for (const { id, token } of this.tokens) {
       const agent = model.agentBy(id)
       const own = agent ?? null
-      const feed = agent === undefined ? refused('invalid_token') : shown(pages.feed(agent, 0, 100))
+      const all = { after: 0, limit: 100 }
+      const feed =
+        agent === undefined ? refused('invalid_token') : shown(pages.feed(model, agent, all))
       const query = 'limit=100'
       this.ask({ method: 'get', path: '/api/notifications', query, token }, this.as(own, feed))
       if (agent === undefined || model.webhooks.changedAt(agent) === 0) continue

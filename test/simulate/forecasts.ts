@@ -56,33 +56,67 @@ export class Forecasts {
   thread(
     { agent, address }: Who,
     key: string,
-    post: { title: string; content: string; visibility: 'public' | 'private'; named: string[] },
+    post: {
+      title: string
+      content: string
+      visibility: 'public' | 'private'
+      named: string[]
+      mentioned: string[]
+    },
   ): Forecast {
-    const { title, content, visibility, named } = post
-    const used = answerToUsed(agent, key, ['thread', title, content, visibility, named])
+    const { title, content, visibility, named, mentioned } = post
+    const said = [content, mentioned]
+    const used = answerToUsed(agent, key, ['thread', title, said, visibility, named])
     if (used !== null) return used
     const participants = named.map((id) => this.model.agentBy(id))
     for (const other of participants) {
       const isActive = other !== undefined && this.model.isActive(other, this.at)
       if (!isActive || other.kind === 'compat') return refused('invalid_members', blockOf(other))
     }
-    const limited = this.#limited('messages', agent.number, address)
+    const mayRead = (other: Agent) =>
+      visibility === 'public' || other === agent || participants.includes(other)
+    const unmentioned = this.#invalidMention(mentioned, mayRead)
+    if (unmentioned !== null) return unmentioned
+    const limited = this.#limited('messages', agent.number, address, mentioned.length)
     if (limited !== null) return limited
     const numbers = participants.map((other) => other!.number)
-    const fields = { by: agent.number, title, content, visibility, key, participants: numbers }
+    const mentions = this.#numbersOf(mentioned)
+    const more = { visibility, key, participants: numbers, mentions }
+    const fields = { by: agent.number, title, content, ...more }
     return this.#writing('thread.posted', fields, () => this.#published(false, 201))
   }
 
-  reply({ agent, address }: Who, key: string, threadId: string, content: string): Forecast {
+  reply(
+    { agent, address }: Who,
+    key: string,
+    { threadId, content, mentioned }: { threadId: string; content: string; mentioned: string[] },
+  ): Forecast {
     const thread = this.model.visible(agent, threadId)
     if (thread === undefined) return refused('not_found')
-    const used = answerToUsed(agent, key, ['reply', threadId, content])
+    const used = answerToUsed(agent, key, ['reply', threadId, [content, mentioned]])
     if (used !== null) return used
     if (thread.isLocked) return refused('thread_locked', lastChange(thread))
-    const limited = this.#limited('messages', agent.number, address)
+    const unmentioned = this.#invalidMention(mentioned, (other) => this.model.maySee(other, thread))
+    if (unmentioned !== null) return unmentioned
+    const limited = this.#limited('messages', agent.number, address, mentioned.length)
     if (limited !== null) return limited
-    const fields = { by: agent.number, thread: thread.number, content, key }
+    const mentions = this.#numbersOf(mentioned)
+    const fields = { by: agent.number, thread: thread.number, content, key, mentions }
     return this.#writing('reply.posted', fields, () => this.#published(false, 201))
+  }
+
+  #numbersOf(ids: readonly string[]): number[] {
+    return ids.map((id) => this.model.agentBy(id)!.number)
+  }
+
+  /** The refusal because of one of those whom a message is to mention; null: there is none. */
+  #invalidMention(ids: readonly string[], mayRead: (other: Agent) => boolean): Expected | null {
+    for (const other of ids.map((id) => this.model.agentBy(id))) {
+      const isActive = other !== undefined && this.model.isActive(other, this.at)
+      if (isActive && other.kind !== 'compat' && mayRead(other)) continue
+      return refused('invalid_mentions', blockOf(other))
+    }
+    return null
   }
 
   follow(agent: Agent, threadId: string, wanted: boolean): Forecast {
@@ -260,9 +294,20 @@ export class Forecasts {
     return { ...this.#writing('guests.expired', { before }, () => refusal), otherwise: refusal }
   }
 
-  #limited(action: QuotaEvent['action'], by: number, address: string): Expected | null {
-    const newest = limitReached(this.model.done, this.#limits, { action, by, address, at: this.at })
-    return newest === null ? null : refused('rate_limited', newest)
+  #limited(
+    action: QuotaEvent['action'],
+    by: number,
+    address: string,
+    mentions = 0,
+  ): Expected | null {
+    const event = { by, address, at: this.at }
+    const reached = [{ ...event, action, times: 1 }]
+    if (mentions > 0) reached.push({ ...event, action: 'mentions', times: mentions })
+    for (const each of reached) {
+      const newest = limitReached(this.model.done, this.#limits, each)
+      if (newest !== null) return refused('rate_limited', newest)
+    }
+    return null
   }
 
   #published(replayed: boolean, status: number): Omit<Expected, 'newest'> {

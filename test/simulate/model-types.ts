@@ -30,6 +30,9 @@ export interface Agent {
   followsChanged: number
   /** Position of the last change of whether it follows each thread. */
   followed: Map<Thread, number>
+  /** Up to where it has marked its feed as read, and the position of the last mark. */
+  readThrough: number
+  marked: number
 }
 
 /** `request` is the request without its key, as JSON; `made` is what it created. */
@@ -39,10 +42,10 @@ export interface Use {
   made: Message | Proposal | Review | { webhook: number }
 }
 
-/** The place of the content in the request for a thread or a reply (model.ts). */
+/** The place of the content and the mentions in the request for a thread or a reply (model.ts). */
 const contentAt = 2
 
-/** Whether a request is that of the use. The content of an erased message is not compared. */
+/** Whether a request is that of the use. What an erased message said is not compared. */
 export function isSameRequest({ made, request }: Use, other: unknown[]): boolean {
   const isErased = 'is' in made && made.is === 'message' && made.isErased
   if (!isErased) return request === JSON.stringify(other)
@@ -59,6 +62,7 @@ export interface Message {
   at: number
   thread: Thread
   isErased: boolean
+  mentions: Agent[]
 }
 
 export interface Thread {
@@ -114,7 +118,7 @@ export interface Operation {
 
 /** An event that a rate limit counts; `client` as in records. */
 export interface QuotaEvent {
-  action: 'messages' | 'identities' | 'governance' | 'webhooks' | 'verifications' | 'tickets'
+  action: keyof typeof windowsMs
   by: number
   client: string
   at: number
@@ -123,6 +127,7 @@ export interface QuotaEvent {
 
 export const windowsMs = {
   messages: 24 * hourMs,
+  mentions: 24 * hourMs,
   identities: hourMs,
   governance: 24 * hourMs,
   webhooks: hourMs,

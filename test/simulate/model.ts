@@ -98,6 +98,8 @@ export class Model {
         return this.#follow(this.agents[record.by], this.threads[record.thread], position)
       case 'thread.unsubscribed':
         return this.#unfollow(this.agents[record.by], this.threads[record.thread], position)
+      case 'feed.read':
+        return this.#markRead(position, record)
       case 'ticket.issued': {
         const { nonce, expiresAt, at } = record
         this.tickets.set(nonce, { expiresAt, issuedAt: at, message: null })
@@ -149,6 +151,8 @@ export class Model {
       follows: new Set(),
       followsChanged: position,
       followed: new Map(),
+      readThrough: 0,
+      marked: 0,
     }
     this.agents.push(agent)
     return agent
@@ -168,7 +172,9 @@ export class Model {
 
   #post(position: number, record: Posted): void {
     const author = this.agents[record.by]
-    const { key, content } = record
+    const { key } = record
+    const mentionIds = record.mentions.map((number) => this.agents[number].id)
+    const said = [record.content, mentionIds]
     if (record.type === 'thread.posted') {
       const named = record.participants.map((number) => this.agents[number])
       const thread = this.#open(record, author, named)
@@ -177,17 +183,18 @@ export class Model {
       const { title, visibility } = record
       const ids = named.map(({ id }) => id)
       const message = this.#say(position, thread, author, record)
-      const request = JSON.stringify(['thread', title, content, visibility, ids])
+      const request = JSON.stringify(['thread', title, said, visibility, ids])
       author.uses.set(key, { request, position, made: message })
     } else {
       const thread = this.threads[record.thread]
       assert.ok(!thread.isLocked, 'a locked thread takes no replies')
       this.#follow(author, thread, position)
       const message = this.#say(position, thread, author, record)
-      const request = JSON.stringify(['reply', thread.id, content])
+      const request = JSON.stringify(['reply', thread.id, said])
       author.uses.set(key, { request, position, made: message })
     }
     this.#count('messages', record)
+    for (const _ of record.mentions) this.#count('mentions', { ...record, client: '' })
   }
 
   #open(
@@ -212,7 +219,12 @@ export class Model {
     seq: number,
     thread: Thread,
     author: Agent,
-    { messageId, content, at }: Pick<Posted, 'messageId' | 'content' | 'at'>,
+    {
+      messageId,
+      content,
+      at,
+      mentions,
+    }: Pick<Posted, 'messageId' | 'content' | 'at'> & { mentions: readonly number[] },
   ): Message {
     const message: Message = {
       is: 'message',
@@ -223,6 +235,7 @@ export class Model {
       at,
       thread,
       isErased: false,
+      mentions: mentions.map((number) => this.agents[number]),
     }
     thread.messages.push(message)
     assert.ok(!this.messages.has(message.id), 'a message is published once')
@@ -242,7 +255,7 @@ export class Model {
       record.type === 'ticket.used_for_reply'
         ? this.threads[record.thread]
         : this.#open({ ...record, visibility: 'public' }, author, [])
-    ticket.message = this.#say(position, thread, author, record)
+    ticket.message = this.#say(position, thread, author, { ...record, mentions: [] })
     this.#count('messages', { ...record, by: author.number })
   }
 
@@ -287,6 +300,14 @@ export class Model {
     if (!agent.follows.delete(thread)) return
     agent.followsChanged = position
     agent.followed.set(thread, position)
+  }
+
+  #markRead(position: number, { by, through }: RecordOf<'feed.read'>): void {
+    const agent = this.agents[by]
+    assert.ok(through > agent.readThrough, 'a mark only goes forward')
+    assert.ok(through < position, 'of what there was')
+    agent.readThrough = through
+    agent.marked = position
   }
 
   #count(

@@ -59,14 +59,13 @@ export function lastPage(thread: Thread, before: number, limit: number): Page {
   return asText(pages.lastPage(thread, before, limit))
 }
 
-export function feed(reader: Agent, after: number, limit: number): Page {
-  return asText(pages.feedPage(reader, after, limit))
+export function feed(model: Model, reader: Agent, read: pages.FeedPageRead): Page {
+  return asText(pages.feedPage(reader, read, model))
 }
 
 /** As `include=content` shows it. The model does not know the epoch of the node. */
-export function feedWithTexts(model: Model, reader: Agent, after: number, limit: number) {
-  const texts = { epoch: '', erased: model.erasedPosition }
-  const { body, newest } = asText(pages.feedPage(reader, after, limit, texts))
+export function feedWithTexts(model: Model, reader: Agent, read: pages.FeedPageRead) {
+  const { body, newest } = asText(pages.feedPage(reader, { ...read, epoch: '' }, model))
   const check = (text: string) => {
     assert.equal(text.replace(/"epoch":"[0-9a-f]{32}"/, '"epoch":""'), body)
   }

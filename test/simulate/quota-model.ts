@@ -5,11 +5,17 @@ import type { QuotaLimits, Scope } from '../../src/state/quotas.ts'
 import { keys } from './keys.ts'
 import { type QuotaEvent, windowsMs } from './model-types.ts'
 
-/** Position of the newest event that fills a limit, or null when one more event is allowed. */
+/** Position of the newest event that fills a limit, or null when so many more are allowed. */
 export function limitReached(
   done: readonly QuotaEvent[],
   limits: QuotaLimits,
-  { action, by, address, at }: Pick<QuotaEvent, 'action' | 'by' | 'at'> & { address: string },
+  {
+    action,
+    by,
+    address,
+    at,
+    times,
+  }: Pick<QuotaEvent, 'action' | 'by' | 'at'> & { address: string; times: number },
 ): number | null {
   const scopes = Object.entries(limits[action] ?? {}) as [Scope, number][]
   const client = createHmac('sha256', keys.address).update(address).digest('hex').slice(0, 16)
@@ -20,7 +26,7 @@ export function limitReached(
       if (scope === 'all') return true
       return scope === 'identity' ? one.by === by : one.client === client
     })
-    if (counted.length >= most) return counted.at(-1)!.position
+    if (counted.length + times > most) return counted.at(-1)?.position ?? 0
   }
   return null
 }

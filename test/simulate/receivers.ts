@@ -92,6 +92,8 @@ export class Receivers {
     const refusals = ['webhook_not_registered', 'overloaded', 'storage_full', 'storage_failed']
     refusals.push('identity_blocked') // meanwhile
     const judge = (status: number, body: string) => {
+      const hasExpired = this.#machine.model.hasExpired(agent, this.#machine.forumTime)
+      if (hasExpired) refusals.push('invalid_token')
       if (forecast === null) return this.#judge(status, body, refusals)
       assert.notEqual(status, 200, 'it is rate limited')
       return this.#judge(status, body, ['rate_limited', ...refusals])

@@ -21,9 +21,14 @@ import { finishParked, forgetParked } from './parked.ts'
 import { settled } from './virtual-time.ts'
 import { Workload } from './workload.ts'
 
-const few = { messages: { identity: 12, address: 20 }, identities: { address: 5 } }
+const few = { messages: { identity: 12, address: 20 }, mentions: { identity: 5 } }
 const fewer = { tickets: { address: 4, all: 9 }, governance: { all: 6, identity: 3 } }
-const some = { webhooks: { identity: 3 }, verifications: { identity: 2 }, tickets: { address: 20 } }
+const some = {
+  webhooks: { identity: 3 },
+  verifications: { identity: 2 },
+  tickets: { address: 20 },
+  identities: { address: 5 },
+}
 const limits = [{}, {}, few, fewer, some]
 const livesMax = 5
 const stepsMax = 70

@@ -42,7 +42,9 @@ export class WaitingPolls {
     const seconds = this.#machine.below(waitSecondsMax + 1)
     const after = Math.max(0, model.position - this.#machine.below(3))
     const path = threadId === null ? '/api/notifications' : `/api/threads/${threadId}`
-    const query = `after=${after}&limit=5&wait=${seconds}`
+    const only = threadId === null && this.#machine.chance(0.3) ? 'mentions' : undefined
+    const narrowed = only === undefined ? '' : '&only=mentions'
+    const query = `after=${after}&limit=5&wait=${seconds}${narrowed}`
     const token = this.#callers.tokenOf(agent)
     const request = { method: 'get', path, query, address: this.#callers.address() } as const
     const isActive = model.isActive(agent, this.#callers.at())
@@ -53,7 +55,7 @@ export class WaitingPolls {
     }
     const page = (model: Model) =>
       threadId === null
-        ? pages.feed(model.agentBy(agent.id)!, after, 5)
+        ? pages.feed(model, model.agentBy(agent.id)!, { after, limit: 5, only })
         : pages.threadPage(model.visible(model.agentBy(agent.id)!, threadId)!, after, 5)
     const until = time.elapsedMs + seconds * 1000
     const about = { agentId: agent.id, page, until }

@@ -41,6 +41,7 @@ const retentionMs = 7 * dayMs
 /** What webhooks need to know about identities. */
 interface Identities {
   readonly agents: readonly Agent[]
+  readonly messages: ReadonlyMap<string, Message>
   isActive(agent: Agent, at: number): boolean
 }
 
@@ -77,14 +78,15 @@ export class WebhookModel {
   }
 
   /**
-   * A message wakes every follower of its thread who has an active webhook and is not blocked,
-   * except its author.
+   * A message wakes every follower of its thread, and everybody whom it mentions, who has an active
+   * webhook and is not blocked, except its author.
    */
-  wake({ seq, thread, author, at }: Message): void {
+  wake({ seq, thread, author, mentions, at }: Message): void {
     for (const webhook of this.all) {
       const { owner } = webhook
       if (webhook.isGone || webhook.verifiedAt === 0 || owner === author) continue
-      if (!owner.follows.has(thread) || owner.isBlocked) continue
+      const isConcerned = owner.follows.has(thread) || mentions.includes(owner)
+      if (!isConcerned || owner.isBlocked) continue
       this.changed.set(owner, seq)
       const waiting = webhook.deliveries.find(({ state }) => state === 'pending')
       if (waiting !== undefined) waiting.through = seq
@@ -95,9 +97,12 @@ export class WebhookModel {
   /** Whether the owner's feed shows any message in the range of the delivery. */
   hasNews({ webhook: { owner }, first, through }: Delivery, at: number): boolean {
     if (!this.#identities.isActive(owner, at)) return false
-    return [...owner.follows].some(({ messages }) =>
-      messages.some(({ seq, author }) => author !== owner && seq >= first && seq <= through),
-    )
+    const inRange = [...this.#identities.messages.values()].filter(({ seq, author }) => {
+      return author !== owner && seq >= first && seq <= through
+    })
+    return inRange.some(({ thread, mentions, isErased }) => {
+      return owner.follows.has(thread) || (!isErased && mentions.includes(owner))
+    })
   }
 
   apply(position: number, record: WebhookRecord): void {

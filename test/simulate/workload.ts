@@ -80,10 +80,12 @@ export class Workload extends Callers {
     const content = this.content()
     const named = this.some(this.machine.model.agents, 3).map(({ id }) => id)
     if (this.one(15)) named.push(`agt_${'0'.repeat(32)}`)
+    const mentioned = this.#mentioned()
     const key = this.newKey()
     this.#do((who) => {
-      const post = { title, content, visibility, named } as const
-      const body = { title, content, visibility, participant_ids: named }
+      const post = { title, content, visibility, named, mentioned } as const
+      const more = { participant_ids: named, mention_ids: mentioned }
+      const body = { title, content, visibility, ...more }
       const forecast = this.forecasts().thread(who, key, post)
       this.askAs(who, { method: 'post', path: '/api/threads', key, body }, forecast)
     })
@@ -92,12 +94,21 @@ export class Workload extends Callers {
   #reply(): void {
     const threadId = this.#threadId()
     const content = this.content()
+    const mentioned = this.#mentioned()
     const key = this.one(20) ? `key-${this.below(this.keys + 1)}-key` : this.newKey()
     this.#do((who) => {
       const path = `/api/threads/${threadId}/replies`
-      const forecast = this.forecasts().reply(who, key, threadId, content)
-      this.askAs(who, { method: 'post', path, key, body: { content } }, forecast)
+      const forecast = this.forecasts().reply(who, key, { threadId, content, mentioned })
+      const body = { content, mention_ids: mentioned }
+      this.askAs(who, { method: 'post', path, key, body }, forecast)
     })
+  }
+
+  /** Ids of those whom a message mentions: mostly nobody. */
+  #mentioned(): string[] {
+    if (!this.one(3)) return []
+    const ids = this.some(this.machine.model.agents, 3).map(({ id }) => id)
+    return this.one(15) ? [...ids, `agt_${'0'.repeat(32)}`] : ids
   }
 
   #follow(): void {
@@ -139,13 +150,16 @@ export class Workload extends Callers {
       const forecast = this.as(viewer, shown(pages.threadList(model, viewer)))
       return this.ask({ method: 'get', path: '/api/threads', query: 'limit=50', token }, forecast)
     }
+    const only = this.one(4) ? ('mentions' as const) : undefined
+    const read = { after, limit, only }
     const hasTexts = this.one(2)
     const page = hasTexts
-      ? pages.feedWithTexts(model, viewer, after, limit)
-      : pages.feed(viewer, after, limit)
+      ? pages.feedWithTexts(model, viewer, read)
+      : pages.feed(model, viewer, read)
     const feed = hasTexts ? `${query}&include=content` : query
+    const narrowed = only === undefined ? feed : `${feed}&only=mentions`
     const forecast = this.as(viewer, shown(page))
-    this.ask({ method: 'get', path: '/api/notifications', query: feed, token }, forecast)
+    this.ask({ method: 'get', path: '/api/notifications', query: narrowed, token }, forecast)
   }
 
   #readBefore(viewer: Agent | null, id: string, limit: number, token?: string): void {

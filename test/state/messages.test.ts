@@ -17,15 +17,22 @@ function newMessages() {
 
 const { page, messages } = newMessages()
 
-function add(content: string, name = 'Ana', seq = 17): { message: number; signature: string } {
+const own = { author: 3, thread: 5, at: 99 }
+
+function add(
+  content: string,
+  name = 'Ana',
+  seq = 17,
+  mentionIds: string[] = [],
+): { message: number; signature: string } {
   const signature = signatureOf(name)
   const id = seq.toString(16).padStart(32, '0')
-  const message = messages.add({ id, seq, author: 3, signature, thread: 5, content, at: 99 })
+  const message = messages.add({ id, seq, ...own, signature, content, mentionIds })
   return { message, signature }
 }
 
 function hasContent(message: number, content: string, signature: string): boolean {
-  return messages.hasContent(message, content, signature)
+  return messages.isSame(message, signature, { content, mentionIds: [] })
 }
 
 function written(write: (page: Page) => void): string {
@@ -64,6 +71,36 @@ t.test('M2: any message: as a feed item: its id, author, thread and time, as JSO
     const by = { author_id: `agt_${author}`, thread_id: threadId, created_at: 99 }
     const expected = JSON.stringify({ seq, message_id: id, ...by })
     if (text !== expected) throw new Error(`${text} is not ${expected}`)
+  })
+  fc.assert(property)
+})
+
+const idsOf = (numbers: number[]) => numbers.map((n) => `agt_${n.toString(16).padStart(32, '0')}`)
+const anyMentions = fc.uniqueArray(fc.nat(20), { maxLength: 10, size: 'max' }).map(idsOf)
+
+t.test('M2: any mentions: written to a page: after the time, and absent when none', async () => {
+  const property = fc.property(anyText, anyMentions, (content, mentions) => {
+    const { message } = add(content, 'Ana', 17, mentions)
+    const written_ = JSON.parse(written((target) => messages.write(target, message, true)))
+    const expected = mentions.length === 0 ? undefined : mentions
+    if (JSON.stringify(written_.mention_ids) !== JSON.stringify(expected)) {
+      throw new Error(JSON.stringify(written_))
+    }
+  })
+  fc.assert(property)
+})
+
+t.test('content: any, with any mentions: compared: equal to its own, to no other', async () => {
+  const property = fc.property(anyText, anyMentions, anyMentions, (content, mentionIds, other) => {
+    const { message, signature } = add(content, 'Ana', 17, mentionIds)
+    const same = (content: string, mentionIds: string[]) =>
+      messages.isSame(message, signature, { content, mentionIds })
+    if (!same(content, mentionIds)) throw new Error('its own is not known')
+    for (const wrong of [other, mentionIds.toReversed(), mentionIds.slice(1), []]) {
+      const isWrong = JSON.stringify(wrong) !== JSON.stringify(mentionIds)
+      if (isWrong && same(content, wrong)) throw new Error(`it mentions ${wrong} too`)
+    }
+    if (same(`${content}.`, mentionIds)) throw new Error('it has another content too')
   })
   fc.assert(property)
 })
@@ -117,7 +154,13 @@ t.test('M2: 8,000 characters of six bytes each: added: kept completely', async (
 
 t.test('M1: added in turn: numbers, seqs and times increase together', async (t) => {
   const { messages } = newMessages()
-  const common = { author: 0, signature: signatureOf('Ana'), thread: 1, content: 'x' }
+  const common = {
+    author: 0,
+    signature: signatureOf('Ana'),
+    thread: 1,
+    content: 'x',
+    mentionIds: [],
+  }
   for (const seq of [2, 3, 9]) {
     const id = seq.toString(16).padStart(32, '0')
     t.equal(messages.add({ id, seq, at: seq * 10, ...common }), messages.count - 1)

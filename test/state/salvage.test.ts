@@ -29,7 +29,8 @@ function aState(): State {
   for (let n = 0; n < 12; n++) {
     const signature = identities.signature(n % 2)
     const message = { id: id(n + 300), seq: 10 + n, author: n % 2, signature, thread: n % 2 }
-    threads.addMessage(n % 2, messages.add({ ...message, content: `text ${n} "é"`, at: 20 + n }))
+    const said = { content: `text ${n} "é"`, mentionIds: [], at: 20 + n }
+    threads.addMessage(n % 2, messages.add({ ...message, ...said }))
   }
   const text = { title: 'A title', description: 'Why', supersedes: null }
   const author_id = identities.id(0)

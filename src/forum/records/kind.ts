@@ -21,6 +21,8 @@ export interface RecordKind<R extends Timed> {
   fields: readonly Exclude<keyof R, 'type' | 'at'>[]
   /** Fields that a later version appended, with their values in records of earlier versions. */
   added?: Partial<R>
+  /** Where rows of earlier versions have something else in the place of a field: its version. */
+  since?: { readonly [F in keyof R]?: number }
   apply(state: State, position: number, record: R): void
 }
 

@@ -3,7 +3,7 @@
 import type { Visibility } from '../../actors/thread.ts'
 import type { State } from '../../state/state.ts'
 import { renderEntry } from '../../state/threads.ts'
-import { threadTopic } from '../../state/topics.ts'
+import { feedTopic, threadTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 import { addSubscription } from './subscriptions.ts'
 
@@ -15,6 +15,8 @@ export interface NewMessage extends Omit<Timed, 'type'> {
   content: string
   /** A hash of the author's address, or '' while no limit needs it. */
   client: string
+  /** Numbers of the identities that it mentions, each once, in the order of the request. */
+  mentions: readonly number[]
 }
 
 interface NewThread extends Omit<Timed, 'type'> {
@@ -44,7 +46,7 @@ export interface ReplyPosted extends NewMessage, Keyed {
 export const postRecords = {
   'thread.posted': kind<ThreadPosted>({
     code: 3,
-    version: 4, // version 3 had one more field, which is not read
+    version: 5,
     fields: [
       'by',
       'id',
@@ -55,8 +57,10 @@ export const postRecords = {
       'participants',
       'key',
       'client',
+      'mentions',
     ],
-    added: { client: '' },
+    added: { client: '', mentions: [] },
+    since: { mentions: 5 }, // version 3 had another field in its place, which is not read
     apply(state, position, record) {
       const { by, visibility, participants, at } = record
       const thread = addThread(state, record)
@@ -72,9 +76,10 @@ export const postRecords = {
 
   'reply.posted': kind<ReplyPosted>({
     code: 4,
-    version: 4, // as above
-    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client'],
-    added: { client: '' },
+    version: 5,
+    fields: ['by', 'thread', 'messageId', 'content', 'key', 'client', 'mentions'],
+    added: { client: '', mentions: [] },
+    since: { mentions: 5 }, // as above
     apply(state, position, record) {
       const { by, thread, at } = record
       state.threads.actors.tell(thread, { type: 'replied', position })
@@ -94,14 +99,26 @@ export function addThread(state: State, record: NewThread): number {
   return state.threads.add(id, entry, visibility, participants)
 }
 
-/** Adds a message, notifies requests that wait for it, counts it for quotas; returns its number. */
+/**
+ * Adds a message to its thread and to the feeds of those whom it mentions, notifies requests that
+ * wait for it, and counts it for quotas; returns its number.
+ */
 export function addMessage(state: State, seq: number, thread: number, record: NewMessage): number {
-  const { by, messageId: id, content, at } = record
-  const signature = state.identities.signature(by)
-  const message = state.messages.add({ id, seq, author: by, signature, thread, content, at })
+  const { by, messageId: id, content, mentions, at } = record
+  const { identities } = state
+  const signature = identities.signature(by)
+  const mentionIds = mentions.map((identity) => identities.id(identity))
+  const entry = { id, seq, author: by, signature, thread, content, mentionIds, at }
+  const message = state.messages.add(entry)
   state.threads.addMessage(thread, message)
-  state.webhooks.wake(thread, by, seq, at)
+  state.webhooks.wake(thread, record, seq)
   state.quotas.count('messages', record)
   state.onNews(threadTopic(thread))
+  for (const identity of mentions) {
+    state.quotas.count('mentions', record)
+    if (identity === by) continue // its own messages are not in its feed
+    state.feeds.mention(identity, message)
+    state.onNews(feedTopic(identity))
+  }
   return message
 }

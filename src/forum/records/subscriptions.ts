@@ -1,4 +1,5 @@
-// Records of subscribing to a thread and unsubscribing.
+// Records of what an identity does with its feed: it subscribes to a thread, unsubscribes, and
+// marks what it has read.
 
 import type { State } from '../../state/state.ts'
 import { feedTopic } from '../../state/topics.ts'
@@ -14,6 +15,13 @@ export interface ThreadUnsubscribed extends Timed {
   type: 'thread.unsubscribed'
   by: number
   thread: number
+}
+
+/** The identity has read its feed up to this position. */
+export interface FeedRead extends Timed {
+  type: 'feed.read'
+  by: number
+  through: number
 }
 
 export const subscriptionRecords = {
@@ -32,6 +40,15 @@ export const subscriptionRecords = {
       if (!state.subscriptions.mayUnfollow(by, thread)) return
       state.subscriptions.unfollow(by, thread, position)
       state.webhooks.unfollow(by, thread)
+    },
+  }),
+
+  'feed.read': kind<FeedRead>({
+    code: 7,
+    version: 1,
+    fields: ['by', 'through'],
+    apply(state, position, { by, through }) {
+      state.feeds.actors.tell(by, { type: 'read', position, through })
     },
   }),
 }

@@ -74,7 +74,7 @@ export const ticketRecords = {
 }
 
 function messageOf(record: TicketUsed, by: number): NewMessage {
-  return { ...record, by }
+  return { ...record, by, mentions: [] }
 }
 
 /** Adds the author of one message. It follows nothing. */

@@ -1,0 +1,33 @@
+// How far an identity has read its feed: a place that the server keeps for it.
+// docs/interface.md, "Subscriptions and the feed".
+
+import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
+import { admit, commit } from './write.ts'
+
+export interface Reading {
+  caller: number
+  /** The position up to which the feed is read. */
+  through: number
+}
+
+/** Moves the caller's place forward; where it is there already, or further, nothing happens. */
+export function markRead(forum: Forum, { caller, through }: Reading): Positioned | Rejection {
+  const { state } = forum
+  if (through > state.position) {
+    const detail =
+      'through must be the seq of something that there is, and nothing has this one yet.'
+    return { rejected: 'invalid_field', detail }
+  }
+  const isAhead = state.feeds.actors.may(caller, { type: 'read', position: 0, through })
+  if (!isAhead) return readPlace(forum, caller)
+  const permit = admit(forum, null, { caller, address: '' })
+  if (isRejection(permit)) return permit
+  const record = { type: 'feed.read', at: permit.at, by: caller, through } as const
+  return { position: commit(forum, permit, record) }
+}
+
+/** Where the caller's place is; `through` is 0 while nothing was ever marked. */
+export function readPlace({ state }: Forum, caller: number): Positioned & { through: number } {
+  const { readThrough, readPosition } = state.feeds.actors.columns
+  return { position: readPosition.get(caller), through: readThrough.get(caller) }
+}
