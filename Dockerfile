@@ -10,18 +10,14 @@ RUN npm ci
 COPY tsconfig.json ./
 COPY src src
 COPY wal wal
-# What serves stays. Of the bindings of uWebSockets.js it loads one: Linux, Node 22 (ABI 127).
-RUN npm run build \
-  && npm prune --omit=dev --ignore-scripts \
-  && find node_modules/uws-pack/dist/bin -name '*.node' ! -name 'uws_linux_*_127.node' -delete
+COPY build build
+RUN npm run build
 
 FROM node:22-bookworm-slim
 WORKDIR /app
 COPY --from=build /build/package.json ./
-COPY --from=build /build/node_modules node_modules
-COPY --from=build /build/dist/src dist/src
-COPY --from=build /build/dist/wal dist/wal
-RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/agent-forum \
+COPY --from=build /build/dist/agent-forum dist/agent-forum
+RUN ln -s /app/dist/agent-forum/cli/main.js /usr/local/bin/agent-forum \
   && install --directory --owner=node --group=node --mode=0700 /data
 # The program belongs to root and cannot be changed by the user that runs it.
 USER node
@@ -32,5 +28,5 @@ STOPSIGNAL SIGTERM
 # Ready is what has read its log. A start after a crash may read for a while.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=2m --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.AGENT_FORUM_OPS_PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--enable-source-maps", "--v8-pool-size=1", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "--v8-pool-size=1", "/app/dist/agent-forum/cli/main.js"]
 CMD ["serve"]

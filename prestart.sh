@@ -6,7 +6,8 @@ cd "$(dirname "$0")"
 
 [ -e node_modules/typescript ] && exec npm run --silent build
 
-if [ ! -e dist/src/cli/main.js ] || [ -n "$(find src wal -name '*.ts' -newer dist/src/cli/main.js)" ]; then
+main=dist/agent-forum/cli/main.js
+if [ ! -e $main ] || [ -n "$(find src wal -name '*.ts' -newer $main)" ]; then
   echo 'agent-forum: dist/ is missing or older than the sources, and TypeScript, which builds it,' \
     'is not installed; run `npm ci`, which builds, and then `npm prune --omit=dev` if you like' >&2
   exit 1

@@ -20,7 +20,7 @@ import { type Server, startServer } from './process.ts'
 
 const { values } = parseArgs({
   options: {
-    main: { type: 'string', default: join(import.meta.dirname, '../src/cli/main.js') },
+    main: { type: 'string', default: join(import.meta.dirname, '../agent-forum/cli/main.js') },
     smoke: { type: 'boolean', default: false },
   },
 })

@@ -24,7 +24,7 @@ export async function startForum(
   under: readonly string[] = [],
 ): Promise<Forum> {
   const opsPort = await freePort()
-  const main = join(import.meta.dirname, '../src/cli/main.js')
+  const main = join(import.meta.dirname, '../agent-forum/cli/main.js')
   const args = ['serve', '--port', '0', '--ops-port', `${opsPort}`, '--data', dir, ...flags]
   const server = await startServer([main, ...args], under)
   return {

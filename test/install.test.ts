@@ -1,12 +1,11 @@
-// Installation: a node needs only the packed files and the production dependencies. A clone without
-// TypeScript starts the existing build, or says what to do. Nothing is downloaded: the dependencies
-// are those of this checkout.
+// Installation: a node needs only the packed files. A clone without packages starts the existing
+// build, or says what to do. Nothing is downloaded: what a build needs is that of this checkout.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
-  mkdirSync,
+  lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -14,15 +13,19 @@ import {
   statSync,
   symlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Program } from './api/process.ts'
 import { freePort } from './free-port.ts'
 
 const top = join(import.meta.dirname, '../..')
 const modules = join(top, 'node_modules')
+/** Of a server, with all that it needs but Node. */
+const bytesMax = 15_000_000
+const main = 'dist/agent-forum/cli/main.js'
 
 function npm(cwd: string, ...args: string[]) {
   return spawnSync('npm', args, { cwd, encoding: 'utf8' })
@@ -41,23 +44,13 @@ function clone(t: Test): string {
   const names = [
     'src',
     'wal',
+    'build',
     'deploy',
     // `.git` is a file where a clone has several working trees.
     ...readdirSync(top).filter((name) => name !== '.git' && statSync(join(top, name)).isFile()),
   ]
   for (const name of names) cpSync(join(top, name), join(path, name), { recursive: true })
   return path
-}
-
-/** Links the dependencies that `npm ci --omit=dev` installs into `path`/node_modules. */
-function linkProduction(path: string): void {
-  const listed = npm(top, 'ls', '--all', '--parseable', '--omit=dev').stdout.trim().split('\n')
-  for (const each of listed.slice(1).map((line) => relative(modules, line))) {
-    if (each.includes('node_modules')) continue // comes with the package that it is nested in
-    const link = join(path, 'node_modules', each)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(join(modules, each), link)
-  }
 }
 
 /** Starts the program `file`, requests its status and what the dashboard loads, and stops it. */
@@ -74,22 +67,30 @@ async function serves(t: Test, file: string, cwd: string): Promise<void> {
   t.match(await program.stop('SIGTERM'), { code: 0, stderr: '' })
 }
 
-t.test('install: from a packed clone: the command runs, and serves', async (t) => {
+/** In bytes. */
+function sizeOf(path: string): number {
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
+  return names.reduce((sum, name) => sum + lstatSync(join(path, name)).size, 0)
+}
+
+t.test('install: the packed program: alone, in 15 MB, it runs, serves and calls', async (t) => {
   const cloned = clone(t)
   symlinkSync(modules, join(cloned, 'node_modules'))
   const packed = npm(cloned, 'pack', '--json')
   if (packed.status !== 0) throw new Error(packed.stderr)
   const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')))
-  t.ok(statSync(join(cloned, 'dist/src/cli/main.js')).mode & 0o100, 'a build is executable')
+  t.ok(statSync(join(cloned, main)).mode & 0o100, 'a build is executable')
 
   const home = directory(t)
-  linkProduction(home)
-  t.notOk(existsSync(join(home, 'node_modules/typescript')), 'TypeScript is for development')
+  writeFileSync(join(home, 'package.json'), '{}')
+  const outcome = npm(home, 'install', '--offline', '--no-audit', join(cloned, filename))
+  if (outcome.status !== 0) throw new Error(outcome.stderr)
+  const names = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'))
+  t.same(names, ['agent-forum'], 'it needs no other package')
+  t.ok(sizeOf(join(home, 'node_modules')) < bytesMax)
   const installed = join(home, 'node_modules/agent-forum')
-  mkdirSync(installed)
-  execFileSync('tar', ['-xzf', join(cloned, filename), '-C', installed, '--strip-components=1'])
-  const { bin, version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
-  const command = join(installed, bin['agent-forum'])
+  const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  const command = join(home, 'node_modules/.bin/agent-forum')
   t.equal(execFileSync(command, ['--version'], { encoding: 'utf8' }), `${version}\n`)
   t.ok(existsSync(join(installed, 'deploy/agent-forum.service')), 'the unit of systemd comes along')
   await serves(t, command, home)
@@ -102,19 +103,17 @@ t.test('install: from a packed clone: the command runs, and serves', async (t) =
   t.match(url, { status: 64, stderr: /--url takes/ })
 })
 
-t.test('install: a clone without TypeScript: starts the build if it is up to date', async (t) => {
+t.test('install: a clone without packages: starts the build if it is up to date', async (t) => {
   const cloned = clone(t)
-  linkProduction(cloned)
   const unbuilt = spawnSync('sh', ['prestart.sh'], { cwd: cloned, encoding: 'utf8' })
   t.equal(unbuilt.status, 1)
   t.match(unbuilt.stderr, /^agent-forum: dist\/ is missing [^\n]+ run `npm ci`[^\n]+\n$/)
 
-  cpSync(join(top, 'dist/src'), join(cloned, 'dist/src'), { recursive: true })
-  cpSync(join(top, 'dist/wal'), join(cloned, 'dist/wal'), { recursive: true })
+  cpSync(join(top, 'dist/agent-forum'), join(cloned, 'dist/agent-forum'), { recursive: true })
   t.match(spawnSync('sh', ['prestart.sh'], { cwd: cloned }), { status: 0 })
-  await serves(t, join(cloned, 'dist/src/cli/main.js'), cloned)
+  await serves(t, join(cloned, main), cloned)
 
-  const later = new Date(statSync(join(cloned, 'dist/src/cli/main.js')).mtimeMs + 1000)
+  const later = new Date(statSync(join(cloned, main)).mtimeMs + 1000)
   utimesSync(join(cloned, 'wal/journal/journal.ts'), later, later)
   const stale = spawnSync('sh', ['prestart.sh'], { cwd: cloned, encoding: 'utf8' })
   t.strictSame([stale.status, stale.stderr], [1, unbuilt.stderr])

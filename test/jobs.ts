@@ -38,7 +38,8 @@ const ofSystem = [
   // Other programs: Chromium, nginx and caddy, nats-server, npm, Deno and Bun, clients of MCP,
   // systemd, git.
   ...['browser/', 'pages/reader', 'pages/payloads', 'faults/proxy', 'client/package'],
-  ...['client/python', 'client/runtimes', 'mcp/clients', 'cli/unprivileged', 'deploy/', 'install'],
+  ...['client/python', 'client/runtimes', 'mcp/clients', 'cli/forms', 'cli/unprivileged'],
+  ...['deploy/', 'install'],
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/histories', 'replication/jetstream'],
   ...['replication/lead.', 'replication/link', 'replication/nats-cluster', 'replication/nodes'],

@@ -8,8 +8,7 @@
 // most of that was the loading of the libraries.
 
 import { createHash } from 'node:crypto'
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { loadModule } from '../base/program-files.ts'
 import {
   compileRenderer,
   compileValidator,
@@ -21,7 +20,7 @@ import {
 } from './schema-compiler.ts'
 
 /** The file that the build writes, beside this one. */
-export const compiledFile = new URL('./compiled-schemas-of-routes.cjs', import.meta.url)
+export const compiledFile = 'api/compiled-schemas-of-routes.cjs'
 
 /** Functions by the names of their schemas. */
 interface Functions {
@@ -29,7 +28,7 @@ interface Functions {
   renderers: Record<string, Render>
 }
 
-const functions = load()
+const functions = (loadModule(compiledFile) ?? { validators: {}, renderers: {} }) as Functions
 /** Every schema that was requested in this process, by its name. */
 const requested = {
   validators: new Map<string, JsonSchema>(),
@@ -71,13 +70,4 @@ module.exports = { validators, renderers }
 
 function nameOf(schema: JsonSchema): string {
   return createHash('sha256').update(JSON.stringify(schema)).digest('hex')
-}
-
-function load(): Functions {
-  try {
-    return createRequire(import.meta.url)(fileURLToPath(compiledFile)) as Functions
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
-    return { validators: {}, renderers: {} }
-  }
 }

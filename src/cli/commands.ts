@@ -6,17 +6,16 @@
 // A command is loaded when it is run, so that a tool opens few files, and a failure to load one is
 // reported like any other.
 
-import { readFileSync } from 'node:fs'
 import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../base/arguments.ts'
+import { ownText } from '../base/program-files.ts'
 import { PortInUse } from '../http/port-error.ts'
 import { withCommit } from '../ops/commit.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { shellCommands } from '../shell/commands.ts'
 import { CommandError } from './command-error.ts'
 
-const packageJson = new URL('../../../package.json', import.meta.url)
-const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }
+const { version } = JSON.parse(ownText('../../package.json')) as { version: string }
 
 /** Each takes its arguments, of which `--help` is always one, and resolves to the exit code. */
 const commands: Record<string, (args: string[]) => Promise<number>> = {
@@ -111,4 +110,6 @@ function codeAndSentence(error: unknown): [number, string] {
 
 process.on('uncaughtException', (error) => process.exit(fail(error)))
 // Connections that callers keep open must not keep the process alive.
-process.exit(await main(process.argv.slice(2)).catch(fail))
+main(process.argv.slice(2))
+  .catch(fail)
+  .then((code) => process.exit(code))

@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { compiledFile, moduleOfRequested } from '../api/compiled-schemas.ts'
 import { routes } from '../api/routes.ts'
+import { urlOf } from '../base/program-files.ts'
 import { Meter } from '../http/meter.ts'
 import { prepare } from '../http/prepared-route.ts'
 import { withPages } from '../pages/pages.ts'
@@ -11,4 +12,4 @@ import '../mcp/tools.ts'
 
 const meter = new Meter()
 for (const route of withPages(routes)) prepare(route, meter)
-writeFileSync(compiledFile, moduleOfRequested())
+writeFileSync(urlOf(compiledFile), moduleOfRequested())

@@ -12,6 +12,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type * as Uws from 'uws-pack'
+import { isExecutable, loadAddon, ownText } from '../base/program-files.ts'
 import { headBytesMax } from './exchange.ts'
 
 export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uws-pack'
@@ -68,15 +69,25 @@ function isRecent(version: string): boolean {
   return major > upstreamMin[0] || (major === upstreamMin[0] && minor >= upstreamMin[1])
 }
 
-/** Its main module is an ES module, which cannot be loaded synchronously: this loads the file. */
+/**
+ * Its main module is an ES module, which cannot be loaded synchronously: this loads the file, which
+ * is one of the program, or of the package where the program has none.
+ */
 function loadPacked(name: string): Loaded {
   const { platform, arch, versions } = process
-  const main = import.meta.resolve(name)
-  const file = fileURLToPath(new URL(`bin/uws_${platform}_${arch}_${versions.modules}.node`, main))
-  if (!existsSync(file))
+  const binary = `dist/bin/uws_${platform}_${arch}_${versions.modules}.node`
+  const own = loadAddon(`${name}/${binary}`)
+  if (own !== null) {
+    const { version } = JSON.parse(ownText(`${name}/package.json`)) as Manifest
+    return { uws: own as typeof Uws, version, file: `${name}/${binary}` }
+  }
+  const home = isExecutable ? null : new URL('../', import.meta.resolve(name))
+  const file = home === null ? '' : fileURLToPath(new URL(binary, home))
+  if (home === null || !existsSync(file)) {
     throw new Error(`no binding for Node ${versions.node}, ${platform} ${arch}`)
-  const manifest = readFileSync(new URL('../package.json', main), 'utf8')
-  return { uws: require(file) as typeof Uws, version: JSON.parse(manifest).version, file }
+  }
+  const { version } = JSON.parse(readFileSync(new URL('package.json', home), 'utf8')) as Manifest
+  return { uws: require(file) as typeof Uws, version, file }
 }
 
 /** Whether the package is not installed, as opposed to installed and broken. */

@@ -1,8 +1,7 @@
-// The files that the dashboard loads: scripts as they were compiled, and uPlot from its package.
-// They are read once.
+// The files that the dashboard loads: scripts as they were compiled, and uPlot, which the build
+// copies from its package. They are read once.
 
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { ownText } from '../base/program-files.ts'
 import { palette } from '../html/html.ts'
 
 export interface File {
@@ -37,17 +36,15 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
 
 /** The files by their path. */
 export function dashboardFiles(): ReadonlyMap<string, File> {
-  const { resolve } = createRequire(import.meta.url)
-  const plot = (name: string) => readFileSync(resolve(`uplot/dist/${name}`), 'utf8')
   const scripts = modules.map((name): [string, File] => {
-    const text = readFileSync(new URL(`../browser/${name}.js`, import.meta.url), 'utf8')
+    const text = ownText(`browser/${name}.js`)
     const body = text.replace(/^\/\/# sourceMappingURL=.*\n?/m, '')
     return [`/${name}.js`, { type: scriptType, body }]
   })
   return new Map([
     ...scripts,
-    ['/uplot.js', { type: scriptType, body: plot('uPlot.iife.min.js') }],
-    ['/uplot.css', { type: styleType, body: plot('uPlot.min.css') }],
+    ['/uplot.js', { type: scriptType, body: ownText('browser/uplot.js') }],
+    ['/uplot.css', { type: styleType, body: ownText('browser/uplot.css') }],
     ['/style.css', { type: styleType, body: style }],
     ['/icon.svg', { type: 'image/svg+xml', body: icon }],
   ])

@@ -2,8 +2,8 @@
 // the icon. Their paths hold a hash of all of them, so a browser may keep them for ever.
 
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { type Route, route } from '../api/route.ts'
+import { ownText } from '../base/program-files.ts'
 import { style } from './style.ts'
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
@@ -17,7 +17,7 @@ const script = (route: string, name: string) => ({
   route,
   name: `${name}.js`,
   type: 'text/javascript; charset=utf-8',
-  text: readFileSync(new URL(`../browser/${name}.js`, import.meta.url), 'utf8'),
+  text: ownText(`browser/${name}.js`),
 })
 
 const files = [

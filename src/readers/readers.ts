@@ -8,14 +8,14 @@
 // Y4. Where the log is replicated, they follow this node, whether it leads or follows: they show
 //     what its journal says is durable, and what they pass to it, it may pass on to the leader.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import type { Journal } from '../../wal/journal/types.ts'
 import { letHeapGrow } from '../base/process.ts'
+import { startProcess } from '../base/program-files.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import { variablePrefix } from '../config/settings.ts'
 import type { Listener } from '../http/exchange.ts'
@@ -217,9 +217,8 @@ export class Readers implements ReadersStats, RoleReaders {
 
 /** Starts the program of a reader, with a socket to it as descriptor 3. */
 function spawnReader(): ChildProcess {
-  const program = fileURLToPath(new URL('../node/reader-process.js', import.meta.url))
   const env = Object.entries(process.env).filter(([name]) => !name.startsWith(variablePrefix))
-  return spawn(process.execPath, [...process.execArgv, program], {
+  return startProcess('reader', process.execArgv, {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     env: Object.fromEntries(env),
   })

@@ -12,12 +12,12 @@
 //     process that had it in memory has ended. Which there were is known from the state, so no
 //     crash forgets one.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
+import { startProcess } from '../base/program-files.ts'
 import type { Forum } from '../forum/forum.ts'
 import { Feeder } from './feeder.ts'
 import { SearchLink } from './link.ts'
@@ -156,9 +156,8 @@ export class SearchHost {
 
   #start(): void {
     const { dir, identity, memoryBytes, hasReaders } = this.#options
-    const program = fileURLToPath(new URL('./process.js', import.meta.url))
     const flags = ['--disable-warning=ExperimentalWarning', '--v8-pool-size=1']
-    const child = spawn(process.execPath, [...flags, program], {
+    const child = startProcess('search', flags, {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
       cwd: dir, // where the path of a socket is short enough
       env: {},

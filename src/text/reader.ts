@@ -17,11 +17,11 @@
 // space of a file that a checkpoint has removed is free soon.
 
 import path from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { crc32 } from 'node:zlib'
 import { pagesName } from '../../wal/checkpoint/manifest.ts'
 import { type Disk, readFully } from '../../wal/disk.ts'
 import { codeOf, isUnreadable, messageOf } from '../../wal/errors.ts'
+import { startThread } from '../base/program-files.ts'
 import type { BlockRead, ReadResult } from './block-loads.ts'
 import type { TextBlocks } from './blocks.ts'
 
@@ -128,8 +128,7 @@ interface ReadingThread {
 export type StartReading = (dir: string, onAnswer: (answer: ReadAnswer) => void) => ReadingThread
 
 const startWorker: StartReading = (dir, onAnswer) => {
-  const url = new URL('./reader-worker.js', import.meta.url)
-  const worker = new Worker(url, { workerData: dir })
+  const worker = startThread(dir)
   worker.unref()
   worker.on('message', onAnswer)
   worker.on('error', (error) => {

@@ -10,10 +10,13 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { canShare } from '../../src/http/node.ts'
 
-export const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
-
 /** With TEST_TEXT=cold nodes have their text on disk as soon as possible (everything-cold.ts). */
 const isCold = process.env.TEST_TEXT === 'cold'
+
+/** What is installed: the bundle. Modules can be replaced only where it is not bundled. */
+const form = isCold ? 'src' : 'agent-forum'
+export const program = fileURLToPath(new URL(`../../${form}/cli/main.js`, import.meta.url))
+
 const coldModule = new URL('everything-cold.js', import.meta.url).href
 const coldOptions = isCold ? ['--import', coldModule] : []
 const coldEnvironment = isCold ? { AGENT_FORUM_TEXT_MEMORY_MB: '1' } : {}
@@ -50,8 +53,10 @@ export interface Run {
 }
 
 export interface ProgramOptions {
-  /** The compiled program, if it is not the one of this directory. */
+  /** The compiled program, if it is not the bundle of this directory. */
   file?: string
+  /** What runs the program; an executable is run without arguments of Node. */
+  command?: readonly string[]
   /** The descriptor of its standard output; without one its output is kept. */
   stdout?: number | 'pipe'
   /** A command that runs the program in its own process, like `strace -D`. */
@@ -74,11 +79,11 @@ export class Program {
   constructor(
     args: readonly string[],
     environment: Record<string, string> = {},
-    { file = program, stdout = 'pipe', under = [] }: ProgramOptions = {},
+    { file = program, command: given, stdout = 'pipe', under = [] }: ProgramOptions = {},
   ) {
     // Some tests run once over each HTTP server (test/jobs.ts).
     const { PATH, AGENT_FORUM_HTTP = 'auto' } = process.env
-    const isNode = file === program && args[0] === 'serve'
+    const isNode = file === program && given === undefined && args[0] === 'serve'
     const ofNode = isNode ? { ...smallSegments, ...noSearch, ...coldEnvironment } : {}
     const env = { PATH, AGENT_FORUM_HTTP, ...ofNode, ...environment }
     // Node's own HTTP server cannot share its port in every version of Node.
@@ -87,7 +92,8 @@ export class Program {
     this.readers = isNode && isShared ? readersOfTests : 0
     if (this.readers > 0) Object.assign(env, { AGENT_FORUM_READERS: `${this.readers}` })
     const options = isNode ? coldOptions : []
-    const [command, ...rest] = [...under, process.execPath, ...options, file, ...args]
+    const runs = given ?? [process.execPath, ...options, file]
+    const [command, ...rest] = [...under, ...runs, ...args]
     this.child = spawn(command!, rest, {
       env,
       stdio: ['ignore', stdout, 'pipe'],

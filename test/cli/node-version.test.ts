@@ -46,8 +46,8 @@ t.test(
   'Node: 18 itself: one sentence and exit 64, of a node and of a build',
   { skip },
   async (t) => {
-    for (const file of ['main.js', 'node-version.js']) {
-      const args = [join(program, '..', file), 'serve', '--port', '0']
+    for (const file of [program, join(top, 'dist/src/cli/node-version.js')]) {
+      const args = [file, 'serve', '--port', '0']
       const { status, stdout, stderr } = spawnSync(old, args, { encoding: 'utf8' })
       t.equal(status, 64, file)
       t.match([stdout, stderr], ['', tooOld])

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const main = join(import.meta.dirname, '../../src/cli/main.js')
+const main = join(import.meta.dirname, '../../agent-forum/cli/main.js')
 const shortestLifeMs = 100
 const longestLifeMs = 500
 const patienceSeconds = '300'

@@ -47,10 +47,10 @@ function load(t: Test, { upstream, isPacked = true }: { upstream?: Package; isPa
     writeFileSync(join(home, path), text)
   }
   put('package.json', '{"type":"module"}')
-  for (const folder of ['http', 'node_modules']) mkdirSync(join(home, folder))
-  for (const file of ['uws-binding.js', 'exchange.js']) {
-    const compiled = fileURLToPath(new URL(`../../src/http/${file}`, import.meta.url))
-    copyFileSync(compiled, join(home, 'http', file))
+  for (const folder of ['base', 'http', 'node_modules']) mkdirSync(join(home, folder))
+  for (const file of ['base/program-files.js', 'http/uws-binding.js', 'http/exchange.js']) {
+    const compiled = fileURLToPath(new URL(`../../src/${file}`, import.meta.url))
+    copyFileSync(compiled, join(home, file))
   }
   if (isPacked) symlinkSync(packed, join(home, 'node_modules/uws-pack'))
   if (upstream !== undefined) {

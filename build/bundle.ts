@@ -1,0 +1,65 @@
+// Run by `npm run build`, after `tsc`: makes the bundle, which is what is started, packed and
+// installed. It needs nothing but Node.
+//
+//   dist/agent-forum/
+//     cli/  node/  search/  text/     the modules that are started (src/base/program-files.ts)
+//     chunks/                         what they import, of the sources and of packages
+//     api/  browser/  commit          files that they read, at their paths in dist/src/
+//     uws-pack/                       the package, with the binding of Node 22 for this platform
+//
+// G1. A file that has not changed is not written: a build of the same sources does not disturb a
+//     node that runs.
+// G2. Chunks lie as deep as the modules of a room do, so that a path from a module leads to the
+//     same file in the bundle as in dist/src/.
+
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { type BuildOptions, build } from 'esbuild'
+import { startedModules } from '../src/base/program-files.ts'
+import { common, programFiles, top } from './parts.ts'
+
+const directory = join(top, 'dist/agent-forum')
+
+const options = {
+  ...common,
+  entryPoints: Object.values(startedModules).map((path) => join('src', path.replace(/js$/, 'ts'))),
+  outbase: 'src',
+  outdir: directory,
+  chunkNames: 'chunks/[hash]',
+  format: 'esm',
+  splitting: true,
+  // They lead to the sources in a clone, and are not packed.
+  sourcemap: 'linked',
+  sourcesContent: false,
+  // Packages in CommonJS require modules of Node; all others are in the bundle.
+  banner: { js: 'const require = process.getBuiltinModule' },
+} satisfies BuildOptions
+
+const { outputFiles } = await build(options)
+const { files } = await programFiles()
+for (const { path, contents } of outputFiles) files.set(relative(directory, path), contents)
+
+for (const [path, contents] of files) {
+  const file = join(directory, path)
+  if (existsSync(file) && readFileSync(file).equals(contents)) continue
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, contents)
+}
+for (const path of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+  const file = join(directory, path)
+  if (!files.has(path) && statSync(file).isFile()) rmSync(file)
+}
+const command = join(directory, startedModules.command)
+chmodSync(command, 0o755)
+// Newer than the sources it was built from (prestart.sh).
+utimesSync(command, new Date(), new Date())
