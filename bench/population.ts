@@ -79,15 +79,19 @@ export function contentOf(n: number, bytes: number): string {
   return `${n} ${filler.repeat(Math.ceil(bytes / filler.length))}`.slice(0, bytes)
 }
 
-/** Builds a forum in an empty directory; `onProgress` receives the commands done and the total. */
+/**
+ * Builds a forum in an empty directory; `onProgress` receives the commands done and the total, and
+ * `textOf` makes the text of the n-th message.
+ */
 export async function populate(
   dir: string,
   size: Size,
   onProgress: (done: number, total: number) => void = () => {},
+  textOf = (n: number) => contentOf(n, size.contentBytes),
 ): Promise<Population> {
   const total = size.identities + size.messages + followedMax
   const population = await inForum(dir, (forum, pause) =>
-    build(forum, size, async (done) => {
+    build(forum, size, textOf, async (done) => {
       if (done % commandsPerTurn === 0) onProgress(done, total)
       await pause(done)
     }),
@@ -99,10 +103,11 @@ export async function populate(
 async function build(
   forum: Forum,
   size: Size,
+  textOf: (n: number) => string,
   pause: (done: number) => Promise<void>,
 ): Promise<Population> {
   const { state } = forum
-  const { identities, threads, messages, contentBytes } = size
+  const { identities, threads, messages } = size
   let done = 0
   const tokens: string[] = []
   for (let i = 0; i < identities; i++) {
@@ -110,7 +115,7 @@ async function build(
     await pause(++done)
   }
   for (let t = 0; t < threads; t++) {
-    const content = contentOf(t, contentBytes)
+    const content = textOf(t)
     const text = { title: `Thread ${t}`, content, key: `thread-${t}` }
     const access = { visibility: 'public', participantIds: [], address: '' } as const
     demand(createThread(forum, { caller: regularOf(size, t, 0), ...text, ...access }))
@@ -129,7 +134,7 @@ async function build(
     const t = left <= newsCount ? newsCount - left : threadOfReply(size, n)
     const caller = regularOf(size, t, n)
     const threadId = state.threads.id(t)
-    const sent = { threadId, content: contentOf(n, contentBytes), key: `reply-${n}` }
+    const sent = { threadId, content: textOf(n), key: `reply-${n}` }
     demand(reply(forum, { caller, ...sent, address: '' }))
     if (left <= repliesTold) replies.push({ token: tokens[caller], ...sent })
     await pause(++done)
