@@ -10,6 +10,8 @@ import type {
   Notification,
   Notifications,
   Publication,
+  SearchHit,
+  SearchPage,
   Subscribed,
   Thread,
   ThreadPage,
@@ -93,6 +95,26 @@ const isFeedPage = ajv.compile<Notifications>(
         thread_id: string,
         author_id: string,
         created_at: integer,
+      }),
+    ),
+  }),
+)
+
+const isSearchPage = ajv.compile<SearchPage>(
+  object<SearchPage>({
+    has_more: boolean,
+    next_before: { type: ['integer', 'null'] },
+    indexed_through: integer,
+    results: list(
+      object<SearchHit>({
+        seq: integer,
+        message_id: string,
+        thread_id: string,
+        title: string,
+        author_id: string,
+        display_name: string,
+        created_at: integer,
+        excerpt: string,
       }),
     ),
   }),
@@ -198,6 +220,35 @@ export async function readFeed(
   const answer = await client.send(request)
   const page = checked(request, answer, [200], isFeedPage)
   checkCursor(request, answer, after, page, page.notifications.at(-1)?.seq)
+  return page
+}
+
+export type Query = {
+  q: string
+  thread_id?: string
+  author_id?: string
+  before?: number
+  limit: number
+}
+
+/** One page of what anybody finds, newest first. */
+export async function search(client: Client, query: Query): Promise<SearchPage> {
+  const { before = Number.MAX_SAFE_INTEGER } = query
+  const { q, ...numbers } = query
+  const parameters = Object.entries(numbers).map(([name, value]) => `&${name}=${value}`)
+  const text = `q=${encodeURIComponent(q)}${parameters.join('')}`
+  const request: Request = { operation: 'search', method: 'GET', path: `/api/search?${text}` }
+  const answer = await client.send(request)
+  const page = checked(request, answer, [200], isSearchPage)
+  let last = before
+  for (const { seq } of page.results) {
+    if (seq >= last) throw wrong(request, answer, `and shows ${seq} after ${last}`)
+    last = seq
+  }
+  const { next_before, has_more } = page
+  if (has_more !== (next_before !== null) || (next_before ?? -1) >= before) {
+    throw wrong(request, answer, `with next_before ${next_before} after ${before}`)
+  }
   return page
 }
 

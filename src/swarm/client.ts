@@ -28,6 +28,7 @@ export const timedOperations = [
   'replay',
   'read thread',
   'read feed',
+  'search',
 ] as const
 
 /** `null`: not part of the summary. */

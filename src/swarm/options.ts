@@ -9,6 +9,8 @@ export type Options = {
   connections: number
   /** How long polls wait for news while the swarm publishes; 0: they do not. */
   waitSeconds: number
+  /** Of all requests while the swarm publishes, so many of a hundred are searches. */
+  searchPercent: number
   patienceMs: number
   replayAll: boolean
   save: string | null
@@ -19,6 +21,7 @@ export type Options = {
 export const defaultUrl = 'http://127.0.0.1:8787'
 const connectionsMax = 1024
 const waitSecondsMax = 50
+const searchPercentMax = 90
 const patienceSecondsMax = 86_400
 
 export const swarmFlags = {
@@ -32,6 +35,10 @@ export const swarmFlags = {
   wait: {
     value: 'SECONDS',
     help: `agents poll all the time, and wait so long for news, 1 to ${waitSecondsMax}; default 0`,
+  },
+  search: {
+    value: 'PERCENT',
+    help: `how many of 100 requests search while it publishes, to ${searchPercentMax}; default 0`,
   },
   patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
   'replay-all': {
@@ -83,6 +90,7 @@ export function parseOptions(args: string[]): Options | null {
     url: values.url === undefined ? null : origin('--url', values.url),
     connections: integer('--connections', values.connections ?? '64', 1, connectionsMax),
     waitSeconds: integer('--wait', values.wait ?? '0', 0, waitSecondsMax),
+    searchPercent: integer('--search', values.search ?? '0', 0, searchPercentMax),
     patienceMs: integer('--patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
     save: values.save ?? null,

@@ -1,7 +1,7 @@
 // Publishes the whole plan: threads concurrently, the messages of each thread in order.
 //
 //   thread:  opened by its first author ─▶ every other author subscribes ─▶ reply ─▶ reply ─▶ …
-//                     (some feed is polled now and then between the requests)
+//                     (now and then between the requests some feed is polled, or somebody searches)
 //
 // The requests of a thread follow each other, so each lane has one request in flight. A reply is
 // sent when the previous one is answered, and only that determines the order of a thread.
@@ -11,9 +11,17 @@ import type { Client } from './client.ts'
 import { WrongAnswer } from './failures.ts'
 import type { AgentFeeds } from './feeds.ts'
 import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
+import type { Searches } from './searches.ts'
 
 /** What publishing needs; `replayedAnswers` counts replays after a lost answer. */
-export type Publishing = { client: Client; plan: Plan; feeds: AgentFeeds; replayedAnswers: number }
+export type Publishing = {
+  client: Client
+  plan: Plan
+  feeds: AgentFeeds
+  /** Null: nobody searches. */
+  searches: Searches | null
+  replayedAnswers: number
+}
 
 /** Creates an identity for an agent, and stores its id and token. */
 export async function introduce(client: Client, agent: Agent): Promise<void> {
@@ -38,16 +46,22 @@ export async function publishThread(
   await publishMessage(publishing, thread, 0)
   published()
   feeds.follow(thread.messages[0].author)
-  await feeds.pollSometimes()
+  await readSometimes(publishing)
   for (const agent of thread.others) {
     await feeds.join(agent, thread)
-    await feeds.pollSometimes()
+    await readSometimes(publishing)
   }
   for (let index = 1; index < thread.messages.length; index++) {
     await publishMessage(publishing, thread, index)
     published()
-    await feeds.pollSometimes()
+    await readSometimes(publishing)
   }
+}
+
+/** What the agents do between publishing: to be called after each request. */
+async function readSometimes({ feeds, searches }: Publishing): Promise<void> {
+  await feeds.pollSometimes()
+  await searches?.sometimes()
 }
 
 async function publishMessage(
@@ -71,6 +85,7 @@ async function publishMessage(
   }
   thread.id = publication.thread_id
   message.id = publication.message_id
+  publishing.searches?.published(thread, index)
   if (publication.replayed) publishing.replayedAnswers++
 }
 

@@ -161,7 +161,8 @@ function table(reports: OperationReport[]): string[] {
 }
 
 function verdict(verification: VerifyResult): string[] {
-  const { replays, threads, messages, gatheredFeeds, freshFeeds, differences } = verification
+  const { replays, threads, messages, gatheredFeeds, freshFeeds, searches, differences } =
+    verification
   const outOf = ({ exact, compared }: { exact: number; compared: number }) =>
     `${grouped(exact)} of ${grouped(compared)}`
   const feeds = (tally: FeedTally) =>
@@ -180,6 +181,9 @@ function verdict(verification: VerifyResult): string[] {
     `          ${feeds(freshFeeds)}, read from the beginning`,
     `          ${outOf(replays)} keys replayed their first answer`,
   )
+  if (searches !== null) {
+    lines.push(`          ${outOf(searches)} searches found what was published, and nothing else`)
+  }
   if (differences.count === 0) return [...lines, 'no difference']
   const shown = differences.first.length
   const head = groupedCount(differences.count, 'difference')

@@ -14,6 +14,7 @@ import { groupedCount, type Output, type Progress } from './progress.ts'
 import { introduce, type Publishing, publishThread } from './publish.ts'
 import { reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
+import { Searches } from './searches.ts'
 import { syntheticCorpus } from './synthetic.ts'
 import { verify } from './verify.ts'
 
@@ -34,9 +35,12 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
   const client = new Client({ url, connections, patienceMs })
   try {
     const status = await readStatus(client)
+    const hasSearches = options.searchPercent > 0
+    if (hasSearches && !offersSearch(status)) throw new UsageError(`--search: ${url} has no search`)
     const published = options.verify === null ? await act(client, plan, options, progress) : null
     const inboxes = published?.feeds.inboxes ?? null
-    const verification = await verify({ client, plan, inboxes, connections, replayAll, progress })
+    const how = { connections, replayAll, hasSearches, progress }
+    const verification = await verify({ client, plan, inboxes, ...how })
     const secondsPerPhase = progress.seconds
     const outcome = { client, status, connections, plan, published, secondsPerPhase, verification }
     const report = reportOf(outcome)
@@ -46,6 +50,10 @@ export async function run(options: Options, outputs: Outputs, progress: Progress
   } finally {
     await client.close()
   }
+}
+
+function offersSearch({ capabilities }: Record<string, unknown>): boolean {
+  return (capabilities as { search?: unknown } | undefined)?.search === true
 }
 
 async function prepare(options: Options): Promise<{ corpus: Corpus; url: string; plan: Plan }> {
@@ -72,7 +80,7 @@ async function mustBeWritable(file: string): Promise<void> {
 async function act(
   client: Client,
   plan: Plan,
-  { connections, patienceMs, save, waitSeconds }: Options,
+  { connections, patienceMs, save, waitSeconds, searchPercent }: Options,
   progress: Progress,
 ): Promise<Publishing> {
   const { url } = client
@@ -80,7 +88,8 @@ async function act(
   const waiter = new Client({ url, connections: plan.agents.length, patienceMs, answerTimeoutMs })
   const waiting = waitSeconds === 0 ? null : { client: waiter, seconds: waitSeconds }
   const feeds = new AgentFeeds(client, plan.agents, waiting)
-  const publishing: Publishing = { client, plan, feeds, replayedAnswers: 0 }
+  const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
+  const publishing: Publishing = { client, plan, feeds, searches, replayedAnswers: 0 }
 
   const identities = progress.phase('identities', plan.agents.length)
   await inLanes(connections, plan.agents, async (agent) => {

@@ -8,6 +8,9 @@ import type { Client } from './client.ts'
 import { type Differences, firstDifference } from './differences.ts'
 import type { PlannedThread } from './plan.ts'
 
+/** A message of a thread, by its index. */
+export type Place = { thread: PlannedThread; index: number }
+
 /** `shown` collects, by message id, what a notification about each message must contain. */
 export type Reading = {
   client: Client

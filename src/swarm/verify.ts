@@ -11,13 +11,15 @@ import { Differences } from './differences.ts'
 import { WrongAnswer } from './failures.ts'
 import type { Inbox } from './feeds.ts'
 import { inLanes } from './lanes.ts'
-import type { Plan, PlannedThread } from './plan.ts'
+import type { Plan } from './plan.ts'
 import type { Progress } from './progress.ts'
 import { requestFor } from './publish.ts'
+import { indexHas, queryFor, verifySearch } from './searches.ts'
 import { dueFeed, verifyFresh, verifyGathered } from './verify-feed.ts'
-import { placeOf, type Reading, verifyThread } from './verify-thread.ts'
+import { type Place, placeOf, type Reading, verifyThread } from './verify-thread.ts'
 
 const replaySampleMax = 1000
+const searchSampleMax = 1000
 
 export type Tally = { compared: number; exact: number }
 
@@ -31,6 +33,8 @@ export type VerifyResult = {
   messages: Tally
   gatheredFeeds: FeedTally | null
   freshFeeds: FeedTally
+  /** Null: nobody searched. */
+  searches: Tally | null
   differences: Differences
 }
 
@@ -40,10 +44,9 @@ export type Verify = {
   inboxes: Inbox[] | null
   connections: number
   replayAll: boolean
+  hasSearches: boolean
   progress: Progress
 }
-
-type Key = { thread: PlannedThread; index: number }
 
 /** Compares everything; the result holds the differences. Throws Unreachable. */
 export async function verify(options: Verify): Promise<VerifyResult> {
@@ -56,7 +59,7 @@ export async function verify(options: Verify): Promise<VerifyResult> {
 
   const replays = await compareEach(options, differences, {
     name: 'replay keys',
-    items: keysToReplay(plan, options.replayAll),
+    items: sampleOf(plan, options.replayAll ? plan.messageCount : replaySampleMax),
     nameOf: ({ thread, index }) => placeOf(thread, index),
     isExact: (key) => verifyReplay(client, differences, plan, key),
   })
@@ -87,7 +90,30 @@ export async function verify(options: Verify): Promise<VerifyResult> {
     },
   })
   const freshFeeds = { ...feeds, items: freshItems }
-  return { replays, threads, messages, gatheredFeeds, freshFeeds, differences }
+  const searches = options.hasSearches ? await verifySearches(options, differences, shown) : null
+  return { replays, threads, messages, gatheredFeeds, freshFeeds, searches, differences }
+}
+
+/** Searches for some of the messages, when everything up to the newest one is found. */
+async function verifySearches(
+  options: Verify,
+  differences: Differences,
+  shown: Reading['shown'],
+): Promise<Tally> {
+  const { client, plan } = options
+  let newest = 0
+  for (const { seq } of shown.values()) newest = Math.max(newest, seq)
+  if (!(await indexHas(client, differences, newest))) return { compared: 0, exact: 0 }
+  const items = sampleOf(plan, searchSampleMax).flatMap((place, nth) => {
+    const query = queryFor(place, nth)
+    return query === null ? [] : [{ ...place, query }]
+  })
+  return compareEach(options, differences, {
+    name: 'search',
+    items,
+    nameOf: ({ thread, index }) => placeOf(thread, index),
+    isExact: ({ query, ...place }) => verifySearch(client, differences, place, query),
+  })
 }
 
 type Comparison<Item> = {
@@ -119,20 +145,18 @@ async function compareEach<Item>(
   return tally
 }
 
-/** All keys, or a sample of at most 1000 spread evenly over the run. */
-export function keysToReplay(plan: Plan, all: boolean): Key[] {
-  const keys = plan.threads.flatMap((thread) =>
-    thread.messages.map((_, index): Key => ({ thread, index })),
-  )
-  const step = all ? 1 : Math.max(1, Math.ceil(keys.length / replaySampleMax))
-  return keys.filter((_, index) => index % step === 0)
+/** At most so many messages, evenly spread over the run. */
+export function sampleOf({ threads, messageCount }: Plan, max: number): Place[] {
+  const places = threads.flatMap((thread) => thread.messages.map((_, index) => ({ thread, index })))
+  const step = Math.max(1, Math.ceil(messageCount / max))
+  return places.filter((_, nth) => nth % step === 0)
 }
 
 async function verifyReplay(
   client: Client,
   differences: Differences,
   plan: Plan,
-  { thread, index }: Key,
+  { thread, index }: Place,
 ): Promise<boolean> {
   const due = thread.messages[index].id
   const got = await publish(client, { ...requestFor(plan, thread, index), replay: true })

@@ -15,6 +15,7 @@ export type Operation =
   | 'subscribe'
   | 'read'
   | 'feed'
+  | 'search'
   | 'unknown'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests tamper with answers of every shape
@@ -116,9 +117,12 @@ export class FakeForum {
   }
 
   #do(operation: Operation, request: Request): Answer {
-    if (operation === 'status') return { status: 200, body: { name: 'fake', version: '0' } }
+    if (operation === 'status') {
+      return { status: 200, body: { name: 'fake', version: '0', capabilities: { search: true } } }
+    }
     if (operation === 'identity') return this.#identify(request.body)
     if (operation === 'read') return this.#read(request)
+    if (operation === 'search') return this.#search(request)
     if (operation === 'unknown') return refusal(404, 'not_found')
     if (request.caller === undefined) return refusal(401, 'invalid_token')
     if (operation === 'feed') return this.#feed(request.url, request.caller)
@@ -189,6 +193,34 @@ export class FakeForum {
     return { status: 200, body: { thread: head, messages: items, ...paged } }
   }
 
+  #search({ url: { searchParams } }: Request): Answer {
+    const of = (name: string) => searchParams.get(name)
+    const words = of('q')!.split(' ')
+    const all = [...this.threads.values()].flatMap(({ id, title, messages }) =>
+      messages.map((message, i) => ({
+        seq: message.seq,
+        message_id: message.id,
+        thread_id: id,
+        title,
+        author_id: message.author_id,
+        display_name: message.display_name,
+        created_at: message.created_at,
+        excerpt: message.content.slice(0, 240),
+        text: i === 0 ? `${id} ${title} ${message.content}` : message.content,
+      })),
+    )
+    const left = all
+      .filter(({ seq }) => seq < Number(of('before') ?? Number.MAX_SAFE_INTEGER))
+      .filter(({ thread_id }) => thread_id === (of('thread_id') ?? thread_id))
+      .filter(({ author_id }) => author_id === (of('author_id') ?? author_id))
+      .filter(({ text }) => words.every((word) => text.toLowerCase().split(/\W+|_/).includes(word)))
+      .sort((a, b) => b.seq - a.seq)
+    const results = left.slice(0, Number(of('limit'))).map(({ text: _, ...hit }) => hit)
+    const has_more = left.length > results.length
+    const next_before = has_more ? results.at(-1)!.seq : null
+    return { status: 200, body: { results, has_more, next_before, indexed_through: this.#seq } }
+  }
+
   #feed(url: URL, caller: Identity): Answer {
     const all = [...(this.#subscribed.get(caller.id) ?? [])].flatMap((threadId) =>
       (this.threads.get(threadId)?.messages ?? [])
@@ -225,6 +257,7 @@ function operationOf({ method, url }: Request): Operation {
     'POST /api/threads/:thread/subscribe': 'subscribe',
     'GET /api/threads/:thread': 'read',
     'GET /api/notifications': 'feed',
+    'GET /api/search': 'search',
   }
   return operations[`${method} ${path}`] ?? 'unknown'
 }

@@ -98,8 +98,8 @@ t.test('F1: an opening before the cursor: not due while gathering, due afterward
   const { others } = first
   first.others = []
   first.messages.splice(1)
-  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, first, () => {})
-  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, second, () => {})
+  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, first, () => {})
+  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, second, () => {})
   await feeds.drain(reader)
   await feeds.join(others[0], first)
   await feeds.drain(reader)
@@ -124,9 +124,9 @@ t.test('F2: a poll under way: the agent subscribes after it, and not during one'
   })
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
-  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, first, () => {})
+  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, first, () => {})
   const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
-  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, opened, () => {})
+  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, opened, () => {})
   second.id = opened.id
 
   const reader = inboxOf(plan, feeds, 'reader')
@@ -140,9 +140,9 @@ t.test('F2: a subscription under way: the agent misses its turn to poll', async 
   const forum = await fakeForum(t)
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
-  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, first, () => {})
+  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, first, () => {})
   const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
-  await publishThread({ client, plan, feeds, replayedAnswers: 0 }, opened, () => {})
+  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, opened, () => {})
   second.id = opened.id
 
   const reader = inboxOf(plan, feeds, 'reader')

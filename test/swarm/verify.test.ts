@@ -5,7 +5,7 @@
 import t from 'tap'
 import { planOf } from '../../src/swarm/plan.ts'
 import { syntheticCorpus } from '../../src/swarm/synthetic.ts'
-import { keysToReplay } from '../../src/swarm/verify.ts'
+import { sampleOf } from '../../src/swarm/verify.ts'
 import type { Answer, Body, Faults, Operation, Stored } from './fake-forum.ts'
 import { fakeForum, small, swarm } from './run.ts'
 
@@ -220,8 +220,8 @@ t.test('verify: a replay that publishes again: duplicates are reported too', asy
 
 t.test('verify: keys of a large run: a spread sample, or all of them', async (t) => {
   const plan = planOf(syntheticCorpus('agents=3,threads=10,replies=2490'), 'run-0001')
-  t.equal(keysToReplay(plan, true).length, 2500)
-  const sample = keysToReplay(plan, false)
+  t.equal(sampleOf(plan, plan.messageCount).length, 2500)
+  const sample = sampleOf(plan, 1000)
   t.equal(sample.length, 834)
   t.equal(new Set(sample.map(({ thread }) => thread)).size, 10)
 })
