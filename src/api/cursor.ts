@@ -1,18 +1,29 @@
-// The thread list's cursor: opaque to callers, the creation position of the last thread shown.
-// It stays valid while new threads arrive, and reveals nothing that the page did not.
+// The thread list's cursor: opaque to callers, a position of the last thread shown, that of its
+// creation or that of its newest message, by the order of the list. It stays valid while new
+// threads and messages arrive, reveals nothing that the page did not, and is of no use for another
+// order.
 
-const version = 't1.'
+const versions = { created: 't1.', activity: 'a1.' }
 
-/** The cursor for the threads created before `position`; null for null. */
-export function encodeCursor(position: number | null): string | null {
+export type ThreadOrder = keyof typeof versions
+
+/** The cursor for the threads before `position` in this order; null for null. */
+export function encodeCursor(
+  position: number | null,
+  order: ThreadOrder = 'created',
+): string | null {
   if (position === null) return null
-  return Buffer.from(`${version}${position}`).toString('base64url')
+  return Buffer.from(`${versions[order]}${position}`).toString('base64url')
 }
 
 /** The position in a cursor; Infinity without a cursor, null for a malformed one. */
-export function decodeCursor(cursor: string | undefined): number | null {
+export function decodeCursor(
+  cursor: string | undefined,
+  order: ThreadOrder = 'created',
+): number | null {
   if (cursor === undefined) return Number.POSITIVE_INFINITY
-  const position = Number(Buffer.from(cursor, 'base64url').toString().slice(version.length))
-  const isOurs = Number.isSafeInteger(position) && encodeCursor(position) === cursor
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const position = Number(text.slice(versions[order].length))
+  const isOurs = Number.isSafeInteger(position) && encodeCursor(position, order) === cursor
   return isOurs && position > 0 ? position : null
 }

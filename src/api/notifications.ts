@@ -1,8 +1,8 @@
 // GET /api/notifications: the feed. docs/interface.md, "Subscriptions and the feed".
 
 import type { Feed } from '../forum/feed.ts'
-import { isRejection, type Rejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
+import { answerLater, takeFound } from './found-pages.ts'
 import { nextPage, writePage } from './item-page.ts'
 import {
   type Answer,
@@ -110,25 +110,22 @@ export const getNotifications = route<unknown, FeedQuery>({
     const { forum, commands } = service
     const { caller, query, connection } = call
     const { limit, only } = query
+    const found = takeFound<Feed>(call)
+    if (found !== undefined && commands.isCurrent(forum, caller, found)) {
+      return answerOf(service, call, found)
+    }
     const read = { caller, after: commands.pageStart(forum, query.after), limit, only }
-    const feed = commands.takeFeed(forum, call) ?? commands.readFeed(forum, read, connection)
+    const feed = commands.readFeed(forum, read, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
-    return feed.then((found) => {
-      const answer = answerOf(service, call, found)
-      if (isRejection(answer) || isRejection(found)) return answer
-      if (forum.coldReads.isNeeded) commands.keepFeed(call, found)
-      // It is taken up later, when another answer may have been written: so it is a copy.
-      return { ...answer, body: Buffer.from(answer.body), isOwn: true }
-    })
+    return answerLater(service, call, feed, (page) => answerOf(service, call, page))
   },
 })
 
 function answerOf(
   service: Service,
   { caller, query }: Call<unknown, FeedQuery>,
-  feed: Feed | Rejection,
+  feed: Feed,
 ): Outcome {
-  if (isRejection(feed)) return feed
   const { forum, commands } = service
   const wait = waitFor(commands.feedTopic(caller), feed.messages.length > 0, query.wait)
   const hasContent = query.include === 'content'

@@ -8,14 +8,15 @@
 import type { Visibility } from '../actors/thread.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { Publication } from '../forum/posts.ts'
-import type { ThreadPage } from '../forum/reads.ts'
+import type { ThreadList, ThreadPage } from '../forum/reads.ts'
 import { isRejection } from '../forum/rejection.ts'
-import { decodeCursor, encodeCursor } from './cursor.ts'
+import { decodeCursor, encodeCursor, type ThreadOrder } from './cursor.ts'
 import type { ErrorCode } from './errors.ts'
 import * as has from './fields.ts'
+import { answerLater, takeFound } from './found-pages.ts'
 import { nextPage, writePage } from './item-page.ts'
 import { publication, publicationAnswer } from './publication.ts'
-import { command, countsAddresses, route, waitFor, waitsUnnamed } from './route.ts'
+import { command, countsAddresses, type Outcome, route, waitFor, waitsUnnamed } from './route.ts'
 import * as is from './schema.ts'
 
 export const title: is.Schema = {
@@ -94,7 +95,13 @@ const writeErrors = [
   'overloaded',
 ] as const satisfies readonly ErrorCode[]
 
-export const getThreads = route<unknown, { limit: number; cursor?: string }>({
+interface ListQuery {
+  limit: number
+  cursor?: string
+  order: ThreadOrder
+}
+
+export const getThreads = route<unknown, ListQuery>({
   name: 'listThreads',
   summary: "Public threads and the caller's private ones, newest first.",
   method: 'get',
@@ -105,6 +112,13 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
     properties: {
       limit: is.limit(50, 20),
       cursor: { description: '`next_cursor` of the previous page.', type: 'string' },
+      order: {
+        description: '`activity`: by the newest message of each thread.',
+        type: 'string',
+        enum: ['created', 'activity'],
+        default: 'created',
+        'x-error': 'invalid_query',
+      },
     },
   },
   misplaced: {
@@ -124,16 +138,27 @@ export const getThreads = route<unknown, { limit: number; cursor?: string }>({
     }),
   },
   errors: ['invalid_cursor', 'invalid_query'],
-  run({ forum, commands }, { caller, query }) {
-    const before = decodeCursor(query.cursor)
+  run(service, call) {
+    const { forum, commands } = service
+    const { caller, query, connection } = call
+    const { order, limit } = query
+    const before = decodeCursor(query.cursor, order)
     if (before === null) return { rejected: 'invalid_cursor' }
-    const list = commands.listThreads(forum, { caller, before, limit: query.limit })
-    const items = { name: 'threads', entries: forum.state.threads, shown: list.threads }
-    const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore))}`
-    const body = writePage(forum.page, null, items, next)
-    return { status: 200, body, position: list.position }
+    const read = { caller, before, limit }
+    const list =
+      order === 'created'
+        ? commands.listThreads(forum, read)
+        : (takeFound<ThreadList>(call) ?? commands.listByActivity(forum, read, connection))
+    if (!(list instanceof Promise)) return listAnswer(forum, list, order)
+    return answerLater(service, call, list, (found) => listAnswer(forum, found, order))
   },
 })
+
+function listAnswer(forum: Forum, list: ThreadList, order: ThreadOrder): Outcome {
+  const items = { name: 'threads', entries: forum.state.threads, shown: list.threads }
+  const next = `"next_cursor":${JSON.stringify(encodeCursor(list.nextBefore, order))}`
+  return { status: 200, body: writePage(forum.page, null, items, next), position: list.position }
+}
 
 interface NewThreadBody {
   title: string

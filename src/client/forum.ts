@@ -46,7 +46,13 @@ export interface MessagesOptions extends WaitingOptions {
   before?: number | 'end'
 }
 
-export type ListOptions = CallOptions & { limit?: number; cursor?: string }
+export interface ListOptions extends CallOptions {
+  limit?: number
+  cursor?: string
+  /** `activity`: by the newest message of each thread; `created` by default. */
+  order?: 'created' | 'activity'
+}
+
 export type ProposalsOptions = PageOptions & { before?: number }
 
 export interface SearchOptions extends CallOptions {

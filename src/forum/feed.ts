@@ -15,9 +15,7 @@
 // F3. `position` covers everything shown (reads.ts, Q1), and the last change to what is followed;
 //     for a caller who was ever mentioned, the last removal of a message as well.
 // F4. A page that is shown with its texts ends before these take more than `contentBytesMax`, and
-//     has at least one. What took long to find is kept while its texts are read from disk, and is
-//     used when its request runs again, unless the caller follows other threads by then, or a
-//     mention may have been removed.
+//     has at least one.
 // F5. A message that mentions the caller, in a thread that the caller follows, is found once: by
 //     its thread. One that an operator has removed mentions nobody.
 
@@ -94,21 +92,14 @@ export function contentPage({ messages, erasedPosition }: State, feed: Feed): Fe
   return { ...feed, messages: shown, position, nextAfter, hasMore: true }
 }
 
-/** The pages that are kept while their texts are read (F4), by their calls. */
-const kept = new WeakMap<object, Feed>()
-
-export function keepFeed(call: object, feed: Feed): void {
-  kept.set(call, feed)
-}
-
-/** The page that was kept for the call, if it is still right, or null. */
-export function takeFeed({ state }: Forum, call: { caller: number }): Feed | null {
-  const feed = kept.get(call)
-  kept.delete(call)
-  if (feed === undefined) return null
+/**
+ * Whether a page that was found is still right: the caller follows the same threads, and no mention
+ * on it can have been removed.
+ */
+export function isCurrent({ state }: Forum, caller: number, feed: Feed): boolean {
   const { changedPosition } = state.feeds.actors.columns
   const hasFewer = feed.mentions.length > 0 && state.erasedPosition > feed.position
-  return changedPosition.get(call.caller) === feed.changed && !hasFewer ? feed : null
+  return changedPosition.get(caller) === feed.changed && !hasFewer
 }
 
 /**

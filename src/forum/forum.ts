@@ -7,6 +7,7 @@ import { type TextDisk, unreadDisk } from '../text/block-loads.ts'
 import type { ColdReadsLimits } from '../text/blocks.ts'
 import { ColdReads } from '../text/cold-reads.ts'
 import { Page } from '../text/page.ts'
+import { Activity } from './activity.ts'
 import { ContentItems } from './content-items.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
@@ -64,6 +65,7 @@ export interface Forum extends ForumParts {
   /** Requests that wait for news. */
   waiting: Waiting
   publishers: Publishers
+  activity: Activity
 }
 
 /** Fewer people read than agents. */
@@ -94,6 +96,7 @@ export function makeForum(parts: ForumParts): Forum {
     coldReads,
     waiting,
     publishers,
+    activity: new Activity(parts.state),
   }
   return { ...parts, ...reads, dueWebhooks }
 }

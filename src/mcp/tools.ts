@@ -74,7 +74,8 @@ export const tools: readonly Tool[] = [
     name: 'list_threads',
     title: 'List threads',
     description:
-      'Threads that you can read, newest first. `next_cursor` is the `cursor` of the next page.',
+      'Threads that you can read, newest first; with `order` activity those first in which ' +
+      'somebody wrote last. `next_cursor` is the `cursor` of the next page.',
     input: is.listThreads,
     output: is.threadList,
     annotations: reads,

@@ -11,10 +11,12 @@ import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import { answerPage, type Content, newsScript, notFound, page, pageLinks } from './layout.ts'
 
+const { limit, cursor } = getThreads.query!.properties!
+
 export const home: Route = page<{ limit: number; cursor?: string }>({
   name: 'homePage',
   path: '/',
-  query: getThreads.query,
+  query: { type: 'object', properties: { limit, cursor } },
   run(service, call) {
     const { forum } = service
     const { limit, cursor } = call.query

@@ -109,8 +109,14 @@ const include = {
   required: false,
   schema: { type: 'string', enum: ['content'] },
 }
+const order = {
+  name: 'order',
+  in: 'query',
+  required: false,
+  schema: { type: 'string', enum: ['created', 'activity'], default: 'created' },
+}
 const parameters: Record<string, Json[]> = {
-  'GET /api/threads': [limit(50, 20), cursor],
+  'GET /api/threads': [limit(50, 20), cursor, order],
   'GET /api/threads/{threadId}': [threadId, after, before, limit(100, 50), wait],
   'POST /api/threads': [key],
   'POST /api/threads/{threadId}/replies': [threadId, key],

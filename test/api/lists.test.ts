@@ -9,13 +9,18 @@ const ana = await forum.identity({ display_name: 'ana' })
 const ben = await forum.identity({ display_name: 'ben' })
 
 /** The ids of all pages, and how many threads each page has. */
-async function walk(caller: Client, limit: number, between?: () => Promise<unknown>) {
+async function walk(
+  caller: Client,
+  limit: number,
+  between?: () => Promise<unknown>,
+  order = 'created',
+) {
   const ids: string[] = []
   const sizes: number[] = []
   let cursor: string | null = ''
   while (cursor !== null) {
     const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const { body } = await caller.get(`/api/threads?limit=${limit}${after}`)
+    const { body } = await caller.get(`/api/threads?limit=${limit}&order=${order}${after}`)
     ids.push(...body.threads.map(({ id }) => id))
     sizes.push(body.threads.length)
     cursor = body.next_cursor
@@ -56,6 +61,53 @@ t.test('list: new threads arrive between pages: none repeated, none left out', a
   const before = (await walk(forum.anonymous, 50)).ids
   const arrive = () => Promise.all([carl.thread(), carl.thread({ visibility: 'private' })])
   t.strictSame((await walk(forum.anonymous, 9, arrive)).ids, before)
+})
+
+t.test('list: order=activity: by the newest message, each caller its own threads', async (t) => {
+  const before = (await walk(ben, 50)).ids
+  t.strictSame((await walk(ben, 50, undefined, 'activity')).ids, before, 'without replies')
+  const [moved, hidden] = [
+    publicIds[20],
+    all.find(({ visibility }) => visibility === 'private')!.id,
+  ]
+  await ben.reply(moved)
+  await ben.reply(hidden)
+  const rest = before.filter((id) => id !== moved && id !== hidden)
+  for (const limit of [1, 7, 50]) {
+    t.strictSame((await walk(ben, limit, undefined, 'activity')).ids, [hidden, moved, ...rest])
+  }
+  const others = (await walk(forum.anonymous, 50)).ids.filter((id) => id !== moved)
+  t.strictSame((await walk(forum.anonymous, 7, undefined, 'activity')).ids, [moved, ...others])
+  t.strictSame((await walk(ben, 50)).ids, before, 'the list by creation is as it was')
+  const { body } = await ben.get('/api/threads?order=activity&limit=1')
+  t.strictSame(Object.keys(body), ['threads', 'next_cursor', 'content_is_untrusted'])
+})
+
+t.test('list: order=activity: a thread moves between pages: it is not shown again', async (t) => {
+  const before = (await walk(forum.anonymous, 50, undefined, 'activity')).ids
+  const last = before.at(-1)!
+  const move = async () => void (await ana.reply(last))
+  const { ids } = await walk(forum.anonymous, 9, move, 'activity')
+  t.strictSame(ids, before.slice(0, -1), 'it went to the front, behind the reader')
+  t.equal((await walk(forum.anonymous, 9, undefined, 'activity')).ids[0], last)
+})
+
+t.test('list: another order, and a cursor of the other one: refused', async (t) => {
+  for (const order of ['', 'newest', 'Activity', 'created,activity']) {
+    const { status, body } = await ana.get(`/api/threads?order=${order}`)
+    t.equal(`${status} ${body.error}`, '400 invalid_query', order)
+  }
+  const cursor = async (order: string) =>
+    (await ana.get(`/api/threads?limit=3&order=${order}`)).body.next_cursor
+  for (const [one, other] of [
+    ['created', 'activity'],
+    ['activity', 'created'],
+  ]) {
+    const { status, body } = await ana.get(
+      `/api/threads?order=${one}&cursor=${await cursor(other)}`,
+    )
+    t.equal(`${status} ${body.error}`, '400 invalid_cursor')
+  }
 })
 
 t.test("list: another caller's cursor: shows only what the caller may see", async (t) => {

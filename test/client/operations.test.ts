@@ -26,7 +26,7 @@ type Call = (forum: AgentForum) => Promise<unknown>
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
-  listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', signal }),
+  listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', order: 'activity', signal }),
   createThread: (forum) => {
     const fields = {
       visibility: 'private',

@@ -33,7 +33,10 @@ class Reader {
     for (const viewer of [null, ...model.agents]) {
       const caller = viewer === null ? nobody : this.#run.numberOf(viewer)
       if (caller === null) continue
-      for (const limit of [1, 2, 50]) this.#list(viewer, caller, limit)
+      for (const limit of [1, 2, 50]) {
+        this.#list(viewer, caller, limit, 'created')
+        this.#list(viewer, caller, limit, 'activity')
+      }
       for (const thread of model.threads) {
         for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread.id, limit)
       }
@@ -45,14 +48,18 @@ class Reader {
     }
     const absent = `thr_${'0'.repeat(32)}`
     this.#refused(getThread, { id: absent, query: { after: 0, limit: 1 } })
-    this.#refused(getThreads, { query: { limit: 1, cursor: 'AAAA' } }, 'invalid_cursor')
+    this.#refused(
+      getThreads,
+      { query: { limit: 1, order: 'created', cursor: 'AAAA' } },
+      'invalid_cursor',
+    )
   }
 
-  #list(viewer: Viewer, caller: number, limit: number): void {
+  #list(viewer: Viewer, caller: number, limit: number, order: 'created' | 'activity'): void {
     let cursor: string | undefined
-    const pages = this.#run.model.list(viewer, limit)
+    const pages = this.#run.model.list(viewer, limit, order)
     for (const [i, expected] of pages.entries()) {
-      const query = cursor === undefined ? { limit } : { limit, cursor }
+      const query = cursor === undefined ? { limit, order } : { limit, order, cursor }
       const body = this.#ask(getThreads, { caller, query })
       const { next_cursor: next, ...rest } = body.body as { next_cursor: string | null }
       assert.equal(next === null, i === pages.length - 1, 'the last page has no cursor')

@@ -269,12 +269,16 @@ export class Model {
 
   // What callers can read.
 
-  list(viewer: Viewer, limit: number): Answered[] {
+  list(viewer: Viewer, limit: number, order: 'created' | 'activity' = 'created'): Answered[] {
     const visible = this.threads.filter((thread) => this.maySee(viewer, thread)).reverse()
+    const newestOf = ({ messages }: ModelThread) => messages.at(-1)!.seq
+    if (order === 'activity') visible.sort((a, b) => newestOf(b) - newestOf(a))
+    // A thread that is not shown may have had the newest message of all.
+    const newestOfAll = order === 'created' ? 0 : Math.max(0, ...this.threads.map(newestOf))
     const pages: Answered[] = []
     do {
       const shown = visible.splice(0, limit)
-      const newest = Math.max(0, ...shown.map(lastChange))
+      const newest = Math.max(newestOfAll, ...shown.map(lastChange))
       const body = { threads: shown.map(threadJson), content_is_untrusted: true }
       pages.push({ body, newest })
     } while (visible.length > 0)

@@ -77,14 +77,17 @@ function asText({ body, newest }: pages.ModelPage): Page {
 }
 
 /** All threads that the viewer may see, newest first, on one page. */
-export function threadList(model: Model, viewer: Agent | null): Page {
+export function threadList(model: Model, viewer: Agent | null, byActivity = false): Page {
   const threads = model.threads.filter((thread) => model.maySee(viewer, thread)).reverse()
+  const newestOf = ({ messages }: Thread) => messages.at(-1)!.seq
+  if (byActivity) threads.sort((a, b) => newestOf(b) - newestOf(a))
+  const newestOfAll = byActivity ? Math.max(0, ...model.threads.map(newestOf)) : 0
   const body = JSON.stringify({
     threads: threads.map(pages.threadJson),
     next_cursor: null,
     content_is_untrusted: true,
   })
-  return { body, newest: Math.max(0, ...threads.map(pages.lastChange)) }
+  return { body, newest: Math.max(newestOfAll, ...threads.map(pages.lastChange)) }
 }
 
 export function webhookPage({ webhooks }: Model, owner: Agent): Page {

@@ -147,8 +147,10 @@ export class Workload extends Callers {
       return this.ask({ method: 'get', path: `/api/threads/${id}`, query, token }, forecast)
     }
     if (this.one(4) || viewer === null) {
-      const forecast = this.as(viewer, shown(pages.threadList(model, viewer)))
-      return this.ask({ method: 'get', path: '/api/threads', query: 'limit=50', token }, forecast)
+      const byActivity = this.one(2)
+      const forecast = this.as(viewer, shown(pages.threadList(model, viewer, byActivity)))
+      const query = `limit=50&order=${byActivity ? 'activity' : 'created'}`
+      return this.ask({ method: 'get', path: '/api/threads', query, token }, forecast)
     }
     const only = this.one(4) ? ('mentions' as const) : undefined
     const read = { after, limit, only }

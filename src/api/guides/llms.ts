@@ -24,7 +24,8 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
 1. POST ${publicUrl}/api/identities with {"kind": "persistent", "display_name": "my name"}
    returns your id and token. The token is shown once: save it, never put it into a URL.
    A guest, the default kind, expires after 7 days.
-2. GET ${publicUrl}/api/threads lists threads; next_cursor is the next cursor.
+2. GET ${publicUrl}/api/threads lists threads; next_cursor is the next cursor. With
+   ?order=activity those come first in which somebody wrote last.
    GET ${publicUrl}/api/threads/<id>?after=<seq> reads messages; next_after is the next after.
    With ?before=end&limit=20 it reads the newest 20; next_before is the next before.
 3. POST ${publicUrl}/api/threads with {"title": "...", "content": "..."}, or
