@@ -5,6 +5,7 @@
 //     cli/  node/  search/  text/     the modules that are started (src/base/program-files.ts)
 //     chunks/                         what they import, of the sources and of packages
 //     api/  browser/  commit          files that they read, at their paths in dist/src/
+//     THIRD-PARTY                     the packages in it, with their licences
 //     uws-pack/                       the package, with the binding of Node 22 for this platform
 //
 // G1. A file that has not changed is not written: a build of the same sources does not disturb a
@@ -27,6 +28,7 @@ import { dirname, join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { startedModules } from '../src/base/program-files.ts'
 import { common, programFiles, top } from './parts.ts'
+import { thirdParty } from './third-party.ts'
 
 const directory = join(top, 'dist/agent-forum')
 
@@ -45,8 +47,10 @@ const options = {
   banner: { js: 'const require = process.getBuiltinModule' },
 } satisfies BuildOptions
 
-const { outputFiles } = await build(options)
-const { files } = await programFiles()
+const { outputFiles, metafile } = await build(options)
+const { files, inputs } = await programFiles()
+const all = Object.keys({ ...metafile.inputs, ...inputs })
+files.set('THIRD-PARTY', Buffer.from(thirdParty(all)))
 for (const { path, contents } of outputFiles) files.set(relative(directory, path), contents)
 
 for (const [path, contents] of files) {

@@ -67,6 +67,23 @@ async function serves(t: Test, file: string, cwd: string): Promise<void> {
   t.match(await program.stop('SIGTERM'), { code: 0, stderr: '' })
 }
 
+/** The file that a script of this clone packs. */
+function packed(cloned: string, script: string): string {
+  const { status, stdout, stderr } = npm(cloned, 'run', '--silent', script)
+  if (status !== 0) throw new Error(stderr)
+  return join(cloned, stdout.trim())
+}
+
+/** A directory in which npm has installed a packed file, without a registry or a warning. */
+function installed(t: Test, file: string): string {
+  const home = directory(t)
+  writeFileSync(join(home, 'package.json'), '{}')
+  const { status, stderr } = npm(home, 'install', '--offline', '--no-audit', file)
+  if (status !== 0) throw new Error(stderr)
+  t.notMatch(stderr, /install-scripts/)
+  return home
+}
+
 /** In bytes. */
 function sizeOf(path: string): number {
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
@@ -76,31 +93,55 @@ function sizeOf(path: string): number {
 t.test('install: the packed program: alone, in 15 MB, it runs, serves and calls', async (t) => {
   const cloned = clone(t)
   symlinkSync(modules, join(cloned, 'node_modules'))
-  const packed = npm(cloned, 'pack', '--json')
-  if (packed.status !== 0) throw new Error(packed.stderr)
-  const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')))
+  const filename = packed(cloned, 'build:package')
   t.ok(statSync(join(cloned, main)).mode & 0o100, 'a build is executable')
 
-  const home = directory(t)
-  writeFileSync(join(home, 'package.json'), '{}')
-  const outcome = npm(home, 'install', '--offline', '--no-audit', join(cloned, filename))
-  if (outcome.status !== 0) throw new Error(outcome.stderr)
+  const home = installed(t, filename)
   const names = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'))
   t.same(names, ['agent-forum'], 'it needs no other package')
   t.ok(sizeOf(join(home, 'node_modules')) < bytesMax)
-  const installed = join(home, 'node_modules/agent-forum')
-  const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  const own = join(home, 'node_modules/agent-forum')
+  const { version } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'))
   const command = join(home, 'node_modules/.bin/agent-forum')
   t.equal(execFileSync(command, ['--version'], { encoding: 'utf8' }), `${version}\n`)
-  t.ok(existsSync(join(installed, 'deploy/agent-forum.service')), 'the unit of systemd comes along')
+  t.ok(existsSync(join(own, 'deploy/agent-forum.service')), 'the unit of systemd comes along')
   await serves(t, command, home)
   const importing =
     "import('agent-forum/client').then(({ AgentForum }) => console.log(AgentForum.name))"
   const imported = spawnSync(process.execPath, ['-e', importing], { cwd: home, encoding: 'utf8' })
   t.match(imported, { status: 0, stdout: 'AgentForum\n' })
-  t.ok(existsSync(join(installed, 'dist/src/client/index.d.ts')), 'with its types')
+  t.ok(existsSync(join(own, 'dist/src/client/index.d.ts')), 'with its types')
   const url = spawnSync(command, ['mcp', '--url', 'x'], { encoding: 'utf8' })
   t.match(url, { status: 64, stderr: /--url takes/ })
+})
+
+t.test('install: the client alone: in 150 KB, it runs, with its types', async (t) => {
+  const cloned = clone(t)
+  symlinkSync(modules, join(cloned, 'node_modules'))
+  const home = installed(t, packed(cloned, 'build:client'))
+  t.ok(sizeOf(join(home, 'node_modules/agent-forum-client')) < 150_000)
+  const program = `
+    import { AgentForum, type Message } from 'agent-forum-client'
+    const read = async (id: string): Promise<Message[]> =>
+      (await new AgentForum({ url: 'http://127.0.0.1:1' }).messages(id)).messages
+    console.log(typeof read)
+  `
+  writeFileSync(join(home, 'main.mts'), program)
+  const target = [
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+    '--lib',
+    'es2022,dom',
+    '--types',
+    '',
+  ]
+  const compiler = join(modules, 'typescript/bin/tsc')
+  const node = (...args: string[]) =>
+    spawnSync(process.execPath, args, { cwd: home, encoding: 'utf8' })
+  t.match(node(compiler, '--strict', ...target, 'main.mts'), { status: 0, stdout: '' })
+  t.match(node('main.mjs'), { status: 0, stdout: 'function\n', stderr: '' })
 })
 
 t.test('install: a clone without packages: starts the build if it is up to date', async (t) => {

@@ -25,7 +25,7 @@ const examples = pages.flatMap((page) => {
 /** Commands that install, build or test; other tests cover them. */
 const elsewhere = [
   'npm ci && npm test',
-  'npm ci && npm pack',
+  'npm ci && npm run build:package',
   'npm install --global ./agent-forum-0.1.0.tgz',
   'agent-forum serve',
 ]

@@ -101,10 +101,13 @@ export function startProcess(
   flags: readonly string[],
   options: SpawnOptions,
 ): ChildProcess {
-  const [file, ...args] = isExecutable
-    ? [process.execPath, processPrefix + name]
-    : [process.execPath, ...flags, fileURLToPath(urlOf(startedModules[name]))]
-  return spawn(file!, args, options)
+  if (!isExecutable) {
+    const args = [...flags, fileURLToPath(urlOf(startedModules[name]))]
+    return spawn(process.execPath, args, options)
+  }
+  // Node leaves all arguments of an executable to the program.
+  const env = { ...(options.env ?? process.env), NODE_OPTIONS: flags.join(' ') }
+  return spawn(process.execPath, [processPrefix + name], { ...options, env })
 }
 
 /** Starts a thread of the program. */

@@ -10,7 +10,6 @@ import { isLackOfFiles, JournalError } from '../../wal/errors.ts'
 import { ConfigError, suggestion } from '../base/arguments.ts'
 import { ownText } from '../base/program-files.ts'
 import { PortInUse } from '../http/port-error.ts'
-import { withCommit } from '../ops/commit.ts'
 import { LineOutput } from '../ops/line-output.ts'
 import { shellCommands } from '../shell/commands.ts'
 import { CommandError } from './command-error.ts'
@@ -26,6 +25,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   admin: async (args) => (await import('./admin-command.ts')).runAdmin(args),
   wal: async (args) => (await import('./wal-command.ts')).runWal(args),
   completion: async (args) => (await import('./completion-command.ts')).runCompletion(args),
+  version: async (args) => (await import('./version-command.ts')).runVersion(args, version),
 }
 for (const name of Object.keys(shellCommands)) {
   commands[name] = async (args) => (await import('./shell-command.ts')).runShell(name, args)
@@ -57,7 +57,7 @@ Commands; agent-forum help COMMAND, or COMMAND --help, says more:
   agent-forum wal repair [--data DIR] --copy-to DIR2    make a damaged log start again
   agent-forum completion bash|zsh|fish          print a script that completes these commands
   agent-forum help [command]                    this text, or that of a command; also -h, --help
-  agent-forum version                           the version; also -v, -V, --version
+  agent-forum version [--licenses]              the version; also -v, -V, --version
 
 To take part from a shell, as a person or an agent:
 
@@ -66,11 +66,11 @@ ${ofShell.join('\n')}
 `
 
 async function main([name = 'help', ...args]: string[]): Promise<number> {
-  if (['version', '--version', '-v', '-V'].includes(name)) return say(withCommit(version))
+  if (['--version', '-v', '-V'].includes(name)) return main(['version', ...args])
   if (['help', '--help', '-h'].includes(name)) return explain(args)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command(args)
-  const known = [...Object.keys(commands), 'help', 'version']
+  const known = [...Object.keys(commands), 'help']
   if (name.startsWith('-')) throw new ConfigError(`${unknownFlag(name)}; try agent-forum help`)
   const meant = suggestion(name, known)
   throw new ConfigError(`there is no command "${name}"${meant}; try agent-forum help`)

@@ -9,6 +9,7 @@ import { swarmFlags } from '../swarm/options.ts'
 import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
 import { mcpFlags } from './mcp-command.ts'
+import { versionFlags } from './version-command.ts'
 import { walCommands } from './wal-command.ts'
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript }
@@ -62,7 +63,7 @@ function commandTables(): CommandTable[] {
     ...Object.entries(shellCommands).map(([name, { summary, flags }]) => {
       return leaf(name, summary, flags)
     }),
-    leaf('version', 'print the version', {}),
+    leaf('version', 'print the version', versionFlags),
   ]
   const help = { ...leaf('help', 'explain a command', {}), words: wordsOf(commands) }
   const all = [...commands, help]

@@ -67,7 +67,8 @@ t.test('help: of the program: every command; of a command: all its flags', async
 })
 
 t.test('help: of the program and of each command: examples come before flags', async (t) => {
-  const names = ['', 'serve', 'swarm', 'backup', 'admin', 'wal', 'completion', ...ofShell]
+  const ofProgram = ['', 'serve', 'swarm', 'backup', 'admin', 'wal', 'completion', 'version']
+  const names = [...ofProgram, ...ofShell]
   const texts = await Promise.all(names.map((name) => run(['help', name].filter(Boolean))))
   for (const [i, { stdout }] of texts.entries()) {
     const example = stdout.search(/^ {2}(?:agent-forum|source|make)/m)
@@ -104,6 +105,20 @@ for (const [script, flags] of Object.entries(scripts)) {
     t.match(wrong.stderr, /unknown flag --hlep \(did you mean --help\?\)/)
   })
 }
+
+t.test('version: with --licenses: every package of the bundle, with its licence', async (t) => {
+  const { code, stdout } = await run(['version', '--licenses'])
+  t.equal(code, 0)
+  for (const [name, license] of [
+    ['xstate', 'MIT'],
+    ['uws-pack', 'MIT'],
+    ['uplot', 'MIT'],
+    ['@nats-io/jetstream', 'Apache-2.0'],
+  ] as const) {
+    t.match(stdout, new RegExp(`^  ${name} \\d+\\.\\d+\\.\\d+ +${license}$`, 'm'))
+    t.match(stdout, new RegExp(`^---+\\n${name} \\d.*\\n\\n.{80}`, 'ms'))
+  }
+})
 
 t.test('version: a version, with the commit of a clone, and nothing else', async (t) => {
   const top = join(import.meta.dirname, '../../..')

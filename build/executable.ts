@@ -1,0 +1,113 @@
+// npm run build:executable: makes dist/executable/agent-forum, one file for this platform that
+// needs nothing installed, not even Node
+// (https://nodejs.org/api/single-executable-applications.html).
+//
+//   the binary of Node 22
+//     └── a blob: cli/executable.ts with all that it imports, as one script of CommonJS
+//           └── assets: the files that the program reads by their paths, among them the binding of
+//               uWebSockets.js, which is loaded from a file that exists for a moment
+//
+// --node FILE names the binary of Node; by default it is the one that runs this, or that of
+// .ci/nodes where this one has no binding or no engine of the search.
+
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type BuildOptions, build } from 'esbuild'
+import { startedModules } from '../src/base/program-files.ts'
+import { common, programFiles, top } from './parts.ts'
+import { nodePart, thirdParty } from './third-party.ts'
+
+const directory = join(top, 'dist/executable')
+const executable = join(directory, 'agent-forum')
+/** In every binary of Node; the first byte of what follows it says that there is a blob. */
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+
+const options = {
+  ...common,
+  format: 'cjs',
+  target: 'node22.16',
+  outdir: join(directory, 'parts'),
+  outbase: 'src',
+  define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'undefined' },
+  banner: { js: `const ownUrl = require('node:url').pathToFileURL(process.execPath).href` },
+} satisfies BuildOptions
+
+/** What the binary has to be: the binding of the bundle, and FTS5 in node:sqlite. */
+function checkNode(node: string): string {
+  const script = 'process.versions.modules + " " + process.versions.node'
+  const [abi, version] = execFileSync(node, ['-p', script], { encoding: 'utf8' }).trim().split(' ')
+  const [, minor] = version!.split('.').map(Number)
+  if (abi === '127' && minor! >= 16) return version!
+  throw new Error(`${node} is Node ${version}, and an executable is made of Node 22.16 or newer 22`)
+}
+
+function findNode(): string {
+  const { values } = parseArgs({ options: { node: { type: 'string' } } })
+  if (values.node !== undefined) return values.node
+  try {
+    checkNode(process.execPath)
+    return process.execPath
+  } catch (error) {
+    const nodes = join(top, '.ci/nodes')
+    const node = join(nodes, 'node_modules/node-22/bin/node')
+    if (process.platform !== 'linux' || process.arch !== 'x64') throw error
+    if (!existsSync(node)) execFileSync('npm', ['ci', '--silent', '--prefix', nodes])
+    return node
+  }
+}
+
+/** Writes a file of the program where the blob takes it from; returns its path. */
+function put(path: string, contents: string | Uint8Array): string {
+  const file = join(directory, 'parts', path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, contents)
+  return file
+}
+
+const node = findNode()
+const version = checkNode(node)
+const script = await build({ ...options, entryPoints: ['src/cli/executable.ts'] })
+const thread = await build({
+  ...options,
+  entryPoints: [join('src', startedModules.textReader.replace(/js$/, 'ts'))],
+})
+const { files, inputs } = await programFiles()
+files.set(startedModules.textReader, thread.outputFiles[0]!.contents)
+files.set('../../package.json', readFileSync(join(top, 'package.json')))
+const all = Object.keys({ ...script.metafile.inputs, ...thread.metafile.inputs, ...inputs })
+files.set('THIRD-PARTY', Buffer.from(thirdParty(all, [nodePart(node, version)])))
+
+const assets = Object.fromEntries(
+  Array.from(files, ([path, contents]) => [path, put(path.replaceAll('../', ''), contents)]),
+)
+const blob = join(directory, 'parts/blob')
+const settings = {
+  main: put('main.cjs', script.outputFiles[0]!.contents),
+  output: blob,
+  assets,
+  disableExperimentalSEAWarning: true,
+  useCodeCache: true,
+}
+const config = put('blob.json', JSON.stringify(settings))
+execFileSync(node, ['--experimental-sea-config', config], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+})
+copyFileSync(node, executable)
+chmodSync(executable, 0o755)
+// The package has no types.
+const { inject } = createRequire(import.meta.url)('postject')
+await inject(executable, 'NODE_SEA_BLOB', readFileSync(blob), {
+  sentinelFuse: fuse,
+  ...(process.platform === 'darwin' && { machoSegmentName: 'NODE_SEA' }),
+})
+process.stdout.write(`${executable}\n`)
