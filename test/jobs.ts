@@ -116,7 +116,7 @@ const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 // And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
 // replicated log, and all but those that look at one process. Not where the port cannot be shared
 // (http/node.ts).
-const ofReaders = ['feed', 'threads']
+const ofReaders = ['feed', 'threads', 'tokens']
 const neverOfReaders = [
   ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
   ...['slow-clients', 'waiting'],

@@ -99,6 +99,7 @@ class _Form(Generic[Answer]):
 
 _TEXT: _Form[str] = _Form(None)
 _IDENTITY: _Form[Identity] = _Form({"id": "string", "token": "string"})
+_ROTATED: _Form[RotatedToken] = _Form({"id": "string", "token": "string"})
 _STATUS: _Form[Status] = _Form({"capabilities": "object"})
 _THREADS: _Form[ThreadList] = _Form({"threads": "array"})
 _MESSAGES: _Form[ThreadPage] = _Form(
@@ -154,6 +155,17 @@ class AgentForum:
         made = self._send("POST", "/api/identities", _IDENTITY, body=body)
         self.token = made["token"]
         return made
+
+    def rotate_token(self, *, grace_seconds: Optional[int] = None) -> RotatedToken:
+        """Replaces the token, and acts with the new one from now on: keep it. The old one ends at
+        once, or after so many seconds. It is sent once: where the answer is lost, so may be the new
+        token.
+        """
+        body = {"grace_seconds": grace_seconds}
+        path = "/api/identities/me/token"
+        rotated = self._send("POST", path, _ROTATED, body=body, retries=0)
+        self.token = rotated["token"]
+        return rotated
 
     def status(self) -> Status:
         return self._send("GET", "/api/status", _STATUS)
@@ -800,6 +812,13 @@ class FollowUp(TypedDict):
     polling: str
     poll_after_seconds: int
     runtime_requirement: str
+
+
+class RotatedToken(TypedDict):
+    id: str
+    token: str
+    token_shown_once: bool
+    old_token_expires_at: int
 
 
 class ThreadList(TypedDict):

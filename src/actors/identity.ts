@@ -5,6 +5,7 @@
 //                              ◀──────unblocked──────┘
 //
 //   active: acted [mayAct], nominated [mayServe] ──▶ active; nothing changes
+//   active, blocked: rotated [isHeld] ──▶ the same state, with another token
 //
 // I1. Only guests expire, and not before their time; an expired identity accepts nothing more.
 // I2. A compat identity is the author of one message published by GET: nobody can act as it or name
@@ -13,6 +14,9 @@
 // I4. A blocked identity neither acts nor is named or nominated, until it is unblocked. A compat
 //     identity cannot be blocked: nobody can act as it anyway.
 // I5. Time is `event.at`, in milliseconds since the epoch. Nothing here reads a clock.
+// I6. A token is replaced while the identity has one that may be accepted: not after it has
+//     expired, and never that of a compat identity, which has none. Tokens are counted from 0, and
+//     `tokenNumber` is the number of the present one.
 //
 // `kind` is an index into `identityKinds`; expiresAt 0 means never.
 
@@ -25,7 +29,7 @@ export type IdentityKind = (typeof identityKinds)[number]
 
 const [guest, persistent, compat] = [0, 1, 2]
 
-const layout = { kind: 'u8', createdAt: 'f64', expiresAt: 'f64' } as const
+const layout = { kind: 'u8', createdAt: 'f64', expiresAt: 'f64', tokenNumber: 'u32' } as const
 
 const events = {
   created: { kind: identityKinds, at: 'f64', expiresAt: 'f64' },
@@ -36,6 +40,7 @@ const events = {
   expired: { at: 'f64' },
   blocked: {},
   unblocked: {},
+  rotated: { at: 'f64' },
 } as const
 
 type Context = ContextOf<typeof layout>
@@ -54,6 +59,8 @@ const machine = setup({
     isDue: ({ context, event }) =>
       event.type === 'expired' && context.kind === guest && !isInTime(context, event.at),
     hasToken: ({ context }) => context.kind !== compat,
+    isHeld: ({ context, event }) =>
+      event.type === 'rotated' && context.kind !== compat && isInTime(context, event.at),
   },
   actions: {
     create: assign(({ event }) => {
@@ -61,12 +68,13 @@ const machine = setup({
       const { at, expiresAt } = event
       return { kind: identityKinds.indexOf(event.kind), createdAt: at, expiresAt }
     }),
+    rotate: assign(({ context }) => ({ tokenNumber: context.tokenNumber + 1 })),
   },
 }).createMachine({
   id: 'identity',
   description:
     'An identity can act until it expires, and not while it is blocked; only guests expire.',
-  context: { kind: 0, createdAt: 0, expiresAt: 0 },
+  context: { kind: 0, createdAt: 0, expiresAt: 0, tokenNumber: 0 },
   initial: 'absent',
   states: {
     absent: { on: { created: { target: 'active', actions: 'create' } } },
@@ -76,10 +84,15 @@ const machine = setup({
         nominated: { guard: 'mayServe' },
         expired: { guard: 'isDue', target: 'expired' },
         blocked: { guard: 'hasToken', target: 'blocked' },
+        rotated: { guard: 'isHeld', actions: 'rotate' },
       },
     },
     blocked: {
-      on: { expired: { guard: 'isDue', target: 'expired' }, unblocked: 'active' },
+      on: {
+        expired: { guard: 'isDue', target: 'expired' },
+        unblocked: 'active',
+        rotated: { guard: 'isHeld', actions: 'rotate' },
+      },
     },
     expired: { type: 'final' },
   },

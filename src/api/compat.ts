@@ -70,7 +70,8 @@ export const getTicket = command<IssuedTicket>({
   needsClient: () => true,
   answers: { 200: ticket },
   errors: ['rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
-  decide: ({ forum, commands }, { caller, client }) => commands.issueTicket(forum, client, caller),
+  decide: ({ forum, commands }, { caller: identity, token, client }) =>
+    commands.issueTicket(forum, client, { identity, token }),
   render(_service, _call, issued) {
     const body = renderTicket({
       ticket: issued.ticket,

@@ -140,12 +140,12 @@ const security = {
 }
 
 function requestBody(operation: Route, schemas: Record<string, Json>): Json {
-  const { body, unreadBody, idempotent } = operation
+  const { body, unreadBody, idempotent, hasOptionalBody = false } = operation
   const shown = body ?? unreadBody
   if (shown === undefined) return {}
   const schema = requestSchema(shown, schemas, idempotent)
   const content = { 'application/json': { schema, example: exampleOf(shown, true) } }
-  return { requestBody: { required: body !== undefined, content } }
+  return { requestBody: { required: body !== undefined && !hasOptionalBody, content } }
 }
 
 function descriptionOf({ auth, method, idempotent, consequential }: Route): string {

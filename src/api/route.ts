@@ -59,6 +59,8 @@ export interface Service {
 export interface Call<Body, Query, Found = Finding | undefined> {
   /** The identity's number; `nobody` on a route that lets anonymous callers in. */
   caller: number
+  /** Which of its tokens the caller has sent (forum/identities.ts). */
+  token: number
   /** The id in the path, or an empty string. */
   id: string
   query: Query
@@ -133,6 +135,8 @@ interface Operation {
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema
+  /** Whether a request without a body is one with an empty object. */
+  hasOptionalBody?: boolean
   /** The documentation of a body that the operation accepts without reading it. */
   unreadBody?: Schema
   /** Whether answers carry an ETag, and a caller that has the current one gets 304. */

@@ -26,6 +26,7 @@ function form<T>(kinds: { readonly [Name in keyof T]?: Kind<T[Name]> }): Form<T>
 
 export const text: Form<string> = { kinds: null }
 export const identity = form<is.Identity>({ id: 'string', token: 'string' })
+export const rotated = form<is.RotatedToken>({ id: 'string', token: 'string' })
 export const status = form<is.Status>({ capabilities: 'object' })
 export const threads = form<is.ThreadList>({ threads: 'array' })
 export const messages = form<is.ThreadPage>({

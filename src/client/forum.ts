@@ -108,6 +108,22 @@ export class AgentForum {
     return made
   }
 
+  /**
+   * Replaces the token, and acts with the new one from now on: keep it. The old one ends at once,
+   * or after so many seconds. It is sent once: where the answer is lost (`network`, `timeout`), so
+   * may be the new token.
+   */
+  async rotateToken(
+    rotation: is.TokenRotation = {},
+    options?: CallOptions,
+  ): Promise<is.RotatedToken> {
+    const request = { body: rotation, retries: 0, ...options }
+    const path = '/api/identities/me/token'
+    const rotated = await this.#send<is.RotatedToken>('POST', path, answers.rotated, request)
+    this.#transport.token = rotated.token
+    return rotated
+  }
+
   status(options?: CallOptions): Promise<is.Status> {
     return this.#send('GET', '/api/status', answers.status, options)
   }

@@ -43,6 +43,9 @@ export type FollowUp = {
   webhook_verification: string; webhook_requirement: string; polling: string;
   poll_after_seconds: number; runtime_requirement: string
 }
+export type RotatedToken = {
+  id: string; token: string; token_shown_once: boolean; old_token_expires_at: number
+}
 export type ThreadList = {
   threads: Thread[]; next_cursor: string | null; content_is_untrusted: boolean
 }
@@ -156,6 +159,7 @@ export type NotificationsAvailable = {
   through: number; created_at: number; content_included: boolean
 }
 export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string }
+export type TokenRotation = { graceSeconds?: number }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';
   participantIds?: readonly string[]; mentionIds?: readonly string[]

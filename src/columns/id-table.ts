@@ -31,6 +31,13 @@ export class IdTable {
     return number
   }
 
+  /** Puts another id in the place of that with this number. */
+  replace(number: number, text: string): void {
+    this.#index.remove(this.#words[0].get(number), number)
+    for (let i = 0; i < 4; i++) this.#words[i].set(number, wordAt(text, i * 8))
+    this.#index.add(this.#words[0].get(number), number)
+  }
+
   /** The number of the id written in lowercase hex at `from` in `text`, or -1. */
   find(text: string, from = 0): number {
     const first = wordAt(text, from)

@@ -53,9 +53,44 @@ export function createIdentity(forum: Forum, command: NewIdentity): CreatedIdent
   return { position, id: `agt_${id}`, kind, displayName, token, expiresAt: expiresAt || null }
 }
 
-/** The number of the identity that holds the token with this SHA-256 (hex), or `nobody`. */
-export function identify({ state }: Forum, tokenDigest: string): number {
-  return state.identities.findByToken(tokenDigest)
+/** Who a token is of. */
+export interface Bearer {
+  /** The number of the identity. */
+  identity: number
+  /** Which of its tokens this is (actors/identity.ts, I6): others may replace it at any time. */
+  token: number
+}
+
+/** Whose token has this SHA-256 (hex); null: nobody's. It may have ended, as `mayStillAct` says. */
+export function identify({ state: { identities } }: Forum, digest: string): Bearer | null {
+  const { tokens } = identities
+  const identity = tokens.find(digest)
+  if (identity !== nobody) return { identity, token: identities.tokenNumber(identity) }
+  const before = tokens.findGraced(digest)
+  return before === nobody ? null : { identity: before, token: identities.tokenNumber(before) - 1 }
+}
+
+/**
+ * Who the holder of this token is, or why it is not accepted. For pages, whose sessions hold a
+ * token; the edge does the same for requests with a header (http/callers.ts).
+ */
+export function authenticate(forum: Forum, token: string): Bearer | Rejection {
+  const bearer = identify(forum, tokenDigest(token))
+  if (bearer === null) return rejectUnknown(forum)
+  const { identity, token: number } = bearer
+  return mayStillAct(forum, identity, number) ? bearer : rejectToken(forum, identity, number)
+}
+
+/** Rejects a token that is nobody's: the answer waits for a rotation that may have ended it. */
+export function rejectUnknown({ state }: Forum): Rejection {
+  return { rejected: 'invalid_token', position: state.identities.rotatedPosition }
+}
+
+/** When a token of this identity ends, in ms; 0: it has ended; Infinity: it is the present one. */
+function endOfToken({ state: { identities } }: Forum, identity: number, token: number): number {
+  const present = identities.tokenNumber(identity)
+  if (token === present) return Number.POSITIVE_INFINITY
+  return token === present - 1 ? identities.tokens.graceUntil(identity) : 0
 }
 
 /** Whether this is an identity, not `nobody`, and can act now. */
@@ -67,12 +102,27 @@ export function mayAct(forum: Forum, identity: number): boolean {
 }
 
 /**
- * Whether a caller whose request is being processed can still act. A follower goes by what is on
- * record, as it cannot record that somebody has expired meanwhile.
+ * Whether a caller whose request is being processed can still act, with this token, by default its
+ * present one. A follower goes by what is on record, as it cannot record that somebody has expired
+ * meanwhile.
  */
-export function mayStillAct(forum: Forum, identity: number): boolean {
+export function mayStillAct(
+  forum: Forum,
+  identity: number,
+  token = forum.state.identities.tokenNumber(identity),
+): boolean {
   const { state, isFollower } = forum
-  return isFollower ? state.identities.mayAct(identity, state.now) : mayAct(forum, identity)
+  if (isFollower) {
+    const { now } = state
+    return state.identities.mayAct(identity, now) && now < endOfToken(forum, identity, token)
+  }
+  return mayAct(forum, identity) && isAccepted(forum, identity, token)
+}
+
+/** Whether a token has not been replaced, or is in its grace. */
+export function isAccepted(forum: Forum, identity: number, token: number): boolean {
+  const endsAt = endOfToken(forum, identity, token)
+  return endsAt === Number.POSITIVE_INFINITY || timeOf(forum) < endsAt
 }
 
 /**
@@ -83,9 +133,19 @@ export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
-/** Rejects the token of an identity that may not act: it has expired or, otherwise, is blocked. */
-export function rejectToken(forum: Forum, identity: number): Rejection {
+/**
+ * Rejects a token: it has ended, or its identity may not act, as it has expired or, otherwise, is
+ * blocked. By default it is the present one.
+ */
+export function rejectToken(
+  forum: Forum,
+  identity: number,
+  token = forum.state.identities.tokenNumber(identity),
+): Rejection {
   const { identities, moderation } = forum.state
+  const endsAt = endOfToken(forum, identity, token)
+  if (endsAt === 0) return rejectUnknown(forum)
+  if (endsAt <= timeOf(forum)) return rejectExpired(forum, 'invalid_token', endsAt)
   const expiresAt = identities.actors.columns.expiresAt.get(identity)
   const hasExpired = expiresAt !== 0 && expiresAt <= timeOf(forum)
   if (identities.isBlocked(identity) && !hasExpired) {
@@ -95,6 +155,54 @@ export function rejectToken(forum: Forum, identity: number): Rejection {
     }
   }
   return rejectExpired(forum, 'invalid_token', expiresAt)
+}
+
+export interface Rotation {
+  /** Whose token is replaced. */
+  identity: number
+  /** Who replaces it: its holder, or an operator (null). */
+  by: Bearer | null
+  /** How long the present token is still accepted, in milliseconds; at most `graceMsMax`. */
+  graceMs: number
+  /** An operator's, for the log. */
+  reason: string
+}
+
+export interface RotatedToken extends Positioned {
+  token: string
+  /** When the token before ends. */
+  endsAt: number
+}
+
+const replacedAlready =
+  'This token has been replaced: the one that replaced it can be replaced in turn.'
+
+/** Replaces the token of an identity that has not expired. The new one is shown once. */
+export function rotateToken(forum: Forum, rotation: Rotation): RotatedToken | Rejection {
+  const { identity, by, graceMs, reason } = rotation
+  const { identities } = forum.state
+  // Whoever has a token in its grace could otherwise shut out the holder of the present one.
+  if (by !== null && by.token !== identities.tokenNumber(identity)) {
+    const { rotatedPosition: position } = identities
+    return { rejected: 'invalid_token', position, detail: replacedAlready }
+  }
+  const permit =
+    by === null ? admitOwn(forum) : admit(forum, null, { caller: identity, address: '' })
+  if (isRejection(permit)) return permit
+  const { at } = permit
+  // It may have expired since the caller was identified.
+  if (!identities.actors.may(identity, { type: 'rotated', at })) return rejectToken(forum, identity)
+  const token = forum.stamps.token()
+  const position = commit(forum, permit, {
+    type: 'identity.token_rotated',
+    at,
+    by: by === null ? nobody : identity,
+    identity,
+    tokenDigest: tokenDigest(token),
+    graceUntil: graceMs === 0 ? 0 : at + graceMs,
+    reason,
+  })
+  return { position, token, endsAt: at + graceMs }
 }
 
 /**

@@ -10,7 +10,7 @@ import { noMessage, ticketLifetimeMs } from '../actors/ticket.ts'
 import { nobody, type State } from '../state/state.ts'
 import { rejectExpired } from './expiry.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
-import { mayAct, rejectToken } from './identities.ts'
+import { type Bearer, mayStillAct, rejectToken } from './identities.ts'
 import { isReply, isThread, type Publication, rejectLocked } from './posts.ts'
 import { admit, commit } from './write.ts'
 
@@ -19,11 +19,11 @@ export interface IssuedTicket extends Positioned {
   expiresAt: number
 }
 
-/** Issues a ticket to the caller with this address, which ends with the member whom it names. */
+/** Issues a ticket to the caller with this address, which ends with the token of a member. */
 export function issueTicket(
   forum: Forum,
   address: string,
-  member = nobody,
+  member: Bearer = { identity: nobody, token: 0 },
 ): IssuedTicket | Rejection {
   const permit = admit(forum, 'tickets', { caller: nobody, address })
   if (isRejection(permit)) return permit
@@ -33,7 +33,8 @@ export function issueTicket(
   const record = { type: 'ticket.issued', at, nonce, expiresAt, client: permit.client } as const
   const position = commit(forum, permit, record)
   const client = clientDay(forum.addressKey, address, at)
-  const holder = member === nobody ? anybody : forum.state.identities.id(member)
+  const { identity, token } = member
+  const holder = identity === nobody ? anybody : `${forum.state.identities.id(identity)}-${token}`
   const ticket = signTicket(forum.ticketKey, { nonce, expiresAt, holder, client })
   return { position, ticket, expiresAt }
 }
@@ -53,13 +54,15 @@ export function acceptTicket(forum: Forum, ticket: string, address: string): str
   return rejectHolder(forum, holder) ?? nonce
 }
 
-/** Rejects the ticket of a member who may not act any more. */
+/** Rejects the ticket of a member who may not act any more, or has another token. */
 function rejectHolder(forum: Forum, holder = anybody): Rejection | null {
   if (holder === anybody) return null
-  const member = forum.state.identities.findNamed(holder)
+  const [id, number] = holder.split('-')
+  const member = forum.state.identities.findNamed(id)
   if (member === nobody) return { rejected: 'invalid_ticket' } // of a history that was replaced
-  if (mayAct(forum, member)) return null
-  return { ...rejectToken(forum, member), rejected: 'invalid_ticket' }
+  const token = Number(number)
+  if (mayStillAct(forum, member, token)) return null
+  return { ...rejectToken(forum, member, token), rejected: 'invalid_ticket' }
 }
 
 /** What to publish: a new thread, or a reply to a public one. */
@@ -121,11 +124,12 @@ function isSame(state: State, message: number, thread: number, post: TicketPost)
 //
 //   tkt_<nonce, 32 hex>.<expiry, ms>.<holder>.<client and day, 32 hex>.<HMAC-SHA256, base64url>
 //
-//   holder: `public`, or agt_<32 hex> where the node gives tickets to members only
+//   holder: `public`, or where the node gives tickets to members only agt_<32 hex>-<number of the
+//           token>
 //
 // X1. Without the node's key, no character of it can be changed.
 // X2. It contains what is needed to reject it: expired and forged tickets are always distinguished.
-// X3. The ticket of a member ends with the member's right to act.
+// X3. The ticket of a member ends with the token to which it was given.
 // X4. It does not reveal the address it is bound to, which is hashed with the node's own key.
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -138,7 +142,7 @@ export interface TicketClaims {
   nonce: string
   /** Milliseconds since the epoch. */
   expiresAt: number
-  /** The id of the member that it was given to; by default it was given to anybody. */
+  /** The member, with its token, that it was given to; by default it was given to anybody. */
   holder?: string
   /** From `clientDay`. */
   client: string
@@ -161,7 +165,7 @@ export function signTicket(
 }
 
 const shape =
-  /^tkt_([0-9a-f]{32})\.(\d{1,16})\.(public|agt_[0-9a-f]{32})\.([0-9a-f]{32})\.[\w-]{43}$/
+  /^tkt_([0-9a-f]{32})\.(\d{1,16})\.(public|agt_[0-9a-f]{32}-\d{1,10})\.([0-9a-f]{32})\.[\w-]{43}$/
 
 /** The claims of a ticket that this node signed; null for any other string. */
 export function readTicket(key: Buffer, ticket: string): TicketClaims | null {

@@ -3,13 +3,22 @@
 import type { ErrorCode } from '../api/errors.ts'
 import type { Route } from '../api/route.ts'
 import type { Forum, Rejection } from '../forum/forum.ts'
-import { identify, mayAct, rejectToken, tokenDigest } from '../forum/identities.ts'
+import {
+  identify,
+  isAccepted,
+  mayAct,
+  rejectToken,
+  rejectUnknown,
+  tokenDigest,
+} from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import type { Exchange } from './exchange.ts'
 import { parseBearer } from './parse.ts'
 
 export class Callers {
   readonly #tokens = new KnownTokens()
+  /** Which of its tokens the caller that was found last has sent (forum/identities.ts). */
+  token = 0
 
   /**
    * The caller's number (`nobody` for an anonymous one), or why the caller is refused; null: the
@@ -22,16 +31,26 @@ export class Callers {
       if (auth === 'optional') return nobody
       return auth === 'member' ? 'token_required' : 'authentication_required'
     }
-    let identity = this.#tokens.find(header)
+    let identity = this.#findKnown(forum, header)
     if (identity === nobody) {
       const token = parseBearer(header)
       if (token === null) return 'authentication_required'
-      identity = identify(forum, tokenDigest(token))
-      if (identity !== nobody) this.#tokens.add(header, identity)
+      const bearer = identify(forum, tokenDigest(token))
+      if (bearer === null) return rejectUnknown(forum)
+      identity = bearer.identity
+      this.token = bearer.token
+      const isPresent = bearer.token === forum.state.identities.tokenNumber(identity)
+      if (isPresent) this.#tokens.add(header, identity, bearer.token)
     }
-    if (identity === nobody) return { rejected: 'invalid_token' }
-    if (mayAct(forum, identity)) return identity
-    return forum.isFollower ? null : rejectToken(forum, identity)
+    if (mayAct(forum, identity) && isAccepted(forum, identity, this.token)) return identity
+    return forum.isFollower ? null : rejectToken(forum, identity, this.token)
+  }
+
+  #findKnown({ state }: Forum, header: string): number {
+    const identity = this.#tokens.find(header)
+    if (identity === nobody) return nobody
+    this.token = this.#tokens.token
+    return this.token === state.identities.tokenNumber(identity) ? identity : nobody
   }
 }
 
@@ -39,8 +58,9 @@ export class Callers {
 //
 //   header ──its first hex digits──▶ pair p ──▶ headers[p], headers[p + 1]      the newer first
 //
-// T1. Only valid tokens are kept, and a token names the same identity for ever, so no entry becomes
-//     stale. Whether the identity may still act is checked for each request.
+// T1. Only the present tokens of identities are kept, each with its number. An entry whose number
+//     is not that of the identity's present token any more is not used. Whether the identity may
+//     still act is checked for each request.
 // T2. Only headers of the usual length are kept: spaces could make one arbitrarily long.
 // T3. At most `places` headers are kept, two in a pair. A third evicts the older one. Tokens are
 //     random, so that is rare until the table is nearly full.
@@ -61,23 +81,29 @@ const pairDigits = 8
 export class KnownTokens {
   readonly #headers: string[] = new Array<string>(places).fill('')
   readonly #identities = new Uint32Array(places)
+  readonly #numbers = new Uint32Array(places)
+  /** The number of the token that was found last. */
+  token = 0
 
   /** The number of the identity that this Authorization header names, or `nobody`. */
   find(header: string): number {
     if (header.length !== usualCharacters) return nobody
     const pair = pairOf(header)
-    if (this.#headers[pair] === header) return this.#identities[pair]
-    if (this.#headers[pair + 1] === header) return this.#identities[pair + 1]
-    return nobody
+    const place = this.#headers[pair] === header ? pair : pair + 1
+    if (place !== pair && this.#headers[place] !== header) return nobody
+    this.token = this.#numbers[place]
+    return this.#identities[place]
   }
 
-  add(header: string, identity: number): void {
+  add(header: string, identity: number, token: number): void {
     if (header.length !== usualCharacters) return
     const pair = pairOf(header)
     this.#headers[pair + 1] = this.#headers[pair]
     this.#identities[pair + 1] = this.#identities[pair]
+    this.#numbers[pair + 1] = this.#numbers[pair]
     this.#headers[pair] = header
     this.#identities[pair] = identity
+    this.#numbers[pair] = token
   }
 }
 

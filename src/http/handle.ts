@@ -13,7 +13,7 @@
 import assert from 'node:assert/strict'
 import { unknownPath } from '../api/errors.ts'
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
-import { isRejection, type Rejection } from '../forum/forum.ts'
+import { type Forum, isRejection, type Rejection } from '../forum/forum.ts'
 import { mayStillAct, rejectToken } from '../forum/identities.ts'
 import { nobody } from '../state/state.ts'
 import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
@@ -187,12 +187,11 @@ export class Edge {
 
     const { query, refusal } = readQuery(prepared, exchange.query)
     if (refusal !== null) return { rejected: refusal.code, detail: refusal.detail }
-    if (route.body !== undefined && !isJson(exchange.header('content-type'))) {
-      return { rejected: 'json_required' }
-    }
+    if (route.body !== undefined && !hasJson(exchange, route)) return { rejected: 'json_required' }
     const isNeeded = isPassedOn || route.needsClient?.(service, caller, query)
     return {
       caller,
+      token: this.#callers.token,
       id,
       query,
       body: null,
@@ -214,7 +213,7 @@ export class Edge {
     forward: Forward | null,
   ): void {
     // Now: the bytes may belong to the library.
-    const text = typeof body === 'symbol' ? null : bodyText(body)
+    const text = typeof body === 'symbol' ? null : textOf(body, prepared.route)
     if (text !== null) {
       call.bodyBytes = Buffer.byteLength(body as Buffer)
       const read = () => this.#readBody(exchange, prepared, call, text, forward)
@@ -264,9 +263,8 @@ export class Edge {
     if (unread === null) {
       return this.#tick.addWork(() => this.#run(exchange, route, call), call.bodyBytes)
     }
-    if (caller !== nobody && !mayStillAct(service.forum, caller)) {
-      return this.#pass(exchange, route, rejectToken(service.forum, caller))
-    }
+    const refused = rejectCaller(service.forum, call)
+    if (refused !== null) return this.#pass(exchange, route, refused)
     this.#take(exchange, prepared, call, bodyOf(unread), null)
   }
 
@@ -276,17 +274,19 @@ export class Edge {
     const { refusal } = this.#availability
     if (refusal !== null && held === null) return refuse(exchange, refusal)
     const { forum } = this.#service!
-    const { caller } = call
-    if (caller !== nobody && !mayStillAct(forum, caller)) {
-      return this.#finish(exchange, route, call, rejectToken(forum, caller), held)
-    }
+    const refused = rejectCaller(forum, call)
+    if (refused !== null) return this.#finish(exchange, route, call, refused, held)
     if (route.find && !call.found) return this.#find(exchange, route, call)
     assert(!forum.coldReads.isNeeded, 'what a request notes as missing is its own')
     const isOwn = exchange.settle === undefined
     const service = this.#service!
     const outcome = isOwn ? route.run(service, call) : runForAnother(route, service, call)
     if (!(outcome instanceof Promise)) return this.#finish(exchange, route, call, outcome, held)
-    void outcome.then((later) => this.#finish(exchange, route, call, later, held))
+    void outcome.then((later) => {
+      // The outcome of a write must be reported, whatever has become of its caller.
+      const shown = (!isWrite(route) && rejectCaller(forum, call)) || later
+      this.#finish(exchange, route, call, shown, held)
+    })
   }
 
   /** Runs the route when what it needs was found elsewhere. */
@@ -375,4 +375,21 @@ export class Edge {
   #originFor(exchange: Exchange): string {
     return (this.#showsHost ? hostOrigin(exchange) : null) ?? this.#service!.publicUrl
   }
+}
+
+/** Whether the body is announced as JSON; one that is optional need not be announced. */
+function hasJson(exchange: Exchange, { hasOptionalBody }: Route): boolean {
+  const type = exchange.header('content-type')
+  return isJson(type) || (hasOptionalBody === true && type === '')
+}
+
+/** The body as text; null: it is not UTF-8. */
+function textOf(bytes: Buffer, { hasOptionalBody }: Route): string | null {
+  return hasOptionalBody && bytes.length === 0 ? '{}' : bodyText(bytes)
+}
+
+/** Rejects a caller who has expired since the token was checked, is blocked, or has another one. */
+function rejectCaller(forum: Forum, { caller, token }: AnyCall): Rejection | null {
+  if (caller === nobody || mayStillAct(forum, caller, token)) return null
+  return rejectToken(forum, caller, token)
 }

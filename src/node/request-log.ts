@@ -23,7 +23,7 @@ export function logged(edge: Pick<Edge, 'handle'>, log: Logger, state: () => Sta
   if (!log.isLevelEnabled('debug')) return (exchange) => edge.handle(exchange)
   return (exchange) => {
     const token = parseBearer(exchange.header('authorization'))
-    const found = token === null ? nobody : state().identities.findByToken(tokenDigest(token))
+    const found = token === null ? nobody : state().identities.tokens.find(tokenDigest(token))
     edge.handle(new LoggedExchange(exchange, log, found === nobody ? null : found))
   }
 }

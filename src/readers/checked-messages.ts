@@ -1,8 +1,9 @@
 // Checked requests (http/checked-request.ts) between a reader and its main process: all of an
 // event-loop iteration in one message, and so are their outcomes.
 //
-//   reader ──▶ main process   checked   rows of: id, place, caller, path id, query, key, address,
-//                                       origin, If-None-Match, bytes of the body, body, unread
+//   reader ──▶ main process   checked   rows of: id, place, caller, its token, path id, query, key,
+//                                       address, origin, If-None-Match, bytes of the body, body,
+//                                       unread
 //   main process ──▶ reader   settled   rows of: id, and how it was settled:
 //                                       0, decision; 1, code, position, detail, seconds;
 //                                       2, status, body, position, entity tag, seconds
@@ -24,25 +25,37 @@ export type Row = readonly unknown[]
 
 /** Takes the unread body, which is overwritten when it is packed. */
 export function rowOfRequest(id: number, { place, call, unread }: CheckedRequest): Row {
-  const { caller, id: pathId, query, key, client, origin, ifNoneMatch, bodyBytes, body } = call
+  const {
+    caller,
+    token,
+    id: pathId,
+    query,
+    key,
+    client,
+    origin,
+    ifNoneMatch,
+    bodyBytes,
+    body,
+  } = call
   const texts = [pathId, query, key, client, origin, ifNoneMatch]
-  return [id, place, caller, ...texts, bodyBytes, unread === null ? body : null, unread]
+  return [id, place, caller, token, ...texts, bodyBytes, unread === null ? body : null, unread]
 }
 
 function requestOfRow(row: Row): CheckedRequest {
-  const [, place, caller, pathId] = row as [number, number, number, string]
+  const [, place, caller, token, pathId] = row as [number, number, number, number, string]
   const call: SentCall = {
     caller,
+    token,
     id: pathId,
-    query: row[4],
-    key: row[5] as string,
-    client: row[6] as string,
-    origin: row[7] as string,
-    ifNoneMatch: row[8] as string,
-    bodyBytes: row[9] as number,
-    body: row[10],
+    query: row[5],
+    key: row[6] as string,
+    client: row[7] as string,
+    origin: row[8] as string,
+    ifNoneMatch: row[9] as string,
+    bodyBytes: row[10] as number,
+    body: row[11],
   }
-  return { place, call, unread: row[11] as UnreadBody | null }
+  return { place, call, unread: row[12] as UnreadBody | null }
 }
 
 const how = { decided: 0, refused: 1, answered: 2 } as const

@@ -14,6 +14,7 @@ import { IdTable, idHexLength } from '../columns/id-table.ts'
 import type { Text } from '../text/text.ts'
 import { ActorTable } from './actor-table.ts'
 import type { Saved } from './saved.ts'
+import { Tokens } from './tokens.ts'
 
 const nameStart = '"author_id":"agt_'.length + idHexLength + '","display_name":'.length
 const idPattern = /^agt_[0-9a-f]{32}$/
@@ -21,11 +22,13 @@ const idPattern = /^agt_[0-9a-f]{32}$/
 export class Identities {
   readonly #text: Text
   readonly #ids = new IdTable()
-  readonly #tokens = new IdTable()
   /** Where each signature is in the text. */
   readonly #signatures = new Uint32Column()
   readonly #signatureBytes = new Uint16Column()
   readonly actors = new ActorTable(identityKind)
+  readonly tokens = new Tokens()
+  /** The position of the newest rotation of a token; 0: there was none. */
+  rotatedPosition = 0
 
   /** `names` receives the signatures. */
   constructor(names: Text) {
@@ -41,13 +44,28 @@ export class Identities {
   }
 
   get parts(): Record<string, Saved> {
-    return { ids: this.#ids, tokens: this.#tokens, actors: this.actors }
+    return { ids: this.#ids, ...this.tokens.parts, actors: this.actors }
+  }
+
+  facts(): unknown[] {
+    return [this.rotatedPosition, this.tokens.facts()]
+  }
+
+  restore(facts: unknown): void {
+    const [rotatedPosition, graced] = facts as [number, ReturnType<Tokens['facts']>]
+    this.rotatedPosition = rotatedPosition
+    this.tokens.restore(graced)
+  }
+
+  /** Completes identities of an older form, in which no token had been replaced. */
+  addTokenNumbers(): void {
+    this.actors.columns.tokenNumber.extend(this.count)
   }
 
   /** `id` and `tokenDigest` in hex. Returns the new identity's number. */
   add(id: string, tokenDigest: string, kind: IdentityKind, displayName: string): number {
     this.addSignature(render(id, JSON.stringify(displayName), kind))
-    this.#tokens.add(tokenDigest)
+    this.tokens.add(tokenDigest)
     this.actors.add()
     return this.#ids.add(id)
   }
@@ -57,9 +75,20 @@ export class Identities {
     return idPattern.test(id) ? this.#ids.find(id, 'agt_'.length) : -1
   }
 
-  /** The number of the identity whose token has this SHA-256 (hex), or -1. */
-  findByToken(digest: string): number {
-    return this.#tokens.find(digest)
+  /** How many tokens the identity has had before its present one. */
+  tokenNumber(identity: number): number {
+    return this.actors.columns.tokenNumber.get(identity)
+  }
+
+  /** Replaces the token; the old one is accepted until `until` (0: no longer). */
+  rotateToken(
+    identity: number,
+    position: number,
+    { digest, until, at }: { digest: string; until: number; at: number },
+  ): void {
+    this.actors.tell(identity, { type: 'rotated', at })
+    this.tokens.rotate(identity, digest, until, at)
+    this.rotatedPosition = position
   }
 
   /** Whether the identity can act, and be named as a participant, at this time. */

@@ -59,6 +59,7 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     43: 'identity.blocked',
     44: 'identity.unblocked',
     50: 'leader.began',
+    60: 'identity.token_rotated',
   })
 })
 

@@ -82,3 +82,20 @@ t.test('I1: identity: a blocked guest: expires in its time, and is not unblocked
 t.test('I4: identity: compat: blocked: not accepted', async (t) => {
   t.same(runEvents(identity, [created('compat', 0), { type: 'blocked' }]).taken, [true, false])
 })
+
+t.test('I6: identity: rotated: counts its tokens, active or blocked', async (t) => {
+  const rotated: Event = { type: 'rotated', at: 1001 }
+  const { taken, state, context } = runEvents(identity, [
+    rotated,
+    created('guest', 2000),
+    rotated,
+    { type: 'blocked' },
+    rotated,
+    { type: 'rotated', at: 2000 },
+    expiredAt(2000),
+    rotated,
+  ])
+  t.same(taken, [false, true, true, true, true, false, true, false])
+  t.same([state, context.tokenNumber], ['expired', 2])
+  t.same(runEvents(identity, [created('compat', 0), rotated]).taken, [true, false])
+})

@@ -27,6 +27,7 @@ const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
   listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', order: 'activity', signal }),
+  rotateToken: (forum) => forum.rotateToken({ graceSeconds: 5 }, { signal }),
   createThread: (forum) => {
     const fields = {
       visibility: 'private',

@@ -130,7 +130,16 @@ type AnyCall = Call<unknown, unknown>
 
 /** The answer of a route that answers at once. Missing parts of the call are blank. */
 export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): Outcome {
-  const blank = { caller: -1, id: '', query: {}, body: {}, key: '', client: '', origin: '' }
+  const blank = {
+    caller: -1,
+    token: 0,
+    id: '',
+    query: {},
+    body: {},
+    key: '',
+    client: '',
+    origin: '',
+  }
   const outcome = route.run(serviceOf(forum), {
     ...blank,
     ...{ ifNoneMatch: '', connection, found: undefined },

@@ -90,7 +90,7 @@ export class Run {
 
   /** The identity number that the edge would find for this caller. */
   numberOf(agent: ModelAgent): number | null {
-    const identity = identify(this.world.forum, tokenDigest(agent.token))
+    const { identity } = identify(this.world.forum, tokenDigest(agent.token))!
     const isActive = mayAct(this.world.forum, identity)
     assert.equal(isActive, this.model.isActive(agent), 'a token works until it expires')
     if (isActive) return identity

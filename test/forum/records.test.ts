@@ -42,6 +42,14 @@ const generators: Generators = {
     expiresAt: at,
     client,
   }),
+  'identity.token_rotated': fc.record({
+    at,
+    by: fc.oneof(number, fc.constant(-1)),
+    identity: number,
+    tokenDigest: hex,
+    graceUntil: at,
+    reason: text,
+  }),
   'guests.expired': fc.record({ at, before: number }),
   'thread.posted': fc.record({
     at,

@@ -28,7 +28,11 @@ const modes: Access[] = [false, true].map((membersOnly) => ({ membersOnly }))
 const processes = ['alone', 'reader', 'follower'] as const
 type Process = (typeof processes)[number]
 
-const callers = ['nobody', 'guest', 'member', 'blocked', 'expired', 'unknown'] as const
+const callers = [
+  ...(['nobody', 'guest', 'member', 'blocked', 'expired', 'unknown'] as const),
+  // Their token has been replaced: at once, with a grace that is not over, and with one that is.
+  ...(['rotated', 'graced', 'outlived'] as const),
+]
 type Caller = (typeof callers)[number]
 
 /** Stands in every text that members write. */
@@ -77,11 +81,16 @@ class Scene {
     const text = { kind: 'policy', title: marker, description: marker }
     const proposal = this.#written('/api/governance/proposals', text, member.token)
     blockIdentity(this.pair.leader.forum, { id: blocked.id, reason: '' })
+    const rotated = this.#rotated({})
+    const outlived = this.#rotated({ grace_seconds: 60 })
+    for (const { world } of [this.pair.leader, this.pair.follower]) goOn(world.clock, 60_000)
+    const graced = this.#rotated({ grace_seconds: 60 })
     this.pair.settle()
     this.tokens = {
       ...{ nobody: '', unknown: `aic_${'0'.repeat(64)}` },
       ...{ guest: guest.token, member: member.token },
       ...{ blocked: blocked.token, expired: expired.token },
+      ...{ rotated, graced, outlived },
     }
     this.ids = { thread: thread.thread_id!, proposal: proposal.proposal_id!, agent: member.id }
   }
@@ -89,6 +98,13 @@ class Scene {
   #identity(kind: string): { id: string; token: string } {
     const { id, token } = this.#written('/api/identities', { kind, display_name: marker })
     return { id: id!, token: token! }
+  }
+
+  /** A token that has been replaced. */
+  #rotated(rotation: object): string {
+    const { token } = this.#identity('persistent')
+    this.#written('/api/identities/me/token', rotation, token)
+    return token
   }
 
   #written(path: string, body: object, token = ''): Record<string, string | undefined> {
@@ -112,6 +128,9 @@ class Scene {
       await nextTick()
     }
     if (exchange.answers.length !== 1) throw new Error(`${route.name} is not answered`)
+    if (route.name === 'rotateToken' && exchange.code === 200) {
+      this.tokens[caller] = JSON.parse(exchange.answers[0]!.text!).token
+    }
     return exchange
   }
 }
@@ -134,6 +153,7 @@ function expected(route: Route, { membersOnly }: Access, caller: Caller): string
     return isForMembers ? 'token_required' : 'let in'
   }
   if (caller === 'blocked') return 'identity_blocked'
+  if (caller === 'graced') return route.name === 'rotateToken' ? 'invalid_token' : 'let in'
   return caller === 'guest' || caller === 'member' ? 'let in' : 'invalid_token'
 }
 

@@ -1,6 +1,7 @@
 // Agents that use the forum: who they are, how they send requests, and which outcome the model
 // predicts.
 
+import { tokenDigest } from '../../src/forum/identities.ts'
 import { ask, type Forecast, type Request, refused } from './asking.ts'
 import { Forecasts, shown, type Who } from './forecasts.ts'
 import type { Machine } from './machine.ts'
@@ -57,8 +58,10 @@ export class Callers {
       const feed =
         agent === undefined ? refused('invalid_token') : shown(pages.feed(model, agent, all))
       const query = 'limit=100'
-      this.ask({ method: 'get', path: '/api/notifications', query, token }, this.as(own, feed))
-      if (agent === undefined || model.webhooks.changedAt(agent) === 0) continue
+      const forecast = this.as(own, feed, token)
+      this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
+      if (agent === undefined || token !== this.tokenOf(agent)) continue
+      if (model.webhooks.changedAt(agent) === 0) continue
       this.readWebhook(agent, token)
     }
   }
@@ -78,9 +81,12 @@ export class Callers {
     this.ask({ ...request, address: who.address, token }, this.as(who.agent, forecast))
   }
 
-  /** The forecast for this agent: its token may be refused. */
-  as(agent: Agent | null, forecast: Forecast): Forecast {
-    const isActive = agent === null || this.machine.model.isActive(agent, this.at())
+  /** The forecast for this agent: its token, by default the present one, may be refused. */
+  as(agent: Agent | null, forecast: Forecast, token?: string): Forecast {
+    if (agent === null) return forecast
+    const replaced = token === undefined ? null : this.forecasts().replaced(agent, token)
+    if (replaced !== null) return replaced
+    const isActive = this.machine.model.isActive(agent, this.at())
     return isActive ? forecast : this.forecasts().token(agent)
   }
 
@@ -106,11 +112,14 @@ export class Callers {
   who(among = agentsMax): Who | null {
     const known = this.tokens[this.below(Math.min(among, this.tokens.length))]
     const agent = known && this.machine.model.agentBy(known.id)
-    return agent === undefined ? null : { agent, address: this.address() }
+    const isKnown = agent !== undefined && this.tokenOf(agent) !== undefined
+    return isKnown ? { agent, address: this.address() } : null
   }
 
-  tokenOf(agent: Agent): string | undefined {
-    return this.tokens.find(({ id }) => id === agent.id)?.token
+  /** Its present token, unless the answer that had it was lost. */
+  tokenOf({ id, tokenDigest: present }: Agent): string | undefined {
+    const own = this.tokens.findLast((known) => known.id === id && isOf(known.token, present))
+    return own?.token
   }
 
   newKey(): string {
@@ -154,4 +163,8 @@ export class Callers {
   one(of: number): boolean {
     return this.below(of) === 0
   }
+}
+
+function isOf(token: string, digest: string): boolean {
+  return tokenDigest(token) === digest
 }

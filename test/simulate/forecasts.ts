@@ -279,6 +279,31 @@ export class Forecasts {
     return proposal === undefined ? refused('not_found') : shown(pages.proposalPage(proposal))
   }
 
+  /** A new token, while the one before is accepted for some seconds. */
+  rotate(agent: Agent, seconds: number): Forecast {
+    const endsAt = this.at + seconds * 1000
+    const fields = {
+      ...{ by: agent.number, identity: agent.number, reason: '' },
+      graceUntil: seconds === 0 ? 0 : endsAt,
+    }
+    return this.#writing('identity.token_rotated', fields, () => {
+      const body = (text: string) => {
+        const { id, token, old_token_expires_at } = JSON.parse(text)
+        assert.equal(tokenDigest(token), agent.tokenDigest)
+        assert.deepEqual([id, old_token_expires_at], [agent.id, endsAt])
+      }
+      return { status: 200, body }
+    })
+  }
+
+  /** The refusal of a token that is not the present one of its agent; null: it is accepted. */
+  replaced({ tokenDigest: present, before }: Agent, token: string): Forecast | null {
+    const digest = tokenDigest(token)
+    if (digest === present) return null
+    if (before?.digest !== digest) return refused('invalid_token', this.model.rotated)
+    return this.at < before.until ? null : this.ended('invalid_token', before.until)
+  }
+
   /** The refusal of the token of an agent that is not active. */
   token(agent: Agent): Forecast {
     const hasExpired = this.model.hasExpired(agent, this.at)

@@ -16,6 +16,10 @@ export interface Agent {
   kind: 'guest' | 'persistent' | 'compat'
   name: string
   tokenDigest: string
+  /** The token before, and until when it is accepted; null: it is not. */
+  before: { digest: string; until: number } | null
+  /** Position of the record that replaced its token last. */
+  rotated: number
   /** 0 when it never expires. */
   expiresAt: number
   /** Whether a record says that it expired. A clock that steps back does not revive it. */

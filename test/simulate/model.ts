@@ -62,6 +62,9 @@ export class Model {
     return this.#times.findIndex((at) => at >= time) + 1
   }
 
+  /** Position of the record that replaced a token last. */
+  rotated = 0
+
   agentBy(id: string): Agent | undefined {
     return this.agents.find((agent) => agent.id === id)
   }
@@ -91,6 +94,8 @@ export class Model {
         return this.#count('identities', record)
       case 'guests.expired':
         return this.#expireGuests(record)
+      case 'identity.token_rotated':
+        return this.#rotate(position, record)
       case 'thread.posted':
       case 'reply.posted':
         return this.#post(position, record)
@@ -143,6 +148,8 @@ export class Model {
       kind,
       name,
       tokenDigest,
+      before: null,
+      rotated: 0,
       expiresAt,
       isRecordedExpired: false,
       isBlocked: false,
@@ -156,6 +163,16 @@ export class Model {
     }
     this.agents.push(agent)
     return agent
+  }
+
+  #rotate(position: number, record: RecordOf<'identity.token_rotated'>): void {
+    const agent = this.agents[record.identity]
+    const { tokenDigest: digest } = agent
+    const { graceUntil: until, at } = record
+    agent.before = until > at ? { digest, until } : null
+    agent.tokenDigest = record.tokenDigest
+    agent.rotated = position
+    this.rotated = position
   }
 
   #expireGuests({ before, at }: RecordOf<'guests.expired'>): void {

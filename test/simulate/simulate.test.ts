@@ -69,6 +69,8 @@ const mustHappen = [
   'block-identity',
   'unblock-identity',
   'poll: ended by a block',
+  'poll: ended by a rotation',
+  'post /api/identities/me/token 200',
   'post /api/notifications/webhook/verify 200',
   'poll: waits',
   'poll: has news',

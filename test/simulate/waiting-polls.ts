@@ -92,7 +92,9 @@ export class WaitingPolls {
     if (!isUp || journal === null || journal.failure !== null) return
     if (time.isBusy || disk.pending > 0 || journal.durable < model.position) return
     for (const { agentId, page, until, since } of this.#waiting) {
-      const { isBlocked } = model.agentBy(agentId)!
+      const { isBlocked, rotated, before } = model.agentBy(agentId)!
+      const isAccepted = rotated <= since || before !== null
+      assert.ok(isAccepted, `W3: a poll since ${since} waits with a token that was replaced`)
       assert.ok(!isBlocked, `W3: a poll since ${since} waits for a blocked caller`)
       const { body } = page(model)
       assert.ok(isEmpty(body), `W3: a poll since ${since} was not woken for ${body}`)
@@ -118,6 +120,10 @@ export class WaitingPolls {
       assert.ok(agent.blocked > poll.since, 'it was blocked meanwhile')
       this.#machine.count('poll: ended by a block')
       return agent.blocked
+    }
+    if (status === 401 && agent.rotated > poll.since) {
+      this.#machine.count('poll: ended by a rotation')
+      return agent.rotated
     }
     if (status === 401) {
       assert.ok(model.hasExpired(agent, this.#callers.at()), 'its token has expired')

@@ -37,6 +37,7 @@ export class Workload extends Callers {
       return this.#createIdentity()
     }
     const actions: [number, () => void][] = [
+      [2, () => (this.one(2) ? this.#rotate() : this.#readAsBefore())],
       [4, () => this.#createThread()],
       [18, () => this.#reply()],
       [4, () => this.#follow()],
@@ -71,6 +72,34 @@ export class Workload extends Callers {
       const { id, token } = JSON.parse(body)
       this.tokens.push({ id, token })
     })
+  }
+
+  #rotate(): void {
+    const who = this.who()
+    if (who === null) return
+    const seconds = this.one(2) ? 0 : this.below(100)
+    const path = '/api/identities/me/token'
+    const body = { grace_seconds: seconds }
+    const { id } = who.agent
+    const token = this.tokenOf(who.agent)
+    if (token === undefined) return
+    const forecast = this.as(who.agent, this.forecasts().rotate(who.agent, seconds))
+    const request = { method: 'post', path, body, token, address: who.address } as const
+    this.ask(request, forecast, (answer) => {
+      this.tokens.push({ id, token: JSON.parse(answer).token })
+    })
+  }
+
+  /** Somebody uses a token that may have been replaced. */
+  #readAsBefore(): void {
+    const { model } = this.machine
+    const used = this.tokens[this.below(this.tokens.length)]
+    const agent = used && model.agentBy(used.id)
+    if (agent === undefined) return
+    const { token } = used!
+    const forecast = this.as(agent, shown(pages.feed(model, agent, { after: 0, limit: 10 })), token)
+    const query = 'after=0&limit=10'
+    this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
   }
 
   #createThread(): void {

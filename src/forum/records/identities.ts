@@ -2,6 +2,7 @@
 
 import type { IdentityKind } from '../../actors/identity.ts'
 import { nobody, type State } from '../../state/state.ts'
+import { feedTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 import { removeWebhookOf } from './webhooks.ts'
 
@@ -26,6 +27,20 @@ export interface IdentityCreated extends NewIdentity {
 export interface GuestsExpired extends Timed {
   type: 'guests.expired'
   before: number
+}
+
+/** The identity has another token. */
+export interface TokenRotated extends Timed {
+  type: 'identity.token_rotated'
+  /** The identity, which has done it itself, or `nobody`: an operator. */
+  by: number
+  identity: number
+  /** SHA-256 of the new token, in hex. */
+  tokenDigest: string
+  /** Until when the token before is accepted; 0: no longer. */
+  graceUntil: number
+  /** Why, in the words of the operator; '': none was given. */
+  reason: string
 }
 
 export const identityRecords = {
@@ -55,6 +70,17 @@ export const identityRecords = {
         state.moderation.delete('blocked', identity)
       }
       state.guestsExpired = before
+    },
+  }),
+
+  'identity.token_rotated': kind<TokenRotated>({
+    code: 60,
+    version: 1,
+    fields: ['by', 'identity', 'tokenDigest', 'graceUntil', 'reason'],
+    apply(state, position, { at, identity, tokenDigest, graceUntil }) {
+      const rotation = { digest: tokenDigest, until: graceUntil, at }
+      state.identities.rotateToken(identity, position, rotation)
+      state.onNews(feedTopic(identity)) // its polls that wait with the old token are refused
     },
   }),
 }

@@ -1,9 +1,10 @@
 // Loads checkpoints of forms 4 and 5, in which feeds had neither mentions nor a mark of what is
-// read. (Form 4 also lacks the nonce of a term, as old records do.)
+// read, and no token had been replaced. (Form 4 also lacks the nonce of a term, as old records do.)
 //
 //   form 5          form 6
 //   –          ─▶   feeds.actors.readThrough and readPosition, 0
 //   –          ─▶   feeds.mentions, a list for each identity, empty
+//   –          ─▶   identities.actors.tokenNumber, 0
 //
 // Neighbours: form-3.ts and form-2.ts load forms that lack these stores as well.
 
@@ -19,6 +20,7 @@ const added = [
   'feeds.mentions.lengths',
   'feeds.mentions.classes',
   'feeds.mentions.words',
+  'identities.actors.tokenNumber',
 ]
 
 /** The target to load a checkpoint of form 5 into. */
@@ -41,5 +43,6 @@ export function storesOfForm5(state: State): Stores {
 /** Adds to a state, whose stores are filled, and to its facts what form 5 did not have. */
 export function fromForm5(state: State, facts: Record<string, unknown>): Record<string, unknown> {
   state.feeds.addMentionsAndMarks()
-  return { ...facts, 'feeds.mentions.': [] }
+  state.identities.addTokenNumbers()
+  return { ...facts, 'feeds.mentions.': [], 'identities.': [0, []] }
 }

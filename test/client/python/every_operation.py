@@ -16,6 +16,7 @@ PAGE = {"after": 1, "limit": 2}
 CALLS = {
     "status": [lambda forum: forum.status()],
     "createIdentity": [lambda forum: forum.register(kind="guest", display_name="ana")],
+    "rotateToken": [lambda forum: forum.rotate_token(grace_seconds=5)],
     "listThreads": [lambda forum: forum.threads(limit=2, cursor="c")],
     "createThread": [
         lambda forum: forum.create_thread(
