@@ -16,9 +16,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Phase, Progress } from '../src/swarm/progress.ts'
 import { type Amount, compare, type Side } from './compare.ts'
+import {
+  type LatencyPlan,
+  type LatencyRun,
+  latencyLines,
+  measureLatency,
+  runsOf,
+} from './latency.ts'
 import type { Generator } from './load.ts'
 import { describeMachine, machineLines } from './machine.ts'
-import { help, type Options, parseOptions, UsageError } from './options.ts'
+import { help, latencyName, type Options, parseOptions, UsageError } from './options.ts'
 import { page } from './page.ts'
 import type { Peer } from './peers/peer.ts'
 import { postgres } from './peers/postgres.ts'
@@ -40,11 +47,17 @@ interface Plan {
   sweepRounds: number
   sweepSeconds: number
   stallSeconds: number
+  latency: LatencyPlan
+}
+const tiny: Size = { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 }
+const large: Size = {
+  ...{ identities: 100_000, threads: 100_000, messages: 1_000_000, contentBytes: 300 },
 }
 const smoke: Plan = {
-  size: { identities: 60, threads: 20, messages: 1_100, contentBytes: 300 },
+  size: tiny,
   ...{ rounds: 1, seconds: 1, warmUpSeconds: 0, stallSeconds: 1 },
   ...{ sweep: [2], sweepRounds: 1, sweepSeconds: 1 },
+  latency: { sizes: [tiny], seconds: 1, fullSeconds: 1 },
 }
 // V8 compiles during the first 80,000 requests: without a warm-up the swarm took 26 to 29 us of
 // processor time for a request, and takes 20 us after one of two seconds.
@@ -52,11 +65,13 @@ const quick: Plan = {
   size: usualSize,
   ...{ rounds: 3, seconds: 1, warmUpSeconds: 2, stallSeconds: 5 },
   ...{ sweep: [1, 8, 256], sweepRounds: 1, sweepSeconds: 1 },
+  latency: { sizes: [usualSize], seconds: 3, fullSeconds: 2 },
 }
 const full: Plan = {
   size: usualSize,
   ...{ rounds: 5, seconds: 5, warmUpSeconds: 2, stallSeconds: 30 },
   ...{ sweep: [1, 2, 4, 8, 16, 32, 64, 128, 256], sweepRounds: 3, sweepSeconds: 2 },
+  latency: { sizes: [usualSize, large], seconds: 30, fullSeconds: 5 },
 }
 
 const plans = { smoke, quick, full }
@@ -103,14 +118,26 @@ async function run(options: Options, dir: string): Promise<Results> {
   const peers = await startPeers(options, chosen, population)
   const forum = await startForum(join(dir, 'data'), ['--durability', options.durability])
   const cast = { dir, plan, load: options.load, population, forum, peers }
-  const results: Results = { machine, scenarios: [], sweeps: [], stalls: [] }
+  const results: Results = { machine, scenarios: [], sweeps: [], stalls: [], latency: [] }
   try {
     for (const scenario of chosen) await play(cast, scenario, options.connections, results)
+    await forum.stop()
+    if (options.only.includes(latencyName)) results.latency = await latency(cast, options)
   } finally {
     for (const peer of peers.values()) await peer.stop()
     await forum.stop()
   }
   return results
+}
+
+async function latency({ dir, plan, peers }: Cast, { durability }: Options): Promise<LatencyRun[]> {
+  const redis = peers.get('redis') ?? null
+  const phase = progress.phase('latency', runsOf(plan.latency, redis !== null))
+  const parts = { dir, durability, redis, plan: plan.latency, onStep: phase.tick }
+  const runs = await measureLatency(parts)
+  phase.end()
+  say(['', 'latency at fixed rates', ...runs.flatMap(latencyLines)])
+  return runs
 }
 
 async function build(data: string, size: Size): Promise<Population> {
@@ -126,7 +153,7 @@ async function build(data: string, size: Size): Promise<Population> {
 
 /** The peers that some scenario needs and that are installed, by name. */
 async function startPeers(
-  { dir, durability, hasPeers }: Options,
+  { dir, durability, hasPeers, only }: Options,
   chosen: readonly Scenario[],
   population: Population,
 ): Promise<Map<string, Peer>> {
@@ -134,7 +161,8 @@ async function startPeers(
   if (!hasPeers) return peers
   for (const kind of [redis, postgres]) {
     const missing = kind.missing()
-    if (!chosen.some(({ peers }) => peers?.includes(kind.name))) continue
+    const isForLatency = kind === redis && only.includes(latencyName)
+    if (!isForLatency && !chosen.some(({ peers }) => peers?.includes(kind.name))) continue
     if (missing === null) peers.set(kind.name, await kind.start(dir, population, durability))
     else say([`without ${kind.name}: not installed (apt-get install ${missing})`])
   }

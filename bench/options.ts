@@ -21,6 +21,9 @@ export interface Options {
   markdown: string | null
 }
 
+/** The part that measures latency at fixed rates, among the names of scenarios. */
+export const latencyName = 'latency'
+
 export class UsageError extends Error {}
 
 export const help = `npm run bench -- [flags]
@@ -40,13 +43,14 @@ export const help = `npm run bench -- [flags]
 
 Scenarios:
 ${scenarios.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join('\n')}
+  ${latencyName.padEnd(18)} replies and the swarm at fixed rates, with a million messages too
 `
 
 /** Null when help is requested. */
 export function parseOptions(args: string[]): Options | null {
   const values = parseFlags(args)
   if (values.help) return null
-  const names = scenarios.map(({ name }) => name)
+  const names = [...scenarios.map(({ name }) => name), latencyName]
   const only = values.only?.split(',') ?? names
   const unknown = only.find((name) => !names.includes(name))
   if (unknown !== undefined) throw new UsageError(`--only: there is no scenario "${unknown}"`)

@@ -1,6 +1,7 @@
 // The results as one self-contained HTML page, without scripts or external files, light and dark.
 
-import { percentiles } from './generator.ts'
+import { openPercentiles, percentiles } from './generator.ts'
+import { type LatencyRun, nameOf, stopText } from './latency.ts'
 import { machineLines } from './machine.ts'
 import { bars, linearAxis, lines, logAxis, type Row, rows } from './plot.ts'
 import type { Results, ScenarioResult, Stall, Sweep } from './results.ts'
@@ -49,14 +50,14 @@ td.name { color: var(--side); font-weight: 600; }
 ul { margin: 8px 0 0; padding-left: 18px; color: var(--soft); font-size: 13px; }
 `
 
-export function page({ machine, scenarios, sweeps, stalls }: Results): string {
+export function page({ machine, scenarios, sweeps, stalls, latency }: Results): string {
   const about = machineLines(machine).map(escaped).join('<br>')
   const sections = [
-    ratioSection(scenarios),
-    latencySection(scenarios),
+    ...(scenarios.length > 0 ? [ratioSection(scenarios), latencySection(scenarios)] : []),
+    latency.length > 0 ? fixedRateSection(latency) : '',
     sweeps.length > 0 ? sweepSection(sweeps) : '',
     stalls.length > 0 ? stallSection(stalls) : '',
-    tableSection(scenarios),
+    scenarios.length > 0 ? tableSection(scenarios) : '',
   ]
   return `<!doctype html>
 <html lang="en">
@@ -119,6 +120,42 @@ function latencySection(scenarios: readonly ScenarioResult[]): string {
     'Dots from left to right: p50, p90, p99, p99.9. Every side is driven as fast as it answers, ' +
       'so these are latencies under full load.',
     card(legend(scenarios) + rows(all, logAxis('ms', values))),
+  )
+}
+
+/** A plot of the percentiles for each side, with a line for each rate; and all figures. */
+function fixedRateSection(runs: readonly LatencyRun[]): string {
+  const nameOfRun = ({ side, title, scenario }: LatencyRun) => `${scenario}: ${side}, ${title}`
+  const names = [...new Set(runs.map(nameOfRun))]
+  const values = runs.flatMap(({ latencyMs }) => Object.values(latencyMs))
+  const plots = names.map((name) => {
+    const group = runs.filter((run) => nameOfRun(run) === name)
+    const all = group.map((run): Row => {
+      const at = openPercentiles.map((p) => run.latencyMs[p])
+      const text = openPercentiles.map((p, i) => `${nameOf(p)} ${at[i].toFixed(2)} ms`).join(', ')
+      const label = `${run.share * 100} %: ${Math.round(run.rate).toLocaleString('en')}/s`
+      return { label, marks: [{ kind: 'span', side: run.side, lane: 0, at, text }] }
+    })
+    const heads = ['rate', ...openPercentiles.map((p) => `${nameOf(p)} ms`), 'failed']
+    const lines = group.map(({ share, latencyMs, errors }) => {
+      const cells = openPercentiles.map((p) => latencyMs[p].toFixed(2))
+      return [`${share * 100} %`, ...cells, `${errors}`].map((cell) => `<td>${cell}</td>`).join('')
+    })
+    const items = group.flatMap(({ share, stops, seconds }) =>
+      stops.map((stop) => `<li>${share * 100} %: ${stopText(stop, seconds)}</li>`),
+    )
+    return card(
+      `<h3>${escaped(name)}</h3>${rows(all, logAxis('ms', values))}` +
+        `<table><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr>` +
+        `${lines.map((line) => `<tr>${line}</tr>`).join('')}</table>` +
+        (items.length === 0 ? '' : `<ul>${items.join('')}</ul>`),
+    )
+  })
+  return section(
+    'Latency at fixed rates',
+    'Requests are due at a constant rate, in parts of what the side answered at full load, and ' +
+      'their latency counts from then. Dots from left to right: p50, p90, p99, p99.9, p99.99, max.',
+    plots.join(''),
   )
 }
 

@@ -79,6 +79,13 @@ export function startDaemon(command: readonly string[], options: SpawnOptions = 
 /** As in `npm start`. */
 const nodeFlags = ['--enable-source-maps', '--v8-pool-size=1']
 
+export interface Watched {
+  /** Further flags of Node, which make it print lines that are not JSON. */
+  nodeFlags: readonly string[]
+  /** Called with each of these. */
+  onLine(line: string): void
+}
+
 /**
  * Starts a Node program that prints its URL as the property `url` of a line of JSON. `under`: a
  * command that runs it, with V8 on one thread.
@@ -86,15 +93,17 @@ const nodeFlags = ['--enable-source-maps', '--v8-pool-size=1']
 export async function startServer(
   args: readonly string[],
   under: readonly string[] = [],
+  watched?: Watched,
 ): Promise<Server> {
   const flags = under.length === 0 ? nodeFlags : ['--single-threaded']
-  const command = [...under, process.execPath, ...flags, ...args]
+  const command = [...under, process.execPath, ...flags, ...(watched?.nodeFlags ?? []), ...args]
   const child = start(serverCore, command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   for await (const line of createInterface({ input: child.stdout! })) {
-    const { url } = JSON.parse(line) as { url?: string }
+    const { url } = (line.startsWith('{') ? JSON.parse(line) : {}) as { url?: string }
     if (url === undefined) continue
-    child.stdout!.resume()
+    if (watched === undefined) child.stdout!.resume()
+    else createInterface({ input: child.stdout! }).on('line', (line) => watched.onLine(line))
     return {
       url,
       pid: child.pid!,

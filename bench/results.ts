@@ -1,6 +1,7 @@
 // The results of a run of the benchmark, as they are written to a file, and the verdicts on them.
 
 import { median, type Result } from './compare.ts'
+import type { LatencyRun } from './latency.ts'
 import type { Machine } from './machine.ts'
 import type { Scenario } from './scenarios.ts'
 
@@ -37,6 +38,7 @@ export interface Results {
   scenarios: ScenarioResult[]
   sweeps: Sweep[]
   stalls: Stall[]
+  latency: LatencyRun[]
 }
 
 export function scenarioResult(

@@ -6,7 +6,7 @@ export const freshKey = '\x1c'
 /** Marks the place of the log position one cycle of the ring ago: what a poller saw last. */
 export const lastSeen = '\x1d'
 /** Ends each request in a file of requests. */
-const end = '\x1e'
+export const requestEnd = '\x1e'
 
 export interface Request {
   method: 'GET' | 'POST'
@@ -37,7 +37,7 @@ export function ringOf(requests: readonly Request[]): Ring {
 
 /** The requests as sent over the wire, with their marks. */
 export function renderRing({ requests }: Ring): string {
-  return requests.map((request) => render(request) + end).join('')
+  return requests.map((request) => render(request) + requestEnd).join('')
 }
 
 function render(request: Request): string {

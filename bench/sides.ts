@@ -6,7 +6,7 @@ import { freePort } from '../test/free-port.ts'
 import type { Side } from './compare.ts'
 import { bestGenerator, type Generator, generators } from './load.ts'
 import type { Population } from './population.ts'
-import { type Server, startServer } from './process.ts'
+import { type Server, startServer, type Watched } from './process.ts'
 import { type Answered, ask } from './ring.ts'
 import type { Scenario } from './scenarios.ts'
 
@@ -22,11 +22,12 @@ export async function startForum(
   dir: string,
   flags: readonly string[] = [],
   under: readonly string[] = [],
+  watched?: Watched,
 ): Promise<Forum> {
   const opsPort = await freePort()
   const main = join(import.meta.dirname, '../agent-forum/cli/main.js')
   const args = ['serve', '--port', '0', '--ops-port', `${opsPort}`, '--data', dir, ...flags]
-  const server = await startServer([main, ...args], under)
+  const server = await startServer([main, ...args], under, watched)
   return {
     ...server,
     async metrics() {

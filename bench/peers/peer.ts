@@ -9,6 +9,8 @@ export interface Peer {
   url?: string
   /** Its side in a scenario; `sendHttp` makes one of a server that is sent the scenario's ring. */
   side(scenario: string, sendHttp: Scene['other']): Side
+  /** Its port and the commands of a reply, if it speaks RESP. */
+  raw?: { port: number; commands: readonly (readonly string[])[] }
   stop(): Promise<void>
 }
 

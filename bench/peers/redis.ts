@@ -60,6 +60,10 @@ export const redis: PeerKind = {
     }
     return {
       side: (scenario) => sideOf(server, port, commands[scenario]),
+      raw: {
+        port,
+        commands: Array.from({ length: streams }, (_, i) => ['XADD', `open:${i}`, '*', ...message]),
+      },
       async stop() {
         await server.stop()
         rmSync(dir, { recursive: true })

@@ -65,6 +65,7 @@ t.test('bench page: results of every kind: shows all and loads nothing', async (
     ],
     sweeps: [{ name: 'reply', title: 'post a reply', sides: [{ side: 'forum', points }] }],
     stalls: [{ atSeconds: 0.2, stallMs: 3 }],
+    latency: [],
   })
   t.notMatch(html, /<script|<link|<img|src=|href=|url\(|@import|https?:/)
   t.notMatch(html, /NaN|undefined|Infinity/)
