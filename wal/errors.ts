@@ -1,6 +1,6 @@
 // Why a journal cannot be opened, read or written. The exit code is that of the process: 74 the
 // storage failed, 75 another process uses the directory, 76 a newer version wrote it, 77 damage,
-// 78 another node continues the log.
+// 78 another node continues the log, or may.
 
 import os from 'node:os'
 

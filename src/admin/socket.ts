@@ -220,8 +220,8 @@ function durable(
     return Promise.resolve(gate.mayDecide ? outcome : { rejected: 'no_leader' })
   }
   return new Promise((resolve) => {
-    gate.keep(position, (isDurable) => {
-      resolve(isDurable ? outcome : { rejected: gate.failure })
+    gate.keep(position, (failure) => {
+      resolve(failure === null ? outcome : { rejected: failure })
     })
   })
 }

@@ -1,7 +1,7 @@
 // The gate: no answer leaves before everything it says is durable, and while it may be wrong.
 //
 // G1. Answers that wait leave in the order in which they came to the gate.
-// G2. Each leaves once: as it is, or as `failure` when the log can no longer be trusted.
+// G2. Each leaves once: as it is, or as a refusal when the log can no longer be trusted.
 //     `no_leader` if another node continues the log, or may do so: the caller sends the request
 //     again, and that node answers it.
 // G3. Answers that have left are released, also while others wait: memory follows what waits.
@@ -11,9 +11,15 @@
 
 import { Queue } from '../base/queue.ts'
 
+/** How what waits is refused when it cannot become durable. */
+export type GateFailure = 'storage_failed' | 'no_leader'
+
+/** Called once: with null when the position is durable, or else with the reason of the refusal. */
+type Leave = (failure: GateFailure | null) => void
+
 interface Waiting {
   position: number
-  leave(isDurable: boolean): void
+  leave: Leave
 }
 
 /** Until when a node may answer from its state, as performance.now(). */
@@ -29,9 +35,7 @@ const always = Number.POSITIVE_INFINITY
 
 export class Gate {
   standing: Standing = { decidesUntilMs: always, showsUntilMs: always }
-  #hasFailed = false
-  /** How answers are refused once the gate has failed. */
-  failure: 'storage_failed' | 'no_leader' = 'storage_failed'
+  #failure: GateFailure | null = null
   /** Called when something has become durable, and what waited for it has left. */
   onOpen: () => void = () => {}
   readonly #waiting = new Queue<Waiting>()
@@ -42,43 +46,37 @@ export class Gate {
 
   /** Whether nobody else decides at this moment (G4). */
   get mayDecide(): boolean {
-    return this.standing.decidesUntilMs > performance.now() && !this.#isReplaced
+    return this.standing.decidesUntilMs > performance.now() && this.#failure !== 'no_leader'
   }
 
   /** Whether pages of the state may be shown at this moment (G4). */
   get mayShow(): boolean {
-    return this.standing.showsUntilMs > performance.now() && !this.#isReplaced
+    return this.standing.showsUntilMs > performance.now() && this.#failure !== 'no_leader'
   }
 
-  get #isReplaced(): boolean {
-    return this.#hasFailed && this.failure === 'no_leader'
-  }
-
-  /** Calls `leave` when the position is durable (true), or can no longer become so (false). */
-  keep(position: number, leave: (isDurable: boolean) => void): void {
-    if (this.#hasFailed) leave(false)
+  /** Calls `leave` when the position is durable, or can no longer become so. */
+  keep(position: number, leave: Leave): void {
+    if (this.#failure !== null) leave(this.#failure)
     else this.#waiting.push({ position, leave })
   }
 
   /** Lets out what has become durable. */
   open(durable: number): void {
     const waiting = this.#waiting
-    while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(true)
+    while (waiting.length > 0 && waiting.first.position <= durable) waiting.shift().leave(null)
     this.onOpen()
   }
 
   /** Refuses all that wait now, as `no_leader`: nobody knows whether they will be durable. */
   giveUp(): void {
-    const { failure } = this
-    this.failure = 'no_leader'
-    for (let count = this.#waiting.length; count > 0; count--) this.#waiting.shift().leave(false)
-    this.failure = failure
+    for (let count = this.#waiting.length; count > 0; count--) {
+      this.#waiting.shift().leave('no_leader')
+    }
   }
 
   /** Refuses all that wait, and all that will: what they say may be lost. */
-  fail(failure: Gate['failure'] = 'storage_failed'): void {
-    this.#hasFailed = true
-    this.failure = failure
-    while (this.#waiting.length > 0) this.#waiting.shift().leave(false)
+  fail(failure: GateFailure = 'storage_failed'): void {
+    this.#failure = failure
+    while (this.#waiting.length > 0) this.#waiting.shift().leave(failure)
   }
 }

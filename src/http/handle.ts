@@ -365,10 +365,10 @@ export class Edge {
     }
     keepBody(outcome, 'durable')
     this.#load.answerBytes += bytes
-    this.#gate!.keep(position, (isDurable) => {
+    this.#gate!.keep(position, (failure) => {
       this.#load.answerBytes -= bytes
-      if (isDurable) sendOutcome(exchange, route, outcome)
-      else refuse(exchange, this.#gate!.failure)
+      if (failure === null) sendOutcome(exchange, route, outcome)
+      else refuse(exchange, failure)
     })
   }
 

@@ -31,7 +31,7 @@ import { type Forum, makeForum } from '../forum/forum.ts'
 import { systemStamps } from '../forum/stamp.ts'
 import type { Refusing } from '../http/edge-options.ts'
 import type { Listener } from '../http/exchange.ts'
-import type { Gate } from '../http/gate.ts'
+import type { GateFailure } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import { Load } from '../http/load.ts'
 import type { MainPort } from '../readers/main-port.ts'
@@ -137,7 +137,7 @@ export class Reader {
   }
 
   /** Nothing becomes durable any more, though the main process is there: it refuses what waits. */
-  onFailed(failure: Gate['failure']): void {
+  onFailed(failure: GateFailure): void {
     this.#role?.refuse(failure)
   }
 

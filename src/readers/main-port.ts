@@ -14,7 +14,7 @@ import type { Socket } from 'node:net'
 import type { RoleName } from '../api/route.ts'
 import type { CheckedRequest } from '../http/checked-request.ts'
 import type { Settled } from '../http/exchange.ts'
-import type { Gate } from '../http/gate.ts'
+import type { GateFailure } from '../http/gate.ts'
 import {
   decodeAnswer,
   encodeRequest,
@@ -54,7 +54,7 @@ export interface MainPortEvents {
   /** The node's part among those that share a log has changed. */
   onRole(role: RoleName): void
   /** Nothing becomes durable any more; what waits for that is to be refused so. */
-  onFailed(failure: Gate['failure']): void
+  onFailed(failure: GateFailure): void
   /** The reader is to finish what it does, and to end. */
   onStop(): void
   /** The connection has ended; once. */
@@ -161,7 +161,7 @@ export class MainPort implements LeaderLink {
       case kinds.role:
         return this.#events.onRole(unpacked(payload) as RoleName)
       case kinds.failed:
-        return this.#events.onFailed(unpacked(payload) as Gate['failure'])
+        return this.#events.onFailed(unpacked(payload) as GateFailure)
       case kinds.stop:
         return this.#events.onStop()
       default:

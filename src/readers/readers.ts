@@ -19,7 +19,7 @@ import { startProcess } from '../base/program-files.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import { variablePrefix } from '../config/settings.ts'
 import type { Listener } from '../http/exchange.ts'
-import type { Gate } from '../http/gate.ts'
+import type { GateFailure } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import type { ReadersStats } from '../ops/vitals.ts'
@@ -132,7 +132,7 @@ export class Readers implements ReadersStats, RoleReaders {
   }
 
   /** Nothing becomes durable any more: what waits for it at readers is refused, too. */
-  fail(failure: Gate['failure']): void {
+  fail(failure: GateFailure): void {
     this.#hub.tell(kinds.failed, failure)
   }
 

@@ -236,11 +236,11 @@ export class Forwarder implements Forward {
       load.refused.writes += 1
       refuse(exchange, 'overloaded')
     }, waitMs)
-    gate.keep(position, (isDurable) => {
+    gate.keep(position, (failure) => {
       this.inFlight -= 1
       clearTimeout(timer)
       if (isAnswered) return
-      if (isDurable) leave()
+      if (failure === null) leave()
       else refuse(exchange, 'no_leader')
     })
   }

@@ -190,10 +190,13 @@ export function ledByAnother(term?: number): JournalError {
   })
 }
 
-/** The node starts again at once, and finds out who begins the stream (history-place.ts). */
+/**
+ * The node starts again at once, and finds out who begins the stream (history-place.ts). Another
+ * node may: so what waits is refused as where another one leads, and callers send it again.
+ */
 export class StreamEmptied extends JournalError {
   constructor() {
-    super(74, 'the stream has no message any more: it was removed or purged on the servers')
+    super(78, 'the stream has no message any more: it was removed or purged on the servers')
   }
 }
 

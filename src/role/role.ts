@@ -33,7 +33,7 @@ import type { Send } from '../delivery/send.ts'
 import { receive } from '../forum/apply.ts'
 import * as commands from '../forum/commands.ts'
 import { clearCaches, type Forum } from '../forum/forum.ts'
-import { Gate, type Standing } from '../http/gate.ts'
+import { Gate, type GateFailure, type Standing } from '../http/gate.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
 import { NodeAdmission } from './admission.ts'
@@ -168,7 +168,7 @@ export interface RoleReaders {
   /** Calls `show` with the position when all who serve have been told of it. */
   announce(durable: number): void
   useJournal(journal: Journal): void
-  fail(failure: Gate['failure']): void
+  fail(failure: GateFailure): void
 }
 
 export class Role {
@@ -305,15 +305,15 @@ export class Role {
 
   /** Refuses what waits for the log, and rejects `failed`. */
   fail(error: Error): void {
-    const isFenced = error instanceof JournalError && error.exitCode === 78
-    if (!this.refuse(isFenced ? 'no_leader' : 'storage_failed')) return
+    const mayBeReplaced = error instanceof JournalError && error.exitCode === 78
+    if (!this.refuse(mayBeReplaced ? 'no_leader' : 'storage_failed')) return
     this.failure = error
     // Requests that arrived before are answered first: this rejection ends the process.
     setImmediate(() => this.#reject(error))
   }
 
   /** Nothing becomes durable any more: refuses what waits for it, once (R5). */
-  refuse(failure: Gate['failure']): boolean {
+  refuse(failure: GateFailure): boolean {
     if (!compiled.step(this.#actor, { type: 'failed' })) return false
     this.gate.fail(failure)
     this.#readers?.fail(failure)

@@ -44,42 +44,44 @@ t.test('G3: something waits at all times: answers that left are released', async
 
 t.test('G2: given up: all that wait now are told once; what comes later waits', async (t) => {
   const gate = new Gate()
-  const sent: (boolean | string)[] = []
-  gate.keep(1, (isDurable) => {
-    sent.push(isDurable, gate.failure)
+  const sent: (string | null)[] = []
+  gate.keep(1, (failure) => {
+    sent.push(failure)
     gate.keep(2, (later) => sent.push(later))
+    gate.keep(3, (later) => sent.push(later))
   })
   gate.giveUp()
-  t.strictSame(sent, [false, 'no_leader'])
+  t.strictSame(sent, ['no_leader'])
   gate.open(2)
-  t.strictSame([...sent, gate.failure], [false, 'no_leader', true, 'storage_failed'])
+  gate.fail()
+  t.strictSame(sent, ['no_leader', null, 'storage_failed'])
 })
 
 t.test('G2: failed: all that wait are told once, and nothing follows', async (t) => {
   const gate = new Gate()
-  const sent: boolean[] = []
-  for (const position of [1, 2, 3]) gate.keep(position, (isDurable) => sent.push(isDurable))
+  const sent: (string | null)[] = []
+  for (const position of [1, 2, 3]) gate.keep(position, (failure) => sent.push(failure))
   gate.open(1)
   gate.fail()
   gate.fail()
   gate.open(9)
-  t.strictSame(sent, [true, false, false])
+  t.strictSame(sent, [null, 'storage_failed', 'storage_failed'])
   t.equal(gate.length, 0)
 })
 
 t.test('G2: failed: what comes later is refused at once, even while others leave', async (t) => {
   const gate = new Gate()
-  const sent: [string, boolean][] = []
-  gate.keep(1, (isDurable) => {
-    sent.push(['first', isDurable])
-    gate.keep(2, (isDurable) => sent.push(['added by it', isDurable]))
+  const sent: [string, string | null][] = []
+  gate.keep(1, (failure) => {
+    sent.push(['first', failure])
+    gate.keep(2, (failure) => sent.push(['added by it', failure]))
   })
   gate.fail()
-  gate.keep(3, (isDurable) => sent.push(['later', isDurable]))
+  gate.keep(3, (failure) => sent.push(['later', failure]))
   t.strictSame(sent, [
-    ['first', false],
-    ['added by it', false],
-    ['later', false],
+    ['first', 'storage_failed'],
+    ['added by it', 'storage_failed'],
+    ['later', 'storage_failed'],
   ])
   t.equal(gate.length, 0)
 })

@@ -56,6 +56,28 @@ t.test('L4: stopped while its term is begun: does not lead, and keeps no lease',
   await node.close()
 })
 
+t.test(
+  'lead: the stream is emptied: what waits is refused as no_leader, not as a fault',
+  async (t) => {
+    const stream = new MemoryStream()
+    const node = await new LeadingNode(newDirectory(t)).open()
+    await node.lead(stream)
+    await node.write('one')
+    stream.isDown = true
+    const unsent = node.write('two').catch(() => {})
+    const sent: (string | null)[] = []
+    node.role.gate.keep(node.journal.position, (failure) => sent.push(failure))
+    stream.messages.length = 0
+    stream.isDown = false
+    const failure = await node.role.failed.catch((error) => error)
+    t.match(failure, { exitCode: 78, message: /the stream has no message any more/ })
+    t.strictSame(sent, ['no_leader'])
+    t.notOk(node.role.gate.mayShow, 'another node may have begun the stream again')
+    await unsent
+    await node.close()
+  },
+)
+
 t.test('lead: the stream goes on elsewhere: does not lead, and appends nothing', async (t) => {
   const stream = new MemoryStream()
   const first = await new LeadingNode(newDirectory(t)).open()

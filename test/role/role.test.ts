@@ -143,8 +143,9 @@ class Scene {
     const { position } = state
     if (this.part === 'starting' || position <= journal.durable) return
     const number = this.left.push(0) - 1
-    this.role.gate.keep(position, (isDurable) => {
+    this.role.gate.keep(position, (failure) => {
       this.left[number]! += 1
+      const isDurable = failure === null
       assert(!isDurable || position <= this.role.durable, 'R1: an answer leaves when it may')
       assert(isDurable || this.error !== null, 'an answer is refused only after a failure')
     })
