@@ -2,26 +2,29 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 
+/** The node cannot listen with these settings, for a reason that the message says. */
+export class PortError extends Error {}
+
 /** Another process listens there now; later it may not. The exit code is 75. */
-export class PortInUse extends Error {}
+export class PortInUse extends PortError {}
 
 /** Explains an error of `listen` of one of Node's own servers. */
-export function portError(host: string, port: number, error: NodeJS.ErrnoException): Error {
+export function portError(host: string, port: number, error: NodeJS.ErrnoException): PortError {
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   switch (error.code) {
     case 'EADDRINUSE':
       return new PortInUse(`${address} is in use by another process`)
     case 'EACCES':
-      return new Error(
+      return new PortError(
         `this user may not listen on port ${port}: low ports need CAP_NET_BIND_SERVICE`,
       )
     case 'EADDRNOTAVAIL':
-      return new Error(`${host} is not an address of this machine`)
+      return new PortError(`${host} is not an address of this machine`)
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return new Error(`the host name ${host} cannot be resolved`)
+      return new PortError(`the host name ${host} cannot be resolved`)
     default:
-      return new Error(`cannot listen on ${address}: ${error.message}`)
+      return new PortError(`cannot listen on ${address}: ${error.message}`)
   }
 }
 

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
-import { PortInUse } from '../http/port-error.ts'
+import { PortError, PortInUse } from '../http/port-error.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { handlerOf } from './edge.ts'
 
@@ -86,7 +86,8 @@ async function orExplain<L>(flag: string, listen: () => Promise<L>): Promise<L> 
   try {
     return await listen()
   } catch (error) {
-    const { message } = error as Error
+    if (!(error instanceof PortError)) throw error // not of the port, as a missing file of ours
+    const { message } = error
     if (!(error instanceof PortInUse)) throw new ConfigError(`${message}; choose another ${flag}`)
     throw new PortInUse(`${message}; end the process that has it, or choose another ${flag}`)
   }

@@ -43,9 +43,7 @@ async function runOnce(): Promise<string> {
 const contentsOf = (data: string) =>
   Object.fromEntries(readdirSync(data).map((name) => [name, readFileSync(join(data, name), 'hex')]))
 
-t.test('wal: a directory without a log: 64, and nothing is created', async (t) => {
-  const data = dataDirectory(t)
-  mkdirSync(data, { recursive: true })
+async function withoutLog(t: Test, data: string): Promise<void> {
   const made = `${data}-made`
   for (const args of [
     ['verify'],
@@ -59,7 +57,19 @@ t.test('wal: a directory without a log: 64, and nothing is created', async (t) =
     t.equal(stderr, `agent-forum: there is no log in ${data}\n`)
   }
   t.notOk(existsSync(made))
+}
+
+t.test('wal: a directory without a log: 64, and nothing is created', async (t) => {
+  const data = dataDirectory(t)
+  mkdirSync(data, { recursive: true })
+  await withoutLog(t, data)
   t.strictSame(readdirSync(data), [])
+})
+
+t.test('wal: a directory that does not exist: 64, and nothing is created', async (t) => {
+  const data = dataDirectory(t)
+  await withoutLog(t, data)
+  t.notOk(existsSync(data))
 })
 
 t.test('wal export: an undamaged log: every record with named fields, and 0', async (t) => {
