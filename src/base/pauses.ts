@@ -1,24 +1,34 @@
 // Pauses: between attempts of what fails, and between slices of long work.
 
-const shortestMs = 50
-const longestMs = 1_000
-
 /**
  * Pauses between attempts: short at first, each twice as long as the one before it, up to a limit.
  */
 export class Backoff {
-  #nextMs = shortestMs
+  readonly #shortestMs: number
+  readonly #longestMs: number
+  #nextMs: number
+
+  constructor(shortestMs = 50, longestMs = 1_000) {
+    this.#shortestMs = shortestMs
+    this.#longestMs = longestMs
+    this.#nextMs = shortestMs
+  }
+
+  /** The length of the next pause. */
+  next(): number {
+    const ms = this.#nextMs
+    this.#nextMs = Math.min(this.#longestMs, 2 * ms)
+    return ms
+  }
 
   /** Resolves after the next pause. */
   async pause(): Promise<void> {
-    const ms = this.#nextMs
-    this.#nextMs = Math.min(longestMs, 2 * ms)
-    await new Promise((resolve) => setTimeout(resolve, ms))
+    await new Promise((resolve) => setTimeout(resolve, this.next()))
   }
 
   /** Begins with short pauses again: an attempt has succeeded. */
   reset(): void {
-    this.#nextMs = shortestMs
+    this.#nextMs = this.#shortestMs
   }
 }
 

@@ -95,6 +95,11 @@ class PageMarks {
 }
 
 type Chunk = Uint8Array | Uint16Array | Uint32Array | Float64Array
+type ChunkType =
+  | Uint8ArrayConstructor
+  | Uint16ArrayConstructor
+  | Uint32ArrayConstructor
+  | Float64ArrayConstructor
 
 export const chunkRows = 65_536
 export const pageRows = 4_096
@@ -103,15 +108,17 @@ const pagesPerChunk = chunkRows / pageRows
 
 /** A growing column of numbers; its four kinds differ only in the range of an entry. */
 export abstract class Column implements PagedStore {
+  readonly #type: ChunkType
+  readonly #entryBytes: number
   readonly #chunks: Chunk[] = []
   readonly #marks = new PageMarks((page) => this.room(page).subarray(0, this.pageBytes))
   #length = 0
   #frozenBytes = 0
 
-  /** One zeroed chunk of `chunkRows` entries. */
-  protected abstract newChunk(): Chunk
-  /** Bytes of one entry. */
-  protected abstract readonly entryBytes: number
+  protected constructor(type: ChunkType) {
+    this.#type = type
+    this.#entryBytes = type.BYTES_PER_ELEMENT
+  }
 
   /** Rows pushed so far. */
   get length(): number {
@@ -178,11 +185,11 @@ export abstract class Column implements PagedStore {
   // ── PagedStore ────────────────────────────────────────────────────────────────────────────────
 
   get pageBytes(): number {
-    return pageRows * this.entryBytes
+    return pageRows * this.#entryBytes
   }
 
   freeze(): number {
-    this.#frozenBytes = this.#length * this.entryBytes
+    this.#frozenBytes = this.#length * this.#entryBytes
     this.#marks.freeze(Math.ceil(this.#length / pageRows))
     return this.#frozenBytes
   }
@@ -200,7 +207,7 @@ export abstract class Column implements PagedStore {
   }
 
   fill(bytes: number): void {
-    const rows = bytes / this.entryBytes
+    const rows = bytes / this.#entryBytes
     assert(this.#length === 0, 'only an empty column is filled')
     assert(Number.isInteger(rows), 'rows are saved whole')
     while (this.#chunks.length * chunkRows < rows) this.#addChunk()
@@ -214,40 +221,36 @@ export abstract class Column implements PagedStore {
   }
 
   #addChunk(): void {
-    this.#chunks.push(this.newChunk())
+    this.#chunks.push(new this.#type(chunkRows))
     this.#marks.reserve(this.#chunks.length * pagesPerChunk)
   }
 }
 
 /** Whole numbers 0 … 255. */
 export class Uint8Column extends Column {
-  protected readonly entryBytes = 1
-  protected newChunk(): Chunk {
-    return new Uint8Array(chunkRows)
+  constructor() {
+    super(Uint8Array)
   }
 }
 
 /** Whole numbers 0 … 65,535. */
 export class Uint16Column extends Column {
-  protected readonly entryBytes = 2
-  protected newChunk(): Chunk {
-    return new Uint16Array(chunkRows)
+  constructor() {
+    super(Uint16Array)
   }
 }
 
 /** Whole numbers 0 … 2^32 - 1. */
 export class Uint32Column extends Column {
-  protected readonly entryBytes = 4
-  protected newChunk(): Chunk {
-    return new Uint32Array(chunkRows)
+  constructor() {
+    super(Uint32Array)
   }
 }
 
 /** Any number but NaN; exact for whole numbers up to 2^53 - 1: positions and times. */
 export class Float64Column extends Column {
-  protected readonly entryBytes = 8
-  protected newChunk(): Chunk {
-    return new Float64Array(chunkRows)
+  constructor() {
+    super(Float64Array)
   }
 }
 

@@ -5,23 +5,22 @@
 //     timed.
 // M2. A label is the name in the route's declaration, never the requested path: no id is a label.
 
+import { Histogram } from '../base/histogram.ts'
+
 /** One in this many requests is timed; a power of two. */
 export const timedEvery = 16
 
-/** Upper bounds of the histogram's buckets, in seconds; a last bucket holds slower answers. */
-export const latencyBoundsSeconds = [
+const boundsSeconds = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10,
-] as const
+]
 
 /** The counters of one route. */
 export class RouteMeter {
   readonly name: string
   /** Answers by the first digit of their status. */
   readonly answers = new Float64Array(6)
-  /** Timed answers by bucket. */
-  readonly buckets = new Float64Array(latencyBoundsSeconds.length + 1)
-  /** The sum of the durations of all timed answers. */
-  seconds = 0
+  /** How long timed answers took. */
+  readonly times = new Histogram(boundsSeconds)
 
   constructor(name: string) {
     this.name = name
@@ -31,11 +30,7 @@ export class RouteMeter {
   count(status: number, startedMs: number): void {
     this.answers[(status / 100) | 0] += 1
     if (startedMs === 0) return
-    const seconds = (performance.now() - startedMs) / 1000
-    let bucket = 0
-    while (seconds > latencyBoundsSeconds[bucket]) bucket += 1
-    this.buckets[bucket] += 1
-    this.seconds += seconds
+    this.times.add((performance.now() - startedMs) / 1000)
   }
 }
 

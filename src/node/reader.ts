@@ -121,7 +121,7 @@ export class Reader {
   /** Something has become durable, or the main process shows that it is there. */
   onNews(): void {
     if (this.#refusal === 'starting') void this.#listen()
-    const { newestMs } = this.#main.staleness
+    const { stalenessMs: newestMs } = this.#main
     if (newestMs > lagMs) this.#setListening(false)
     else if (newestMs < lagMs / 2) this.#setListening(true)
     this.#adopt()
@@ -238,7 +238,7 @@ export class Reader {
     if (this.#isListening === isListening || this.#listener === null) return
     if (this.#refusal !== null || !this.#listener.setOpen!(isListening)) return
     this.#isListening = isListening
-    const { newestMs } = this.#main.staleness
+    const { stalenessMs: newestMs } = this.#main
     const behindMs = Math.round(newestMs)
     if (isListening) this.#log.info({ behindMs }, 'caught_up')
     else this.#log.warn({ behindMs }, 'lags')
@@ -269,12 +269,11 @@ export class Reader {
     const { user, system } = process.cpuUsage()
     const { used_heap_size, external_memory } = getHeapStatistics()
     const text = forum?.state.text
-    const { counts, seconds } = this.#main.staleness
     this.#main.report({
       reader: this.#setup.reader,
       isServing: this.#isListening && this.#refusal === null,
       position: this.#role?.position ?? 0,
-      staleness: { counts, seconds },
+      staleness: this.#main.staleness.report(),
       forwarded: this.#forwarder?.sent ?? 0,
       textReads: forum?.coldReads.blocksRead ?? 0,
       cpuSeconds: (user + system) / 1e6,
@@ -288,8 +287,8 @@ export class Reader {
       refused: load.refused,
       waiting: forum?.waiting.length ?? 0,
       waitingEnded: forum?.waiting.ended ?? {},
-      routes: this.#edge.meter.routes.map(({ answers, buckets, seconds }) => {
-        return { answers: [...answers], buckets: [...buckets], seconds }
+      routes: this.#edge.meter.routes.map(({ answers, times }) => {
+        return { answers: [...answers], times: times.report() }
       }),
     })
   }

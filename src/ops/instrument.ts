@@ -14,6 +14,7 @@
 // I3. A label is a name of the program, never an id, a name or a text of a caller.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Histogram } from '../base/histogram.ts'
 import { latency } from '../browser/dashboard/units.ts'
 import type { Vitals } from './vitals.ts'
 
@@ -40,13 +41,10 @@ export interface Sample {
 
 type Labels = Record<string, string>
 
-/** A distribution; `counts` are not cumulative. */
-export interface Histogram {
-  labels?: Labels
-  /** Upper bounds; `counts` has one more element, for values above the last bound. */
-  bounds: readonly number[]
+/** A histogram as it is read, with its labels. */
+export interface Distribution extends Pick<Histogram, 'bounds' | 'sum'> {
   counts: ArrayLike<number>
-  sum: number
+  labels?: Labels
 }
 
 /** `loopDelay` is the reader's own: it measures since that reader looked last. */
@@ -62,7 +60,7 @@ interface Numeric {
 
 interface Distributed {
   kind: 'histogram'
-  read: Read<readonly Histogram[] | null | undefined>
+  read: Read<readonly Distribution[] | null | undefined>
 }
 
 /** Where an instrument is shown besides /metrics. */
@@ -176,7 +174,7 @@ export function samplesOf(reading: Reading): readonly Sample[] {
 }
 
 /** The first label, which names the column of a reading; empty without one. */
-export function firstLabel({ labels }: Sample | Histogram): string {
+export function firstLabel({ labels }: Sample | Distribution): string {
   for (const name in labels) return labels[name]
   return ''
 }

@@ -1,6 +1,6 @@
 // Renders instruments in the text format of Prometheus (version 0.0.4).
 
-import { type Histogram, type Instrument, LoopDelay, type Sample } from './instrument.ts'
+import { type Distribution, type Instrument, LoopDelay, type Sample } from './instrument.ts'
 import { instruments } from './instruments/list.ts'
 import type { Vitals } from './vitals.ts'
 
@@ -27,7 +27,7 @@ export function familyOf(instrument: Instrument, vitals: Vitals, loopDelay: Loop
   return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`
 }
 
-function buckets(name: string, { labels = {}, bounds, counts, sum }: Histogram): string[] {
+function buckets(name: string, { labels = {}, bounds, counts, sum }: Distribution): string[] {
   let count = 0
   const lines = [...bounds, Number.POSITIVE_INFINITY].map((bound, i) => {
     count += counts[i]

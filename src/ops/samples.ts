@@ -9,8 +9,8 @@
 import { emptyOf, type Series, samplesMax } from '../browser/dashboard/status.ts'
 import {
   type ColumnOf,
+  type Distribution,
   firstLabel,
-  type Histogram,
   type Instrument,
   type LoopDelay,
   type Reading,
@@ -148,9 +148,12 @@ function columnsOf(instrument: Instrument, vitals: Vitals, loopDelay: LoopDelay)
 }
 
 /** The columns of a distribution: quantiles of the last ten seconds (Q1). */
-function quantileColumns(columns: readonly ColumnOf[], read: () => readonly Histogram[]): Columns {
+function quantileColumns(
+  columns: readonly ColumnOf[],
+  read: () => readonly Distribution[],
+): Columns {
   const windows = new Map<string, QuantileWindow>()
-  const step = (label: string, { bounds, counts }: Histogram) => {
+  const step = (label: string, { bounds, counts }: Distribution) => {
     if (!windows.has(label)) windows.set(label, new QuantileWindow(bounds))
     windows.get(label)!.step(counts)
   }
@@ -172,7 +175,7 @@ function quantileColumns(columns: readonly ColumnOf[], read: () => readonly Hist
   }
 }
 
-function addedUp(all: readonly Histogram[]): Histogram {
+function addedUp(all: readonly Distribution[]): Distribution {
   const counts = new Float64Array(all[0].counts.length)
   for (const each of all) for (let i = 0; i < counts.length; i++) counts[i] += each.counts[i]
   return { ...all[0], counts }

@@ -1,6 +1,7 @@
 // What operators can see of a node: node/server.ts fills it in as the node starts, ops/ shows it.
 
 import type { Journal } from '../../wal/journal/journal.ts'
+import { Histogram } from '../base/histogram.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter, RouteMeter } from '../http/meter.ts'
@@ -53,10 +54,8 @@ interface ColdReadStats {
 
 /** Statistics of reads of text from disk by this process. */
 interface TextDiskStats {
-  /** Durations of reads: counts by bucket, the upper bounds of the buckets, and the sum. */
-  readonly reads: ArrayLike<number>
-  readonly readBoundsSeconds: readonly number[]
-  readonly readSeconds: number
+  /** Durations of reads. */
+  readonly reads: Histogram
   /** Damaged blocks: those rebuilt from parity, and those that could not be. */
   readonly rebuilt: number
   readonly lost: number
@@ -91,11 +90,7 @@ export interface ReadersStats {
   /** Blocks of text that they have read from disk. */
   readonly textReads: number
   /** Ages of durable positions when they reached a reader. */
-  readonly staleness: {
-    readonly bounds: readonly number[]
-    readonly counts: readonly number[]
-    readonly seconds: number
-  }
+  readonly staleness: Histogram
   /** Time that answers to writes waited for readers that did not take what was sent to them. */
   readonly heldSeconds: number
   /** Warnings for the operator, one sentence each. */
@@ -260,7 +255,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     pageMaking: { length: 0, refused: 0 },
     waiting: { length: 0, max: 0, ended: {} },
     coldReads: noColdReads,
-    textDisk: { reads: [0], readBoundsSeconds: [], readSeconds: 0, rebuilt: 0, lost: 0 },
+    textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 },
     warnings: () => [],
     clockStepsBack: 0,
     clockStepsAhead: 0,
@@ -296,10 +291,6 @@ export interface SearchStats {
     /** How many searches wait or are done, and were refused. */
     readonly length: number
     readonly refused: number
-    readonly times: {
-      readonly boundsSeconds: readonly number[]
-      readonly counts: ArrayLike<number>
-      readonly seconds: number
-    }
+    readonly times: Histogram
   }
 }

@@ -2,6 +2,7 @@
 // reader reports its counters twice a second; what they grew by is added. What a reader counted
 // since its last report is lost when it is killed.
 
+import { Histogram } from '../base/histogram.ts'
 import type { Load } from '../http/load.ts'
 import type { Meter } from '../http/meter.ts'
 import { type ReaderReport, stalenessBoundsSeconds } from './report.ts'
@@ -17,11 +18,7 @@ export class ReaderCounts {
   cpuSeconds = 0
   forwarded = 0
   textReads = 0
-  readonly staleness = {
-    bounds: stalenessBoundsSeconds,
-    counts: new Array<number>(stalenessBoundsSeconds.length + 1).fill(0),
-    seconds: 0,
-  }
+  readonly staleness = new Histogram(stalenessBoundsSeconds)
   readonly #here: CountedHere
 
   constructor(here: CountedHere) {
@@ -34,25 +31,17 @@ export class ReaderCounts {
     this.cpuSeconds += now.cpuSeconds - (before?.cpuSeconds ?? 0)
     this.forwarded += now.forwarded - (before?.forwarded ?? 0)
     this.textReads += now.textReads - (before?.textReads ?? 0)
-    this.staleness.seconds += now.staleness.seconds - (before?.staleness.seconds ?? 0)
-    addEach(this.staleness.counts, before?.staleness.counts, now.staleness.counts)
+    this.staleness.grow(before?.staleness, now.staleness)
     addNamed(load.refused, before?.refused, now.refused)
     addNamed(waitingEnded, before?.waitingEnded, now.waitingEnded)
     for (const [i, route] of now.routes.entries()) {
       const [total, earlier] = [meter.routes[i], before?.routes[i]]
-      addEach(total.answers, earlier?.answers, route.answers)
-      addEach(total.buckets, earlier?.buckets, route.buckets)
-      total.seconds += route.seconds - (earlier?.seconds ?? 0)
+      for (const [status, count] of route.answers.entries()) {
+        total.answers[status] += count - (earlier?.answers[status] ?? 0)
+      }
+      total.times.grow(earlier?.times, route.times)
     }
   }
-}
-
-function addEach(
-  total: number[] | Float64Array,
-  before: readonly number[] | undefined,
-  now: readonly number[],
-): void {
-  for (let i = 0; i < now.length; i++) total[i] += now[i] - (before?.[i] ?? 0)
 }
 
 function addNamed<Name extends string>(

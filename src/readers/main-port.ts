@@ -12,6 +12,7 @@
 
 import type { Socket } from 'node:net'
 import type { RoleName } from '../api/route.ts'
+import { Histogram } from '../base/histogram.ts'
 import type { CheckedRequest } from '../http/checked-request.ts'
 import type { Settled } from '../http/exchange.ts'
 import type { GateFailure } from '../http/gate.ts'
@@ -67,11 +68,9 @@ export class MainPort implements LeaderLink {
   /** That of the main process, as it said last. */
   readonly standing = { decidesUntilMs: 0, showsUntilMs: 0 }
   /** How old durable positions were when they came. */
-  readonly staleness = {
-    newestMs: 0,
-    seconds: 0,
-    counts: new Array<number>(stalenessBoundsSeconds.length + 1).fill(0),
-  }
+  readonly staleness = new Histogram(stalenessBoundsSeconds)
+  /** How old the newest one was. */
+  stalenessMs = 0
   readonly #socket: Socket
   readonly #events: MainPortEvents
   readonly #splitter = new Splitter((kind, payload) => this.#take(kind, payload))
@@ -180,12 +179,9 @@ export class MainPort implements LeaderLink {
     this.standing.decidesUntilMs = fromShared(numberAt(payload, 2))
     this.standing.showsUntilMs = fromShared(numberAt(payload, 3))
     const ageMs = sharedNow() - sentMs
-    const { staleness } = this
     this.#newestMs = sentMs
-    staleness.newestMs = ageMs
-    const bucket = stalenessBoundsSeconds.findIndex((bound) => ageMs / 1000 <= bound)
-    staleness.counts[bucket === -1 ? stalenessBoundsSeconds.length : bucket] += 1
-    staleness.seconds += ageMs / 1000
+    this.stalenessMs = ageMs
+    this.staleness.add(ageMs / 1000)
     this.role!.show(durable)
     this.#events.onNews()
   }

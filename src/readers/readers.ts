@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import type { Journal } from '../../wal/journal/types.ts'
+import { Backoff } from '../base/pauses.ts'
 import { letHeapGrow } from '../base/process.ts'
 import { startProcess } from '../base/program-files.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
@@ -78,7 +79,9 @@ export class Readers implements ReadersStats, RoleReaders {
       onReport: (report, before) => this.#counts.add(before, report),
       onChange: () => this.#onChange(),
     })
-    for (let reader = 1; reader <= config.readers; reader++) this.#start(reader, restartMsMin)
+    for (let reader = 1; reader <= config.readers; reader++) {
+      this.#start(reader, new Backoff(restartMsMin, restartMsMax))
+    }
   }
 
   /** How many there are to be, and how many serve. */
@@ -155,7 +158,7 @@ export class Readers implements ReadersStats, RoleReaders {
     this.#hub.close()
   }
 
-  #start(reader: number, delayMs: number): void {
+  #start(reader: number, pauses: Backoff): void {
     const { log } = this.#parts
     const child = spawnReader()
     const begun = performance.now()
@@ -172,13 +175,13 @@ export class Readers implements ReadersStats, RoleReaders {
       this.#children.delete(reader)
       if (this.#isStopping) return
       const served = performance.now() - begun
-      const nextMs = served > restartMsMax ? restartMsMin : delayMs
+      if (served > restartMsMax) pauses.reset()
       log.warn({ reader, pid: child.pid, code, signal, why }, 'reader_ended')
       this.restarts += 1
       const again = () => {
-        if (!this.#isStopping) this.#start(reader, Math.min(nextMs * 2, restartMsMax))
+        if (!this.#isStopping) this.#start(reader, pauses)
       }
-      setTimeout(again, nextMs).unref()
+      setTimeout(again, pauses.next()).unref()
     })
     log.info({ reader, pid: child.pid }, 'reader_started')
   }

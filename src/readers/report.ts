@@ -1,11 +1,12 @@
 // What a reader tells the main process about itself: whether it serves, and all that /metrics adds
 // up.
 
+import type { HistogramReport } from '../base/histogram.ts'
+
 /** The counters of a route (http/meter.ts). */
 export interface RouteReport {
   answers: number[]
-  buckets: number[]
-  seconds: number
+  times: HistogramReport
 }
 
 export interface ReaderReport {
@@ -15,8 +16,8 @@ export interface ReaderReport {
   isServing: boolean
   /** The position of the last record applied. */
   position: number
-  /** How old durable positions were when they came: counts by bucket, and the sum in seconds. */
-  staleness: { counts: number[]; seconds: number }
+  /** How old durable positions were when they came. */
+  staleness: HistogramReport
   /** Requests that were passed on to the main process. */
   forwarded: number
   /** Blocks of text that were read from disk. */
@@ -37,7 +38,7 @@ export interface ReaderReport {
   routes: RouteReport[]
 }
 
-/** Upper bounds of the buckets of staleness, in seconds; one more holds what is older. */
+/** Upper bounds of the buckets of staleness. */
 export const stalenessBoundsSeconds = [
   0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
-] as const
+]

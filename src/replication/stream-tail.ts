@@ -20,6 +20,7 @@
 //     reading, and the log is compared with it anew.
 
 import { eachEncoded } from '../../wal/journal/format.ts'
+import { Backoff } from '../base/pauses.ts'
 import { goesOnFrom, type LogEnd, nonceOf } from './compare.ts'
 import { type LogStream, StreamGone, type StreamMessage } from './log-stream.ts'
 
@@ -67,7 +68,7 @@ export class StreamTail {
   #reading: { stop(): void } | null = null
   #timer: NodeJS.Timeout | null = null
   #looking: NodeJS.Timeout | null = null
-  #pauseMs = pauseMsMin
+  readonly #backoff = new Backoff(pauseMsMin, pauseMsMax)
   #isStopped = false
   #taking: Promise<void> = Promise.resolve()
   #isTaking = false
@@ -167,7 +168,7 @@ export class StreamTail {
     if (!goesOnFrom(message, this.#term)) {
       return this.#fail(`message ${sequence} is of another history, in term ${term}`)
     }
-    this.#pauseMs = pauseMsMin
+    this.#backoff.reset()
     const skipped = receiver.position + 1 - first
     const count = last - first + 1 - skipped
     if (count > 0) {
@@ -188,8 +189,7 @@ export class StreamTail {
     if (this.#isStopped) return
     this.#reading = null
     this.#options.onInterrupted(error)
-    this.#timer = setTimeout(() => void this.#retry(), this.#pauseMs).unref()
-    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
+    this.#timer = setTimeout(() => void this.#retry(), this.#backoff.next()).unref()
   }
 
   async #retry(): Promise<void> {

@@ -17,6 +17,7 @@ import { rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import path from 'node:path'
 import type { Logger } from 'pino'
+import { Backoff } from '../base/pauses.ts'
 import { startProcess } from '../base/program-files.ts'
 import type { Forum } from '../forum/forum.ts'
 import { Feeder } from './feeder.ts'
@@ -82,7 +83,7 @@ export class SearchHost {
   #isFeeding = false
   #isStopped = false
   #gathering: NodeJS.Timeout | null = null
-  #delayMs = restartMsMin
+  readonly #restartPauses = new Backoff(restartMsMin, restartMsMax)
   #toldCount = 0
   /** Removals up to this position are known to the process, and are complete. */
   #toldErased = 0
@@ -194,8 +195,7 @@ export class SearchHost {
     this.#options.log.warn({ why }, 'search_ended')
     setTimeout(() => {
       if (!this.#isStopped) this.#start()
-    }, this.#delayMs).unref()
-    this.#delayMs = Math.min(this.#delayMs * 2, restartMsMax)
+    }, this.#restartPauses.next()).unref()
   }
 
   #take(message: FromIndex): void {
@@ -276,7 +276,7 @@ export class SearchHost {
   #note({ type: _, ...progress }: Progress): void {
     this.progress = progress
     this.link.covered = progress.covered
-    if (progress.indexed > 0) this.#delayMs = restartMsMin
+    if (progress.indexed > 0) this.#restartPauses.reset()
     this.#progressLog.note(progress, this.#feeder.durable)
   }
 

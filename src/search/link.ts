@@ -11,6 +11,7 @@
 //     A search that has waited for `patienceMs` is refused.
 
 import type { Socket } from 'node:net'
+import { Histogram } from '../base/histogram.ts'
 import { type Holder, Shares } from '../base/shares.ts'
 import { type Found, receive, type Search, send } from './protocol.ts'
 
@@ -27,13 +28,6 @@ export type Asked = Omit<Search, 'type' | 'id'> & {
 /** What was found. `done` is to be called when nothing more is made of it. */
 export type Hits = Pick<Found, 'messages' | 'next' | 'covered'> & { done(): void }
 
-/** How long searches took: counts by bucket, and the sum. */
-export interface SearchTimes {
-  readonly boundsSeconds: readonly number[]
-  readonly counts: number[]
-  seconds: number
-}
-
 interface Pending {
   asked: Asked
   begun: number
@@ -45,11 +39,8 @@ const boundsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 export class SearchLink {
   /** Searches that were refused because of a limit. */
   refused = 0
-  readonly times: SearchTimes = {
-    boundsSeconds,
-    counts: new Array<number>(boundsSeconds.length + 1).fill(0),
-    seconds: 0,
-  }
+  /** How long searches took. */
+  readonly times = new Histogram(boundsSeconds)
   /** All messages before this number are indexed, as far as is known. */
   covered = 0
   #socket: Socket | null = null
@@ -86,7 +77,7 @@ export class SearchLink {
     const pending = this.#asked.get(found.id)
     if (pending === undefined) return // it was too late
     this.#asked.delete(found.id)
-    this.#count((performance.now() - pending.begun) / 1000)
+    this.times.add((performance.now() - pending.begun) / 1000)
     let isDone = false
     const done = () => {
       if (isDone) return
@@ -169,11 +160,5 @@ export class SearchLink {
     this.refused += 1
     this.#shares.giveBack(asked.turn)
     resolve(null)
-  }
-
-  #count(seconds: number): void {
-    const bucket = boundsSeconds.findIndex((bound) => seconds <= bound)
-    this.times.counts[bucket === -1 ? boundsSeconds.length : bucket] += 1
-    this.times.seconds += seconds
   }
 }

@@ -11,6 +11,7 @@ import { type BadPage, type Manifest, pagesName } from '../../wal/checkpoint/man
 import { rebuildPage } from '../../wal/checkpoint/page-source.ts'
 import { type Disk, realDisk } from '../../wal/disk.ts'
 import { isOfSystem, messageOf } from '../../wal/errors.ts'
+import { Histogram } from '../base/histogram.ts'
 import type { BlockRead, ReadResult, TextDisk } from './block-loads.ts'
 import { blockBytes } from './blocks.ts'
 import { pageBytes } from './page-slots.ts'
@@ -20,10 +21,8 @@ import { type Text, textStoreName } from './text.ts'
 const boundsSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
 
 class NodeTextDisk implements TextDisk {
-  readonly readBoundsSeconds = boundsSeconds
-  /** How long reads of the blocks of one request took: counts by bucket, and the sum in seconds. */
-  readonly reads = new Float64Array(boundsSeconds.length + 1)
-  readSeconds = 0
+  /** How long reads of the blocks of one request took. */
+  readonly reads = new Histogram(boundsSeconds)
   readonly #reader: BlockReader
   readonly #mending: TextMending
 
@@ -35,7 +34,7 @@ class NodeTextDisk implements TextDisk {
   read(reads: readonly BlockRead[], done: (results: readonly ReadResult[]) => void): void {
     const begun = performance.now()
     this.#reader.read(reads, (results) => {
-      this.#count((performance.now() - begun) / 1000)
+      this.reads.add((performance.now() - begun) / 1000)
       done(results)
     })
   }
@@ -54,12 +53,6 @@ class NodeTextDisk implements TextDisk {
 
   close(): void {
     this.#reader.close()
-  }
-
-  #count(seconds: number): void {
-    const bucket = boundsSeconds.findIndex((bound) => seconds <= bound)
-    this.reads[bucket === -1 ? boundsSeconds.length : bucket] += 1
-    this.readSeconds += seconds
   }
 }
 

@@ -1,6 +1,7 @@
 // What the dashboard computes without a browser: units, panels, its history, its tables.
 
 import t from 'tap'
+import { Histogram } from '../../src/base/histogram.ts'
 import { byMinute, History } from '../../src/browser/dashboard/history.ts'
 import { routeHeads, routeRows } from '../../src/browser/dashboard/routes.ts'
 import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
@@ -181,7 +182,7 @@ t.test('panels: readers: how many serve, and the slowest', async (t) => {
     vitals.readers = readers
     vitals.journal = { durable: 9, position: 9, health: 'ok', warnings: [] as string[] } as Journal
     Object.assign(vitals.journal, {
-      stats: () => ({ syncs: { buckets: [] }, segment: 1, bytes: 1 }),
+      stats: () => ({ syncs: new Histogram([]), segment: 1, bytes: 1 }),
     })
     readers.forwarded = 30
     readers.cpuSeconds = 1.5

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { Histogram } from '../../src/base/histogram.ts'
 import { type Series, samplesMax } from '../../src/browser/dashboard/status.ts'
 import { LoopDelay } from '../../src/ops/instrument.ts'
 import { Samples } from '../../src/ops/samples.ts'
@@ -28,7 +29,7 @@ t.test('samples: requests of two routes: rates by measured time, and times', asy
   read.answers[2] = 30
   write.answers[2] = 4
   write.answers[5] = 2
-  write.buckets[1] = 5 // between 0.05 and 0.1 ms
+  write.times.counts[1] = 5 // between 0.05 and 0.1 ms
   samples.take(3000) // a second late
   samples.take(4000)
   const series = samples.since(0)
@@ -81,7 +82,7 @@ t.test('samples: the log is replayed: its positions are no peak', async (t) => {
   const vitals = vitalsOf('starting', null)
   const samples = samplesOf(t, vitals)
   samples.take(1000)
-  const syncs = { count: 0, seconds: 0, buckets: new Array(13).fill({ count: 0 }) }
+  const syncs = new Histogram([])
   const journal = { durable: 1_000_000, position: 1_000_000, stats: () => ({ syncs }) }
   vitals.journal = journal as unknown as Journal
   samples.take(2000)

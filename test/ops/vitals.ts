@@ -1,5 +1,6 @@
 // The vitals of a node that does not exist, to look at.
 
+import { Histogram } from '../../src/base/histogram.ts'
 import { Load } from '../../src/http/load.ts'
 import { Meter } from '../../src/http/meter.ts'
 import {
@@ -58,7 +59,7 @@ export function someReaders() {
     restarts: 1,
     forwarded: 0,
     textReads: 0,
-    staleness: { bounds: [], counts: [0], seconds: 0 },
+    staleness: new Histogram([]),
     heldSeconds: 0,
     warnings: ['readers: 2 of 3 serve'],
   } satisfies ReadersStats
@@ -67,7 +68,7 @@ export function someReaders() {
 /** Those of a node that has everything which can be measured: a log, readers, and a leader. */
 export function vitalsOfAll(): Vitals {
   const vitals = vitalsOf(null, 'ok')
-  const syncs = { count: 0, seconds: 0, buckets: [] }
+  const syncs = new Histogram([])
   const stats = { batches: 1, records: 7, bytes: 512, segment: 1, syncs }
   Object.assign(vitals.journal!, { durable: 7, stats: () => stats })
   const ended = { news: 1, timeout: 2 }

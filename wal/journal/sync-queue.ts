@@ -9,6 +9,7 @@
 // would be reported as durable that are not. By Q1 each sync sees every error since its descriptor
 // was opened, which is before the first record of the segment was written.
 
+import { Histogram } from '../../src/base/histogram.ts'
 import { Queue } from '../../src/base/queue.ts'
 import type { Disk } from '../disk.ts'
 
@@ -30,26 +31,19 @@ interface Sync {
   done: boolean
 }
 
-// Upper bounds of the histogram's buckets in milliseconds; one more bucket counts slower syncs.
-const bucketBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
-const syncBoundsSeconds: readonly number[] = bucketBoundsMs.map((ms) => ms / 1000)
-
-export interface SyncStats {
-  count: number
-  seconds: number
-  buckets: { boundSeconds: number; count: number }[]
-}
+const boundsSeconds = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
+]
 
 export class SyncQueue {
+  /** How long syncs took. */
+  readonly times = new Histogram(boundsSeconds)
   readonly #disk: Disk
   readonly #onSynced: (position: number) => void
   readonly #onFailed: (error: Error) => void
   readonly #queue: Sync[] = []
   readonly #inUse = new Set<number>()
   readonly #retired: (readonly number[])[] = []
-  readonly #buckets = new Array<number>(bucketBoundsMs.length + 1).fill(0)
-  #count = 0
-  #totalMs = 0
   #failed = false
   // The watermarks of the last frame that is written, and of the last that is synced.
   #written: number
@@ -117,13 +111,6 @@ export class SyncQueue {
     this.#closeRetired()
   }
 
-  stats(): SyncStats {
-    const buckets = this.#buckets.map((count, index) => {
-      return { boundSeconds: syncBoundsSeconds[index] ?? Number.POSITIVE_INFINITY, count }
-    })
-    return { count: this.#count, seconds: this.#totalMs / 1000, buckets }
-  }
-
   #startWaiting(): void {
     for (const sync of this.#queue) {
       if (sync.file >= 0) continue
@@ -138,7 +125,7 @@ export class SyncQueue {
     const startedMs = performance.now()
     this.#disk.dataSyncLater(file, (error) => {
       this.#inUse.delete(file)
-      this.#measure(performance.now() - startedMs)
+      this.times.add((performance.now() - startedMs) / 1000)
       if (this.#failed) return
       if (error !== null) {
         this.#failed = true
@@ -169,13 +156,6 @@ export class SyncQueue {
       if (this.#queue.some((sync) => sync.files === files)) this.#retired.push(files)
       else for (const file of files) this.#disk.close(file)
     }
-  }
-
-  #measure(ms: number): void {
-    this.#count++
-    this.#totalMs += ms
-    const bucket = bucketBoundsMs.findIndex((bound) => ms <= bound)
-    this.#buckets[bucket < 0 ? bucketBoundsMs.length : bucket]++
   }
 }
 

@@ -1,6 +1,7 @@
 // The journal's interface, its limits, and the types that its parts share.
 
 import assert from 'node:assert/strict'
+import type { Histogram } from '../../src/base/histogram.ts'
 import type { Disk } from '../disk.ts'
 import type { JournalError } from '../errors.ts'
 import {
@@ -12,7 +13,6 @@ import {
   segmentBytesMax,
   segmentHeaderBytes,
 } from './format.ts'
-import type { SyncStats } from './sync-queue.ts'
 
 /**
  * `always`: durable means synced. `interval`: durable means written, and synced within `ms`, which
@@ -47,7 +47,8 @@ export interface JournalStats {
   bytes: number
   /** Bytes of the log that were replayed when it was opened. */
   replayedBytes: number
-  syncs: SyncStats
+  /** How long they took. */
+  syncs: Histogram
   /** Number of the segment that is written to. */
   segment: number
 }

@@ -129,7 +129,7 @@ export class Writer implements Journal {
   stats(): JournalStats {
     const { replayedBytes } = this.#options
     const { number: segment } = this.#segment
-    return { ...this.#counts, segment, replayedBytes, syncs: this.#syncs.stats() }
+    return { ...this.#counts, segment, replayedBytes, syncs: this.#syncs.times }
   }
 
   sync(): Promise<void> {

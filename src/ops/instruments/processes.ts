@@ -97,7 +97,7 @@ export const readers = [
   histogram(
     'reader_staleness_seconds',
     'Age of durable positions when they reached a reader.',
-    ({ readers }) => readers && [{ ...readers.staleness, sum: readers.staleness.seconds }],
+    ({ readers }) => readers && [readers.staleness],
   ),
   counter(
     'reader_held_seconds_total',

@@ -1,7 +1,7 @@
 // Requests: answers, refusals and durations, and what waits meanwhile.
 
 import { bytes, count, latency, rate } from '../../browser/dashboard/units.ts'
-import { latencyBoundsSeconds, type RouteMeter, timedEvery } from '../../http/meter.ts'
+import { type RouteMeter, timedEvery } from '../../http/meter.ts'
 import { by, counter, fact, figure, gauge, histogram, latest, quantiles } from '../instrument.ts'
 import { answersOf, queueBytesOf, refusalsOf, type Vitals } from '../vitals.ts'
 
@@ -37,12 +37,9 @@ export const requests = [
     'http_request_duration_seconds',
     `From the request's head to its answer; one request in ${timedEvery} is timed.`,
     ({ meter }) =>
-      meter.routes.map(({ name, buckets, seconds }) => ({
-        labels: { route: name },
-        bounds: latencyBoundsSeconds,
-        counts: buckets,
-        sum: seconds,
-      })),
+      meter.routes.map(({ name, times: { bounds, counts, sum } }) => {
+        return { labels: { route: name }, bounds, counts, sum }
+      }),
     quantiles('', 'times', [latest('p99', 'headline', 'p99 to answer', latency)]),
   ),
 ]

@@ -61,11 +61,7 @@ export const search = [
   histogram(
     'search_seconds',
     'Time that the index took for a search, with its waiting.',
-    ({ search }) => {
-      if (search === null) return null
-      const { boundsSeconds: bounds, counts, seconds: sum } = search.link.times
-      return [{ bounds, counts, sum }]
-    },
+    ({ search }) => search && [search.link.times],
   ),
 ]
 

@@ -50,12 +50,7 @@ export const log = [
   histogram(
     'journal_sync_duration_seconds',
     'Duration of syncs.',
-    ({ journal }) => {
-      if (journal === null) return null
-      const { buckets, seconds } = journal.stats().syncs
-      const bounds = buckets.slice(0, -1).map(({ boundSeconds }) => boundSeconds)
-      return [{ bounds, counts: buckets.map(({ count }) => count), sum: seconds }]
-    },
+    ({ journal }) => journal && [journal.stats().syncs],
     quantiles('sync_', 'syncs'),
   ),
 ]
@@ -159,9 +154,7 @@ export const coldText = [
   histogram(
     'text_read_seconds',
     'Duration of reads of the text that a request needed.',
-    ({ textDisk: { readBoundsSeconds, reads, readSeconds } }) => [
-      { bounds: readBoundsSeconds, counts: reads, sum: readSeconds },
-    ],
+    ({ textDisk }) => [textDisk.reads],
   ),
   counter(
     'text_cache_hits_total',
