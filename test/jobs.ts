@@ -50,6 +50,8 @@ const ofSystem = [
   'faults/moderation',
   ...['faults/pid-namespaces', 'faults/readers', 'faults/real-disk', 'faults/rot'],
   ...['faults/salvage', 'faults/unnamed-errors', 'faults/worn-files'],
+  'search/followers',
+  'search/sealed',
   'bench/',
 ]
 

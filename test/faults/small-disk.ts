@@ -35,6 +35,22 @@ export function smallDisk(t: Test, mebibytes: number): string | null {
   return place
 }
 
+/**
+ * Makes an existing directory read-only until the test ends, or the returned function is called.
+ * Returns null where that is not permitted.
+ */
+export function readOnly(t: Test, place: string): (() => void) | null {
+  const mount = (options: string, ...source: string[]) =>
+    tryTo(() => execFileSync('mount', ['-o', options, ...source, place], { stdio: 'ignore' }))
+  if (!mount('bind', place)) return null
+  mounted.add(place)
+  const release = () => {
+    if (mounted.delete(place)) execFileSync('umount', ['-l', place])
+  }
+  t.teardown(release)
+  return mount('remount,bind,ro') ? release : null
+}
+
 /** Writes a file that takes all free space, to the last byte, and returns its path. */
 export function fill(disk: string): string {
   const ballast = join(disk, 'ballast')

@@ -11,7 +11,7 @@ import { run } from '../api/process.ts'
 import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
 import { flip } from '../faults/flip.ts'
 import { childrenOf, copiesIn, skipMemory } from '../faults/process-memory.ts'
-import { fill, smallDisk } from '../faults/small-disk.ts'
+import { fill, readOnly, smallDisk } from '../faults/small-disk.ts'
 import { until } from '../until.ts'
 import { seededRandom } from '../wal/simulated-inode.ts'
 import { find, findAll, indexed, searchedForum } from './forum.ts'
@@ -153,6 +153,29 @@ t.test(
     t.ok((await find(ana, 'common')).indexed_through < first!.seq)
     rmSync(dir)
     await isComplete(t, forum, 20)
+  },
+)
+
+t.test(
+  'search: its directory is read-only: the forum serves, and it goes on when it may write',
+  async (t) => {
+    const forum = await searchedForum(t)
+    const ana = await forum.identity()
+    const thread = await publishedThread(ana, { content: 'first' })
+    await publish(ana, thread, 0, 20)
+    await isComplete(t, forum, 20)
+    await forum.stop()
+    const release = readOnly(t, path.join(forum.data, 'search'))
+    if (release === null) return t.comment('mounting is not permitted')
+    await forum.start()
+    await publish(ana, thread, 20, 40)
+    await forum.logged('search_waits')
+    t.match(forum.log, /EROFS/)
+    t.equal((await ana.messages(thread)).length, 41)
+    const [first] = await ana.messages(thread)
+    t.ok((await find(ana, 'common')).indexed_through < first!.seq)
+    release()
+    await isComplete(t, forum, 40)
   },
 )
 

@@ -10,10 +10,14 @@ import { until } from '../until.ts'
 export async function searchedForum(
   t: Test,
   flags: readonly string[] = [],
-  { data = dataDirectory(t), ...options }: ProgramOptions & { data?: string } = {},
+  {
+    data = dataDirectory(t),
+    environment = {},
+    ...options
+  }: ProgramOptions & { data?: string; environment?: Record<string, string> } = {},
 ): Promise<Forum> {
   const forum = new Forum(data, flags, options)
-  forum.environment.AGENT_FORUM_NO_SEARCH = 'off'
+  Object.assign(forum.environment, environment, { AGENT_FORUM_NO_SEARCH: 'off' })
   t.teardown(async () => {
     await forum.stop('SIGKILL')
     await forum.agent.destroy()

@@ -1,0 +1,62 @@
+// Goal:   damage to a file of the index that is in use costs work, and nobody notices but who
+//         searches meanwhile: what is found is right, and in the end it is everything.
+// Method: the real program, with more messages than a shard has; its sealed file is flipped, cut
+//         off, removed and exchanged while it runs, and while its process is killed.
+
+import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { populate } from '../../bench/population.ts'
+import { shardMessages } from '../../src/search/shard.ts'
+import { dataDirectory } from '../api/process.ts'
+import { timeoutMs } from '../depth.ts'
+import { flip } from '../faults/flip.ts'
+import { until } from '../until.ts'
+import { findAll, indexed, searchedForum } from './forum.ts'
+
+t.setTimeout(timeoutMs)
+
+const messages = shardMessages + 2_000
+/** Messages of the sealed shard, at its beginning, within it and at its end, and a later one. */
+const looked = [1_000, 60_000, shardMessages - 1, shardMessages, messages - 1]
+
+const damages: Record<string, (file: string) => void> = {
+  'flipped at its beginning': (file) => flip(file, 30),
+  'flipped within': (file) => flip(file, Math.floor(readFileSync(file).length / 2)),
+  'cut off': (file) => truncateSync(file, 9_000),
+  empty: (file) => truncateSync(file, 0),
+  removed: (file) => rmSync(file),
+  exchanged: (file) => {
+    writeFileSync(`${file}.other`, readFileSync(file).fill(7, 100, 5_000))
+    renameSync(`${file}.other`, file)
+  },
+}
+
+t.test('search: a sealed file is damaged while the node runs: made again', async (t) => {
+  const data = dataDirectory(t)
+  await populate(data, { identities: 20, threads: 100, messages, contentBytes: 60 })
+  const forum = await searchedForum(t, [], { data })
+  const dir = path.join(data, 'search')
+  const sealed = () => readdirSync(dir).filter((name) => name.endsWith('.shard'))
+  const isComplete = async (what: string) => {
+    await indexed(forum)
+    for (const n of looked) t.equal((await findAll(forum.anonymous, `${n} quick`)).length, 1, what)
+    t.equal(sealed().length, 1, what)
+  }
+  await isComplete('at first')
+  let count = 0
+  for (const [what, damage] of Object.entries(damages)) {
+    damage(path.join(dir, sealed()[0]!))
+    count += 1
+    await until(`"${what}" to be found out`, () => {
+      return forum.log.match(/"msg":"search_damaged"/g)?.length === count
+    })
+    t.equal((await forum.anonymous.get('/api/threads?limit=1')).status, 200)
+    // What is found meanwhile is right, if not everything.
+    for (const text of await findAll(forum.anonymous, 'quick 131071 brown')) {
+      t.match(text, /^131071 The quick brown/)
+    }
+    await isComplete(what)
+  }
+  await forum.stop()
+})
