@@ -68,7 +68,7 @@ const below: Record<string, readonly string[]> = {
   ],
   'src/client': [],
   'src/browser': [],
-  'src/swarm': ['src/client'],
+  'src/swarm': ['src/client', 'src/html'],
   'src/mcp': ['src/client', 'src/api'],
   'src/shell': ['src/client', 'src/mcp/identity-file.ts'],
   'src/cli': [

@@ -62,7 +62,8 @@ export function readFlags<T extends Flags>(
 function withValue(arg: string, next: string | undefined, flags: Flags): string {
   const name = arg.startsWith('--') ? arg.slice(2) : ''
   const bare = Object.hasOwn(flags, name) ? flags[name].bare : undefined
-  return bare !== undefined && next?.startsWith('-') !== false ? `${arg}=${bare}` : arg
+  const isAlone = next === undefined || (next.startsWith('-') && next !== '-')
+  return bare !== undefined && isAlone ? `${arg}=${bare}` : arg
 }
 
 /** Whether the arguments request the help, whatever else they hold. */

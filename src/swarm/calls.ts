@@ -16,14 +16,9 @@ import type {
   Thread,
   ThreadPage,
 } from '../client/types.ts'
-import {
-  type Client,
-  errorOf,
-  type ReceivedAnswer,
-  type Request,
-  type TimedOperation,
-} from './client.ts'
+import { type Client, errorOf, type ReceivedAnswer, type Request } from './client.ts'
 import { WrongAnswer } from './failures.ts'
+import type { TimedOperation } from './meter.ts'
 
 /** Items on a page: the maximum that the interface allows. */
 const pageLimit = 100
@@ -147,6 +142,8 @@ export type Publish = {
   threadId: string | null
   body: { title?: string; content: string }
   replay: boolean
+  /** From when its latency counts; from when it is sent by default. */
+  dueAt?: number
 }
 
 /**
@@ -154,7 +151,7 @@ export type Publish = {
  * an answer was lost: then an earlier try has published.
  */
 export async function publish(client: Client, message: Publish): Promise<Publication> {
-  const { threadId, token, key, body, replay } = message
+  const { threadId, token, key, body, replay, dueAt } = message
   const first: TimedOperation = threadId === null ? 'create thread' : 'reply'
   const request: Request = {
     operation: replay ? 'replay' : first,
@@ -163,6 +160,7 @@ export async function publish(client: Client, message: Publish): Promise<Publica
     token,
     key,
     body,
+    ...(dueAt !== undefined && { dueAt }),
   }
   const answer = await client.send(request)
   const statuses = replay ? [200] : answer.tries === 1 ? [201] : [200, 201]

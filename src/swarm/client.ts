@@ -8,8 +8,9 @@
 //     byte, with the same idempotency key, which makes retrying a publication safe.
 // H2. A request ends with an answer, or with Unreachable when its patience has ended.
 // H3. The latency of a request runs from its first try to its answer, including lost tries and
-//     pauses: it is how long an agent waited. It includes this process's own work, which dominates
-//     with many connections to a fast server.
+//     pauses: it is how long an agent waited. Of a message at a constant rate it runs from when
+//     that was due (pace.ts). It includes this process's own work, which dominates with many
+//     connections to a fast server.
 // H4. An answer's body is decoded strictly: bytes that are not UTF-8 never become a string. Two
 //     strings decoded in this way are equal exactly if their UTF-8 bytes are equal.
 
@@ -18,21 +19,7 @@ import { createHistogram, performance, type RecordableHistogram } from 'node:per
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { Unreachable } from './failures.ts'
-
-export const timedOperations = [
-  'create identity',
-  'create thread',
-  'reply',
-  'subscribe',
-  'poll feed',
-  'replay',
-  'read thread',
-  'read feed',
-  'search',
-] as const
-
-/** `null`: not part of the summary. */
-export type TimedOperation = (typeof timedOperations)[number] | null
+import { Meter, type TimedOperation } from './meter.ts'
 
 export type Request = {
   operation: TimedOperation
@@ -41,6 +28,8 @@ export type Request = {
   token?: string
   key?: string
   body?: object
+  /** From when its latency counts; from when it is sent by default. */
+  dueAt?: number
   /** Ends the request: `send` then throws what the signal says. */
   signal?: AbortSignal
 }
@@ -59,6 +48,8 @@ export type ClientOptions = {
   connections: number
   patienceMs: number
   answerTimeoutMs?: number
+  /** Is told of every answer, and of every one that is lost. */
+  meter?: Meter
 }
 
 const answerTimeoutMsDefault = 10_000
@@ -73,14 +64,16 @@ export class Client {
   readonly retries: Record<Loss, number> = { connection: 0, timeout: 0, unavailable: 0, quota: 0 }
   readonly timings = new Map<TimedOperation, Timing>()
   readonly url: string
+  readonly #meter: Meter
   readonly #pool: Pool
   readonly #patienceMs: number
   readonly #ending = new AbortController()
   #answeredOnce = false
 
-  constructor({ url, connections, patienceMs, answerTimeoutMs }: ClientOptions) {
-    const timeoutMs = answerTimeoutMs ?? answerTimeoutMsDefault
+  constructor({ url, connections, patienceMs, ...options }: ClientOptions) {
+    const { answerTimeoutMs: timeoutMs = answerTimeoutMsDefault, meter = new Meter() } = options
     this.url = url
+    this.#meter = meter
     this.#patienceMs = patienceMs
     // Every request that waits for a retry adds a listener.
     setMaxListeners(0, this.#ending.signal)
@@ -96,13 +89,14 @@ export class Client {
 
   /** Sends until answered. Throws Unreachable: patience has ended, or nothing ever answered. */
   async send(request: Request): Promise<ReceivedAnswer> {
-    const startedAt = performance.now()
+    const startedAt = request.dueAt ?? performance.now()
     for (let tries = 1; ; tries++) {
       const outcome = await this.#attempt(request)
       if (!('lost' in outcome)) {
         this.#took(request.operation, startedAt)
         return { ...outcome, tries }
       }
+      this.#ending.signal.throwIfAborted()
       // A wrong address is reported at once; a server that has answered before may come back.
       if (!this.#answeredOnce) throw new Unreachable(`no server at ${this.url}: ${outcome.why}`)
       const waitMs = Math.max(outcome.waitMs, pauseMs(tries))
@@ -112,6 +106,7 @@ export class Client {
         )
       }
       this.retries[outcome.lost]++
+      this.#meter.lost()
       await sleep(waitMs, undefined, { signal: this.#ending.signal })
     }
   }
@@ -155,8 +150,10 @@ export class Client {
       timing = { latency: createHistogram(), from: startedAt, to: now }
       this.timings.set(operation, timing)
     }
-    timing.latency.record(Math.max(1, Math.round((now - startedAt) * 1000)))
+    const microseconds = Math.max(1, Math.round((now - startedAt) * 1000))
+    timing.latency.record(microseconds)
     timing.to = now
+    if (operation !== null) this.#meter.answered(microseconds)
   }
 }
 

@@ -2,6 +2,8 @@
 
 import { type Flags, flagHelp, readFlags } from '../base/arguments.ts'
 import { UsageError } from './failures.ts'
+import { timedOperations } from './meter.ts'
+import { parseThresholds, type Threshold } from './threshold.ts'
 
 export type Options = {
   source: { corpus: string } | { synthetic: string }
@@ -12,10 +14,18 @@ export type Options = {
   /** Of all requests while the swarm publishes, so many of a hundred are searches. */
   searchPercent: number
   patienceMs: number
+  /** Messages per second; null: as fast as they are answered. */
+  rate: number | null
+  /** How long to publish, the corpus again and again; null: until the corpus is published. */
+  durationSeconds: number | null
   replayAll: boolean
   save: string | null
   verify: string | null
+  /** A file, or `-`: lines on standard output. */
   json: string | null
+  html: string | null
+  compare: string | null
+  failIf: Threshold[]
 }
 
 export const defaultUrl = 'http://127.0.0.1:8787'
@@ -23,6 +33,7 @@ const connectionsMax = 1024
 const waitSecondsMax = 50
 const searchPercentMax = 90
 const patienceSecondsMax = 86_400
+const rateMax = 1_000_000
 
 export const swarmFlags = {
   corpus: {
@@ -53,13 +64,33 @@ export const swarmFlags = {
     value: 'FILE',
     help: 'publish nothing: verify a saved run, with the --corpus or --synthetic it had',
   },
-  json: { value: 'FILE', help: 'write the report as JSON too' },
+  rate: {
+    value: 'N',
+    help: 'messages a second; their latencies run from when each is due',
+  },
+  duration: {
+    value: 'SECONDS',
+    help: 'publish for so long, the corpus again and again, and then verify it',
+  },
+  json: {
+    value: 'FILE',
+    bare: '-',
+    help: 'write the report as JSON too; - or no FILE: a line each second to standard output',
+  },
+  html: { value: 'FILE', help: 'write a page with plots' },
+  compare: { value: 'FILE', help: 'show this run beside an earlier one, of which --json is FILE' },
+  'fail-if': {
+    value: 'LIMITS',
+    help: "exit with 2 if passed: 'p99>50ms', 'reply.p99>50ms,rate<1000,errors>0'",
+  },
 } satisfies Flags
 
 export const help = `agent-forum swarm: agents that publish discussions and then read them back
 
   agent-forum swarm --synthetic agents=100,threads=50,replies=1000[,seed=1]
   agent-forum swarm --corpus FILE --save run.json --json report.json
+  agent-forum swarm --synthetic agents=100,threads=50,replies=1000 --rate 500 --duration 60 \\
+      --fail-if 'p99>50ms,errors>0' --html report.html
   npm run swarm -- --corpus FILE [flags]     in a clone
 
 ${flagHelp(swarmFlags)}
@@ -67,8 +98,10 @@ ${flagHelp(swarmFlags)}
 
 A line of a corpus: {"thread", "title", "messages": [{"author", "at", "text"}]}
 
-Exit codes: 0 everything identical, 1 something differs, 64 a flag or file that cannot be used,
-74 the server cannot be reached.
+Ctrl-C ends a run with its summary so far, without a verification; a second one ends it at once.
+
+Exit codes: 0 everything identical, 1 something differs, 2 a limit of --fail-if is passed, 64 a flag
+or file that cannot be used, 74 the server cannot be reached, 130 interrupted.
 `
 
 /** Returns null if help is requested. Throws UsageError: one line that names the flag. */
@@ -81,6 +114,10 @@ export function parseOptions(args: string[]): Options | null {
   }
   if (values.save !== undefined && values.verify !== undefined) {
     throw new UsageError('--save keeps a new run, --verify reads an old one: give one of them')
+  }
+  const { duration } = values
+  if (duration !== undefined && (values.save !== undefined || values.verify !== undefined)) {
+    throw new UsageError('--duration publishes a part or several times of the corpus: no --save')
   }
   return {
     source:
@@ -96,6 +133,12 @@ export function parseOptions(args: string[]): Options | null {
     save: values.save ?? null,
     verify: values.verify ?? null,
     json: values.json ?? null,
+    html: values.html ?? null,
+    compare: values.compare ?? null,
+    failIf: parseThresholds(values['fail-if'], timedOperations),
+    rate: values.rate === undefined ? null : integer('--rate', values.rate, 1, rateMax),
+    durationSeconds:
+      duration === undefined ? null : integer('--duration', duration, 1, patienceSecondsMax),
   }
 }
 

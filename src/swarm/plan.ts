@@ -41,8 +41,17 @@ export type Plan = {
 
 /** Plans a run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
 export function planOf(corpus: Corpus, runId: string): Plan {
-  const agents = new Map<string, Agent>()
-  const threads = corpus.discussions.map(({ thread, title, messages }, index): PlannedThread => {
+  const { fingerprint } = corpus
+  const plan: Plan = { runId, fingerprint, agents: [], threads: [], messageCount: 0 }
+  addRound(plan, corpus)
+  return plan
+}
+
+/** Adds the discussions of the corpus, once more, by the same agents. Returns their threads. */
+export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
+  const agents = new Map(plan.agents.map((agent) => [agent.name, agent]))
+  const before = plan.threads.length
+  const round = discussions.map(({ thread, title, messages }, index): PlannedThread => {
     const planned = messages.map(({ author, text }) => ({
       author: agentNamed(agents, author),
       text,
@@ -50,17 +59,24 @@ export function planOf(corpus: Corpus, runId: string): Plan {
     }))
     const authors = new Set(planned.map(({ author }) => author))
     const others = [...authors].slice(1)
-    const made = { index, label: String(thread), title, id: '', messages: planned, others }
+    const [label, at] = [String(thread), before + index]
+    const made = { index: at, label, title, id: '', messages: planned, others }
     for (const author of authors) author.threads.push(made)
     return made
   })
-  return {
-    runId,
-    fingerprint: corpus.fingerprint,
-    agents: [...agents.values()],
-    threads,
-    messageCount: threads.reduce((sum, { messages }) => sum + messages.length, 0),
-  }
+  plan.agents = [...agents.values()]
+  for (const thread of round) plan.threads.push(thread)
+  plan.messageCount += round.reduce((sum, { messages }) => sum + messages.length, 0)
+  return round
+}
+
+/** Leaves out what was not published, because the run has ended before. */
+export function keepPublished(plan: Plan): void {
+  const isPublished = ({ id }: { id: string }) => id !== ''
+  plan.threads = plan.threads.filter(isPublished)
+  for (const thread of plan.threads) thread.messages = thread.messages.filter(isPublished)
+  for (const agent of plan.agents) agent.threads = agent.threads.filter(isPublished)
+  plan.messageCount = plan.threads.reduce((sum, { messages }) => sum + messages.length, 0)
 }
 
 /** The key of a message: see P1. */

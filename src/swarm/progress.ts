@@ -1,8 +1,10 @@
-// Shows the progress of a run: a bar on a terminal, otherwise a line every few seconds. Each phase
-// leaves one line behind, so that the output is a log of the run.
+// Shows the progress of a run: a bar on a terminal, with the rate, the latencies and the errors of
+// the last second, otherwise a line every few seconds. Each phase leaves one line behind, so that
+// the output is a log of the run.
 
 import { performance } from 'node:perf_hooks'
 import cliProgress from 'cli-progress'
+import { type Interval, intervalInWords, Meter } from './meter.ts'
 
 const plainLineMs = 5000
 
@@ -17,25 +19,33 @@ export const grouped = (count: number): string => count.toLocaleString('en-US')
 export const groupedCount = (count: number, noun: string): string =>
   `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** `seconds`: how long each finished phase took. */
+/** `seconds`: how long each finished phase took. `meter`: what requests take, by the second. */
 export class Progress {
   readonly seconds: Record<string, number> = {}
+  readonly meter = new Meter()
+  #last: Interval | null = null
   readonly #output: Output
   #stop: () => void = () => {}
 
   constructor(output: Output) {
     this.#output = output
+    this.meter.watchers.push((interval) => {
+      this.#last = interval
+    })
   }
 
   say(line: string): void {
     this.#output.write(`${line}\n`)
   }
 
-  // Begins a phase of `total` steps; the caller ends it before the next one.
-  phase(name: string, total: number): Phase {
+  // Begins a phase of `total` steps, or of an unknown number (null); the caller ends it before the
+  // next one.
+  phase(name: string, total: number | null): Phase {
     const startedAt = performance.now()
     let done = 0
-    const showProgress = () => this.say(`${name}: ${grouped(done)} of ${grouped(total)}`)
+    this.meter.phase = name
+    const of = total === null ? '' : ` of ${grouped(total)}`
+    const showProgress = () => this.say(`${name}: ${grouped(done)}${of}${this.#now(' ')}`)
     const moved = this.#output.isTTY ? this.#bar(name, total) : this.#plain(showProgress)
     return {
       tick: () => moved(++done),
@@ -54,20 +64,27 @@ export class Progress {
     this.#stop = () => {}
   }
 
-  #bar(name: string, total: number): (done: number) => void {
+  /** What happened in the last second; empty before the first one is over. */
+  #now(before: string): string {
+    return this.#last === null ? '' : `${before}(${intervalInWords(this.#last)})`
+  }
+
+  #bar(name: string, total: number | null): (done: number) => void {
+    const share = total === null ? '{value}' : '{bar} {percentage}% {value}/{total}'
     const bar = new cliProgress.SingleBar({
-      format: `${name} {bar} {percentage}% {value}/{total} {duration_formatted}`,
+      format: `${name} ${share} {duration_formatted} {now}`,
       barCompleteChar: '█',
       barIncompleteChar: '░',
       clearOnComplete: true,
       // The library's handler would swallow the first interrupt, and there is nothing to restore.
       gracefulExit: false,
       linewrap: true,
+      barsize: 20,
       stream: this.#output as NodeJS.WritableStream,
     })
-    bar.start(total, 0)
+    bar.start(total ?? 0, 0, { now: '' })
     this.#stop = () => bar.stop()
-    return (done) => bar.update(done)
+    return (done) => bar.update(done, { now: this.#now('') })
   }
 
   #plain(showProgress: () => void): () => void {

@@ -10,10 +10,14 @@ import { createIdentity, publish } from './calls.ts'
 import type { Client } from './client.ts'
 import { WrongAnswer } from './failures.ts'
 import type { AgentFeeds } from './feeds.ts'
+import type { Pace } from './pace.ts'
 import { type Agent, keyOf, type Plan, type PlannedThread } from './plan.ts'
 import type { Searches } from './searches.ts'
 
-/** What publishing needs; `replayedAnswers` counts replays after a lost answer. */
+/**
+ * What publishing needs; `replayedAnswers` counts replays after a lost answer, and `pace` says when
+ * messages are due.
+ */
 export type Publishing = {
   client: Client
   plan: Plan
@@ -21,6 +25,7 @@ export type Publishing = {
   /** Null: nobody searches. */
   searches: Searches | null
   replayedAnswers: number
+  pace: Pace
 }
 
 /** Creates an identity for an agent, and stores its id and token. */
@@ -36,14 +41,17 @@ export async function introduce(client: Client, agent: Agent): Promise<void> {
   agent.token = identity.token
 }
 
-/** Publishes one thread and stores its ids. `published` is called after each message. */
+/**
+ * Publishes one thread and stores its ids, or as much of it as is due until the run is over: then
+ * all of its authors have subscribed all the same. `published` is called after each message.
+ */
 export async function publishThread(
   publishing: Publishing,
   thread: PlannedThread,
   published: () => void,
 ): Promise<void> {
   const { feeds } = publishing
-  await publishMessage(publishing, thread, 0)
+  if (!(await publishMessage(publishing, thread, 0))) return
   published()
   feeds.follow(thread.messages[0].author)
   await readSometimes(publishing)
@@ -52,7 +60,7 @@ export async function publishThread(
     await readSometimes(publishing)
   }
   for (let index = 1; index < thread.messages.length; index++) {
-    await publishMessage(publishing, thread, index)
+    if (!(await publishMessage(publishing, thread, index))) return
     published()
     await readSometimes(publishing)
   }
@@ -64,16 +72,20 @@ async function readSometimes({ feeds, searches }: Publishing): Promise<void> {
   await searches?.sometimes()
 }
 
+/** Publishes a message when it is due. Returns whether it was, before the run is over. */
 async function publishMessage(
   publishing: Publishing,
   thread: PlannedThread,
   index: number,
-): Promise<void> {
-  const { client, plan } = publishing
+): Promise<boolean> {
+  const { client, plan, pace } = publishing
+  const dueAt = await pace.next()
+  if (dueAt === null) return false
   const message = thread.messages[index]
   const publication = await publish(client, {
     ...requestFor(plan, thread, index),
     replay: false,
+    dueAt,
   })
   const rightAuthor = publication.author_id === message.author.id
   const rightThread = index === 0 || publication.thread_id === thread.id
@@ -87,6 +99,7 @@ async function publishMessage(
   message.id = publication.message_id
   publishing.searches?.published(thread, index)
   if (publication.replayed) publishing.replayedAnswers++
+  return true
 }
 
 /** The request that publishes a message: the same every time, see P1 in plan.ts. */

@@ -1,7 +1,9 @@
 // The report of a run: one object, for --json, and the same as text.
 
-import { type Client, timedOperations } from './client.ts'
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import type { Client } from './client.ts'
 import type { AgentFeeds, Waits } from './feeds.ts'
+import { type Interval, timedOperations } from './meter.ts'
 import type { Plan } from './plan.ts'
 import { grouped, groupedCount } from './progress.ts'
 import type { FeedTally, VerifyResult } from './verify.ts'
@@ -21,20 +23,29 @@ export type OperationReport = {
   max: number
 }
 
-/** `published` is null for the verification of a saved run, which publishes nothing. */
+/**
+ * `published` is null for the verification of a saved run, which publishes nothing; `verification`
+ * for a run that was interrupted. `all`: the operations together. `errors`: lost answers, the sum
+ * of `retries`.
+ */
 export type Report = {
   url: string
   server: { name: string; version: string; durability: string }
   runId: string
   connections: number
+  /** Messages per second that were due; null: as fast as they were answered. */
+  targetRate: number | null
   identities: number
   threads: number
   messages: number
   published: { subscriptions: number; waits: Waits; replayedAnswers: number } | null
   retries: Client['retries']
+  errors: number
   secondsPerPhase: Record<string, number>
   operations: OperationReport[]
-  verification: VerifyResult
+  all: OperationReport
+  intervals: readonly Interval[]
+  verification: VerifyResult | null
 }
 
 export type Run = {
@@ -43,8 +54,10 @@ export type Run = {
   connections: number
   plan: Plan
   published: { feeds: AgentFeeds; replayedAnswers: number } | null
+  targetRate: number | null
   secondsPerPhase: Record<string, number>
-  verification: VerifyResult
+  intervals: readonly Interval[]
+  verification: VerifyResult | null
 }
 
 /** All results of a run, ready to be written as JSON. */
@@ -60,6 +73,7 @@ export function reportOf(run: Run): Report {
     },
     runId: plan.runId,
     connections: run.connections,
+    targetRate: run.targetRate,
     identities: plan.agents.length,
     threads: plan.threads.length,
     messages: plan.messageCount,
@@ -69,45 +83,60 @@ export function reportOf(run: Run): Report {
       replayedAnswers: published.replayedAnswers,
     },
     retries: client.retries,
+    errors: Object.values(client.retries).reduce((sum, count) => sum + count, 0),
     secondsPerPhase: run.secondsPerPhase,
-    operations: operationReports(client),
+    ...operationReports(client),
+    intervals: run.intervals,
     verification: run.verification,
   }
 }
 
-function operationReports(client: Client): OperationReport[] {
-  const reports: OperationReport[] = []
+function operationReports(client: Client): Pick<Report, 'operations' | 'all'> {
+  const operations: OperationReport[] = []
+  const [together, whole] = [createHistogram(), { from: Number.POSITIVE_INFINITY, to: 0 }]
   for (const operation of timedOperations) {
     const timing = client.timings.get(operation)
     if (timing === undefined) continue
     const { latency, from, to } = timing
-    const ms = (percentile: number) => latency.percentile(percentile) / 1000
-    reports.push({
-      operation,
-      count: latency.count,
-      rate: latency.count / ((to - from) / 1000),
-      p50: ms(50),
-      p90: ms(90),
-      p99: ms(99),
-      p999: ms(99.9),
-      max: latency.max / 1000,
-    })
+    operations.push(operationReport(operation, latency, to - from))
+    together.add(latency)
+    whole.from = Math.min(whole.from, from)
+    whole.to = Math.max(whole.to, to)
   }
-  return reports
+  return { operations, all: operationReport('all', together, whole.to - whole.from) }
+}
+
+function operationReport(
+  operation: string,
+  latency: RecordableHistogram,
+  tookMs: number,
+): OperationReport {
+  const { count } = latency
+  const ms = (percentile: number) => (count === 0 ? 0 : latency.percentile(percentile) / 1000)
+  return {
+    operation,
+    count,
+    rate: count === 0 ? 0 : count / (tookMs / 1000),
+    p50: ms(50),
+    p90: ms(90),
+    p99: ms(99),
+    p999: ms(99.9),
+    max: count === 0 ? 0 : latency.max / 1000,
+  }
 }
 
 /** The report as text. Every count of a comparison is shown with its total. */
 export function summary(report: Report): string {
   const { server, retries, verification, published } = report
-  const lost = Object.values(retries).reduce((sum, count) => sum + count, 0)
+  const lost = report.errors
   const polls = report.operations.find(({ operation }) => operation === 'poll feed')?.count ?? 0
   const lines = [
     '',
     `${server.name} ${server.version} at ${report.url}, durability ${server.durability}`,
     `run ${report.runId}, ${report.connections} connections`,
     '',
-    ...table(report.operations),
-    'ms from the first try to the answer, retries included; rate from first request to last answer',
+    ...table([...report.operations, report.all]),
+    latencyInWords(report),
     '',
     `identities     ${grouped(report.identities)}`,
     `threads        ${grouped(report.threads)}`,
@@ -129,9 +158,17 @@ export function summary(report: Report): string {
       ? [`               ${grouped(published.replayedAnswers)} of them found the work done`]
       : []),
     '',
-    ...verdict(verification),
+    ...(verification === null
+      ? ['interrupted: what was published is not verified']
+      : verdict(verification)),
   )
   return `${lines.join('\n')}\n`
+}
+
+function latencyInWords({ targetRate }: Report): string {
+  const due = targetRate === null ? '' : ` (of messages: from when they were due)`
+  const how = 'ms from the first try to the answer, retries included'
+  return `${how}; rate from first request to last answer${due}`
 }
 
 const retriesInWords = (retries: Report['retries']): string =>

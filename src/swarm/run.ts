@@ -4,52 +4,117 @@ import { randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
 import { readStatus } from './calls.ts'
 import { Client } from './client.ts'
+import { compare, comparisonLines, readReport } from './comparison.ts'
 import { type Corpus, readCorpus } from './corpus.ts'
 import { UsageError } from './failures.ts'
 import { AgentFeeds } from './feeds.ts'
+import { htmlReport } from './html-report.ts'
 import { inLanes } from './lanes.ts'
 import { defaultUrl, type Options, origin } from './options.ts'
-import { type Plan, planOf } from './plan.ts'
+import { Pace } from './pace.ts'
+import { addRound, keepPublished, type Plan, type PlannedThread, planOf } from './plan.ts'
 import { groupedCount, type Output, type Progress } from './progress.ts'
 import { introduce, type Publishing, publishThread } from './publish.ts'
-import { reportOf, summary } from './report.ts'
+import { type Report, reportOf, summary } from './report.ts'
 import { loadRun, saveRun } from './saved.ts'
 import { Searches } from './searches.ts'
 import { syntheticCorpus } from './synthetic.ts'
-import { verify } from './verify.ts'
+import { passed } from './threshold.ts'
+import { type VerifyResult, verify } from './verify.ts'
 
 /** Where a run writes: the report to stdout, progress and warnings to stderr. */
 export type Outputs = { stdout: Output; stderr: Output }
 
+const standardOutput = '-'
+const exitCodes = { same: 0, differs: 1, thresholdPassed: 2, interrupted: 130 }
+
 /** Resolves to the exit code. Throws an error of failures.ts. */
 export async function run(options: Options, outputs: Outputs, progress: Progress): Promise<number> {
   const { corpus, url, plan } = await prepare(options)
-  for (const file of [options.save, options.json]) if (file !== null) await mustBeWritable(file)
+  const earlier = options.compare === null ? null : await readReport(options.compare)
+  for (const file of [options.save, options.json, options.html]) {
+    if (file !== null && file !== standardOutput) await mustBeWritable(file)
+  }
   progress.say(
     `corpus: ${groupedCount(plan.messageCount, 'message')} in ` +
       `${groupedCount(plan.threads.length, 'thread')} by ` +
       `${groupedCount(plan.agents.length, 'agent')} ` +
       `(${corpus.fingerprint})`,
   )
-  const { connections, patienceMs, replayAll } = options
-  const client = new Client({ url, connections, patienceMs })
-  try {
-    const status = await readStatus(client)
-    const hasSearches = options.searchPercent > 0
-    if (hasSearches && !offersSearch(status)) throw new UsageError(`--search: ${url} has no search`)
-    const published = options.verify === null ? await act(client, plan, options, progress) : null
-    const inboxes = published?.feeds.inboxes ?? null
-    const how = { connections, replayAll, hasSearches, progress }
-    const verification = await verify({ client, plan, inboxes, ...how })
-    const secondsPerPhase = progress.seconds
-    const outcome = { client, status, connections, plan, published, secondsPerPhase, verification }
-    const report = reportOf(outcome)
-    if (options.json !== null) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
-    outputs.stdout.write(summary(report))
-    return verification.differences.count === 0 ? 0 : 1
-  } finally {
-    await client.close()
+  const report = await reported(options, outputs, progress, corpus, url, plan)
+  const compared = earlier && compare(earlier, report)
+  const { json, html } = options
+  if (json === standardOutput) outputs.stdout.write(`${JSON.stringify(report)}\n`)
+  else if (json !== null) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
+  if (html !== null) await writeFile(html, htmlReport(report, compared))
+  if (json !== standardOutput) outputs.stdout.write(summary(report))
+  const say = json === standardOutput ? progress.say.bind(progress) : toLines(outputs.stdout)
+  for (const line of compared === null ? [] : comparisonLines(compared)) say(line)
+  const failures = passed(options.failIf, report)
+  for (const failure of failures) say(`--fail-if ${failure}`)
+  const { verification } = report
+  if (verification === null) return exitCodes.interrupted
+  if (verification.differences.count > 0) return exitCodes.differs
+  return failures.length > 0 ? exitCodes.thresholdPassed : exitCodes.same
+}
+
+const toLines = (output: Output) => (line: string) => void output.write(`${line}\n`)
+
+/** Publishes and verifies, until all is done or somebody interrupts it. */
+async function reported(
+  options: Options,
+  outputs: Outputs,
+  progress: Progress,
+  corpus: Corpus,
+  url: string,
+  plan: Plan,
+): Promise<Report> {
+  const { connections, patienceMs, replayAll, rate } = options
+  const { meter } = progress
+  if (options.json === standardOutput) {
+    meter.watchers.push((each) => outputs.stdout.write(`${JSON.stringify(each)}\n`))
   }
+  const client = new Client({ url, connections, patienceMs, meter })
+  const acting = new Acting(client, plan, options, progress)
+  let isInterrupted = false
+  // The second one ends the process, as it does where nobody listens.
+  const interrupt = () => {
+    isInterrupted = true
+    void acting.end()
+  }
+  process.once('SIGINT', interrupt)
+  let status: Record<string, unknown> = {}
+  let verification: VerifyResult | null = null
+  const isPublishing = options.verify === null
+  const hasSearches = options.searchPercent > 0
+  try {
+    meter.start()
+    status = await readStatus(client)
+    if (hasSearches && !offersSearch(status)) throw new UsageError(`--search: ${url} has no search`)
+    if (isPublishing) await acting.publish(corpus)
+    const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
+    const how = { connections, replayAll, hasSearches, progress }
+    verification = await verify({ client, plan, inboxes, ...how })
+  } catch (error) {
+    if (!isInterrupted) throw error
+    progress.stop()
+    keepPublished(plan)
+  } finally {
+    process.removeListener('SIGINT', interrupt)
+    meter.stop()
+    await acting.end()
+  }
+  return reportOf({
+    client,
+    status,
+    connections,
+    targetRate: rate,
+    plan,
+    published: isPublishing ? acting.publishing : null,
+    secondsPerPhase: progress.seconds,
+    intervals: meter.intervals,
+    verification,
+  })
 }
 
 function offersSearch({ capabilities }: Record<string, unknown>): boolean {
@@ -77,44 +142,73 @@ async function mustBeWritable(file: string): Promise<void> {
   }
 }
 
-async function act(
-  client: Client,
-  plan: Plan,
-  { connections, patienceMs, save, waitSeconds, searchPercent }: Options,
-  progress: Progress,
-): Promise<Publishing> {
-  const { url } = client
-  const answerTimeoutMs = waitSeconds * 1000 + 10_000
-  const waiter = new Client({ url, connections: plan.agents.length, patienceMs, answerTimeoutMs })
-  const waiting = waitSeconds === 0 ? null : { client: waiter, seconds: waitSeconds }
-  const feeds = new AgentFeeds(client, plan.agents, waiting)
-  const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
-  const publishing: Publishing = { client, plan, feeds, searches, replayedAnswers: 0 }
+/** The agents of a run, while they publish and poll. */
+class Acting {
+  readonly publishing: Publishing
+  readonly #options: Options
+  readonly #progress: Progress
+  readonly #waiter: Client
 
-  const identities = progress.phase('identities', plan.agents.length)
-  await inLanes(connections, plan.agents, async (agent) => {
-    await introduce(client, agent)
-    identities.tick()
-  })
-  identities.end()
-
-  const messages = progress.phase('publish', plan.messageCount)
-  await inLanes(connections, plan.threads, (thread) =>
-    publishThread(publishing, thread, messages.tick),
-  )
-  messages.end()
-
-  const drained = progress.phase('poll to the end', feeds.inboxes.length)
-  await inLanes(connections, feeds.inboxes, async (inbox) => {
-    await feeds.drain(inbox)
-    drained.tick()
-  })
-  drained.end()
-  await waiter.close()
-
-  if (save !== null) {
-    await saveRun(save, client.url, plan)
-    progress.say(`saved: ${save}, with the agents' tokens, readable by its owner only`)
+  constructor(client: Client, plan: Plan, options: Options, progress: Progress) {
+    const { patienceMs, waitSeconds, rate, searchPercent } = options
+    const { url } = client
+    const answerTimeoutMs = waitSeconds * 1000 + 10_000
+    const connections = plan.agents.length
+    this.#waiter = new Client({ url, connections, patienceMs, answerTimeoutMs })
+    const waiting = waitSeconds === 0 ? null : { client: this.#waiter, seconds: waitSeconds }
+    const feeds = new AgentFeeds(client, plan.agents, waiting)
+    const searches = searchPercent === 0 ? null : new Searches(client, searchPercent)
+    this.publishing = { client, plan, feeds, searches, replayedAnswers: 0, pace: new Pace(rate) }
+    this.#options = options
+    this.#progress = progress
   }
-  return publishing
+
+  async publish(corpus: Corpus): Promise<void> {
+    const { client, plan, feeds, pace } = this.publishing
+    const { connections, durationSeconds, save } = this.#options
+    const progress = this.#progress
+
+    const identities = progress.phase('identities', plan.agents.length)
+    await inLanes(connections, plan.agents, async (agent) => {
+      await introduce(client, agent)
+      identities.tick()
+    })
+    identities.end()
+
+    const repeats = durationSeconds !== null
+    const messages = progress.phase('publish', repeats ? null : plan.messageCount)
+    const timer = repeats ? setTimeout(() => pace.stop(), durationSeconds * 1000) : undefined
+    await inLanes(connections, threadsOf(plan, pace, repeats ? corpus : null), (thread) =>
+      publishThread(this.publishing, thread, messages.tick),
+    )
+    clearTimeout(timer)
+    messages.end()
+    if (repeats) keepPublished(plan)
+
+    const drained = progress.phase('poll to the end', feeds.inboxes.length)
+    await inLanes(connections, feeds.inboxes, async (inbox) => {
+      await feeds.drain(inbox)
+      drained.tick()
+    })
+    drained.end()
+    await this.#waiter.close()
+
+    if (save !== null) {
+      await saveRun(save, client.url, plan)
+      progress.say(`saved: ${save}, with the agents' tokens, readable by its owner only`)
+    }
+  }
+
+  /** Ends everything that is under way. */
+  async end(): Promise<void> {
+    const { client, pace } = this.publishing
+    pace.stop()
+    await Promise.all([client.close(), this.#waiter.close()])
+  }
+}
+
+/** The threads of the plan; with `corpus` that once more, again and again, until time is over. */
+function* threadsOf(plan: Plan, pace: Pace, corpus: Corpus | null): Generator<PlannedThread> {
+  yield* [...plan.threads]
+  while (corpus !== null && !pace.isOver) yield* addRound(plan, corpus)
 }

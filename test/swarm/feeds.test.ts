@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { Client } from '../../src/swarm/client.ts'
 import { Differences } from '../../src/swarm/differences.ts'
 import { AgentFeeds, type Inbox } from '../../src/swarm/feeds.ts'
+import { Pace } from '../../src/swarm/pace.ts'
 import { type Plan, planOf } from '../../src/swarm/plan.ts'
 import { introduce, publishThread } from '../../src/swarm/publish.ts'
 import { dueFeed, verifyGathered } from '../../src/swarm/verify-feed.ts'
@@ -87,6 +88,7 @@ async function lateReader(t: Test, forum: FakeForum) {
   return { plan, client, feeds: new AgentFeeds(client, plan.agents) }
 }
 
+const [pace, searches] = [new Pace(null), null]
 const inboxOf = (plan: Plan, feeds: AgentFeeds, name: string): Inbox =>
   feeds.inboxes[plan.agents.findIndex((agent) => agent.name === name)]
 
@@ -98,8 +100,8 @@ t.test('F1: an opening before the cursor: not due while gathering, due afterward
   const { others } = first
   first.others = []
   first.messages.splice(1)
-  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, first, () => {})
-  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, second, () => {})
+  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, first, () => {})
+  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, second, () => {})
   await feeds.drain(reader)
   await feeds.join(others[0], first)
   await feeds.drain(reader)
@@ -124,9 +126,9 @@ t.test('F2: a poll under way: the agent subscribes after it, and not during one'
   })
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
-  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, first, () => {})
+  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, first, () => {})
   const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
-  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, opened, () => {})
+  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, opened, () => {})
   second.id = opened.id
 
   const reader = inboxOf(plan, feeds, 'reader')
@@ -140,9 +142,9 @@ t.test('F2: a subscription under way: the agent misses its turn to poll', async 
   const forum = await fakeForum(t)
   const { plan, client, feeds } = await lateReader(t, forum)
   const [first, second] = plan.threads
-  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, first, () => {})
+  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, first, () => {})
   const opened = { ...second, others: [], messages: second.messages.slice(0, 1) }
-  await publishThread({ client, plan, feeds, searches: null, replayedAnswers: 0 }, opened, () => {})
+  await publishThread({ client, plan, feeds, replayedAnswers: 0, pace, searches }, opened, () => {})
   second.id = opened.id
 
   const reader = inboxOf(plan, feeds, 'reader')

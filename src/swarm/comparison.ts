@@ -1,0 +1,63 @@
+// --compare: this run beside an earlier one, from the report that --json FILE wrote.
+
+import { readFile } from 'node:fs/promises'
+import { UsageError } from './failures.ts'
+import type { OperationReport, Report } from './report.ts'
+
+export interface Compared {
+  operation: string
+  /** Of the earlier run and of this one: requests per second, and milliseconds. */
+  rate: [before: number, now: number]
+  p50: [before: number, now: number]
+  p99: [before: number, now: number]
+}
+
+type Earlier = Pick<Report, 'operations' | 'all'>
+
+/** The report in the file: the last line of JSON lines, or the whole. Throws UsageError. */
+export async function readReport(file: string): Promise<Earlier> {
+  let value: unknown
+  try {
+    const text = await readFile(file, 'utf8')
+    value = JSON.parse(text.startsWith('{\n') ? text : text.trim().split('\n').at(-1)!)
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`)
+  }
+  const { all, operations } = (value ?? {}) as Partial<Earlier>
+  const isReport = (each: unknown) => typeof (each as OperationReport)?.p99 === 'number'
+  if (Array.isArray(operations) && [...operations, all].every(isReport)) return value as Earlier
+  throw new UsageError(`${file}: is not a report that --json has written`)
+}
+
+/** What both runs have done. */
+export function compare(before: Earlier, now: Earlier): Compared[] {
+  const earlier = new Map([...before.operations, before.all].map((each) => [each.operation, each]))
+  return [...now.operations, now.all].flatMap((each) => {
+    const other = earlier.get(each.operation)
+    if (other === undefined) return []
+    return {
+      operation: each.operation,
+      rate: [other.rate, each.rate],
+      p50: [other.p50, each.p50],
+      p99: [other.p99, each.p99],
+    }
+  })
+}
+
+/** Values of both runs, with their ratio. */
+export function comparisonLines(compared: readonly Compared[]): string[] {
+  const row = (cells: readonly string[]) =>
+    cells.map((cell, i) => (i === 0 ? cell.padEnd(15) : cell.padStart(9))).join(' ')
+  const cellsOf = ([before, now]: [number, number], digits: number) => [
+    before.toFixed(digits),
+    now.toFixed(digits),
+    before === 0 ? '-' : (now / before).toFixed(2),
+  ]
+  const head = ['rate/s', 'p50 ms', 'p99 ms'].flatMap((name) => [name, 'now', 'ratio'])
+  return [
+    row(['', ...head]),
+    ...compared.map(({ operation, rate, p50, p99 }) => {
+      return row([operation, ...cellsOf(rate, 0), ...cellsOf(p50, 2), ...cellsOf(p99, 2)])
+    }),
+  ]
+}

@@ -1,0 +1,104 @@
+// What is measured, and what happens second by second: requests, lost answers and latencies, for
+// the live line, the lines of --json and the plots of --html.
+//
+// M1. A second counts the requests that were answered in it. A run shorter than a second has one.
+
+import { createHistogram, performance } from 'node:perf_hooks'
+
+export const timedOperations = [
+  'create identity',
+  'create thread',
+  'reply',
+  'subscribe',
+  'poll feed',
+  'replay',
+  'read thread',
+  'read feed',
+  'search',
+] as const
+
+/** `null`: not part of the summary. */
+export type TimedOperation = (typeof timedOperations)[number] | null
+
+/** Latencies in milliseconds; 0 where nothing was answered. */
+export interface Interval {
+  /** Since the first request, to the end of the interval. */
+  second: number
+  phase: string
+  /** Answered. */
+  requests: number
+  /** Answers that were lost, or 503 or 429, and were asked for again. */
+  errors: number
+  rate: number
+  p50: number
+  p90: number
+  p99: number
+  max: number
+}
+
+export class Meter {
+  readonly intervals: Interval[] = []
+  /** What the run is doing, as it is named in the intervals. */
+  phase = ''
+  /** Are told of each interval. */
+  readonly watchers: ((interval: Interval) => void)[] = []
+  readonly #latency = createHistogram()
+  #errors = 0
+  #begunAt = 0
+  #intervalAt = 0
+  #timer: NodeJS.Timeout | null = null
+
+  /** An answer has come, after so many microseconds. */
+  answered(microseconds: number): void {
+    this.#latency.record(microseconds)
+  }
+
+  /** An answer was lost, and is asked for again. */
+  lost(): void {
+    this.#errors += 1
+  }
+
+  start(): void {
+    this.#begunAt = performance.now()
+    this.#intervalAt = this.#begunAt
+    this.#timer = setInterval(() => this.#end(), 1000).unref()
+  }
+
+  /** Ends the last interval. */
+  stop(): void {
+    if (this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
+    if (this.#latency.count > 0 || this.#errors > 0) this.#end()
+  }
+
+  #end(): void {
+    const now = performance.now()
+    const latency = this.#latency
+    const count = latency.count
+    const ms = (percentile: number) => (count === 0 ? 0 : latency.percentile(percentile) / 1000)
+    const interval: Interval = {
+      second: (now - this.#begunAt) / 1000,
+      phase: this.phase,
+      requests: count,
+      errors: this.#errors,
+      rate: count / ((now - this.#intervalAt) / 1000),
+      p50: ms(50),
+      p90: ms(90),
+      p99: ms(99),
+      max: count === 0 ? 0 : latency.max / 1000,
+    }
+    latency.reset()
+    this.#errors = 0
+    this.#intervalAt = now
+    this.intervals.push(interval)
+    for (const watch of this.watchers) watch(interval)
+  }
+}
+
+/** `1,204/s, p50 3.1 p99 9.8 ms, 2 errors`. */
+export function intervalInWords({ rate, p50, p99, errors }: Interval): string {
+  const failed = errors === 0 ? '' : `, ${errors} errors`
+  const latency = `p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ms`
+  return `${Math.round(rate).toLocaleString('en-US')}/s, ${latency}${failed}`
+}
