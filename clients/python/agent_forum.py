@@ -930,6 +930,12 @@ class Notification(TypedDict):
     removed: NotRequired[Literal[True]]
 
 
+class ReadPlace(TypedDict):
+    through: int
+    unread: int
+    has_more_unread: bool
+
+
 class WebhookReading(TypedDict):
     webhook: Optional[Webhook]
     guide: str

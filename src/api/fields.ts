@@ -30,6 +30,8 @@ export const nextBefore = about(
   { type: ['integer', 'null'], minimum: 0 },
   42,
 )
+/** A position that a caller names. */
+export const position: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 export const hasMore = about('Whether there is another page now.', flag, false)
 export const replayed = about('Whether this is the repeated answer to an earlier request.', flag)
 export const advisory = about(

@@ -45,7 +45,7 @@ const notification = is.object(
 )
 
 interface FeedQuery {
-  after: number
+  after: number | 'read'
   limit: number
   wait: number
   include?: string
@@ -61,7 +61,7 @@ export const getNotifications = route<unknown, FeedQuery>({
   query: {
     type: 'object',
     properties: {
-      after: is.after,
+      after: is.afterOrRead,
       limit: is.limit(100, 50),
       wait: is.wait,
       include: {
@@ -114,8 +114,9 @@ export const getNotifications = route<unknown, FeedQuery>({
     if (found !== undefined && commands.isCurrent(forum, caller, found)) {
       return answerOf(service, call, found)
     }
-    const read = { caller, after: commands.pageStart(forum, query.after), limit, only }
-    const feed = commands.readFeed(forum, read, connection)
+    const { through } = commands.readPlace(forum, call)
+    const after = query.after === 'read' ? through : commands.pageStart(forum, query.after)
+    const feed = commands.readFeed(forum, { caller, after, limit, only }, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return answerLater(service, call, feed, (page) => answerOf(service, call, page))
   },
@@ -128,14 +129,19 @@ function answerOf(
 ): Outcome {
   const { forum, commands } = service
   const wait = waitFor(commands.feedTopic(caller), feed.messages.length > 0, query.wait)
-  const hasContent = query.include === 'content'
-  const shown = hasContent ? commands.contentPage(forum.state, feed) : feed
-  const body = (hasContent ? contentPage : page)(service, shown)
-  return { status: 200, body, position: shown.position, wait }
+  const isFromMark = query.after === 'read'
+  const marked = isFromMark ? commands.readPlace(forum, { caller }).position : 0
+  if (query.include !== 'content') {
+    const body = page(service, feed, isFromMark ? `,"epoch":"${epochOf(service)}"` : '')
+    return { status: 200, body, position: Math.max(feed.position, marked), wait }
+  }
+  const shown = commands.contentPage(forum.state, feed)
+  const body = contentPage(service, shown)
+  return { status: 200, body, position: Math.max(shown.position, marked), wait }
 }
 
-function page({ forum, pollAfterSeconds }: Service, feed: Feed): Answer['body'] {
-  const [start, end] = ['{"notifications":[', `],${endOf(pollAfterSeconds, feed)}}`]
+function page({ forum, pollAfterSeconds }: Service, feed: Feed, epoch: string): Answer['body'] {
+  const [start, end] = ['{"notifications":[', `],${endOf(pollAfterSeconds, feed)}${epoch}}`]
   return feed.messages.length > 0 ? forum.feedItems.write(start, feed, end) : start + end
 }
 

@@ -109,7 +109,7 @@ interface Operation {
   /** The operation's name in the document. */
   name: string
   summary: string
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'put' | 'delete'
   /** At most one `:parameter`. */
   path: string
   /** Schema of the path parameter. */

@@ -8,6 +8,7 @@ import { postIdentity, postToken } from './identities.ts'
 import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi-route.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
+import { getRead, putRead } from './read-place.ts'
 import { postReview } from './reviews.ts'
 import type { Access, Route } from './route.ts'
 import { getSearch } from './search.ts'
@@ -35,6 +36,8 @@ export const operations: readonly Route[] = [
   postSubscribe,
   deleteSubscribe,
   getNotifications,
+  getRead,
+  putRead,
   getWebhook,
   postWebhook,
   deleteWebhook,

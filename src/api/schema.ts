@@ -196,6 +196,14 @@ export const after: Schema = {
   'x-error': 'invalid_number',
 }
 
+/** A cursor in the feed, which can begin at the place that the service keeps. */
+export const afterOrRead: Schema = {
+  ...after,
+  description: 'Items with a greater seq; `read`: those that are not marked as read.',
+  type: ['integer', 'string'],
+  pattern: '^read$',
+}
+
 /** The other end of a sequence cursor: the last items with a lesser `seq`. */
 export const before: Schema = {
   description: 'The last items with a lesser seq; `end`: the last ones of all.',

@@ -39,6 +39,7 @@ export const search = form<is.SearchPage>({ results: 'array', has_more: 'boolean
 export const subscribed = form<is.Subscribed>({ subscribed: 'boolean' })
 export const unsubscribed = form<is.Unsubscribed>({ subscribed: 'boolean' })
 export const feed = form<is.Notifications>({ notifications: 'array', next_after: 'number' })
+export const readPlace = form<is.ReadPlace>({ through: 'number', unread: 'number' })
 export const webhook = form<is.WebhookRegistration>({ signing_secret: 'string' })
 export const webhookReading = form<is.WebhookReading>({ webhook: 'object' })
 export const verification = form<is.WebhookVerification>({ verified: 'boolean' })

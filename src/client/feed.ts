@@ -6,7 +6,9 @@
 //     ends with `epoch_changed`, and the caller decides where to begin again.
 // F3. Until the node has answered once, requests are retried like all others. After that they are
 //     retried until the node is back, or the signal aborts.
-// F4. A node that offers it holds a poll until there is news. With another, or one that holds as
+// F4. From `read` the feed begins behind what is marked as read, and marks each item when the next
+//     one is requested: the caller has then handled it. Whoever ends in between gets it again.
+// F5. A node that offers it holds a poll until there is news. With another, or one that holds as
 //     many as it can, the feed pauses after an empty page.
 
 import * as answers from './answers.ts'
@@ -18,8 +20,8 @@ const path = '/api/notifications'
 const disorder = 'The feed has an item that does not follow the one before it.'
 
 export interface FeedOptions {
-  /** Where to begin: items with a greater `seq` come. 0 by default: from the beginning. */
-  after?: number
+  /** Items with a greater `seq` come, by default all; `read`: what is not marked as read (F4). */
+  after?: number | 'read'
   /** The epoch in which `after` was kept; that of the node by default. */
   epoch?: string
   /** How long the node may hold a poll, in seconds, 0 to 50; 25 by default. */
@@ -42,7 +44,7 @@ export class Feed implements AsyncIterable<Notification> {
   readonly #options: FeedOptions
 
   constructor(transport: Transport, options: FeedOptions) {
-    this.cursor = options.after ?? 0
+    this.cursor = options.after === 'read' ? 0 : (options.after ?? 0)
     this.epoch = options.epoch
     this.#transport = transport
     this.#options = options
@@ -50,12 +52,12 @@ export class Feed implements AsyncIterable<Notification> {
 
   /** Throws ForumError, or the reason of the aborted signal. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Notification, void, undefined> {
-    const { limit, include, only, signal } = this.#options
+    const { after: from = 0, limit, include, only, signal } = this.#options
     const patient = { signal, retries: Number.POSITIVE_INFINITY }
     let status = await this.#status({ signal })
     for (let idle = 0; ; ) {
       const wait = status.capabilities.waiting_polls ? (this.#options.wait ?? 25) : 0
-      const query = { after: this.cursor, limit, include, only, wait: wait || undefined }
+      const query = { after: this.cursor || from, limit, include, only, wait: wait || undefined }
       const begunAt = performance.now()
       const request = { query, ...patient }
       const page = await this.#transport.send('GET', path, answers.feed, request)
@@ -66,6 +68,9 @@ export class Feed implements AsyncIterable<Notification> {
         if (!(item?.seq > this.cursor)) throw new ForumError(200, 'network', disorder)
         this.cursor = item.seq
         yield item
+        const mark = { ...patient, body: { through: item.seq } }
+        if (from === 'read')
+          await this.#transport.send('PUT', `${path}/read`, answers.readPlace, mark)
       }
       idle = page.notifications.length > 0 || wasHeld ? 0 : idle + 1
       if (idle === 0) continue

@@ -17,10 +17,8 @@ export interface CallOptions {
   signal?: AbortSignal
 }
 
-export interface WriteOptions extends CallOptions {
-  /** The idempotency key, 8 to 128 characters of `A-Z a-z 0-9 _ . : -`; a random one by default. */
-  key?: string
-}
+/** `key`: the idempotency key, 8 to 128 of `A-Z a-z 0-9 _ . : -`; a random one by default. */
+export type WriteOptions = CallOptions & { key?: string }
 
 export interface PageOptions extends CallOptions {
   /** Items with a greater `seq`. */
@@ -29,30 +27,16 @@ export interface PageOptions extends CallOptions {
   limit?: number
 }
 
-export interface WaitingOptions extends PageOptions {
-  /** How long the service may hold the request while there is nothing, in seconds. */
-  wait?: number
-}
+/** `wait`: how long the service may hold the request while there is nothing, in seconds. */
+export type WaitingOptions = PageOptions & { wait?: number }
 
-export interface FeedPageOptions extends WaitingOptions {
-  /** `content`: with title, author and text of each message. */
-  include?: 'content'
-  /** `mentions`: only messages that mention the caller. */
-  only?: 'mentions'
-}
+export type FeedPageOptions = Omit<FeedOptions, 'epoch'>
+/** `before`, instead of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
+export type MessagesOptions = WaitingOptions & { before?: number | 'end' }
 
-export interface MessagesOptions extends WaitingOptions {
-  /** Instead of `after` and `wait`: messages with a lesser `seq`; `end`: the newest. */
-  before?: number | 'end'
-}
-
-export interface ListOptions extends CallOptions {
-  limit?: number
-  cursor?: string
-  /** `activity`: by the newest message of each thread; `created` by default. */
-  order?: 'created' | 'activity'
-}
-
+/** `activity`: by the newest message of each thread. */
+type ListOrder = 'created' | 'activity'
+export type ListOptions = CallOptions & { limit?: number; cursor?: string; order?: ListOrder }
 export type ProposalsOptions = PageOptions & { before?: number }
 
 export interface SearchOptions extends CallOptions {
@@ -183,6 +167,16 @@ export class AgentForum {
   /** The feed as it comes: it waits for news, and never ends by itself. */
   feed(options: FeedOptions = {}): Feed {
     return new Feed(this.#transport, options)
+  }
+
+  /** How far the feed is marked as read; `through` is 0 while nothing is. */
+  readPlace(options?: CallOptions): Promise<is.ReadPlace> {
+    return this.#send('GET', `${feed}/read`, answers.readPlace, options)
+  }
+
+  /** Marks the feed as read up to this `seq`. The mark only goes forward. */
+  markRead(through: number, options?: CallOptions): Promise<is.ReadPlace> {
+    return this.#send('PUT', `${feed}/read`, answers.readPlace, { body: { through }, ...options })
   }
 
   webhook(options?: CallOptions): Promise<is.WebhookReading> {

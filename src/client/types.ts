@@ -89,6 +89,7 @@ export type Notification = {
   mentioned?: true; title?: string; display_name?: string; kind?: 'guest' | 'persistent' | 'compat';
   content?: string; mention_ids?: string[]; removed?: true
 }
+export type ReadPlace = { through: number; unread: number; has_more_unread: boolean }
 export type WebhookReading = {
   webhook: Webhook | null; guide: string; delivery: 'at-least-once'; acknowledgement: string
 }
@@ -165,6 +166,7 @@ export type NewThread = {
   participantIds?: readonly string[]; mentionIds?: readonly string[]
 }
 export type NewReply = { content: string; mentionIds?: readonly string[] }
+export type Mark = { through: number }
 export type NewWebhook = { url: string }
 export type NewFileEdit = { oldText: string; newText: string }
 export type NewProposalFile = {

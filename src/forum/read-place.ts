@@ -1,5 +1,5 @@
 // How far an identity has read its feed: a place that the server keeps for it.
-// docs/interface.md, "Subscriptions and the feed".
+// docs/interface.md, "What you have read".
 
 import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
 import { admit, commit } from './write.ts'
@@ -10,8 +10,13 @@ export interface Reading {
   through: number
 }
 
+export interface ReadPlace extends Positioned {
+  /** Everything up to this position is read; 0: nothing was ever marked. */
+  through: number
+}
+
 /** Moves the caller's place forward; where it is there already, or further, nothing happens. */
-export function markRead(forum: Forum, { caller, through }: Reading): Positioned | Rejection {
+export function markRead(forum: Forum, { caller, through }: Reading): ReadPlace | Rejection {
   const { state } = forum
   if (through > state.position) {
     const detail =
@@ -19,15 +24,14 @@ export function markRead(forum: Forum, { caller, through }: Reading): Positioned
     return { rejected: 'invalid_field', detail }
   }
   const isAhead = state.feeds.actors.may(caller, { type: 'read', position: 0, through })
-  if (!isAhead) return readPlace(forum, caller)
+  if (!isAhead) return readPlace(forum, { caller })
   const permit = admit(forum, null, { caller, address: '' })
   if (isRejection(permit)) return permit
   const record = { type: 'feed.read', at: permit.at, by: caller, through } as const
-  return { position: commit(forum, permit, record) }
+  return { position: commit(forum, permit, record), through }
 }
 
-/** Where the caller's place is; `through` is 0 while nothing was ever marked. */
-export function readPlace({ state }: Forum, caller: number): Positioned & { through: number } {
+export function readPlace({ state }: Forum, { caller }: Pick<Reading, 'caller'>): ReadPlace {
   const { readThrough, readPosition } = state.feeds.actors.columns
   return { position: readPosition.get(caller), through: readThrough.get(caller) }
 }

@@ -10,6 +10,11 @@
 //     register.
 // A3. An identity for a file is used when it is kept there. What is registered and could not be
 //     kept is kept next time, and nobody registers again.
+// A4. The node keeps how far the feed is read (docs/interface.md, "What you have read"). What was
+//     on a page is marked when the next page is requested: a process that ends in between gives it
+//     out again, and nothing is lost.
+// A5. The news of an agent begin when it first writes or waits for them: until then it has no
+//     place, and the older messages of a thread that it joins are no news.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AgentForum, ForumError, type NewIdentity, type Notifications } from '../client/index.ts'
@@ -38,8 +43,10 @@ export interface AgentOptions {
 type Self = Partial<Kept> & { url: string; token: string }
 
 export class Agent {
-  /** Where `readFeed` goes on. */
-  cursor = 0
+  /** Where `readFeed` goes on; null: it has not been asked where the place is. */
+  #cursor: number | null = null
+  /** How far the place is known to be. */
+  #marked = 0
   readonly #options: AgentOptions
   readonly #ending = new AbortController()
   #self: Self | null = null
@@ -68,8 +75,14 @@ export class Agent {
     return this.#self === null ? this.#register() : Promise.resolve(this.#self)
   }
 
-  /** A client that acts as the agent. */
+  /** A client that acts as the agent, whose news have begun by then. */
   async forum(): Promise<AgentForum> {
+    const forum = await this.#forum()
+    if ((await this.#place(forum)) === 0) await this.#begin(forum)
+    return forum
+  }
+
+  async #forum(): Promise<AgentForum> {
     const { url, token } = await this.self()
     return new AgentForum({ url, token, timeoutMs })
   }
@@ -84,11 +97,11 @@ export class Agent {
     if (self !== null) return new AgentForum({ url, timeoutMs, token: self.token })
     const anybody = new AgentForum({ url, timeoutMs })
     this.#isForMembers ??= (await anybody.status()).capabilities.members_only ?? false
-    return this.#isForMembers ? this.forum() : anybody
+    return this.#isForMembers ? this.#forum() : anybody
   }
 
   /**
-   * A page of the feed after `after`, or after the cursor, which then is at the end of the page.
+   * A page of the feed after `after`, or after the page before it, which is marked as read then.
    * While it would be empty, waits, for `seconds` at most.
    */
   async readFeed(
@@ -101,7 +114,7 @@ export class Agent {
       const why = 'There is no identity yet, and nobody to have a feed: call whoami first.'
       throw new ForumError(401, 'authentication_required', why)
     }
-    const after = query.after ?? this.cursor
+    const after = query.after ?? (await this.#next(reader, seconds > 0))
     const endsAt = Date.now() + seconds * 1000
     const ending = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000 + waitSlackMs)])
     for (;;) {
@@ -110,11 +123,43 @@ export class Agent {
       const request = { ...query, ...waiting, after, signal: seconds > 0 ? ending : signal }
       const page = await reader.notifications(request)
       if (page.notifications.length > 0 || Date.now() + pollPauseMs > endsAt) {
-        this.cursor = page.next_after
+        this.#cursor = page.next_after
         return page
       }
       await sleep(pollPauseMs, undefined, { signal: ending })
     }
+  }
+
+  /** Where the feed goes on. What came before is marked as read. */
+  async #next(forum: AgentForum, isWaiting: boolean): Promise<number> {
+    const cursor = await this.#place(forum)
+    if (cursor === 0 && isWaiting) return this.#begin(forum)
+    if (cursor <= this.#marked) return cursor
+    try {
+      this.#marked = (await forum.markRead(cursor)).through
+    } catch (error) {
+      if (!(error instanceof ForumError && error.code === 'invalid_field')) throw error
+      this.#cursor = null // a backup was restored that does not reach so far
+      return this.#place(forum)
+    }
+    return cursor
+  }
+
+  /** Where the feed goes on: behind the last page, or at first where the place is. */
+  async #place(forum: AgentForum): Promise<number> {
+    if (this.#cursor === null) {
+      this.#marked = (await forum.readPlace()).through
+      this.#cursor ??= this.#marked
+    }
+    return this.#cursor
+  }
+
+  /** Everything that there is by now is no news. */
+  async #begin(forum: AgentForum): Promise<number> {
+    const { position } = await forum.status()
+    this.#marked = (await forum.markRead(position)).through
+    this.#cursor = this.#marked
+    return this.#cursor
   }
 
   /** Ends a registration, soon. Returns why an identity that was to be kept is not. */

@@ -5,7 +5,7 @@
 import { postIdentity } from '../api/identities.ts'
 import { getNotifications } from '../api/notifications.ts'
 import type { Route } from '../api/route.ts'
-import type { Schema } from '../api/schema.ts'
+import { after as position, type Schema } from '../api/schema.ts'
 import { getSearch } from '../api/search.ts'
 import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
 import { getThread, getThreads, postReply, postThread } from '../api/threads.ts'
@@ -57,7 +57,7 @@ function answerOf(route: Route): Schema {
   return { ...rest, properties: given, required: required.filter((name) => name !== 'follow_up') }
 }
 
-const { limit, after: position } = getNotifications.query!.properties!
+const { limit } = getNotifications.query!.properties!
 const after: Schema = {
   ...position,
   description: 'Items with a greater seq. By default: what came since the last call.',

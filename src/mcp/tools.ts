@@ -6,7 +6,7 @@
 // T2. An error is a text alone: clients check `structuredContent` with the output schema of the
 //     tool, also that of an error, and would report the schema in place of the forum's code.
 // T3. Annotations say the worst that a call can do. Tools that only read change nothing in the
-//     forum; how far the feed was read is known to this process alone.
+//     forum but how far the feed is marked as read, which nobody else sees (agent.ts, A4).
 
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/server'
 import { validator } from '../api/schema.ts'
@@ -105,8 +105,9 @@ export const tools: readonly Tool[] = [
     name: 'check_feed',
     title: 'Check the feed',
     description:
-      'What others wrote in the threads that you follow since you looked last, or after `after`: ' +
-      'the messages with their texts, oldest first. Answers at once.',
+      'What others wrote since you looked last, or after `after`, in the threads that you follow ' +
+      'and where you are mentioned: messages with their texts, oldest first. Answers at once. ' +
+      'How far you have read is kept for you.',
     input: is.readFeed,
     output: is.notifications,
     annotations: reads,
@@ -119,7 +120,8 @@ export const tools: readonly Tool[] = [
     title: 'Wait for news',
     description:
       'Like check_feed, but waits until there is something, for `seconds` at most (default: 50). ' +
-      'An empty page means that nobody wrote; call it again to go on waiting.',
+      'An empty page means that nobody wrote; call it again to go on waiting. Your news begin ' +
+      'when you first write or wait: what was there before is for read_thread.',
     input: is.waitForNews(waitSecondsMax),
     output: is.notifications,
     annotations: reads,
@@ -136,10 +138,7 @@ export const tools: readonly Tool[] = [
     input: is.newThread,
     output: is.publication,
     annotations: { ...writes, idempotentHint: false },
-    async run(agent, { participant_ids: participantIds, ...thread }, signal) {
-      const given = participantIds === undefined ? thread : { ...thread, participantIds }
-      return (await agent.forum()).createThread(given, { signal })
-    },
+    run: async (agent, thread, signal) => (await agent.forum()).createThread(thread, { signal }),
   },
   {
     name: 'reply',
@@ -148,8 +147,8 @@ export const tools: readonly Tool[] = [
     input: is.newReply,
     output: is.publication,
     annotations: { ...writes, idempotentHint: false },
-    async run(agent, { thread_id: id, content }, signal) {
-      return (await agent.forum()).reply(id, { content }, { signal })
+    async run(agent, { thread_id: id, ...reply }, signal) {
+      return (await agent.forum()).reply(id, reply, { signal })
     },
   },
   {

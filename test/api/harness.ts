@@ -38,6 +38,7 @@ export interface Body {
   messages: Message[]
   notifications: Notification[]
   next_after: number
+  epoch: string
   next_before: number | null
   has_more: boolean
   subscribed: boolean

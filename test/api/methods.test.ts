@@ -17,6 +17,7 @@ const paths: Record<string, string> = {
   [`/api/threads/${id}/replies`]: 'POST, OPTIONS',
   [`/api/threads/${id}/subscribe`]: 'POST, DELETE, OPTIONS',
   '/api/notifications': 'GET, HEAD, OPTIONS',
+  '/api/notifications/read': 'GET, PUT, HEAD, OPTIONS',
   '/openapi.json': 'GET, HEAD, OPTIONS',
 }
 // All methods that the HTTP library accepts: on any other it closes the connection.

@@ -43,6 +43,8 @@ const calls: Record<string, Call | Call[]> = {
   pollNotifications: (forum) => {
     return forum.notifications({ ...page, wait: 3, include: 'content', only: 'mentions' })
   },
+  readPlace: (forum) => forum.readPlace({ signal }),
+  markRead: (forum) => forum.markRead(7, { signal }),
   readWebhook: (forum) => forum.webhook({ signal }),
   registerWebhook: (forum) => forum.registerWebhook({ url: 'https://a.test/' }, { signal }),
   removeWebhook: (forum) => forum.removeWebhook({ signal }),

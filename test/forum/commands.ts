@@ -31,6 +31,7 @@ export type Command =
     }
   | { does: 'reply'; by: number; thread: number; content: string; mentioned: number[] }
   | { does: 'subscribe' | 'unsubscribe'; by: number; thread: number }
+  | { does: 'mark'; by: number; back: number }
   | { does: 'again'; pick: number; change: Change }
   | { does: 'erase'; thread: number; pick: number }
   | { does: 'lock' | 'unlock'; thread: number }
@@ -93,6 +94,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 9, arbitrary: fc.record({ does: does('subscribe'), by, thread }) },
   { weight: 9, arbitrary: fc.record({ does: does('unsubscribe'), by, thread }) },
+  {
+    weight: 9,
+    arbitrary: fc.record({ does: does('mark'), by, back: fc.integer({ min: -2, max: 40 }) }),
+  },
   { weight: 18, arbitrary: fc.record({ does: does('again'), pick: fc.nat(), change }) },
   { weight: 4, arbitrary: fc.record({ does: does('erase'), thread, pick: fc.nat() }) },
   { weight: 4, arbitrary: fc.record({ does: does('lock'), thread }) },
@@ -144,6 +149,9 @@ export const everyOutcome: Command[] = [
   { does: 'unblock', by: 0 },
   { does: 'unblock', by: 0 },
   { does: 'subscribe', by: 1, thread: 0 },
+  { does: 'mark', by: 1, back: 3 },
+  { does: 'mark', by: 1, back: 9 },
+  { does: 'mark', by: 1, back: -1 },
   { does: 'unsubscribe', by: 1, thread: 0 },
   { does: 'health', health: 'storage_full' },
   { does: 'reply', ...said, thread: 0, content: 'No space' },

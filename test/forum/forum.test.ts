@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { getNotifications } from '../../src/api/notifications.ts'
+import { getRead } from '../../src/api/read-place.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
 import { getThread, getThreads } from '../../src/api/threads.ts'
 import { isRejection, type Rejection } from '../../src/forum/forum.ts'
@@ -87,16 +88,17 @@ class Reader {
   }
 
   #feed(viewer: Exclude<Viewer, null>, caller: number, limit: number, only?: 'mentions'): void {
-    this.#follow(
-      (after) => this.#ask(getNotifications, { caller, query: { after, limit, only } }),
-      (after) => this.#run.model.feed(viewer, { after, limit, only }),
-    )
     const { epoch } = serviceOf(this.#run.world.forum)
-    const texts = { limit, only, include: 'content' }
-    this.#follow(
-      (after) => this.#ask(getNotifications, { caller, query: { after, ...texts } }),
-      (after) => this.#run.model.feed(viewer, { after, limit, only, epoch }),
-    )
+    const { model } = this.#run
+    for (const include of [undefined, 'content' as const]) {
+      const query = { limit, only, include }
+      const ask = (after: number | 'read') =>
+        this.#ask(getNotifications, { caller, query: { after, ...query } })
+      const expect = (after: number | 'read') => model.feed(viewer, { after, ...query, epoch })
+      this.#follow(ask, expect)
+      same(ask('read'), expect('read'))
+    }
+    same(this.#ask(getRead, { caller, query: {} }), model.readPlace(viewer))
   }
 
   /** Reads to the end with `next_after`, and then from positions in between. */
@@ -193,15 +195,18 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'idempotency_conflict',
     'identity_blocked',
     'invalid_cursor',
+    'invalid_field',
     'invalid_members',
     'invalid_mentions',
     'invalid_token',
     'listThreads 200',
     'locked, once',
     'locked, twice',
+    'markRead 200',
     'not_found',
     'overloaded',
     'pollNotifications 200',
+    'readPlace 200',
     'readThread 200',
     'reply 200',
     'reply 201',

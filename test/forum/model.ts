@@ -6,6 +6,7 @@ import {
   feedPage,
   lastChange,
   lastPage,
+  placePage,
   threadJson,
   threadPage,
 } from './pages.ts'
@@ -26,6 +27,9 @@ export interface ModelAgent {
   follows: Set<ModelThread>
   /** Position of the last change of `follows`. */
   followsChanged: number
+  /** Up to where it has marked its feed as read, and the position of the last mark. */
+  readThrough: number
+  marked: number
 }
 
 export interface ModelMessage {
@@ -136,7 +140,7 @@ export class Model {
   addAgent(agent: Pick<ModelAgent, 'id' | 'token' | 'kind' | 'name'>): ModelAgent {
     const expiresAt = agent.kind === 'guest' ? this.time + guestLifetimeMs : null
     const own = { uses: new Map(), follows: new Set<ModelThread>(), followsChanged: this.record() }
-    const states = { isRecordedExpired: false, isBlocked: false }
+    const states = { isRecordedExpired: false, isBlocked: false, readThrough: 0, marked: 0 }
     const added = { ...agent, expiresAt, ...states, ...own }
     this.agents.push(added)
     return added
@@ -235,6 +239,14 @@ export class Model {
     if (agent.follows.delete(thread)) agent.followsChanged = position
   }
 
+  /** Whether the mark makes a record. */
+  markRead(agent: ModelAgent, through: number): boolean {
+    if (through <= agent.readThrough) return false
+    agent.readThrough = through
+    agent.marked = this.record()
+    return true
+  }
+
   // What operators do. `acts` is what they can list.
 
   erase(thread: ModelThread, message: ModelMessage): void {
@@ -291,6 +303,10 @@ export class Model {
 
   readBefore(thread: ModelThread, before: number, limit: number): Answered {
     return lastPage(thread, before, limit)
+  }
+
+  readPlace(reader: ModelAgent): Answered {
+    return placePage(reader, this)
   }
 
   feed(reader: ModelAgent, read: FeedPageRead): Answered {

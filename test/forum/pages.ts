@@ -93,14 +93,23 @@ interface Reader extends Author {
   follows: ReadonlySet<Thread>
   /** Position of the last change of `follows`. */
   followsChanged: number
+  /** Up to where it has marked its feed as read, and the position of the last mark. */
+  readThrough: number
+  marked: number
+}
+
+interface Published {
+  threads: readonly Thread[]
+  erasedPosition: number
 }
 
 export interface FeedPageRead {
-  after: number
+  after: number | 'read'
   limit: number
   only?: 'mentions' | undefined
-  /** With the texts, in an answer with this epoch. */
-  epoch?: string | undefined
+  include?: 'content' | undefined
+  /** What the answer has as its epoch, if it has one. */
+  epoch?: string
 }
 
 /** Bytes of the messages on a page with texts. */
@@ -109,9 +118,10 @@ const contentBytesMax = 256 * 1024
 /** A page of the feed; `erasedPosition` is that of the last erasure of a message. */
 export function feedPage(
   reader: Reader,
-  { after, limit, only, epoch }: FeedPageRead,
-  { threads, erasedPosition }: { threads: readonly Thread[]; erasedPosition: number },
+  { after: from, limit, only, include, epoch = '' }: FeedPageRead,
+  { threads, erasedPosition }: Published,
 ): ModelPage {
+  const after = from === 'read' ? reader.readThrough : from
   const others = threads
     .flatMap((thread) => thread.messages.map((message) => ({ ...message, thread })))
     .filter(({ author }) => author !== reader)
@@ -123,7 +133,7 @@ export function feedPage(
     })
     .sort((a, b) => a.seq - b.seq)
   const found = later.slice(0, limit)
-  const hasTexts = epoch !== undefined
+  const hasTexts = include === 'content'
   const shown = hasTexts ? found.slice(0, fitting(found)) : found
   const body = {
     notifications: shown.map((message) => itemJson(message, isMention(message), hasTexts)),
@@ -132,14 +142,27 @@ export function feedPage(
     poll_after_seconds: 60,
     webhook_registration: '/api/notifications/webhook',
     webhook_guide: '/notifications.txt',
-    ...(hasTexts && { epoch, content_is_untrusted: true }),
+    ...((hasTexts || from === 'read') && { epoch }),
+    ...(hasTexts && { content_is_untrusted: true }),
   }
   // `has_more` shows that there is one more message.
   const newest = later.slice(0, limit + 1).at(-1)?.seq ?? 0
   // A mention that was removed since is not shown, and so is that removal.
   const isMentioned = others.some(({ mentions }) => mentions.includes(reader))
   const erased = hasTexts || isMentioned ? erasedPosition : 0
-  return { body, newest: Math.max(newest, reader.followsChanged, erased) }
+  const marked = from === 'read' ? reader.marked : 0
+  return { body, newest: Math.max(newest, reader.followsChanged, erased, marked) }
+}
+
+/** Unread messages are counted to here. */
+const unreadMax = 1000
+
+/** How far the reader has read its feed, and how much is behind that. */
+export function placePage(reader: Reader, published: Published): ModelPage {
+  const page = feedPage(reader, { after: 'read', limit: unreadMax }, published)
+  const { notifications, has_more } = page.body as { notifications: object[]; has_more: boolean }
+  const place = { through: reader.readThrough, unread: notifications.length }
+  return { body: { ...place, has_more_unread: has_more }, newest: page.newest }
 }
 
 function itemJson(

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { postIdentity } from '../../src/api/identities.ts'
+import { putRead } from '../../src/api/read-place.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
 import { deleteSubscribe, postSubscribe } from '../../src/api/subscriptions.ts'
 import { postReply, postThread } from '../../src/api/threads.ts'
@@ -65,6 +66,8 @@ export class Run {
       case 'subscribe':
       case 'unsubscribe':
         return this.#follow(command.does, this.#agent(command.by), this.#threadId(command.thread))
+      case 'mark':
+        return this.#mark(this.#agent(command.by), Math.max(0, model.position - command.back))
       case 'erase':
       case 'lock':
       case 'unlock':
@@ -199,6 +202,24 @@ export class Run {
     const about = { thread_id: threadId, subscribed: does === 'subscribe' }
     const more = { notifications: '/api/notifications?after=0', delivery: 'poll' }
     assert.deepEqual(body, does === 'subscribe' ? { ...about, ...more } : about)
+  }
+
+  #mark(agent: ModelAgent, through: number): void {
+    const { model } = this
+    const caller = this.numberOf(agent)
+    if (caller === null) return
+    const outcome = this.#run(putRead, { caller, body: { through } })
+    if (through > model.position) {
+      assert.equal((outcome as Rejection).rejected, 'invalid_field')
+      return
+    }
+    if (through > agent.readThrough && model.health !== 'ok') {
+      return assert.deepEqual(outcome, { rejected: model.health })
+    }
+    model.markRead(agent, through)
+    const place = model.readPlace(agent)
+    assert.deepEqual(bodyOf(outcome), place.body)
+    assert.equal((outcome as Answer).position, place.newest)
   }
 
   /** Does what the timer does: guests that are due are recorded as expired. */

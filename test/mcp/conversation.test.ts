@@ -1,5 +1,6 @@
 // Two agents on MCP, one over each transport, and one on the client hold a conversation while the
-// node is killed and restarted. Nobody misses a message or sees one twice.
+// node is killed and restarted. Nobody misses a message or sees one twice. Over MCP the news of an
+// agent begin when it first acts, so what a thread had before is not among them.
 
 import t from 'tap'
 import { AgentForum } from '../../src/client/index.ts'
@@ -68,6 +69,6 @@ t.test('mcp: three agents, the node killed and restarted: each gets every messag
   t.equal(said.length, 1 + rounds * 3 + 2, 'and once')
   const byOthers = (name: string) => said.filter((content) => !content.startsWith(name))
   t.same(toAna, byOthers('ana'))
-  t.same(toBen, byOthers('ben'))
+  t.same(toBen, byOthers('ben').slice(1), 'without what was there when ben came')
   t.same(toCleo, byOthers('cleo'))
 })

@@ -27,7 +27,8 @@ const rounds = sizeOf('READER_ROUNDS')
 const inputsOfRound = 250
 /** What the main process has, and a reader has not. */
 const leftOut = /^(facts of )?(receipts|tickets|quotas)\./
-const limits = { messages: { all: 3 }, identities: { address: 30 }, governance: { all: 9 } }
+const few = { messages: { all: 3 }, mentions: { identity: 3 }, governance: { all: 4 } }
+const limits = { ...few, identities: { address: 30 } }
 
 function newState(): State {
   return new State({ retentionMs: dayMs, seed: 7, limits })

@@ -10,7 +10,7 @@ import type { RouteMeter } from '../../src/http/meter.ts'
 import type { Machine } from './machine.ts'
 
 export interface Request {
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'put' | 'delete'
   path: string
   query?: string
   token?: string | undefined

@@ -61,6 +61,8 @@ export class Callers {
       const forecast = this.as(own, feed, token)
       this.ask({ method: 'get', path: '/api/notifications', query, token }, forecast)
       if (agent === undefined || token !== this.tokenOf(agent)) continue
+      const place = this.as(agent, shown(pages.place(model, agent)))
+      this.ask({ method: 'get', path: '/api/notifications/read', token }, place)
       if (model.webhooks.changedAt(agent) === 0) continue
       this.readWebhook(agent, token)
     }

@@ -132,6 +132,14 @@ export class Forecasts {
     return this.#writing(type, fields, () => ({ status: 200, body }))
   }
 
+  mark(agent: Agent, through: number): Forecast {
+    if (through > this.model.position) return refused('invalid_field')
+    if (through <= agent.readThrough) return shown(pages.place(this.model, agent))
+    return this.#writing('feed.read', { by: agent.number, through }, () => {
+      return { status: 200, body: pages.place(this.model, agent).body }
+    })
+  }
+
   readThread(viewer: Agent | null, threadId: string, after: number, limit: number): Forecast {
     const thread = this.model.visible(viewer, threadId)
     return thread === undefined

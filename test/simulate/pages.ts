@@ -63,13 +63,17 @@ export function feed(model: Model, reader: Agent, read: pages.FeedPageRead): Pag
   return asText(pages.feedPage(reader, read, model))
 }
 
-/** As `include=content` shows it. The model does not know the epoch of the node. */
-export function feedWithTexts(model: Model, reader: Agent, read: pages.FeedPageRead) {
-  const { body, newest } = asText(pages.feedPage(reader, { ...read, epoch: '' }, model))
+/** As `include=content` or `after=read` shows it. The model does not know the epoch of the node. */
+export function feedWithEpoch(model: Model, reader: Agent, read: pages.FeedPageRead) {
+  const { body, newest } = asText(pages.feedPage(reader, read, model))
   const check = (text: string) => {
     assert.equal(text.replace(/"epoch":"[0-9a-f]{32}"/, '"epoch":""'), body)
   }
   return { body: check, newest }
+}
+
+export function place(model: Model, reader: Agent): Page {
+  return asText(pages.placePage(reader, model))
 }
 
 function asText({ body, newest }: pages.ModelPage): Page {

@@ -44,6 +44,7 @@ export class Workload extends Callers {
       [4, () => this.#tryAgain()],
       [6, () => this.#read()],
       [5, () => this.#wait()],
+      [5, () => this.#mark()],
       [2, () => this.#ticket()],
       [3, () => this.#publish()],
       [8, () => this.#webhook()],
@@ -182,15 +183,17 @@ export class Workload extends Callers {
       return this.ask({ method: 'get', path: '/api/threads', query, token }, forecast)
     }
     const only = this.one(4) ? ('mentions' as const) : undefined
-    const read = { after, limit, only }
-    const hasTexts = this.one(2)
-    const page = hasTexts
-      ? pages.feedWithTexts(model, viewer, read)
+    const include = this.one(2) ? ('content' as const) : undefined
+    const from = this.one(3) ? ('read' as const) : after
+    const read = { after: from, limit, only, include }
+    const hasEpoch = include !== undefined || from === 'read'
+    const page = hasEpoch
+      ? pages.feedWithEpoch(model, viewer, read)
       : pages.feed(model, viewer, read)
-    const feed = hasTexts ? `${query}&include=content` : query
-    const narrowed = only === undefined ? feed : `${feed}&only=mentions`
+    const given = Object.entries(read).filter(([, value]) => value !== undefined)
+    const feed = given.map(([name, value]) => `${name}=${value}`).join('&')
     const forecast = this.as(viewer, shown(page))
-    this.ask({ method: 'get', path: '/api/notifications', query: narrowed, token }, forecast)
+    this.ask({ method: 'get', path: '/api/notifications', query: feed, token }, forecast)
   }
 
   #readBefore(viewer: Agent | null, id: string, limit: number, token?: string): void {
@@ -204,6 +207,21 @@ export class Workload extends Callers {
       { method: 'get', path: `/api/threads/${id}`, query, ...(token && { token }) },
       forecast,
     )
+  }
+
+  /** An agent marks what it has read, or asks how far that is. */
+  #mark(): void {
+    const who = this.who()
+    if (who === null) return
+    const path = '/api/notifications/read'
+    const { model } = this.machine
+    if (this.one(3)) {
+      const forecast = shown(pages.place(model, who.agent))
+      return this.askAs(who, { method: 'get', path }, forecast)
+    }
+    const through = Math.max(0, model.position + 1 - this.below(20))
+    const forecast = this.forecasts().mark(who.agent, through)
+    this.askAs(who, { method: 'put', path, body: { through } }, forecast)
   }
 
   #wait(): void {

@@ -1,0 +1,74 @@
+// GET and PUT /api/notifications/read: how far the caller has read its feed.
+// docs/interface.md, "What you have read".
+
+import type { Positioned } from '../forum/forum.ts'
+import { isRejection } from '../forum/rejection.ts'
+import * as has from './fields.ts'
+import { type Call, type Outcome, route, type Service } from './route.ts'
+import * as is from './schema.ts'
+
+const path = '/api/notifications/read'
+/** More unread messages are not counted. */
+const unreadMax = 1_000
+
+const readPlace = is.object('ReadPlace', {
+  through: is.about('What is read: everything up to this seq; 0: nothing yet.', is.count, 57),
+  unread: is.about(`The messages of the feed after it, counted to ${unreadMax}.`, is.count, 3),
+  has_more_unread: is.about('Whether there are more than were counted.', is.flag, false),
+})
+
+const render = is.renderer(readPlace)
+
+export const getRead = route({
+  name: 'readPlace',
+  summary: 'How far the caller has read its feed, and how much is unread.',
+  method: 'get',
+  path,
+  auth: 'bearer',
+  answers: { 200: readPlace },
+  errors: [],
+  run: (service, call) => answerOf(service, call, service.commands.readPlace(service.forum, call)),
+})
+
+export const putRead = route<{ through: number }>({
+  name: 'markRead',
+  summary: 'Mark the feed as read up to a message. The mark only goes forward.',
+  method: 'put',
+  path,
+  auth: 'bearer',
+  body: {
+    title: 'Mark',
+    type: 'object',
+    required: ['through'],
+    properties: {
+      through: is.about('The seq of the last message that is read.', has.position, 57),
+    },
+  },
+  answers: { 200: readPlace },
+  errors: ['storage_full', 'storage_failed', 'overloaded'],
+  run(service, call) {
+    const { forum, commands } = service
+    const { caller, body } = call
+    const marked = commands.markRead(forum, { caller, through: body.through })
+    return isRejection(marked) ? marked : answerOf(service, call, marked)
+  },
+})
+
+interface Place extends Positioned {
+  through: number
+}
+
+function answerOf(
+  { forum, commands }: Service,
+  { caller, connection }: Pick<Call<unknown, unknown>, 'caller' | 'connection'>,
+  { through, position }: Place,
+): Outcome | Promise<Outcome> {
+  const unread = commands.readFeed(forum, { caller, after: through, limit: unreadMax }, connection)
+  const answer = (found: Awaited<typeof unread>): Outcome => {
+    if (isRejection(found)) return found
+    const { messages, hasMore } = found
+    const body = render({ through, unread: messages.length, has_more_unread: hasMore })
+    return { status: 200, body, position: Math.max(position, found.position) }
+  }
+  return unread instanceof Promise ? unread.then(answer) : answer(unread)
+}
