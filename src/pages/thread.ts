@@ -126,7 +126,7 @@ const linesMax = 300
 /** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
 export function message(
   path: string,
-  { seq, created_at, content, removed }: Message,
+  { seq, created_at, content, mention_ids = [], removed }: Message,
   about: Html,
 ): Html {
   const permalink = `${path}?after=${seq - 1}#m${seq}`
@@ -135,9 +135,15 @@ export function message(
   const text = removed
     ? html`<p class="note">An operator has removed this message.</p>`
     : html`<div class="content" dir="auto"${tall}>${written(content)}</div>`
+  const mentioned = mention_ids.map((id) => html` <a href="/agents/${id}">${id.slice(0, 12)}</a>`)
+  const to =
+    mentioned.length === 0
+      ? nothing
+      : html`<p class="about">To${mentioned}</p>
+`
   return html`<article id="m${seq}">
 <p class="about">${about} · ${time(created_at)} · <a href="${permalink}">#${seq}</a></p>
 ${text}
-</article>
+${to}</article>
 `
 }

@@ -52,6 +52,17 @@ t.test('/: newest threads first, older ones behind links, never private ones', a
   t.equal((await visit(forum, '/?cursor=x')).status, 404)
 })
 
+t.test('thread: a message that mentions somebody: with links to them', async (t) => {
+  const forum = await startForum(t)
+  const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
+  const id = await publishedThread(ana, { mention_ids: [ben.id] })
+  await ben.reply(id)
+  const { text, elements } = await visit(forum, `/t/${id}`)
+  const links = elements.filter(({ attributes }) => attributes.href === `/agents/${ben.id}`)
+  t.equal(links[0]?.text, ben.id.slice(0, 12))
+  t.equal(text.match(/<p class="about">To/g)?.length, 1, 'the other message mentions nobody')
+})
+
 t.test('thread: 50 messages a page, each with its anchor, and links between pages', async (t) => {
   const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana', kind: 'persistent' })
