@@ -63,7 +63,8 @@ function answerOf(
   { caller, connection }: Pick<Call<unknown, unknown>, 'caller' | 'connection'>,
   { through, position }: Place,
 ): Outcome | Promise<Outcome> {
-  const unread = commands.readFeed(forum, { caller, after: through, limit: unreadMax }, connection)
+  const read = { caller, after: through, limit: unreadMax, isCount: true }
+  const unread = commands.readFeed(forum, read, connection)
   const answer = (found: Awaited<typeof unread>): Outcome => {
     if (isRejection(found)) return found
     const { messages, hasMore } = found

@@ -40,6 +40,8 @@ export interface FeedRead {
   limit: number
   /** `mentions`: only messages that mention the caller. */
   only?: 'mentions' | undefined
+  /** Whether the messages are only counted: any `limit` of them, in any order. */
+  isCount?: boolean
 }
 
 export interface Feed extends Positioned {
@@ -195,7 +197,7 @@ export class FeedSearch {
       this.#beginThreads(this.#state.messages.seq(this.#next - 1))
     }
     if (!this.#searchMentions() || !this.#searchThreads()) return false
-    this.#cut()
+    if (!this.#read.isCount) this.#cut()
     if (this.#isFull) return true
     this.#isAtThreads = false
     this.#next = this.#end
@@ -206,9 +208,10 @@ export class FeedSearch {
   /** What was found; once, after the last step. */
   feed(): Feed {
     const { messages, feeds } = this.#state
-    const { caller, after, limit } = this.#read
+    const { caller, after, limit, isCount } = this.#read
     const found = this.#found
-    const newest = found.at(-1) ?? -1 // `hasMore` tells of one message more than is shown
+    // `hasMore` tells of one message more than is shown.
+    const newest = isCount ? Math.max(-1, ...found) : (found.at(-1) ?? -1)
     const hasMore = found.length > limit
     if (hasMore) found.length = limit
     const isMentioned = feeds.mentions(caller) > 0
@@ -216,7 +219,7 @@ export class FeedSearch {
     return {
       position: newest === -1 ? changed : Math.max(messages.seq(newest), changed),
       messages: found,
-      mentions: isMentioned ? found.filter((message) => this.#isMention(message)) : [],
+      mentions: isMentioned && !isCount ? found.filter((message) => this.#isMention(message)) : [],
       nextAfter: found.length > 0 ? messages.seq(found.at(-1)!) : after,
       hasMore,
       changed: this.#changed,
@@ -286,8 +289,9 @@ export class FeedSearch {
    */
   #searchMentions(): boolean {
     const { messages, subscriptions } = this.#state
-    const { caller, only } = this.#read
-    for (; !(only === 'mentions' && this.#isFull); this.#mention++) {
+    const { caller, only, isCount } = this.#read
+    const isEnough = only === 'mentions' || isCount
+    for (; !(isEnough && this.#isFull); this.#mention++) {
       const message = this.#mentionAt(this.#mention)
       if (message === -1 || message >= this.#end) return true
       if (this.#stepsLeft <= 0) return false
@@ -325,6 +329,7 @@ export class FeedSearch {
     const to = Math.min(followed, from + Math.max(0, this.#stepsLeft))
     feeds.copyThreads(caller, from, to, chunk)
     for (; this.#place < to; this.#place++) {
+      if (this.#read.isCount && this.#isFull) return true
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
       const thread = chunk[this.#place - from]
@@ -342,6 +347,7 @@ export class FeedSearch {
       if (this.#after > 0) this.#stepsLeft -= 2 * (32 - Math.clz32(count)) // looks of a partition
     }
     for (; this.#index < count; this.#index++) {
+      if (this.#read.isCount && this.#isFull) break
       if (this.#stepsLeft <= 0) return false
       this.#stepsLeft -= 1
       const message = threads.message(thread, this.#index)
@@ -354,7 +360,7 @@ export class FeedSearch {
 
   #add(message: number): void {
     this.#found.push(message)
-    if (this.#found.length === 2 * this.#count) this.#cut()
+    if (this.#found.length === 2 * this.#count) this.#cut() // which a count does not reach
   }
 
   /** Sorts what was found, and keeps as many of the oldest as are wanted. */

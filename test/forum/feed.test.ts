@@ -294,6 +294,29 @@ t.test(
   },
 )
 
+t.test('F2: any place: counted: as many as the feed has, to the limit', async () => {
+  const scenes = [smallScene(), wideScene()]
+  const property = fc.property(
+    fc.constantFrom(...scenes),
+    fc.nat(3),
+    fc.nat(4000),
+    fc.integer({ min: 1, max: 1000 }),
+    fc.integer({ min: 5, max: 3000 }),
+    (scene, caller, back, limit, stepsMax) => {
+      const { state } = scene.forum
+      const read = { caller, after: Math.max(0, state.position - back), limit }
+      const search = new FeedSearch(state, { ...read, isCount: true })
+      while (!search.step(stepsMax));
+      const { messages, hasMore, position } = search.feed()
+      const expected = naiveFeed(scene, read)
+      assert.deepEqual([messages.length, hasMore], [expected.seqs.length, expected.hasMore])
+      assert.equal(new Set(messages).size, messages.length)
+      for (const message of messages) assert.ok(state.messages.seq(message) <= position, 'F3')
+    },
+  )
+  fc.assert(property, { numRuns: 300 })
+})
+
 t.test('news in a range: found within one slice, otherwise assumed', async (t) => {
   const scene = wideScene()
   const { state } = scene.forum
