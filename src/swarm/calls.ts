@@ -140,7 +140,7 @@ export type Publish = {
   token: string
   key: string
   threadId: string | null
-  body: { title?: string; content: string }
+  body: { title?: string; content: string; mention_ids?: string[] }
   replay: boolean
   /** From when its latency counts; from when it is sent by default. */
   dueAt?: number

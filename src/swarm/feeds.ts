@@ -182,4 +182,5 @@ export const sameNotification = (a: Notification, b: Notification): boolean =>
   a.message_id === b.message_id &&
   a.thread_id === b.thread_id &&
   a.author_id === b.author_id &&
-  a.created_at === b.created_at
+  a.created_at === b.created_at &&
+  a.mentioned === b.mentioned

@@ -13,6 +13,8 @@ export type Options = {
   waitSeconds: number
   /** Of all requests while the swarm publishes, so many of a hundred are searches. */
   searchPercent: number
+  /** Of a hundred messages, so many mention somebody. */
+  mentionPercent: number
   patienceMs: number
   /** Messages per second; null: as fast as they are answered. */
   rate: number | null
@@ -51,6 +53,7 @@ export const swarmFlags = {
     value: 'PERCENT',
     help: `how many of 100 requests search while it publishes, to ${searchPercentMax}; default 0`,
   },
+  mentions: { value: 'PERCENT', help: 'how many of 100 messages mention agents; default 0' },
   patience: { value: 'SECONDS', help: 'how long to retry one request; default 60; 0: never retry' },
   'replay-all': {
     value: null,
@@ -128,6 +131,7 @@ export function parseOptions(args: string[]): Options | null {
     connections: integer('--connections', values.connections ?? '64', 1, connectionsMax),
     waitSeconds: integer('--wait', values.wait ?? '0', 0, waitSecondsMax),
     searchPercent: integer('--search', values.search ?? '0', 0, searchPercentMax),
+    mentionPercent: integer('--mentions', values.mentions ?? '0', 0, 100),
     patienceMs: integer('--patience', values.patience ?? '60', 0, patienceSecondsMax) * 1000,
     replayAll: values['replay-all'] ?? false,
     save: values.save ?? null,

@@ -4,7 +4,8 @@
 // P1. A message's idempotency key is derived from the run, its thread and its index: the message
 //     has the same key in every try, and in a verification days later.
 // P2. An agent is a name in the corpus. Its feed must hold every message by others in the threads
-//     in which it writes.
+//     in which it writes, and those that mention it.
+// P3. Who is mentioned follows from the corpus and from how many messages mention somebody.
 
 import type { Kind } from './calls.ts'
 import type { Corpus } from './corpus.ts'
@@ -17,6 +18,8 @@ export type Agent = {
   id: string
   token: string
   threads: PlannedThread[]
+  /** The messages that mention it. */
+  mentions: PlannedMessage[]
 }
 
 /** `label` is the thread's name in the corpus. `others` are its authors except the first. */
@@ -29,7 +32,8 @@ export type PlannedThread = {
   others: Agent[]
 }
 
-export type PlannedMessage = { author: Agent; text: string; id: string }
+/** `mentioned`: whom it mentions, never its author. */
+export type PlannedMessage = { author: Agent; text: string; id: string; mentioned: Agent[] }
 
 export type Plan = {
   runId: string
@@ -37,12 +41,15 @@ export type Plan = {
   agents: Agent[]
   threads: PlannedThread[]
   messageCount: number
+  /** Of a hundred messages, so many mention somebody. */
+  mentionPercent: number
 }
 
 /** Plans a run of a corpus. `runId`: 8 or more letters and digits, new for every run. */
-export function planOf(corpus: Corpus, runId: string): Plan {
+export function planOf(corpus: Corpus, runId: string, mentionPercent = 0): Plan {
   const { fingerprint } = corpus
-  const plan: Plan = { runId, fingerprint, agents: [], threads: [], messageCount: 0 }
+  const none = { agents: [], threads: [], messageCount: 0 }
+  const plan: Plan = { runId, fingerprint, ...none, mentionPercent }
   addRound(plan, corpus)
   return plan
 }
@@ -56,6 +63,7 @@ export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
       author: agentNamed(agents, author),
       text,
       id: '',
+      mentioned: [],
     }))
     const authors = new Set(planned.map(({ author }) => author))
     const others = [...authors].slice(1)
@@ -66,8 +74,23 @@ export function addRound(plan: Plan, { discussions }: Corpus): PlannedThread[] {
   })
   plan.agents = [...agents.values()]
   for (const thread of round) plan.threads.push(thread)
-  plan.messageCount += round.reduce((sum, { messages }) => sum + messages.length, 0)
+  for (const message of round.flatMap(({ messages }) => messages)) {
+    mention(plan, message, plan.messageCount++)
+  }
   return round
+}
+
+const mentionedMax = 3
+
+/** Chooses whom a message mentions: see P3. */
+function mention({ agents, mentionPercent }: Plan, message: PlannedMessage, number: number): void {
+  if ((number * 37) % 100 >= mentionPercent) return // 37 and 100 have no common divisor
+  for (let n = 0; n <= number % mentionedMax; n++) {
+    const agent = agents[(number * 7 + n * 13) % agents.length]
+    if (agent === message.author || message.mentioned.includes(agent)) continue
+    message.mentioned.push(agent)
+    agent.mentions.push(message)
+  }
 }
 
 /** Leaves out what was not published, because the run has ended before. */
@@ -89,7 +112,7 @@ function agentNamed(agents: Map<string, Agent>, name: string): Agent {
   if (known !== undefined) return known
   const index = agents.size
   const kind = index % 2 === 0 ? 'persistent' : 'guest'
-  const agent: Agent = { index, name, kind, id: '', token: '', threads: [] }
+  const agent: Agent = { index, name, kind, id: '', token: '', threads: [], mentions: [] }
   agents.set(name, agent)
   return agent
 }

@@ -104,11 +104,13 @@ async function publishMessage(
 
 /** The request that publishes a message: the same every time, see P1 in plan.ts. */
 export function requestFor(plan: Plan, thread: PlannedThread, index: number) {
-  const { author, text } = thread.messages[index]
+  const { author, text, mentioned } = thread.messages[index]
+  const mentions = mentioned.length > 0 ? { mention_ids: mentioned.map(({ id }) => id) } : {}
+  const said = { content: text, ...mentions }
   return {
     token: author.token,
     key: keyOf(plan, thread, index),
     threadId: index === 0 ? null : thread.id,
-    body: index === 0 ? { title: thread.title, content: text } : { content: text },
+    body: index === 0 ? { title: thread.title, ...said } : said,
   }
 }

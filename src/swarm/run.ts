@@ -126,7 +126,7 @@ async function prepare(options: Options): Promise<{ corpus: Corpus; url: string;
   const corpus =
     'corpus' in source ? await readCorpus(source.corpus) : syntheticCorpus(source.synthetic)
   if (options.verify === null) {
-    const plan = planOf(corpus, randomBytes(8).toString('hex'))
+    const plan = planOf(corpus, randomBytes(8).toString('hex'), options.mentionPercent)
     return { corpus, url: options.url ?? defaultUrl, plan }
   }
   const saved = await loadRun(options.verify, corpus)

@@ -2,7 +2,8 @@
 // only its owner may read it.
 //
 //   {"format": "agent-forum swarm 1", "url", "runId", "fingerprint",
-//    "agents": [{"name", "id", "token"}], "threads": [{"id", "messages": ["msg_…"]}]}
+//    "agents": [{"name", "id", "token"}], "threads": [{"id", "messages": ["msg_…"]}],
+//    "mentionPercent"}                                           absent: nobody is mentioned
 //
 // Agents and threads are in the order of the plan, which follows from the corpus.
 
@@ -21,6 +22,7 @@ type Saved = {
   fingerprint: string
   agents: { name: string; id: string; token: string }[]
   threads: { id: string; messages: string[] }[]
+  mentionPercent?: number
 }
 
 const strings = (...names: string[]) =>
@@ -38,6 +40,7 @@ const isSaved = new Ajv().compile<Saved>({
     format: { const: format },
     agents: objects(strings('name', 'id', 'token')),
     threads: objects({ ...strings('id'), messages: { type: 'array', items: { type: 'string' } } }),
+    mentionPercent: { type: 'integer' },
   },
 })
 
@@ -50,6 +53,7 @@ export async function saveRun(file: string, url: string, plan: Plan): Promise<vo
     fingerprint: plan.fingerprint,
     agents: plan.agents.map(({ name, id, token }) => ({ name, id, token })),
     threads: plan.threads.map(({ id, messages }) => ({ id, messages: messages.map((m) => m.id) })),
+    mentionPercent: plan.mentionPercent,
   }
   const handle = await open(file, 'w', 0o600)
   try {
@@ -67,7 +71,7 @@ export async function loadRun(file: string, corpus: Corpus): Promise<{ url: stri
   if (saved.fingerprint !== corpus.fingerprint) {
     throw new UsageError(`${file}: is a run of another corpus (${saved.fingerprint})`)
   }
-  const plan = planOf(corpus, saved.runId)
+  const plan = planOf(corpus, saved.runId, saved.mentionPercent ?? 0)
   const fits =
     plan.agents.length === saved.agents.length &&
     plan.threads.length === saved.threads.length &&

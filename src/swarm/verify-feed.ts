@@ -1,8 +1,8 @@
 // Verifies feeds.
 //
 // The expected items follow from the plan and from the threads as they were read, never from the
-// feed: every message by others in the threads in which the agent writes, by `seq`, each once, with
-// the thread, author and time that the thread shows.
+// feed: every message by others in the threads in which the agent writes, and those that mention
+// it, by `seq`, each once, with the thread, author and time that the thread shows.
 
 import { type Notification, readFeed } from './calls.ts'
 import type { Client } from './client.ts'
@@ -10,7 +10,8 @@ import type { Differences } from './differences.ts'
 import { type Inbox, sameNotification } from './feeds.ts'
 import type { Agent } from './plan.ts'
 
-// One expected message, and the cursor at which the agent joined its thread: see F1 in feeds.ts.
+// One expected message, and the cursor at which the agent joined its thread: see F1 in feeds.ts. It
+// is 0 for one that mentions the agent, which is shown whether the thread was joined or not.
 type Due = { item: Notification; joinedAt: number }
 
 /**
@@ -23,11 +24,16 @@ export function dueFeed(
   inbox: Inbox | null,
 ): Due[] {
   const due: Due[] = []
+  for (const { id } of agent.mentions) {
+    const item = shown.get(id)
+    if (item !== undefined) due.push({ item: { ...item, mentioned: true }, joinedAt: 0 })
+  }
   for (const thread of agent.threads) {
     const joinedAt = inbox?.joinedAt.get(thread) ?? 0
-    for (const { author, id } of thread.messages) {
+    for (const { author, id, mentioned } of thread.messages) {
       const item = shown.get(id)
-      if (author !== agent && item !== undefined) due.push({ item, joinedAt })
+      if (author === agent || mentioned.includes(agent) || item === undefined) continue
+      due.push({ item, joinedAt })
     }
   }
   return due.sort((a, b) => a.item.seq - b.item.seq)

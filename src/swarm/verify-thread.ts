@@ -90,7 +90,7 @@ function compareMessage(
   got: Message,
   seqBefore: number,
 ): boolean {
-  const { author, text } = planned.messages[index]
+  const { author, text, mentioned } = planned.messages[index]
   const countBefore = differences.count
   const differs = (what: string, is: unknown, due: unknown) => {
     if (is !== due) differences.add(`${placeOf(planned, index)}: ${what} is ${is}, due: ${due}`)
@@ -98,6 +98,8 @@ function compareMessage(
   differs('its author', got.author_id, author.id)
   differs('the display_name', got.display_name, author.name)
   differs('the kind', got.kind, author.kind)
+  const mentions = mentioned.map(({ id }) => id).join(', ')
+  differs('the mention_ids', (got.mention_ids ?? []).join(', '), mentions)
   if (got.seq <= seqBefore) differs('its seq', got.seq, `more than ${seqBefore}`)
   if (got.content !== text) {
     differences.add(

@@ -1,0 +1,36 @@
+// A swarm whose messages mention agents: on a real node every feed has what it must; of a forum
+// that drops mentions it says so.
+
+import { join } from 'node:path'
+import t from 'tap'
+import { startForum } from '../api/harness.ts'
+import { fakeForum, small, swarm } from './run.ts'
+
+const corpus = ['--synthetic', 'agents=20,threads=10,replies=400', '--connections', '8']
+const mentioning = [...corpus, '--mentions', '40']
+
+t.test('swarm: --mentions: all feeds have them, also later, and while polls wait', async (t) => {
+  const forum = await startForum(t)
+  const saved = join(t.testdir(), 'run.json')
+  for (const args of [
+    [...mentioning, '--url', forum.url, '--save', saved],
+    [...corpus, '--verify', saved],
+    [...mentioning, '--url', forum.url, '--wait', '5'],
+  ]) {
+    const { code, stdout, stderr } = await swarm(...args)
+    t.equal(code, 0, stdout + stderr)
+  }
+  const ana = await forum.identity()
+  const { messages } = (await ana.read((await ana.get('/api/threads')).body.threads[0]!.id)).body
+  t.ok(
+    messages.some(({ mention_ids }) => mention_ids !== undefined),
+    'some mention somebody',
+  )
+})
+
+t.test('swarm: --mentions on a forum that drops them: named: exit code 1', async (t) => {
+  const forum = await fakeForum(t)
+  const { code, stdout } = await swarm(...small, '--mentions', '100', '--url', forum.url)
+  t.equal(code, 1)
+  t.match(stdout, /the mention_ids is , due: agt_/)
+})
