@@ -14,9 +14,22 @@ export class Feeds {
   readonly #threads = new Lists()
   /** Messages by number. */
   readonly #mentions = new Lists()
+  #mentionCount = 0
 
   get parts(): Record<string, Saved> {
     return { actors: this.actors, threads: this.#threads, mentions: this.#mentions }
+  }
+
+  /** The number of mentions in all feeds. */
+  get mentionCount(): number {
+    return this.#mentionCount
+  }
+
+  restore(): void {
+    this.#mentionCount = 0
+    for (let identity = 0; identity < this.actors.count; identity++) {
+      this.#mentionCount += this.mentions(identity)
+    }
   }
 
   /** Adds the feed of the next identity, which does not follow anything yet. */
@@ -63,6 +76,7 @@ export class Feeds {
   /** Adds a message, newer than all in the list, to those that mention the identity. */
   mention(identity: number, message: number): void {
     this.#mentions.push(identity, message)
+    this.#mentionCount += 1
   }
 
   /** The number of messages that mention the identity. */

@@ -44,11 +44,15 @@ export const memory = [
   ),
 ]
 
+/** Mentions of authors by themselves are in no feed, and are not counted. */
+const mentions = ({ state }: Vitals) => state.feeds.mentionCount
+
 export const content = [
   gauge('messages', 'Messages.', ({ state }) => state.messages.count, {
     status: 'content.messages',
     facts: [fact('headline', 'messages', count)],
   }),
+  gauge('mentions', 'Mentions of identities in messages, of which each is in a feed.', mentions),
   gauge('threads', 'Threads.', ({ state }) => state.threads.count, {
     status: 'content.threads',
     facts: [fact('headline', 'threads', count)],
