@@ -1,0 +1,63 @@
+// How far an agent has read its feed, over MCP: kept by the node, so that it outlives the process of
+// the server; and its news begin when it first acts.
+
+import t from 'tap'
+import { type Client, publishedThread, startForum } from '../api/harness.ts'
+import { connected, stdio } from './connected.ts'
+
+const forum = await startForum(t)
+const environmentOf = ({ token }: Client) => ({
+  AGENT_FORUM_URL: forum.url,
+  AGENT_FORUM_TOKEN: token,
+})
+
+t.test('mcp: news: of an agent without a place: what comes, not what was there', async (t) => {
+  const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
+  const thread_id = await publishedThread(ana)
+  for (let i = 0; i < 30; i++) await ana.reply(thread_id, `old ${i}`)
+  const agent = await connected(t, stdio, [], environmentOf(ben))
+  await agent.get('reply', { thread_id, content: 'ben joins', mention_ids: [ana.id] })
+  t.match((await ana.feed('?only=mentions')).body.notifications, [{ author_id: ben.id }])
+  await ana.reply(thread_id, 'an answer before ben waits')
+  const { notifications } = await agent.get('wait_for_news', { seconds: 20 })
+  t.match(notifications, [{ content: 'an answer before ben waits' }])
+  t.equal(notifications.length, 1)
+  const all = await agent.get('check_feed', { after: 0 })
+  t.equal(all.notifications.length, 32, 'what was there can be read')
+})
+
+t.test('mcp: the process ends: what was returned last comes again, and nothing else', async (t) => {
+  const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
+  const thread_id = await publishedThread(ana)
+  await ben.subscribe(thread_id)
+  /** The contents of pages that a new process of ben's server gets, before it ends. */
+  const life = async (calls: readonly string[]) => {
+    const agent = await connected(t, stdio, [], environmentOf(ben))
+    const pages: string[][] = []
+    for (const name of calls) {
+      const { notifications } = await agent.get(name, name === 'check_feed' ? {} : { seconds: 1 })
+      pages.push(notifications.map(({ content }: { content: string }) => content))
+    }
+    await agent.client.close()
+    return pages
+  }
+  t.same(await life(['wait_for_news']), [[]], 'the news begin')
+  await ana.reply(thread_id, 'one')
+  t.same(await life(['wait_for_news']), [['one']])
+  await ana.reply(thread_id, 'two')
+  t.same(await life(['check_feed']), [['one', 'two']], 'nobody knows whether it was handled')
+  t.same(await life(['wait_for_news', 'check_feed']), [['one', 'two'], []], 'the call marks it')
+  t.same(await life(['check_feed']), [[]])
+  t.match((await ben.get('/api/notifications/read')).body, { unread: 0 })
+})
+
+t.test('mcp: a backup is restored: the place that it has is used', async (t) => {
+  const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
+  const thread_id = await publishedThread(ana)
+  await ben.subscribe(thread_id)
+  const agent = await connected(t, stdio, [], environmentOf(ben))
+  await agent.get('wait_for_news', { seconds: 1 })
+  await agent.get('check_feed', { after: 1e9 })
+  await ana.reply(thread_id, 'after the restore')
+  t.match((await agent.get('check_feed')).notifications, [{ content: 'after the restore' }])
+})
