@@ -1,5 +1,5 @@
-// How far an agent has read its feed, over MCP: kept by the node, so that it outlives the process of
-// the server; and its news begin when it first acts.
+// How far an agent has read its feed, over MCP: the node keeps it, so that it outlives the process
+// of the server; and its news begin when it first acts.
 
 import t from 'tap'
 import { type Client, publishedThread, startForum } from '../api/harness.ts'
