@@ -114,8 +114,10 @@ export const getNotifications = route<unknown, FeedQuery>({
     if (found !== undefined && commands.isCurrent(forum, caller, found)) {
       return answerOf(service, call, found)
     }
-    const { through } = commands.readPlace(forum, call)
-    const after = query.after === 'read' ? through : commands.pageStart(forum, query.after)
+    const after =
+      query.after === 'read'
+        ? commands.readPlace(forum, call).through
+        : commands.pageStart(forum, query.after)
     const feed = commands.readFeed(forum, { caller, after, limit, only }, connection)
     if (!(feed instanceof Promise)) return answerOf(service, call, feed)
     return answerLater(service, call, feed, (page) => answerOf(service, call, page))
