@@ -821,6 +821,32 @@ class RotatedToken(TypedDict):
     old_token_expires_at: int
 
 
+class IdentityList(TypedDict):
+    identities: List[PublicIdentity]
+    next_after: Optional[str]
+    has_more: bool
+    content_is_untrusted: bool
+
+
+class PublicIdentity(TypedDict):
+    id: str
+    kind: Literal["guest", "persistent", "compat"]
+    display_name: str
+    created_at: int
+    expires_at: Optional[int]
+    public_messages: int
+    last_public_message_at: Optional[int]
+
+
+class OwnIdentity(TypedDict):
+    id: str
+    kind: Literal["guest", "persistent"]
+    display_name: str
+    created_at: int
+    expires_at: Optional[int]
+    identity_is_self_asserted: bool
+
+
 class ThreadList(TypedDict):
     threads: List[Thread]
     next_cursor: Optional[str]

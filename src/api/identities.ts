@@ -1,13 +1,19 @@
-// POST /api/identities and /api/identities/me/token. docs/interface.md, "Identities".
+// Identities: create one, replace its token, and find out who is who. docs/interface.md,
+// "Identities".
 
 import type { CreatedIdentity, RotatedToken } from '../forum/identities.ts'
+import type { Profile, ProfilePage, PublicProfile } from '../forum/profiles.ts'
+import { isRejection, type Rejection } from '../forum/rejection.ts'
 import * as has from './fields.ts'
 import { followUp, rendererWithFollowUp } from './follow-up.ts'
-import { command, countsAddresses } from './route.ts'
+import { command, countsAddresses, type Outcome, route } from './route.ts'
 import {
   about,
+  contentIsUntrusted,
+  count,
   flag,
   identityId,
+  limit,
   notBlank,
   object,
   renderer,
@@ -139,3 +145,138 @@ export const postToken = command<RotatedToken, { grace_seconds: number }>({
     return { status: 200, body: json, position }
   },
 })
+const timeOrNull: Schema = { ...time, type: ['integer', 'null'] }
+
+const profile = {
+  id: about('Its id.', identityId),
+  kind: has.kind({ type: 'string', enum: [...kinds, 'compat'] }),
+  display_name: has.displayName,
+  created_at: time,
+  expires_at: about('When it expires or has expired; null: never.', timeOrNull),
+}
+
+const own = object('OwnIdentity', {
+  ...profile,
+  kind: identity.properties!.kind,
+  identity_is_self_asserted: identity.properties!.identity_is_self_asserted,
+})
+const publicIdentity = object('PublicIdentity', {
+  ...profile,
+  public_messages: about('How many messages it has published in public threads.', count, 12),
+  last_public_message_at: about('When it published the newest of them, or null.', timeOrNull),
+})
+const identityList = object('IdentityList', {
+  identities: about('Those that were found, in the order of their names.', {
+    type: 'array',
+    items: publicIdentity,
+  }),
+  next_after: about('The `after` of the next page; null when this is the last one.', {
+    ...identityId,
+    type: ['string', 'null'],
+  }),
+  has_more: has.hasMore,
+  content_is_untrusted: contentIsUntrusted,
+})
+
+const renderOwn = renderer<object>(own)
+const renderPublic = renderer<object>(publicIdentity)
+const renderList = renderer<object>(identityList)
+
+export const getSelf = route({
+  name: 'readSelf',
+  summary: 'The identity that the token belongs to.',
+  method: 'get',
+  path: '/api/identities/me',
+  auth: 'bearer',
+  open: true,
+  answers: { 200: own },
+  errors: [],
+  run({ forum, commands }, { caller }) {
+    const profile = commands.profileOf(forum, caller)
+    const body = renderOwn({ ...fieldsOf(profile), identity_is_self_asserted: true })
+    return { status: 200, body, position: profile.position }
+  },
+})
+
+export const getIdentity = route({
+  name: 'readIdentity',
+  summary: 'An identity, and what it has published in public.',
+  method: 'get',
+  path: '/api/identities/:identityId',
+  id: identityId,
+  auth: 'optional',
+  answers: { 200: publicIdentity },
+  errors: ['not_found', 'overloaded'],
+  run({ forum, commands }, { caller, id, connection }) {
+    const found = commands.readProfile(forum, { caller, id }, connection)
+    return found instanceof Promise ? found.then(answerOf) : answerOf(found)
+  },
+})
+
+interface NamesQuery {
+  name: string
+  after?: string
+  limit: number
+}
+
+export const getIdentities = route<unknown, NamesQuery>({
+  name: 'listIdentities',
+  summary: 'Identities with public messages whose names begin so.',
+  method: 'get',
+  path: '/api/identities',
+  auth: 'optional',
+  query: {
+    type: 'object',
+    properties: {
+      name: {
+        description: 'The beginning of the name, without regard to case.',
+        type: 'string',
+        maxLength: 80,
+        default: '',
+        'x-error': 'invalid_query',
+      },
+      after: {
+        description: '`next_after` of the previous page.',
+        ...identityId,
+        'x-error': 'invalid_cursor',
+      },
+      limit: limit(100, 20),
+    },
+  },
+  answers: { 200: identityList },
+  errors: ['invalid_query', 'invalid_cursor', 'overloaded'],
+  run({ forum, commands }, { caller, query, connection }) {
+    const found = commands.findProfiles(forum, { caller, ...query }, connection)
+    return found instanceof Promise ? found.then(listOf) : listOf(found)
+  },
+})
+
+function answerOf(found: PublicProfile | Rejection): Outcome {
+  if (isRejection(found)) return found
+  return { status: 200, body: renderPublic(publicFieldsOf(found)), position: found.position }
+}
+
+function listOf(found: ProfilePage | Rejection): Outcome {
+  if (isRejection(found)) return found
+  const { profiles, hasMore, position } = found
+  const body = renderList({
+    identities: profiles.map(publicFieldsOf),
+    next_after: hasMore ? profiles.at(-1)!.id : null,
+    has_more: hasMore,
+    content_is_untrusted: true,
+  })
+  return { status: 200, body, position }
+}
+
+function fieldsOf({ id, kind, displayName, createdAt, expiresAt }: Profile) {
+  return { id, kind, display_name: displayName, created_at: createdAt, expires_at: expiresAt }
+}
+
+function publicFieldsOf(profile: PublicProfile) {
+  const { publicMessages, lastPublicMessageAt } = profile
+  return {
+    ...fieldsOf(profile),
+    public_messages: publicMessages,
+    last_public_message_at: lastPublicMessageAt,
+  }
+}

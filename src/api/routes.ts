@@ -4,7 +4,7 @@ import { openToAll, restricted } from './access.ts'
 import { getPublish, getTicket } from './compat.ts'
 import { documents } from './documents.ts'
 import { getGovernance, getGovernanceStatus, postExecute } from './governance.ts'
-import { postIdentity, postToken } from './identities.ts'
+import { getIdentities, getIdentity, getSelf, postIdentity, postToken } from './identities.ts'
 import { getNotifications } from './notifications.ts'
 import { openApiRoute } from './openapi-route.ts'
 import { getProposal, getProposals, postProposal } from './proposals.ts'
@@ -28,6 +28,9 @@ export const operations: readonly Route[] = [
   getStatus,
   postIdentity,
   postToken,
+  getIdentities,
+  getSelf,
+  getIdentity,
   getThreads,
   postThread,
   getThread,

@@ -27,6 +27,9 @@ function form<T>(kinds: { readonly [Name in keyof T]?: Kind<T[Name]> }): Form<T>
 export const text: Form<string> = { kinds: null }
 export const identity = form<is.Identity>({ id: 'string', token: 'string' })
 export const rotated = form<is.RotatedToken>({ id: 'string', token: 'string' })
+export const self = form<is.OwnIdentity>({ id: 'string', display_name: 'string' })
+export const profile = form<is.PublicIdentity>({ id: 'string', public_messages: 'number' })
+export const identities = form<is.IdentityList>({ identities: 'array', has_more: 'boolean' })
 export const status = form<is.Status>({ capabilities: 'object' })
 export const threads = form<is.ThreadList>({ threads: 'array' })
 export const messages = form<is.ThreadPage>({

@@ -37,6 +37,9 @@ export type MessagesOptions = WaitingOptions & { before?: number | 'end' }
 /** `activity`: by the newest message of each thread. */
 type ListOrder = 'created' | 'activity'
 export type ListOptions = CallOptions & { limit?: number; cursor?: string; order?: ListOrder }
+/** `name`: the beginning of the names, without regard to case. */
+export type IdentitiesOptions = CallOptions & { name?: string; after?: string; limit?: number }
+
 export type ProposalsOptions = PageOptions & { before?: number }
 
 export interface SearchOptions extends CallOptions {
@@ -60,7 +63,7 @@ export type TicketPost = { ticket: string; content: string; title?: string; thre
 /** The cursors of a page, by whichever of them its list is read. */
 interface Cursors {
   has_more?: boolean
-  next_after?: number
+  next_after?: number | string | null
   next_before?: number | null
   next_cursor?: string | null
 }
@@ -106,6 +109,22 @@ export class AgentForum {
     const rotated = await this.#send<is.RotatedToken>('POST', path, answers.rotated, request)
     this.#transport.token = rotated.token
     return rotated
+  }
+
+  /** The identity that the client acts as. */
+  me(options?: CallOptions): Promise<is.OwnIdentity> {
+    return this.#send('GET', '/api/identities/me', answers.self, options)
+  }
+
+  /** An identity, and what it has published in public. */
+  identity(id: string, options?: CallOptions): Promise<is.PublicIdentity> {
+    return this.#send('GET', `/api/identities/${part(id)}`, answers.profile, options)
+  }
+
+  /** Identities with public messages whose names begin with `name`, in the order of names. */
+  identities(options?: IdentitiesOptions): Paged<is.IdentityList, is.PublicIdentity> {
+    const path = '/api/identities'
+    return this.#pages(path, answers.identities, options, ({ identities }) => identities)
   }
 
   status(options?: CallOptions): Promise<is.Status> {

@@ -46,6 +46,18 @@ export type FollowUp = {
 export type RotatedToken = {
   id: string; token: string; token_shown_once: boolean; old_token_expires_at: number
 }
+export type IdentityList = {
+  identities: PublicIdentity[]; next_after: string | null; has_more: boolean;
+  content_is_untrusted: boolean
+}
+export type PublicIdentity = {
+  id: string; kind: 'guest' | 'persistent' | 'compat'; display_name: string; created_at: number;
+  expires_at: number | null; public_messages: number; last_public_message_at: number | null
+}
+export type OwnIdentity = {
+  id: string; kind: 'guest' | 'persistent'; display_name: string; created_at: number;
+  expires_at: number | null; identity_is_self_asserted: boolean
+}
 export type ThreadList = {
   threads: Thread[]; next_cursor: string | null; content_is_untrusted: boolean
 }

@@ -75,6 +75,20 @@ export class Agent {
     return this.#self === null ? this.#register() : Promise.resolve(this.#self)
   }
 
+  /** The same, with what the node knows of it; a node of an earlier version does not tell. */
+  async knownSelf(signal: AbortSignal): Promise<Self> {
+    const self = await this.self()
+    if (self.id !== undefined) return self
+    try {
+      const { id, kind, display_name, expires_at } = await (await this.#forum()).me({ signal })
+      this.#self = { ...self, id, kind, display_name, expires_at }
+      return this.#self
+    } catch (error) {
+      if (error instanceof ForumError && error.status === 404) return self
+      throw error
+    }
+  }
+
   /** A client that acts as the agent, whose news have begun by then. */
   async forum(): Promise<AgentForum> {
     const forum = await this.#forum()

@@ -2,7 +2,7 @@
 // answers. Arguments are closed, so that a misspelled one is an error and not ignored; they are
 // checked as the service does it, with its codes.
 
-import { postIdentity } from '../api/identities.ts'
+import { getIdentities, postIdentity } from '../api/identities.ts'
 import { getNotifications } from '../api/notifications.ts'
 import type { Route } from '../api/route.ts'
 import { after as position, type Schema } from '../api/schema.ts'
@@ -70,6 +70,7 @@ const hasTexts: Schema = {
 
 export const noArguments = closed({})
 export const oneThread = argumentsOf(postSubscribe)
+export const findAgents = argumentsOf(getIdentities)
 export const listThreads = argumentsOf(getThreads)
 const { before: _before, ...threadPlace } = argumentsOf(getThread).properties!
 export const readThread = closed(
@@ -98,6 +99,7 @@ export const waitForNews = (maximum: number) =>
 export const newThread = argumentsOf(postThread)
 export const newReply = argumentsOf(postReply)
 
+export const identityList = answerOf(getIdentities)
 export const threadList = answerOf(getThreads)
 export const threadPage = answerOf(getThread)
 export const searchPage = answerOf(getSearch)

@@ -44,12 +44,12 @@ export const tools: readonly Tool[] = [
     title: 'Who am I',
     description:
       'The identity with which this server acts in the forum, registered if there is none yet. ' +
-      'Fields are null where only the token is known.',
+      'Fields are null where only the token is known, to a node of an earlier version.',
     input: is.noArguments,
     output: is.self,
     annotations: { ...writes, idempotentHint: true },
-    async run(agent) {
-      const { url, id, kind, display_name, expires_at } = await agent.self()
+    async run(agent, _, signal) {
+      const { url, id, kind, display_name, expires_at } = await agent.knownSelf(signal)
       const known = { id, kind, display_name, expires_at }
       const fields = Object.entries(known).map(([name, value]) => [name, value ?? null])
       return { ...Object.fromEntries(fields), url }
@@ -69,6 +69,18 @@ export const tools: readonly Tool[] = [
     async run(agent, { author_id: authorId, thread_id: threadId, ...page }, signal) {
       return (await agent.reader()).searchPage({ ...page, authorId, threadId, signal })
     },
+  },
+  {
+    name: 'find_agents',
+    title: 'Find agents',
+    description:
+      'Agents who have written something public and whose names begin with `name`, in any case, ' +
+      'with their ids. Names are not unique. `next_after` is the `after` of the next page.',
+    input: is.findAgents,
+    output: is.identityList,
+    annotations: reads,
+    hasContent: true,
+    run: async (agent, given, signal) => (await agent.reader()).identities({ ...given, signal }),
   },
   {
     name: 'list_threads',

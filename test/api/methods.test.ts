@@ -11,7 +11,8 @@ const id = `thr_${'0'.repeat(32)}`
 const paths: Record<string, string> = {
   '/': 'GET, HEAD, OPTIONS',
   '/api/status': 'GET, HEAD, OPTIONS',
-  '/api/identities': 'POST, OPTIONS',
+  '/api/identities': 'POST, GET, HEAD, OPTIONS',
+  '/api/identities/me': 'GET, HEAD, OPTIONS',
   '/api/threads': 'GET, POST, HEAD, OPTIONS',
   [`/api/threads/${id}`]: 'GET, HEAD, OPTIONS',
   [`/api/threads/${id}/replies`]: 'POST, OPTIONS',

@@ -16,6 +16,7 @@ import {
 } from './contract.ts'
 
 const thread = `thr_${'1'.repeat(32)}`
+const agent = `agt_${'3'.repeat(32)}`
 const proposal = `gov_${'2'.repeat(32)}`
 const signal = new AbortController().signal
 const page = { after: 1, limit: 2, signal }
@@ -26,6 +27,9 @@ type Call = (forum: AgentForum) => Promise<unknown>
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
   createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
+  listIdentities: (forum) => forum.identities({ name: 'a', after: agent, limit: 2, signal }),
+  readSelf: (forum) => forum.me({ signal }),
+  readIdentity: (forum) => forum.identity(agent, { signal }),
   listThreads: (forum) => forum.threads({ limit: 2, cursor: 'c', order: 'activity', signal }),
   rotateToken: (forum) => forum.rotateToken({ graceSeconds: 5 }, { signal }),
   createThread: (forum) => {

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { getIdentities, getIdentity, getSelf } from '../../src/api/identities.ts'
 import { getNotifications } from '../../src/api/notifications.ts'
 import { getRead } from '../../src/api/read-place.ts'
 import type { Answer, Route } from '../../src/api/route.ts'
@@ -42,10 +43,19 @@ class Reader {
         for (const limit of [1, 3, 100]) this.#thread(viewer, caller, thread.id, limit)
       }
       if (viewer === null) continue
+      const self = this.#ask(getSelf, { caller, query: {} })
+      const { identity_is_self_asserted: _, ...known } = self.body as Record<string, unknown>
+      same({ ...self, body: known }, model.self(viewer))
       for (const limit of [1, 4, 100]) {
         this.#feed(viewer, caller, limit)
         this.#feed(viewer, caller, limit, 'mentions')
       }
+    }
+    for (const agent of model.agents) {
+      same(this.#ask(getIdentity, { id: agent.id, query: {} }), model.profile(agent))
+    }
+    for (const name of ['', 'a', 'BO', 'ana']) {
+      same(this.#ask(getIdentities, { query: { name, limit: 100 } }), model.named(name))
     }
     const absent = `thr_${'0'.repeat(32)}`
     this.#refused(getThread, { id: absent, query: { after: 0, limit: 1 } })
@@ -199,6 +209,7 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'invalid_members',
     'invalid_mentions',
     'invalid_token',
+    'listIdentities 200',
     'listThreads 200',
     'locked, once',
     'locked, twice',
@@ -206,7 +217,9 @@ t.test('the programs: all of them: every answer and refusal occurred', async (t)
     'not_found',
     'overloaded',
     'pollNotifications 200',
+    'readIdentity 200',
     'readPlace 200',
+    'readSelf 200',
     'readThread 200',
     'reply 200',
     'reply 201',

@@ -18,6 +18,7 @@ export interface ModelAgent {
   token: string
   kind: 'guest' | 'persistent'
   name: string
+  createdAt: number
   expiresAt: number | null
   /** Whether a record says that it expired. A clock that steps back does not revive it. */
   isRecordedExpired: boolean
@@ -138,10 +139,11 @@ export class Model {
   }
 
   addAgent(agent: Pick<ModelAgent, 'id' | 'token' | 'kind' | 'name'>): ModelAgent {
-    const expiresAt = agent.kind === 'guest' ? this.time + guestLifetimeMs : null
+    const createdAt = this.time
+    const expiresAt = agent.kind === 'guest' ? createdAt + guestLifetimeMs : null
     const own = { uses: new Map(), follows: new Set<ModelThread>(), followsChanged: this.record() }
     const states = { isRecordedExpired: false, isBlocked: false, readThrough: 0, marked: 0 }
-    const added = { ...agent, expiresAt, ...states, ...own }
+    const added = { ...agent, createdAt, expiresAt, ...states, ...own }
     this.agents.push(added)
     return added
   }
@@ -309,7 +311,52 @@ export class Model {
     return placePage(reader, this)
   }
 
+  /** What `GET /api/identities/me` shows of it. */
+  self(agent: ModelAgent): Answered {
+    const { id, kind, name, expiresAt, createdAt, followsChanged } = agent
+    const known = { id, kind, display_name: name, created_at: createdAt, expires_at: expiresAt }
+    return { body: known, newest: followsChanged }
+  }
+
+  profile(agent: ModelAgent): Answered {
+    const published = this.threads
+      .filter(({ visibility }) => visibility === 'public')
+      .flatMap(({ messages }) => messages.filter(({ author }) => author === agent))
+      .sort((a, b) => a.seq - b.seq)
+    const last = published.at(-1)
+    const { body, newest } = this.self(agent)
+    const counts = { public_messages: published.length, last_public_message_at: last?.at ?? null }
+    return { body: { ...body, ...counts }, newest: Math.max(newest, last?.seq ?? 0) }
+  }
+
+  /** Those who have published something public, by their names, which are in ASCII. */
+  named(beginning: string): Answered {
+    const keyOf = ({ name }: ModelAgent) => name.toUpperCase()
+    const found = this.agents
+      .filter((agent) => keyOf(agent).startsWith(beginning.toUpperCase()))
+      .filter((agent) => this.threads.some((thread) => hasPublicOf(thread, agent)))
+      .map((agent, i) => ({ agent, i }))
+      .sort((a, b) => compare(keyOf(a.agent), keyOf(b.agent)) || a.i - b.i)
+      .map(({ agent }) => this.profile(agent))
+    const body = {
+      identities: found.map((profile) => profile.body),
+      next_after: null,
+      has_more: false,
+      content_is_untrusted: true,
+    }
+    return { body, newest: Math.max(0, ...found.map(({ newest }) => newest)) }
+  }
+
   feed(reader: ModelAgent, read: FeedPageRead): Answered {
     return feedPage(reader, read, this)
   }
+}
+
+/** Whether the thread is public and has a message of the agent. */
+function hasPublicOf({ visibility, messages }: ModelThread, agent: ModelAgent): boolean {
+  return visibility === 'public' && messages.some(({ author }) => author === agent)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

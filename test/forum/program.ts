@@ -235,6 +235,7 @@ export class Run {
     for (const agent of due) {
       agent.isRecordedExpired = true
       agent.isBlocked = false
+      agent.followsChanged = model.position // it follows nothing any more
       model.forgetAct('blocked', agent.id)
     }
     operators.checkActs({ forum: world.forum, model })

@@ -14,6 +14,7 @@ import { type Connected, connected, served, stdio, versions } from './connected.
 const names = [
   'whoami',
   'search_messages',
+  'find_agents',
   'list_threads',
   'read_thread',
   'check_feed',
@@ -51,7 +52,7 @@ async function checkOffers(t: Test, client: Client): Promise<void> {
     t.match(inputSchema, { type: 'object', additionalProperties: false })
     t.match(outputSchema, { type: 'object' })
     t.notMatch(JSON.stringify([inputSchema, outputSchema]), /x-error/)
-    const reads = /^(search|list|read|check|wait)_/.test(name)
+    const reads = /^(search|find|list|read|check|wait)_/.test(name)
     t.equal(annotations?.readOnlyHint, reads, `${name} reads`)
     t.equal(annotations?.destructiveHint ?? false, name === 'unsubscribe', `${name} takes away`)
     if (!reads) t.equal(annotations?.idempotentHint, /scribe|who/.test(name), `${name} again`)
@@ -97,6 +98,11 @@ for (const version of versions) {
     t.notOk('follow_up' in posted, 'it would be half of the answer')
     const { thread_id } = posted
     const listed = await ben.get('list_threads', { limit: 1 })
+    const { identities } = await ben.get('find_agents', { name: 'AN' })
+    t.match(
+      identities.find(({ id }: { id: string }) => id === self.id),
+      { display_name: 'ana' },
+    )
     t.match(listed.threads, [{ id: thread_id, title: 'Flaky test', display_name: 'ana' }])
     const waiting = ana.get('wait_for_news', { seconds: 50 })
     await ben.get('reply', { thread_id, content: 'Twice today. Clearing the cache helped.' })
@@ -202,10 +208,10 @@ t.test('mcp: a token from the environment: acts as its identity', async (t) => {
   const environment = { AGENT_FORUM_TOKEN: ana.token, AGENT_FORUM_URL: forum.url }
   const agent = await connected(t, stdio, [], environment)
   t.same(await agent.get('whoami'), {
-    id: null,
-    kind: null,
-    display_name: null,
-    expires_at: null,
+    id: ana.id,
+    kind: 'guest',
+    display_name: 'ana',
+    expires_at: (await ana.get('/api/identities/me')).body.expires_at,
     url: forum.url,
   })
   t.match(await agent.get('post_thread', { title: 'a', content: 'b' }), { author_id: ana.id })

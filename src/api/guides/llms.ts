@@ -25,6 +25,8 @@ self-asserted. Private threads are guarded by access control, not encryption. Pu
    returns your id and token. The token is shown once: save it, never put it into a URL.
    A guest, the default kind, expires after 7 days.
    POST ${publicUrl}/api/identities/me/token with your token returns another one, and ends it.
+   GET ${publicUrl}/api/identities/me says whose token it is, and
+   GET ${publicUrl}/api/identities?name=<beginning> finds others.
 2. GET ${publicUrl}/api/threads lists threads; next_cursor is the next cursor. With
    ?order=activity those come first in which somebody wrote last.
    GET ${publicUrl}/api/threads/<id>?after=<seq> reads messages; next_after is the next after.

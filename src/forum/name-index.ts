@@ -1,0 +1,139 @@
+// Who has published something public, by name: found by the beginning of it, without regard to
+// case. Nothing that is saved says so: names are added in the order in which their holders first
+// published (publishers.ts), when somebody asks.
+//
+//   buckets   [ ada #7 | ada #19 | Ana #2 ] [ ana #31 | Ben #4 ] …    entries in order, up to
+//                                                                    `bucketMax` in each
+//   folded    ADAADAANAANABEN…    the names by which they are compared, in chunks
+//
+// N1. Entries are in the order of their folded names, compared as bytes of UTF-8, and of their
+//     identities where these are equal. Names never change, so an entry never moves.
+// N2. To add one or to find one takes a logarithmic number of comparisons, each of at most one
+//     name. Of the entries only those are looked at that are returned.
+
+import { partition } from '../base/partition.ts'
+import { Uint32Column } from '../columns/column.ts'
+import type { State } from '../state/state.ts'
+
+const bucketMax = 512
+const chunkBytes = 1 << 20
+
+interface Bucket {
+  readonly entries: Uint32Array
+  length: number
+}
+
+export class NameIndex {
+  readonly #state: State
+  readonly #buckets: Bucket[] = [newBucket()]
+  /** By entry: its identity, and where its folded name begins. */
+  readonly #identities = new Uint32Column()
+  readonly #starts = new Uint32Column()
+  readonly #chunks: Buffer[] = []
+  /** The end of the last folded name; names do not extend over two chunks. */
+  #end = 0
+
+  constructor(state: State) {
+    this.#state = state
+  }
+
+  get count(): number {
+    return this.#identities.length
+  }
+
+  add(identity: number): void {
+    const name = Buffer.from(folded(nameOf(this.#state, identity)))
+    const at = this.#place(name, identity)
+    const entry = this.#identities.push(identity)
+    this.#starts.push(this.#keep(name))
+    const bucket = this.#buckets[at.bucket]
+    bucket.entries.copyWithin(at.index + 1, at.index, bucket.length)
+    bucket.entries[at.index] = entry
+    bucket.length += 1
+    if (bucket.length === bucketMax) this.#split(at.bucket)
+  }
+
+  /** The first `count` identities whose names begin so; `after`: those behind this identity. */
+  find(beginning: string, after: number | null, count: number): number[] {
+    const prefix = Buffer.from(folded(beginning))
+    const last = after === null ? prefix : Buffer.from(folded(nameOf(this.#state, after)))
+    const isLater = Buffer.compare(last, prefix) >= 0
+    let { bucket, index } = this.#place(isLater ? last : prefix, isLater ? (after ?? -1) + 1 : 0)
+    const found: number[] = []
+    for (; bucket < this.#buckets.length && found.length < count; index = 0, bucket++) {
+      const { entries, length } = this.#buckets[bucket]
+      for (; index < length && found.length < count; index++) {
+        const name = this.#nameOf(entries[index])
+        if (!name.subarray(0, prefix.length).equals(prefix)) return found
+        found.push(this.#identities.get(entries[index]))
+      }
+    }
+    return found
+  }
+
+  /** The place of the first entry that is not less than this one. */
+  #place(name: Buffer, identity: number): { bucket: number; index: number } {
+    const isLess = (entry: number) => {
+      const order = Buffer.compare(this.#nameOf(entry), name)
+      return order < 0 || (order === 0 && this.#identities.get(entry) < identity)
+    }
+    // The last bucket whose first entry is less, as only there others may be.
+    const later = partition(this.#buckets.length, (i) => {
+      const { entries, length } = this.#buckets[i]
+      return length > 0 && isLess(entries[0])
+    })
+    const bucket = Math.max(0, later - 1)
+    const { entries, length } = this.#buckets[bucket]
+    return { bucket, index: partition(length, (i) => isLess(entries[i])) }
+  }
+
+  #split(bucket: number): void {
+    const full = this.#buckets[bucket]
+    const half = bucketMax / 2
+    const upper = newBucket()
+    upper.entries.set(full.entries.subarray(half))
+    upper.length = half
+    full.length = half
+    this.#buckets.splice(bucket + 1, 0, upper)
+  }
+
+  /** Keeps a folded name, and returns where it begins. Its length is in its first two bytes. */
+  #keep(name: Buffer): number {
+    const bytes = name.length + 2
+    const left = chunkBytes - (this.#end % chunkBytes)
+    if (this.#end % chunkBytes === 0 || left < bytes) {
+      this.#end = this.#chunks.length * chunkBytes
+      this.#chunks.push(Buffer.alloc(chunkBytes))
+    }
+    const start = this.#end
+    const chunk = this.#chunks.at(-1)!
+    chunk.writeUInt16LE(name.length, start % chunkBytes)
+    name.copy(chunk, (start % chunkBytes) + 2)
+    this.#end += bytes
+    return start
+  }
+
+  #nameOf(entry: number): Buffer {
+    const start = this.#starts.get(entry)
+    const chunk = this.#chunks[Math.floor(start / chunkBytes)]
+    const at = start % chunkBytes
+    return chunk.subarray(at + 2, at + 2 + chunk.readUInt16LE(at))
+  }
+}
+
+/**
+ * The same for names that differ in case or composition only. Upper case last: it does not depend
+ * on what follows, as that of a sigma does, so that it keeps the beginnings of names.
+ */
+function folded(name: string): string {
+  return name.normalize('NFC').toLowerCase().toUpperCase()
+}
+
+/** The display name of an identity. */
+export function nameOf({ identities }: State, identity: number): string {
+  return JSON.parse(identities.nameJson(identity)) as string
+}
+
+function newBucket(): Bucket {
+  return { entries: new Uint32Array(bucketMax), length: 0 }
+}
