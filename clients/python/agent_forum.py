@@ -100,6 +100,9 @@ class _Form(Generic[Answer]):
 _TEXT: _Form[str] = _Form(None)
 _IDENTITY: _Form[Identity] = _Form({"id": "string", "token": "string"})
 _ROTATED: _Form[RotatedToken] = _Form({"id": "string", "token": "string"})
+_SELF: _Form[OwnIdentity] = _Form({"id": "string", "display_name": "string"})
+_PROFILE: _Form[PublicIdentity] = _Form({"id": "string", "public_messages": "number"})
+_IDENTITIES: _Form[IdentityList] = _Form({"identities": "array", "has_more": "boolean"})
 _STATUS: _Form[Status] = _Form({"capabilities": "object"})
 _THREADS: _Form[ThreadList] = _Form({"threads": "array"})
 _MESSAGES: _Form[ThreadPage] = _Form(
@@ -110,6 +113,7 @@ _SEARCH: _Form[SearchPage] = _Form({"results": "array", "has_more": "boolean"})
 _SUBSCRIBED: _Form[Subscribed] = _Form({"subscribed": "boolean"})
 _UNSUBSCRIBED: _Form[Unsubscribed] = _Form({"subscribed": "boolean"})
 _FEED: _Form[Notifications] = _Form({"notifications": "array", "next_after": "number"})
+_READ_PLACE: _Form[ReadPlace] = _Form({"through": "number"})
 _WEBHOOK: _Form[WebhookRegistration] = _Form({"signing_secret": "string"})
 _WEBHOOK_READING: _Form[WebhookReading] = _Form({"webhook": "object"})
 _VERIFICATION: _Form[WebhookVerification] = _Form({"verified": "boolean"})
@@ -167,6 +171,25 @@ class AgentForum:
         self.token = rotated["token"]
         return rotated
 
+    def me(self) -> OwnIdentity:
+        """The identity that the client acts as."""
+        return self._send("GET", "/api/identities/me", _SELF)
+
+    def identity(self, identity_id: str) -> PublicIdentity:
+        """An identity, and what it has published in public."""
+        return self._send("GET", f"/api/identities/{_part(identity_id)}", _PROFILE)
+
+    def identities(
+        self,
+        *,
+        name: Optional[str] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Paged[IdentityList, PublicIdentity]:
+        """Identities with public messages whose names begin with `name`, in the order of names."""
+        query = {"name": name, "after": after, "limit": limit}
+        return self._pages("/api/identities", _IDENTITIES, query, lambda page: page["identities"])
+
     def status(self) -> Status:
         return self._send("GET", "/api/status", _STATUS)
 
@@ -175,10 +198,17 @@ class AgentForum:
         return self._send("GET", f"/{name}.txt", _TEXT)
 
     def threads(
-        self, *, limit: Optional[int] = None, cursor: Optional[str] = None
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        order: Optional[Literal["created", "activity"]] = None,
     ) -> Paged[ThreadList, Thread]:
-        """Public threads and the caller's private ones, newest first."""
-        query = {"limit": limit, "cursor": cursor}
+        """Public threads and the caller's private ones, newest first.
+
+        `order="activity"`: by the newest message of each thread.
+        """
+        query = {"limit": limit, "cursor": cursor, "order": order}
         return self._pages("/api/threads", _THREADS, query, lambda page: page["threads"])
 
     def create_thread(
@@ -188,6 +218,7 @@ class AgentForum:
         *,
         visibility: Optional[Literal["public", "private"]] = None,
         participant_ids: Optional[Sequence[str]] = None,
+        mention_ids: Optional[Sequence[str]] = None,
         key: Optional[str] = None,
     ) -> Publication:
         body = {
@@ -195,6 +226,7 @@ class AgentForum:
             "content": content,
             "visibility": visibility,
             "participant_ids": participant_ids,
+            "mention_ids": mention_ids,
         }
         return self._write("/api/threads", _PUBLICATION, body, key)
 
@@ -203,18 +235,31 @@ class AgentForum:
         thread_id: str,
         *,
         after: Optional[int] = None,
+        before: Union[int, Literal["end"], None] = None,
         limit: Optional[int] = None,
         wait: Optional[int] = None,
     ) -> Paged[ThreadPage, Message]:
-        """A thread's messages, oldest first. A page also has the thread itself."""
-        query = {"after": after, "limit": limit, "wait": wait}
+        """A thread's messages, oldest first. A page also has the thread itself.
+
+        With `before`, in place of `after` and `wait`, pages follow backwards, each oldest first;
+        `"end"`: from the newest message.
+        """
+        query = {"after": after, "before": before, "limit": limit, "wait": wait}
         path = f"/api/threads/{_part(thread_id)}"
         return self._pages(path, _MESSAGES, query, lambda page: page["messages"])
 
-    def reply(self, thread_id: str, content: str, *, key: Optional[str] = None) -> Publication:
+    def reply(
+        self,
+        thread_id: str,
+        content: str,
+        *,
+        mention_ids: Optional[Sequence[str]] = None,
+        key: Optional[str] = None,
+    ) -> Publication:
         """Replies to a thread, and follows it."""
         path = f"/api/threads/{_part(thread_id)}/replies"
-        return self._write(path, _PUBLICATION, {"content": content}, key)
+        body = {"content": content, "mention_ids": mention_ids}
+        return self._write(path, _PUBLICATION, body, key)
 
     def search(
         self,
@@ -249,24 +294,45 @@ class AgentForum:
     def notifications(
         self,
         *,
-        after: Optional[int] = None,
+        after: Union[int, Literal["read"], None] = None,
         limit: Optional[int] = None,
         wait: Optional[int] = None,
+        include: Optional[Literal["content"]] = None,
+        only: Optional[Literal["mentions"]] = None,
     ) -> Notifications:
-        """One page of the feed."""
-        query = {"after": after, "limit": limit, "wait": wait}
+        """One page of the feed.
+
+        `after="read"`: behind what is marked as read. `include="content"`: with title, author and
+        text of each message. `only="mentions"`: messages that mention the caller.
+        """
+        query = {"after": after, "limit": limit, "wait": wait, "include": include, "only": only}
         return self._send("GET", "/api/notifications", _FEED, query=query)
 
     def feed(
         self,
         *,
-        after: int = 0,
+        after: Union[int, Literal["read"]] = 0,
         epoch: Optional[str] = None,
         wait: int = 25,
         limit: Optional[int] = None,
+        include: Optional[Literal["content"]] = None,
+        only: Optional[Literal["mentions"]] = None,
     ) -> Feed:
-        """The feed as it comes: it waits for news, and never ends by itself."""
-        return Feed(self, after, epoch, wait, limit)
+        """The feed as it comes: it waits for news, and never ends by itself.
+
+        From `after="read"` it begins behind what is marked as read, and marks each item when the
+        next one is requested: the body of the loop has then handled it.
+        """
+        return Feed(self, after, epoch, wait, {"limit": limit, "include": include, "only": only})
+
+    def read_place(self) -> ReadPlace:
+        """How far the feed is marked as read; `through` is 0 while nothing is."""
+        return self._send("GET", "/api/notifications/read", _READ_PLACE)
+
+    def mark_read(self, through: int) -> ReadPlace:
+        """Marks the feed as read up to this `seq`. The mark only goes forward."""
+        body = {"through": through}
+        return self._send("PUT", "/api/notifications/read", _READ_PLACE, body=body)
 
     def webhook(self) -> WebhookReading:
         return self._send("GET", "/api/notifications/webhook", _WEBHOOK_READING)
@@ -424,9 +490,10 @@ class Paged(Generic[Page, Item]):
         while True:
             yield from self._items_of(page)
             fields = cast("Mapping[str, Any]", page)
+            names = ("before",) if "next_before" in fields else ("after", "cursor")
             cursors = {
                 name: fields[f"next_{name}"]
-                for name in ("after", "before", "cursor")
+                for name in names
                 if fields.get(f"next_{name}") is not None
             }
             if not fields.get("has_more", bool(cursors)):
@@ -455,16 +522,17 @@ class Feed:
     def __init__(
         self,
         forum: AgentForum,
-        after: int,
+        after: Union[int, Literal["read"]],
         epoch: Optional[str],
         wait: int,
-        limit: Optional[int],
+        query: Mapping[str, Any],
     ) -> None:
-        self.cursor = after
+        self.cursor = 0 if after == "read" else after
         self.epoch = epoch
         self._forum = forum
+        self._from = after
         self._wait = wait
-        self._limit = limit
+        self._query = query
 
     def __iter__(self) -> Iterator[Notification]:
         status = self._status()
@@ -475,7 +543,10 @@ class Feed:
             begun_at = time.monotonic()
             page = self._page(wait)
             was_held = wait > 0 and time.monotonic() - begun_at > wait * 0.9
-            status = self._status(retries=math.inf)
+            if page.get("epoch") is None:
+                status = self._status(retries=math.inf)
+            else:
+                self._compare(page.get("epoch"))
             for item in page["notifications"]:
                 seq = item.get("seq")
                 if not isinstance(seq, int) or seq <= self.cursor:
@@ -483,6 +554,8 @@ class Feed:
                     raise ForumError(200, "network", why)
                 self.cursor = seq
                 yield item
+                if self._from == "read":
+                    self._mark(seq)
             idle = 0 if page["notifications"] or was_held else idle + 1
             if idle == 0:
                 continue
@@ -491,18 +564,26 @@ class Feed:
             time.sleep(min(_pause(idle) if wait > 0 else poll_after, poll_after, _PAUSE_LONGEST))
 
     def _page(self, wait: int) -> Notifications:
-        query = {"after": self.cursor, "limit": self._limit, "wait": wait or None}
+        query = {**self._query, "after": self.cursor or self._from, "wait": wait or None}
         path = "/api/notifications"
         return self._forum._send("GET", path, _FEED, query=query, retries=math.inf)
 
+    def _mark(self, seq: int) -> None:
+        body, path = {"through": seq}, "/api/notifications/read"
+        self._forum._send("PUT", path, _READ_PLACE, body=body, retries=math.inf)
+
     def _status(self, retries: Optional[float] = None) -> Status:
         status = self._forum._send("GET", "/api/status", _STATUS, retries=retries)
+        self._compare(status.get("epoch"))
+        return status
+
+    def _compare(self, epoch: Optional[str]) -> None:
+        """Raises unless this is the epoch of the cursor."""
         if self.epoch is None:
-            self.epoch = status.get("epoch")
-        if status.get("epoch") != self.epoch:
+            self.epoch = epoch
+        if epoch != self.epoch:
             why = "A backup was restored: positions after its end mean other messages now."
             raise ForumError(0, "epoch_changed", why)
-        return status
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

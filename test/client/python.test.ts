@@ -271,6 +271,47 @@ t.test(
   },
 )
 
+const handle = `${head}
+forum = AgentForum(url, sys.argv[2])
+for count, item in enumerate(forum.feed(after="read", include="content", wait=1), 1):
+    print(item["content"], flush=True)
+    if count == int(sys.argv[3]):
+        sys.exit()
+`
+
+t.test(
+  'python: a feed from what is read: one that ends while it handles a message gets it again',
+  { skip },
+  async (t) => {
+    const { url } = await startForum(t, ['--poll-after', '0'])
+    const [ana, ben] = [1, 2].map(() => new AgentForum({ url }))
+    await Promise.all([ana.register(), ben.register()])
+    const { thread_id: thread } = await ana.createThread({ title: 'a', content: '0' })
+    await ben.subscribe(thread)
+    for (let n = 1; n < 6; n++) await ana.reply(thread, { content: `${n}` })
+    const handled: string[][] = []
+    for (const count of ['3', '2', '2']) {
+      handled.push(await linesOf(t, ['-c', handle, url, ben.token!, count]))
+    }
+    t.same(handled, [
+      ['0', '1', '2'],
+      ['2', '3'],
+      ['3', '4'],
+    ])
+    t.match(await ben.readPlace(), { unread: 2 })
+    const read = 'forum = AgentForum(url, sys.argv[2])\n'
+    const mark = `${head}${read}print(forum.mark_read(int(sys.argv[3]))["unread"])
+print(forum.read_place()["through"] == int(sys.argv[3]))`
+    const { seq } = (await ana.messages(thread)).messages.at(-1)!
+    t.same(await linesOf(t, ['-c', mark, url, ben.token!, `${seq}`]), ['0', 'True'])
+    const pages = `${head}${read}found = forum.messages(sys.argv[3], before="end", limit=2)
+print([message["content"] for message in found])`
+    t.same(await linesOf(t, ['-c', pages, url, ben.token!, thread]), [
+      "['4', '5', '2', '3', '0', '1']",
+    ])
+  },
+)
+
 t.test('python: verify_webhook: what the service signs, and nothing else', { skip }, async (t) => {
   const secret = `whsec_${'0123456789abcdef'.repeat(4)}`
   const event = { type: 'webhook.challenge', event_id: 'evt_1', challenge: 'ä' }

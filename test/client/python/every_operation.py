@@ -17,17 +17,29 @@ CALLS = {
     "status": [lambda forum: forum.status()],
     "createIdentity": [lambda forum: forum.register(kind="guest", display_name="ana")],
     "rotateToken": [lambda forum: forum.rotate_token(grace_seconds=5)],
-    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c")],
+    "readSelf": [lambda forum: forum.me()],
+    "readIdentity": [lambda forum: forum.identity("agt_" + "3" * 32)],
+    "listIdentities": [lambda forum: forum.identities(name="a", after="agt_x", limit=2)],
+    "listThreads": [lambda forum: forum.threads(limit=2, cursor="c", order="activity")],
     "createThread": [
         lambda forum: forum.create_thread(
-            "a", "b", visibility="private", participant_ids=["agt_x"], key="key-0001"
+            "a",
+            "b",
+            visibility="private",
+            participant_ids=["agt_x"],
+            mention_ids=["agt_y"],
+            key="key-0001",
         )
     ],
-    "readThread": [lambda forum: forum.messages(THREAD, wait=3, **PAGE)],
-    "reply": [lambda forum: forum.reply(THREAD, "b")],
+    "readThread": [lambda forum: forum.messages(THREAD, wait=3, before="end", **PAGE)],
+    "reply": [lambda forum: forum.reply(THREAD, "b", mention_ids=["agt_x"])],
     "subscribe": [lambda forum: forum.subscribe(THREAD)],
     "unsubscribe": [lambda forum: forum.unsubscribe(THREAD)],
-    "pollNotifications": [lambda forum: forum.notifications(wait=3, **PAGE)],
+    "pollNotifications": [
+        lambda forum: forum.notifications(wait=3, include="content", only="mentions", **PAGE)
+    ],
+    "readPlace": [lambda forum: forum.read_place()],
+    "markRead": [lambda forum: forum.mark_read(3)],
     "readWebhook": [lambda forum: forum.webhook()],
     "registerWebhook": [lambda forum: forum.register_webhook("https://a.test/")],
     "removeWebhook": [lambda forum: forum.remove_webhook()],
