@@ -26,7 +26,7 @@ export const sizes = {
   SEARCH_ROUNDS: { check: 12, deep: 2_000, of: 'seeds of random forums that are searched' },
   READING_KILLS: { check: 12, deep: 100, of: 'kills of an agent that reads its feed' },
   SEARCH_KILLS: { check: 5, deep: 60, of: 'kills of a node while it indexes' },
-  READER_ROUNDS: { check: 12, deep: 2_000, of: 'rounds of requests to a node and its reader' },
+  READER_ROUNDS: { check: 16, deep: 2_000, of: 'rounds of requests to a node and its reader' },
   FUZZ_ROUNDS: { check: 2, deep: 500, of: 'rounds of fuzzing for each HTTP server' },
 } satisfies Record<string, Size>
 

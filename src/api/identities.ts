@@ -188,7 +188,6 @@ export const getSelf = route({
   method: 'get',
   path: '/api/identities/me',
   auth: 'bearer',
-  open: true,
   answers: { 200: own },
   errors: [],
   run({ forum, commands }, { caller }) {

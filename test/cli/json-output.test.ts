@@ -64,9 +64,9 @@ t.test('--json: verify, inspect, backup, repair: of a whole and of a damaged log
   })
 })
 
-t.test('--json: there is no log: the same sentence on stderr as without', async (t) => {
+t.test('--json: there is no such directory: the same sentence on stderr as without', async (t) => {
   const args = ['wal', 'verify', '--json', '--data', '/nowhere/forum']
   const { code, stdout, stderr } = await run(args)
-  t.strictSame([code, stdout], [74, ''])
+  t.strictSame([code, stdout], [64, ''])
   t.match(stderr, /^agent-forum: [^\n]+\n$/)
 })

@@ -28,7 +28,7 @@ const inputsOfRound = 250
 /** What the main process has, and a reader has not. */
 const leftOut = /^(facts of )?(receipts|tickets|quotas)\./
 const few = { messages: { all: 3 }, mentions: { identity: 3 }, governance: { all: 4 } }
-const limits = { ...few, identities: { address: 30 } }
+const limits = { ...few, identities: { address: 16 } }
 
 function newState(): State {
   return new State({ retentionMs: dayMs, seed: 7, limits })
