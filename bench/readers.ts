@@ -203,7 +203,7 @@ function report(found: readonly Measured[]): void {
 /** What more cores give, by the formula of docs/performance.md, beside one process alone. */
 function reportRates(alone: { reply: number; page: number }, costs: Constants): void {
   const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en-US')}/s`
-  for (const part of [0.01, 0.1, 0.3]) {
+  for (const part of [0.01, 0.1, 0.3, 1]) {
     const one = 1e6 / (part * alone.reply + (1 - part) * alone.page)
     const more = [8, 32].map((cores) => `${cores} cores ${perSecond(rateOf(cores, part, costs))}`)
     const rates = [`one process ${perSecond(one)}`, ...more].join(', ')

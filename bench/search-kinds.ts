@@ -15,10 +15,8 @@ const rareMax = 2
 const phraseWords = 3
 
 export function kindsOf(textOf: TextOf, messages: number): Kinds {
-  const numbers = Array.from({ length: Math.min(sampled, messages) }, (_, i) => {
-    return Math.floor((i * messages) / Math.min(sampled, messages))
-  })
-  const texts = numbers.map((n) => wordsIn(textOf(n)))
+  const length = Math.min(sampled, messages)
+  const texts = Array.from({ length }, (_, n) => wordsIn(textOf(n)))
   const counts = new Map<string, number>()
   for (const words of texts) {
     for (const word of new Set(words)) counts.set(word, (counts.get(word) ?? 0) + 1)

@@ -1,12 +1,12 @@
 // The journal's only access to a file system, small enough for a test to simulate in memory, and
-// what is made of its calls: whole reads and writes, life signs, and atomic replacement of a file.
-// Calls that end in `Later` run in the background and call `done` once, never before they return;
-// all others block, and throw the system's error (`error.code`).
+// operations that use only its calls: whole reads and writes, life signs, and atomic replacement of
+// a file. Calls that end in `Later` run in the background and call `done` once, never before they
+// return; all others block, and throw the system's error (`error.code`).
 //
 //   a file is replaced   write FILE.tmp ─▶ sync ─▶ rename to FILE ─▶ sync the directory
 //
 // F1. A crash at any step leaves the old file (or none) or the new one, and at most a FILE.tmp.
-// F2. What has returned has survived a loss of power.
+// F2. A replacement that has returned survives a loss of power.
 //
 // Files that need more have their own steps, and say why: segments, which stay open under their new
 // name (journal/settle.ts, journal/segments.ts), several files that become visible together
@@ -251,7 +251,7 @@ function hasLife(path: string): Promise<boolean | null> {
   })
 }
 
-/** What a crash left as FILE.tmp is removed first. */
+/** A FILE.tmp that a crash left is removed first. */
 export function replaceFile(disk: Disk, target: string, write: (file: number) => void): void {
   const [dir, temporary] = [path.dirname(target), `${target}.tmp`]
   if (disk.list(dir).includes(path.basename(temporary))) disk.remove(temporary)

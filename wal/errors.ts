@@ -6,7 +6,7 @@ import os from 'node:os'
 
 export type JournalExitCode = 74 | 75 | 76 | 77 | 78
 
-/** One sentence that names the file, what is wrong with it, and what to do. */
+/** One sentence that names the file, its fault, and the remedy. */
 export class JournalError extends Error {
   override readonly name = 'JournalError'
   readonly exitCode: JournalExitCode
@@ -21,7 +21,7 @@ export class JournalError extends Error {
 }
 
 interface Advice {
-  /** What the operator can do. */
+  /** The remedy of the operator. */
   advice?: string
 }
 
@@ -85,7 +85,7 @@ const adviceOn = new Map([
   ['ENOTDIR', 'name a directory'],
 ])
 
-/** Turns a file-system error into a JournalError 74 that says what failed, as in `read FILE`. */
+/** Turns a file-system error into a JournalError 74 that names the operation, as in `read FILE`. */
 export function storageError(doing: string, error: unknown): JournalError {
   if (error instanceof JournalError) return error
   const advice = adviceOn.get(codeOf(error))

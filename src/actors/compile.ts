@@ -7,7 +7,7 @@
 //     property test drives both with the same random events.
 // T2. A step allocates nothing itself, and an event that the state does not accept changes nothing.
 // T3. A machine that the table cannot represent is rejected once, when it is compiled.
-// T4. What the log holds has happened: an actor that does not accept such an event is a bug, and
+// T4. Records of the log have happened: an actor that does not accept such an event is a bug, and
 //     `tell` throws. Code that can still reject asks `may` first; the machine decides.
 //
 // Why: an event costs 5 µs or more through the interpreter, and some tens of nanoseconds through
@@ -45,7 +45,7 @@ const transitionParts = [
   'toJSON',
 ]
 
-// What to write instead of the parts that are rejected.
+// Replacements for the parts that are rejected.
 const instead: Record<string, string> = {
   after: 'let a timer send an event that carries the time',
   always: 'choose the state by guards on the event that leads here',

@@ -1,5 +1,5 @@
-// The feed of an identity: how many threads it follows, when that set changed last, and up to which
-// message its owner has marked it as read.
+// The feed of an identity: the number of threads it follows, the last change of that set, and up to
+// which message its owner has marked it as read.
 //
 //   absent ──opened──▶ open ──closed──▶ closed
 //

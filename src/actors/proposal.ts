@@ -2,7 +2,7 @@
 //
 //   absent ──saved──▶ saved ──reviewed [mayReview]──▶ saved
 //
-// P1. A proposal's kind and candidate never change: reviews are about what was saved.
+// P1. A proposal's kind and candidate never change: a review is of one text.
 // P2. Only the candidate of a maintainer proposal can review it with `accept`.
 // P3. newestPosition is that of the newest review, or of the proposal while it has none.
 //

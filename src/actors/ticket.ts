@@ -10,7 +10,7 @@
 import { assertEvent, assign, setup } from 'xstate'
 import { actor, type ContextOf, type EventOf } from './actor.ts'
 
-/** How long a ticket is valid. */
+/** The validity of a ticket. */
 export const ticketLifetimeMs = 120_000
 
 /** No message has been published with the ticket yet. */

@@ -2,7 +2,7 @@
 // data directory.
 //
 //   POST /lock-thread   {"id":"thr_…","reason":"…"}   ──▶ 200 Done, or a Refusal
-//        `id` may be whatever `subjectOf` reads
+//        `id` may have any form that `subjectOf` reads
 //   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
 //   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
 //

@@ -61,7 +61,7 @@ export function serveAdmin(dir: string, node: Administered, log: Logger): () => 
     answer(node, request).then(
       ([status, body]) => send(response, status, body),
       (error) => {
-        // A request that ends early, or a bug: the node goes on, and the operator hears of it.
+        // A request that ends early, or a bug: the node continues, and the operator sees the error.
         log.error({ why: messageOf(error) }, 'admin_request_failed')
         send(response, 500, { error: 'failed', message: messageOf(error) })
       },
@@ -178,7 +178,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-/** The request, or what is wrong with it. */
+/** The request, or the reason of its refusal. */
 function parse(command: ModerationCommand, body: string): About | string {
   let sent: Partial<Record<string, unknown>>
   try {
@@ -233,7 +233,7 @@ interface AdminOptions {
   checkpoints: CheckpointSchedule
   /** Whether every reader has applied the record at this position. */
   readers: { haveApplied(position: number): boolean } | null
-  /** Whether the index has lost what was removed at this position; null: there is none. */
+  /** Whether the index has lost the text that was removed at this position; null: no index. */
   search: { isGone(position: number): boolean } | null
 }
 

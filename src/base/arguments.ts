@@ -6,7 +6,7 @@ import { nearMiss } from './misspelled-fields.ts'
 /** An unusable argument or setting. The message is one sentence; the exit code is 64. */
 export class ConfigError extends Error {}
 
-/** A flag of a command: what its help, its completion and the reading of arguments are made of. */
+/** A flag of a command; help, completion and parsing are derived from it. */
 export interface Flag {
   /** The placeholder of the value in the help; null: the flag is a switch. */
   value: string | null
@@ -21,7 +21,7 @@ export interface Flag {
 
 export type Flags = Record<string, Flag>
 
-/** What was given: a text for a flag that takes a value, true for a switch. */
+/** The values given: a text for a flag that takes one, true for a switch. */
 export type FlagValues<T extends Flags> = {
   [Name in keyof T]?: T[Name]['value'] extends null ? boolean : string
 } & { help?: boolean }
@@ -41,7 +41,7 @@ export function flagHelp(flags: Flags): string {
 
 /**
  * Reads the arguments of a command that takes these flags and `--help`. Throws the error that
- * `refuse` makes of a sentence about what is wrong.
+ * `refuse` makes of a sentence that describes the mistake.
  */
 export function readFlags<T extends Flags>(
   args: readonly string[],
@@ -66,7 +66,7 @@ function withValue(arg: string, next: string | undefined, flags: Flags): string 
   return bare !== undefined && isAlone ? `${arg}=${bare}` : arg
 }
 
-/** Whether the arguments request the help, whatever else they hold. */
+/** Whether the help is among the requested flags; all others are then ignored. */
 export function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
@@ -76,7 +76,7 @@ export function dataOf(flag: string | undefined): string {
   return flag ?? process.env.AGENT_FORUM_DATA ?? './data'
 }
 
-/** Parses arguments. Throws the error that `refuse` makes of a sentence about what is wrong. */
+/** Parses arguments. Throws the error that `refuse` makes of a sentence about the mistake. */
 export function readArgs<T extends ParseArgsConfig>(
   config: T,
   refuse: (sentence: string) => Error,
@@ -114,7 +114,7 @@ function missingValue(message: string, { args = [] }: ParseArgsConfig): string |
   return `${flag} needs a value; if that is "${next}", write ${flag}=${next}`
 }
 
-/** Node explains at length how to pass positionals; the first sentence is what happened. */
+/** Node explains at length how to pass positionals; its first sentence names the mistake. */
 function firstSentence(message: string): string {
   return message.split(/\.\s|\n/, 1)[0]
 }

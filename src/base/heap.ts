@@ -6,7 +6,7 @@
 // H2. The `place` of each entry is its index. Only the heap writes it.
 
 export interface HeapEntry {
-  /** Whoever changes it calls `moved`. */
+  /** After a change `moved` must be called. */
   key: number
   place: number
 }

@@ -1,7 +1,7 @@
 // A histogram of durations, as Prometheus reads one: counts by bucket, and the sum.
 //
 //   bounds   │ ≤ 0.001 │ ≤ 0.01 │ ≤ 0.1 │         upper bounds, in seconds
-//   counts   │    7    │    3   │   0   │  1  │   one more, for what took longer
+//   counts   │    7    │    3   │   0   │  1  │   one more, for longer ones
 
 /** The numbers of a histogram as one process sends them to another. */
 export interface HistogramReport {
@@ -20,7 +20,7 @@ export class Histogram {
     this.counts = new Float64Array(bounds.length + 1)
   }
 
-  /** How many durations were added. */
+  /** The number of durations added. */
   get count(): number {
     return this.counts.reduce((sum, count) => sum + count, 0)
   }
@@ -36,7 +36,7 @@ export class Histogram {
     return { counts: [...this.counts], sum: this.sum }
   }
 
-  /** Adds what another one with these bounds has counted between two reports. */
+  /** Adds the growth of another histogram with the same bounds between two of its reports. */
   grow(before: HistogramReport | undefined, now: HistogramReport): void {
     for (const [i, count] of now.counts.entries()) {
       this.counts[i] += count - (before?.counts[i] ?? 0)

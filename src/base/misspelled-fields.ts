@@ -9,7 +9,7 @@
 //     `id` would be a near miss of `kind`, and `time` and `file` of `title`.
 // M3. A list of ids is also known by its plain plural: `participants` is `participant_ids`.
 
-/** A spelling of a known name, and how many edits away from it a near miss may be. */
+/** A spelling of a known name, and the maximum distance of a near miss from it, in edits. */
 interface Spelling {
   known: string
   letters: string

@@ -1,4 +1,4 @@
-// Pauses: between attempts of what fails, and between slices of long work.
+// Pauses: between attempts after a failure, and between slices of long work.
 
 /**
  * Pauses between attempts: short at first, each twice as long as the one before it, up to a limit.

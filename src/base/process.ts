@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 
-/** How many files and connections are open. */
+/** The number of open files and connections. */
 export function openFiles(): number {
   try {
     // Since Linux 6.2 the size is their number; listing thousands takes milliseconds.
@@ -14,7 +14,7 @@ export function openFiles(): number {
   }
 }
 
-/** How many may be. */
+/** Their maximum. */
 export function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')
@@ -39,8 +39,8 @@ export function residentMemory(): number {
  * others all the time: a node of a replicated log, the main process of a node with readers, and
  * each reader.
  *
- * V8 counts memory outside of the heap as growth of it. That is what the text and the columns need,
- * and each message with records, requests or answers needs buffers. So it collected a heap of
+ * V8 counts memory outside of the heap as growth of it. The text and the columns are such memory,
+ * and so are the buffers of messages with records, requests and answers. So it collected a heap of
  * 15 MB in a main process after every 3,000 replies, eight times as often as in a node alone.
  *
  * With one reader, in six rounds that alternate with V8's own rule, a reply takes the main process

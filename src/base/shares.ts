@@ -1,15 +1,15 @@
-// Shares of something of which there is a limited amount, so that nobody takes all of it.
+// Shares of a limited resource, so that no caller takes all of it.
 //
 //   │ a a a a │ b b │ c │ free free free free │     a gets no more: it has as much as is free
 //
-// S1. Whoever asks gets it if it then has no more than was free before. So one alone gets half of
-//     all, and the next one half of the rest. As they give back and ask again, k of them come to
-//     equal parts, and as much stays free for somebody who has none.
-// S2. Asking, taking and giving back take the same time, however many have some.
+// S1. A holder gets more if it then has no more than was free before. So one alone gets half of
+//     all, and the next one half of the rest. As they give back and take again, k of them converge
+//     to equal parts, and as much stays free for a new one.
+// S2. Each operation takes constant time, whatever the number of holders.
 
 import assert from 'node:assert/strict'
 
-/** Who has a share: the number of an identity, or the network of somebody without a token. */
+/** The holder of a share: the number of an identity, or the network of a caller without a token. */
 export type Holder = number | string
 
 export class Shares {
@@ -21,7 +21,7 @@ export class Shares {
     this.#max = max
   }
 
-  /** How much is taken. */
+  /** The amount taken. */
   get taken(): number {
     return this.#taken
   }

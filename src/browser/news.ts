@@ -1,8 +1,8 @@
-// Says on a page for people how much is new: in a thread by polls that wait, in the list of threads
-// by looking every 20 seconds. The element with the id `news` says what the page shows. Without
-// this script a page stays as it is.
+// Shows the number of new messages on a page for people: in a thread by polls that wait, in the
+// list of threads by a request every 20 seconds. The element with the id `news` describes the page.
+// Without this script a page stays as it is.
 //
-// N1. There is one poll at a time, and none while nobody can see the page (while-visible.ts): the
+// N1. There is one poll at a time, and none while the page is hidden (while-visible.ts): the
 //     one that is under way then is given up, as it takes one of the few connections of a browser.
 // N2. After an error the next poll comes when the node has said so in Retry-After, or after a pause
 //     that doubles. So it does when a poll ends early, because too many wait already.
@@ -15,7 +15,7 @@ import { whileVisible } from './while-visible.ts'
 const waitSeconds = 25
 /** A poll without news that ends sooner has not waited. */
 const waitedMs = (waitSeconds / 2) * 1_000
-/** A poll that waits is answered in time; what is silent for longer is lost. */
+/** A poll that waits is answered within this time, or is lost. */
 const timeoutMs = (waitSeconds + 15) * 1_000
 const pauseMs = 1_000
 const listPauseMs = 20_000
@@ -23,7 +23,7 @@ const [errorPauseMs, errorPauseMaxMs] = [2_000, 120_000]
 /** As many messages as a page shows. */
 const countedMax = 50
 
-/** What may be requested when, in milliseconds since the epoch (N2). */
+/** The earliest times of requests, in milliseconds since the epoch (N2). */
 const after = { errors: 0, mayAskAt: 0 }
 
 let underWay = new AbortController()
@@ -63,7 +63,7 @@ function keepLooking(pause: number, look: () => Promise<void>): void {
   })
 }
 
-/** Shows how much is new, as a link, or nothing. */
+/** Shows the number of new messages as a link, or nothing. */
 function say(place: HTMLElement, link: HTMLAnchorElement, count: number, what: string): void {
   const number = count > countedMax ? `More than ${countedMax}` : `${count}`
   const text = `${number} new ${what}${count === 1 ? '' : 's'}, show`

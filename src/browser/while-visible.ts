@@ -1,4 +1,4 @@
-// Repeats work while somebody can see the page: a tab in the background asks a node for nothing.
+// Repeats work while the page is visible: a tab in the background sends no requests.
 //
 // V1. One run at a time; the pause begins when a run has ended.
 // V2. A hidden page begins no run. The next one begins as soon as the page is shown again.

@@ -32,7 +32,7 @@ class PageMarks {
   readonly #bytesOf: (page: number) => Uint8Array
   /** Changes of generations up to this one are saved. */
   #saved = 0
-  /** How many pages are frozen, and which of them is the next to be taken. */
+  /** The number of frozen pages, and the next one to be taken. */
   #frozen = 0
   #next = 0
   readonly #copies = new Map<number, Uint8Array>()

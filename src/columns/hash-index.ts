@@ -127,7 +127,7 @@ function grow(shard: Shard): void {
   }
 }
 
-/** Adds to `counts` how many of the hashes belong to each shard. */
+/** Adds the number of hashes of each shard to `counts`. */
 function countByShard(hashes: Uint32Array, counts: Uint32Array): void {
   for (let i = 0; i < hashes.length; i++) counts[hashes[i] >>> 24] += 1
 }

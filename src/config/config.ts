@@ -50,11 +50,11 @@ export interface Config {
   pollAfterSeconds: number
   /** Rate limits per action. */
   limits: QuotaLimits
-  /** Limits on what each of the node's processes holds for callers. */
+  /** Limits of the memory and work that each of the node's processes spends on callers. */
   nodeLimits: NodeLimits
-  /** How many processes beside this one answer reads. */
+  /** The number of readers. */
   readers: number
-  /** Whom the node lets in. */
+  /** Rules of access. */
   access: Access
   /** Whether messages can be published by GET. */
   compat: boolean
@@ -212,7 +212,7 @@ export const settingFlags = {
   },
 } satisfies Record<string, Flag & { preset: string }>
 
-/** What `serve` takes beside settings. */
+/** Flags of `serve` that are no settings. */
 export const serveSwitches = {
   'print-config': {
     value: null,
@@ -228,7 +228,7 @@ export function findSettings(args: readonly string[], environment: NodeJS.Proces
   return new SettingSources(settingFlags, serveSwitches, args, environment)
 }
 
-/** The checked configuration. Throws a ConfigError that says what to write instead. */
+/** The checked configuration. Throws a ConfigError that names a usable value. */
 export function parseConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
   return checkSettings(findSettings(args, environment), environment)
 }

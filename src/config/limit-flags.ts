@@ -1,4 +1,4 @@
-// The flags of limits: of what the node holds for callers, where some defaults depend on the
+// The flags of limits: of memory and work for callers, where some defaults depend on the
 // machine; and the quotas of callers, with a profile, and a flag for each limit of it
 // (docs/interface.md, "Quotas").
 
@@ -12,12 +12,12 @@ import type { Setting } from './settings.ts'
 
 export interface NodeLimits {
   load: LoadLimits
-  /** How many requests may wait for news. */
+  /** Requests that may wait for news. */
   waitingPollsMax: number
   coldReads: ColdReadsLimits
   /** Writes are refused while the process holds more. */
   memoryBytesMax: number
-  /** How much text is held in memory. */
+  /** Text in memory. */
   textBytesMax: number
   /** How much memory is for pages of the search index. */
   searchBytesMax: number
@@ -97,7 +97,7 @@ type ReadNumber = (flag: LimitFlagName, min: number, max: number, because?: stri
 
 const readersMax = 256
 
-/** How many readers there are. Throws a ConfigError. */
+/** The number of readers. Throws a ConfigError. */
 export function readersOf(setting: Setting): number {
   if (setting.text === 'auto') return Math.max(0, os.availableParallelism() - 2)
   const count = Number(setting.text)
@@ -150,7 +150,7 @@ function memoryPresetMb(): number {
   return Math.max(64, Math.floor(freeMb() * 0.9))
 }
 
-/** What is free at the start, and this process has. */
+/** Memory that is free at the start, with that of this process. */
 function freeMb(): number {
   // Since Node 20.13 this respects the limit of a container.
   const free = process.availableMemory?.() ?? os.freemem()
@@ -162,7 +162,7 @@ interface QuotaFlag {
   scope: Scope
   /** The limit with `--quotas public`; with `open` there is none. */
   public: number
-  /** What is limited, for --help. */
+  /** The limited resource, for --help. */
   what: string
 }
 

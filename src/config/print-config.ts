@@ -1,4 +1,4 @@
-// agent-forum serve --print-config: every setting of a node with what set it. Secrets are not
+// agent-forum serve --print-config: every setting of a node with its source. Secrets are not
 // shown, only where they are.
 
 import { join } from 'node:path'

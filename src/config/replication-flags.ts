@@ -1,4 +1,4 @@
-// Settings of a node whose log other nodes have, too: where the stream is, and what part the node
+// Settings of a node whose log is replicated: the servers of the stream, and the part of the node
 // has in it.
 
 import { readFileSync } from 'node:fs'
@@ -24,9 +24,9 @@ export interface ReplicationConfig {
   mode: 'acked' | 'async'
   /** The name of the stream; those of the buckets begin with it. */
   stream: string
-  /** How many servers keep a copy of everything. */
+  /** The number of servers that keep a copy. */
   replicas: number
-  /** How much the stream may lack before writes are refused, in bytes. */
+  /** Bytes that the stream may lack before writes are refused. */
   lagBytesMax: number
   /** The content of a NATS file of credentials. */
   credentials: string | null
@@ -115,7 +115,7 @@ const takeoverSecondsMax = 600
 const lagMbMax = 65_536
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 
-/** What the settings say of replication; null: the node is alone. Throws a ConfigError. */
+/** The settings of replication; null: the node is alone. Throws a ConfigError. */
 export function replicationOf(
   setting: (name: ReplicationFlagName) => FoundSetting,
 ): ReplicationConfig | null {
@@ -154,7 +154,7 @@ export function replicationOf(
   }
 }
 
-/** Settings that change nothing would be a mistake that nobody notices. */
+/** Settings without an effect would be a mistake that goes unnoticed. */
 function alone(setting: (name: ReplicationFlagName) => Setting): null {
   for (const name of Object.keys(replicationFlags) as ReplicationFlagName[]) {
     const found = setting(name)

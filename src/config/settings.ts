@@ -17,7 +17,7 @@ import type { Durability } from '../../wal/journal/journal.ts'
 import { ConfigError, type Flags, readFlags, suggestion } from '../base/arguments.ts'
 
 export interface Setting {
-  /** What set it: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
+  /** Its source: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
   name: string
   text: string
 }
@@ -28,7 +28,10 @@ export function textOf({ name, text }: Setting): string {
   throw new ConfigError(`${name} takes a value that is not empty`)
 }
 
-/** A whole number from `min` to `max`; `because` says what sets the maximum, if a flag does not. */
+/**
+ * A whole number from `min` to `max`; `because` gives the reason of the maximum, if a flag does
+ * not.
+ */
 export function numberOf({ name, text }: Setting, min: number, max: number, because = ''): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
@@ -91,7 +94,7 @@ export function certificateOf({ name, text }: Setting): string | null {
 
 export const variablePrefix = 'AGENT_FORUM_'
 
-/** A setting, and for people what set it: a flag, a variable, a file, or `default`. */
+/** A setting, and its source for people: a flag, a variable, a file, or `default`. */
 export interface FoundSetting extends Setting {
   from: string
 }
@@ -109,7 +112,7 @@ export class SettingSources<Name extends string> {
 
   /**
    * Reads the arguments, and the file that they or the environment name in `config`. `switches`
-   * are flags that say what to do and are no settings: neither variables nor files have them.
+   * are flags that are commands, not settings: neither variables nor files have them.
    */
   constructor(
     settings: Flags & Record<Name | 'config', { preset: string }>,

@@ -2,7 +2,7 @@
 
 import type { Post, Send } from './send.ts'
 
-/** How many challenges may be in flight at once. */
+/** Challenges that may be in flight at once. */
 const runningMax = 64
 
 interface Challenge extends Omit<Post, 'body'> {

@@ -1,4 +1,4 @@
-// Schedules the attempts to deliver wakeups: when each begins, and how many run at once.
+// Schedules the attempts to deliver wakeups: their beginnings, and their number at once.
 //
 //   due ──▶ lane of its host ──▶ begin (a record) ──▶ durable? ──▶ send ──▶ finish (a record)
 //
@@ -6,7 +6,7 @@
 // C2. At most `attemptsMax` attempts at once, `perHostMax` of them to one host and one for each
 //     webhook: a receiver that never answers holds a few sockets, and others' wakeups go past it.
 // C3. Work in one event-loop iteration is bounded: many due webhooks do not delay answers.
-// C4. Stopping begins nothing more and waits for what was sent. What had not left is sent at the
+// C4. Stopping begins nothing more and waits for requests in flight. All others are sent after the
 //     next start.
 //
 // It knows nothing of the forum: role/wakeups.ts passes the functions that it may call.
@@ -18,7 +18,7 @@ import type { Post, Send, Sent } from './send.ts'
 const attemptsMax = 64
 const perHostMax = 8
 const perIterationMax = 256
-/** How long to wait while the log takes no records. */
+/** The pause while the log takes no records. */
 const pauseMs = 1_000
 const timerMsMax = 60_000
 
@@ -89,7 +89,7 @@ export class Schedule<A extends ScheduledAttempt> {
     this.poke()
   }
 
-  /** Begins what is due. */
+  /** Begins the attempts that are due. */
   poke(): void {
     if (this.#isStopping || this.#isPaused) return
     if (this.#ready.length === 0 && this.#ledger.nextDueAt() === Number.POSITIVE_INFINITY) return

@@ -24,7 +24,7 @@ import { type AddressRules, checkedAddresses, type Resolve, refuseEndpoint } fro
 
 /** For the whole attempt, from resolving the name to the answer's last byte. */
 export const timeoutMs = 5_000
-/** How much of an answer's body is read. */
+/** The part of an answer's body that is read. */
 export const answerBytesMax = 4 * 1024
 
 export interface Sent {
@@ -32,7 +32,7 @@ export interface Sent {
   status: number
   /** Null for a 2xx answer, else a code of docs/interface.md, "Registration and verification". */
   error: string | null
-  /** The answer's body; null when it was larger than what is read. */
+  /** The answer's body; null when it was longer than that. */
   body: string | null
 }
 
@@ -96,7 +96,7 @@ export function createSender({ rules, resolve, ca, clock }: SenderOptions): Send
   }
 }
 
-/** A look-up that returns the checked addresses, whatever name servers would answer now. */
+/** A look-up that returns the checked addresses and asks no name server again. */
 function fixedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_, options, callback) => {

@@ -215,7 +215,9 @@ export class Reader {
     this.#role = role
     this.#forwarder = forwarder
     if (config.search) {
-      role.service.search = new MessageSearch(forum, new ReaderSearch(config.data))
+      const hasMessages = () => forum.state.messages.count > 0
+      const index = new ReaderSearch(config.data, hasMessages)
+      role.service.search = new MessageSearch(forum, index)
     }
   }
 

@@ -1,6 +1,7 @@
 // Starts the readers of a node, if it has any; a node without loads none of it.
 
-import type { SettingTexts } from '../config/config.ts'
+import { availableParallelism } from 'node:os'
+import type { Config, SettingTexts } from '../config/config.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import type { Readers, ReadersParts } from '../readers/readers.ts'
 import type { Role } from '../role/role.ts'
@@ -18,6 +19,7 @@ export async function startReaders(
   checkpoints: CheckpointSchedule,
   vitals: Vitals,
 ): Promise<Readers | null> {
+  if (texts?.readers === 'auto') parts.log.info(choiceOf(parts.config), 'readers_chosen')
   if (parts.config.readers === 0 || texts === undefined) return null
   const { Readers } = await import('../readers/readers.ts')
   const readers = new Readers({ ...parts, texts, role })
@@ -33,4 +35,18 @@ export async function startReaders(
   }
   Object.assign(vitals, { readers, waiting })
   return readers
+}
+
+const mib = 1024 * 1024
+
+/** What `--readers auto` means on this machine, for the log. */
+function choiceOf({ readers, nodeLimits }: Config): object {
+  const shared = 'one processor decides, one syncs, sends webhooks and takes checkpoints'
+  return {
+    processors: availableParallelism(),
+    readers,
+    why: readers === 0 ? `${shared}: none is left for readers` : `${shared}, the others read`,
+    memory_mb_each: Math.floor(nodeLimits.memoryBytesMax / mib),
+    text_memory_mb_each: Math.floor(nodeLimits.textBytesMax / mib),
+  }
 }

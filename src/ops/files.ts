@@ -16,7 +16,7 @@ const scriptType = 'text/javascript; charset=utf-8'
  */
 const styleType = 'text/css; charset=utf-8'
 
-/** What main.js imports, and what that imports: as many as there are in browser/. */
+/** The modules of main.js, with the modules that these import in turn. */
 const modules = [
   'while-visible',
   'dashboard/charts',

@@ -7,8 +7,8 @@
 //   the dashboard    its facts, and the lines of its columns      (panels.ts)
 //   docs/metrics.md  all of this                                  (npm run fix)
 //
-// I1. It is read when somebody looks, and once a second where it has columns. The code that is
-//     measured does not know of it.
+// I1. It is read for each answer of this port, and once a second where it has columns. The code
+//     that is measured does not know of it.
 // I2. Reading null or undefined means that this node does not have the thing that is measured: the
 //     family is left out, and the section of the status is null. NaN is an unknown number.
 // I3. A label is a name of the program, never an id, a name or a text of a caller.
@@ -218,7 +218,7 @@ const resolutionMs = 10
 
 /**
  * The delay of timers of the event loop since the last look: everything runs in one event loop, so
- * whatever blocks it delays every answer.
+ * anything that blocks it delays every answer.
  */
 export class LoopDelay {
   readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })

@@ -1,14 +1,14 @@
-// Whole lines to standard output or standard error: what the log (log.ts) and the last words of a
-// command are written with.
+// Writes whole lines to standard output or standard error, for the log (log.ts) and for the last
+// words of a command.
 //
 // L1. A write never waits, never throws and never ends the process, whatever standard output is: a
-//     file on a full disk, a pipe that nobody reads, a terminal stopped with Ctrl-S.
+//     file on a full disk, a pipe that is not read, a terminal stopped with Ctrl-S.
 // L2. A line that cannot be written at once is dropped and counted; the buffer is the one that the
 //     system keeps for the pipe. Lines that are written are whole and in order.
-// L3. When lines can be written again, the first one says how many were dropped.
+// L3. When lines can be written again, the first one has the number of dropped lines.
 //
 // Writes are synchronous calls on a descriptor that does not block. A write in the thread pool
-// would block one of its four threads, which sync the journal, until somebody reads the pipe.
+// would block one of its four threads, which sync the journal, until the pipe is read.
 
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -31,7 +31,7 @@ export class LineOutput implements LogOutput {
   #errorCode = ''
   #retry: NodeJS.Timeout | null = null
 
-  /** `droppedLine`: the line that says how many were dropped. */
+  /** `droppedLine` makes the line with the number of dropped lines. */
   constructor(descriptor: 1 | 2, droppedLine = (lines: number) => `${lines} lines were dropped\n`) {
     this.#droppedLine = droppedLine
     this.#file = withoutBlocking(descriptor)

@@ -15,7 +15,7 @@ export function openLog(level: string): Log {
   return { log: pino({ level, base: null }, output), output }
 }
 
-/** Writes what the journal and its checkpoints report. */
+/** Writes the notices of the journal and its checkpoints. */
 export function logNotices(log: Logger): (notice: Notice) => void {
   return ({ event, level = 'info', ...fields }) => log[level](fields, event)
 }

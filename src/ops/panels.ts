@@ -1,4 +1,4 @@
-// What the dashboard shows of the instruments: the numbers at its top, and panels, each with facts
+// The parts of the dashboard: the numbers at its top, and panels, each with facts
 // and a chart. The page has them as the node writes it, and its script renews them from
 // /status.json.
 //
@@ -73,7 +73,7 @@ const lines = instruments.flatMap((instrument) => {
   return columns.flatMap(({ name, line }) => (line ? [{ instrument, column: name, line }] : []))
 })
 
-/** What panels are made from. */
+/** The source of panels. */
 interface Look {
   vitals: Vitals
   readings: Readings

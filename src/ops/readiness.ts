@@ -56,7 +56,7 @@ function serving(vitals: Vitals): string {
   return what.length === 0 ? 'ok' : `degraded: ${what.join('; ')}`
 }
 
-/** What is wrong and does not keep the node from answering, one sentence each. */
+/** Faults that do not keep the node from answering, one sentence each. */
 export function warningsOf(vitals: Vitals): string[] {
   return [...warningsBesideLag(vitals), ...replicationWarnings(vitals)]
 }
@@ -68,7 +68,7 @@ function warningsBesideLag(vitals: Vitals): string[] {
   return [...ofLog, ...clockWarnings(), ...(readers?.warnings ?? [])]
 }
 
-/** With a replicated log the log is open meanwhile, and may be what the start waits for. */
+/** With a replicated log the log is open meanwhile, and the start may wait for it. */
 function starting({ start: { step, done, of, why: waitsFor = '' }, journal }: Vitals): string {
   if (step === 'stream') {
     const health = journal?.health ?? 'ok'
@@ -118,7 +118,7 @@ function lagOf(replication: ReplicationStats): string {
 }
 
 /**
- * The line of the verbose readiness about the search. Whatever it says, the node is ready, and not
+ * The line of the verbose readiness about the search. Without a search the node is ready, and not
  * degraded.
  */
 function searchLine({ search, state }: Vitals): string[] {
@@ -134,7 +134,7 @@ function searchLine({ search, state }: Vitals): string[] {
   return [`[+] search: ${found}${waits}`]
 }
 
-/** How many of so many messages are not found yet. */
+/** The number of messages, of `count`, that are not found yet. */
 export function missingOf({ progress: { indexed } }: SearchStats, count: number): number {
   return Math.max(0, count - indexed)
 }

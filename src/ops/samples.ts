@@ -1,4 +1,4 @@
-// What the node did in each of the last 600 seconds, for the dashboard: a ring of samples in
+// The activity of the node in each of the last 600 seconds, for the dashboard: a ring of samples in
 // columns, which the instruments declare (instrument.ts).
 //
 // R1. Memory is bounded: a column is 600 numbers, 4.8 KB, and is made when it has its first value.
@@ -117,7 +117,7 @@ export class Samples {
   }
 }
 
-/** The columns of an instrument, and what reads it for all of them. */
+/** The columns of an instrument, and the one read for all of them. */
 interface Columns {
   read(): void
   columns: Column[]
@@ -213,13 +213,13 @@ function changeOf(read: () => number): () => number {
   }
 }
 
-// Quantiles of what a histogram counted lately, from histograms that only grow.
+// Quantiles of the recent growth of a histogram.
 //
 // Q1. They are of the last `stepsMax` steps: with one a second, of about ten seconds.
 // Q2. Within a bucket values are taken to be spread evenly, as Prometheus does it; those above the
 //     last bound are taken to be that bound.
 
-/** Over how many steps; more are smoother, and later to show a change. */
+/** The number of steps; more are smoother, and later to show a change. */
 const stepsMax = 10
 
 export class QuantileWindow {

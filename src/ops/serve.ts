@@ -4,8 +4,8 @@
 // O1. It answers from the start on, also while the log is replayed and while the node drains.
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
 //     disk does not change that, since reads are still answered.
-// O3. It has no accounts: who may connect may look. Pages of other origins may not, whatever name
-//     they have for this address (http/host-check.ts), and nothing here can be framed or embedded.
+// O3. It has no accounts: every local process may look. Pages of other origins may not, by any name
+//     for this address (http/host-check.ts), and nothing here can be framed or embedded.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

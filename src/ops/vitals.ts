@@ -1,4 +1,5 @@
-// What operators can see of a node: node/server.ts fills it in as the node starts, ops/ shows it.
+// The parts of a node that operators can see: node/server.ts fills them in as the node starts, and
+// ops/ shows them.
 
 import type { Journal } from '../../wal/journal/journal.ts'
 import { Histogram } from '../base/histogram.ts'
@@ -61,7 +62,7 @@ interface TextDiskStats {
   readonly lost: number
 }
 
-/** Replication, on a node that has it. */
+/** Replication, if the log is replicated. */
 export interface ReplicationStats {
   readonly role: 'leader' | 'follower'
   /** The term of the newest record here. */
@@ -76,7 +77,7 @@ export interface ReplicationStats {
   forwarded(): number
 }
 
-/** What is known of the readers (readers/readers.ts). */
+/** Statistics of the readers (readers/readers.ts). */
 export interface ReadersStats {
   /** Readers that are configured, and that serve. */
   readonly counts: { readonly configured: number; readonly serving: number }
@@ -91,7 +92,7 @@ export interface ReadersStats {
   readonly textReads: number
   /** Ages of durable positions when they reached a reader. */
   readonly staleness: Histogram
-  /** Time that answers to writes waited for readers that did not take what was sent to them. */
+  /** Time that answers to writes waited for readers that were slow to take records. */
   readonly heldSeconds: number
   /** Warnings for the operator, one sentence each. */
   readonly warnings: readonly string[]
@@ -111,7 +112,7 @@ export interface RunningReader {
   answerBytes: number
 }
 
-/** What is known before the log is replayed. */
+/** The statistics before the log is replayed. */
 interface EarlyVitals {
   version: string
   /** The name of the HTTP server. */
@@ -128,7 +129,7 @@ interface EarlyVitals {
 }
 
 /**
- * What a start does now: it reads a checkpoint, fills the indexes, and replays the log; with a
+ * The step of a start: it reads a checkpoint, fills the indexes, and replays the log; with a
  * replicated log it also waits for the stream, and reads it.
  */
 export interface StartProgress {
@@ -136,7 +137,7 @@ export interface StartProgress {
   /** Bytes of the checkpoint or of the log, or a number of indexes. */
   done: number
   of: number
-  /** Of the step `stream`: what it waits for, a sentence; or ''. */
+  /** Of the step `stream`: the reason of its waiting, a sentence; or ''. */
   why?: string
 }
 
@@ -180,7 +181,7 @@ export function answersOf({ answers }: RouteMeter): number {
   return answers.reduce((sum, count) => sum + count, 0)
 }
 
-/** Requests refused and connections closed since the start, by what there was too much of. */
+/** Requests refused and connections closed since the start, by the exceeded limit. */
 export function refusalsOf(vitals: Vitals): Record<string, number> {
   const { load, slicedWork, coldReads, pageMaking, search } = vitals
   return {
@@ -274,10 +275,10 @@ export interface SearchStats {
   /** The engine that serves; null: none has started yet, '': none loads. */
   readonly engine: string | null
   readonly isAvailable: boolean
-  /** How often the process of the index was started again. */
+  /** Restarts of the process of the index. */
   readonly restarts: number
   readonly progress: {
-    /** All messages before this number are indexed; and how many there are in all. */
+    /** All messages before this number are indexed; and the number of indexed messages. */
     readonly covered: number
     readonly indexed: number
     readonly shards: number
@@ -288,7 +289,7 @@ export interface SearchStats {
     readonly trouble: string
   }
   readonly link: {
-    /** How many searches wait or are done, and were refused. */
+    /** Searches that wait or are being done, and those that were refused. */
     readonly length: number
     readonly refused: number
     readonly times: Histogram

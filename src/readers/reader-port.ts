@@ -114,12 +114,15 @@ export class ReaderPort {
     if (this.#framesBytes > framesBytesMax) this.send()
   }
 
-  /** Sends the frames that wait, and this message behind them. */
+  /**
+   * Sends the frames that wait, and this message behind them: in one system call, which also wakes
+   * the reader once.
+   */
   send(bytes?: Buffer): void {
     const { socket } = this.#parts
     if (this.#isGone) return
+    if (bytes !== undefined) this.#frames.push(Buffer.from(bytes)) // others are sent it, too
     if (this.#frames.length > 0) writeJoined(socket, this.#frames)
-    if (bytes !== undefined) socket.write(bytes)
     this.#frames = []
     this.#framesBytes = 0
     if (socket.writableLength > waitingBytesMax) this.giveUp('it does not take what is sent')

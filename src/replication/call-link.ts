@@ -1,5 +1,5 @@
-// Forwarded requests over the engine's calls: a follower asks whoever leads in the newest term that
-// it has seen, and a leader answers for its own term only.
+// Forwarded requests over the engine's calls: a follower sends them to the leader of the newest
+// term that it has seen, and a leader answers for its own term only.
 
 import type { Handler } from '../http/exchange.ts'
 import type { State } from '../state/state.ts'
@@ -44,7 +44,7 @@ export class CallLink implements LeaderLink {
     }, pending.giveUp)
   }
 
-  /** To be called when another term has begun: who led before may never answer. */
+  /** To be called when another term has begun: the leader before may never answer. */
   termBegan(): void {
     const { number } = this.#state.term
     for (const { term, giveUp } of this.#pending) if (term < number) giveUp()

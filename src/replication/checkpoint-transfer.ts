@@ -67,7 +67,7 @@ interface UploadOptions {
   /** The id of this node. */
   node: string
   manifest: Manifest
-  /** Whether to give up, which is a rejection; asked before each piece. */
+  /** Whether to give up, which is a rejection; called before each piece. */
   isStopped(): boolean
 }
 
@@ -152,7 +152,7 @@ interface Uploading {
   isStopped(): boolean
 }
 
-/** Uploads what is not there yet; null: there is no such file, as of a parity that is optional. */
+/** Uploads missing pieces; null: there is no such file, as of a parity that is optional. */
 async function uploadFile(
   { objects }: LogStream,
   { disk, dir }: CheckpointDirectory,

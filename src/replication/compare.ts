@@ -13,7 +13,7 @@
 // caller asks again. That it goes on, has diverged or is to be cleared rests on messages that are
 // there (log-stream.ts, F1).
 //
-// Whether a message goes on from the end of a log. The number of its term alone does not say so: a
+// Whether a message continues a log cannot be seen from the number of its term alone: a
 // stream that was lost is begun again, with terms that may have the same numbers.
 //
 //   log      … ─ term 3 "a" ─▶ 63
@@ -21,7 +21,7 @@
 //   stream                        64 ─ term 1 "c", of another store   does not
 //
 // N1. A term is its number, its store and its nonce. The first message of a term names the nonce of
-//     the term before it, so that a log is compared with what a message follows, too.
+//     the term before it, so that a log is compared with the predecessor of a message, too.
 // N2. Terms that were begun by a program that did not name them have the nonce ''. Their messages
 //     name no store either: the note `history` beside the stream does (notes.ts).
 
@@ -72,7 +72,7 @@ export type Comparison =
   | { kind: 'ahead'; last: StreamMessage }
   /** The records from this position on are not part of the history. */
   | { kind: 'diverged'; from: number }
-  /** The stream begins, with this message, behind what the log would go on with. */
+  /** The stream begins, with this message, behind the continuation of the log. */
   | { kind: 'trimmed'; first: StreamMessage }
   /** The log has a term that the stream does not have: the stream has lost messages. */
   | { kind: 'lost'; last: StreamMessage }
@@ -113,7 +113,7 @@ async function divergedAt(
       ? { kind: 'diverged', from: first }
       : { kind: 'other', message: later }
   }
-  // If what came before it is trimmed, the term may have begun earlier.
+  // If the messages before it are trimmed, the term may have begun earlier.
   const isBegin = sequence === 1 || (await keptMessage(stream, sequence - 1)) !== null
   return isBegin ? { kind: 'diverged', from: first } : { kind: 'trimmed', first: later }
 }

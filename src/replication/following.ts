@@ -1,17 +1,17 @@
 // A node that follows: the stream is read into its own log and state, reads are answered at its
-// durable position, and whatever may write is passed on to the leader.
+// durable position, and requests that may write are passed on to the leader.
 //
 //   stream ─▶ StreamTail ─▶ OwnLog ─▶ own log ──durable──▶ Role ─▶ gate, waiting polls
 //   writes ─▶ Forwarder ─▶ CallLink ─▶ leader
 //
-// F1. What is shown is durable in this node's own log, and the stream has it: no takeover takes it
-//     back.
-// F2. An answer of a leader that another one has replaced does not leave if what it shows was not
-//     passed on: its position means another record now (mode async).
-// F3. Whoever trims the stream hears regularly how far this node is.
+// F1. Every record that is shown is durable in this node's own log, and in the stream: no takeover
+//     takes it back.
+// F2. An answer of a leader that another one has replaced does not leave if the record that it
+//     shows was never published: its position means another record now (mode async).
+// F3. A note tells the leader, which trims the stream, the progress of this node.
 //
 // The log of a follower's own: takes the records of the stream as they stand in a frame, and has
-// them applied. What is shown follows the durable position of this log (role/role.ts, R1).
+// them applied. The shown position follows the durable position of this log (role/role.ts, R1).
 //
 //   message ──▶ runs of at most 64 KiB ──append──▶ own log ──durable──▶ shown
 //                                      └─apply──▶ state
@@ -57,7 +57,7 @@ export interface FollowingParts {
   log: Logger
   /** The sequence of the message that goes on behind the log. */
   next: number
-  /** Called once when it cannot follow any more, for what the stream holds. */
+  /** Called once when the content of the stream makes it impossible to follow. */
   onFailed: (error: Error) => void
 }
 
@@ -111,7 +111,7 @@ export class Following {
     this.#noting = setInterval(() => void this.#note(), noteEveryMs).unref()
   }
 
-  /** Reads no more; resolves when what was being taken is in the log. */
+  /** Reads no more; resolves when the message that was being taken is in the log. */
   pause(): Promise<void> {
     return this.#tail.stop()
   }
@@ -163,7 +163,7 @@ export class Following {
 
 /** About 150 records, which are applied in less than 2 ms. */
 const runBytesMax = 64 * 1024
-/** How long it waits at most until it looks again whether it can go on. */
+/** The maximum pause until it checks again whether it can go on. */
 const pauseMs = 100
 
 export type FollowedJournal = Pick<
@@ -171,7 +171,7 @@ export type FollowedJournal = Pick<
   'appendEncoded' | 'health' | 'position' | 'failure' | 'separate'
 >
 
-/** What an erasure depends on. */
+/** The conditions of an erasure. */
 interface FollowedState {
   readonly messages: Pick<State['messages'], 'seq'>
   readonly text: Pick<State['text'], 'isFrozen'>

@@ -1,17 +1,17 @@
-// Requests that a follower passes on to the leader, and their answers: the messages, whatever
-// carries them.
+// Requests that a follower passes on to the leader, and their answers: the messages, independent of
+// their transport.
 //
 //   caller ──▶ follower's edge ──▶ Forwarder ──request──▶ ForwardedExchange ──▶ leader's edge
 //   caller ◀── follower's gate ◀──────────────────answer─┘ with the position that it shows
 //
 // W1. The leader makes all checks that depend on the state, in their documented order, with the
 //     caller's headers and address: as if the caller had called it.
-// W2. An answer leaves when this follower may show its position: whoever wrote here, reads it here.
+// W2. An answer leaves when this follower may show its position: callers read their own writes.
 // W3. Every request is answered once. Where no leader is known, or the outcome is not (the leader
 //     has gone), it is 503 `no_leader`: callers repeat the request with its key.
 // W4. An answer waits for this follower at most `catchUpMs`, then it is 503 `overloaded`: its disk
 //     may be full, or it may be cut off from the log, for hours. It counts as in flight until this
-//     follower has its position, so that what waits is bounded.
+//     follower has its position, so that the number of waiting answers is bounded.
 //
 // W5. Where both are processes of one node, the follower makes the checks, and the leader decides
 //     (http/checked-request.ts). Between nodes, which may be of different versions, W1 holds.
@@ -74,11 +74,11 @@ export interface ForwardedAnswer {
   body: AnswerBody
   /** The answer shows nothing behind this position. */
   position: number
-  /** Whether what it shows has been replaced since the leader answered; absent: it never is. */
+  /** Whether its position was replaced since the leader answered; absent: it never is. */
   isVoid?: () => boolean
 }
 
-/** For how long an answer of the leader waits until this follower may show its position. */
+/** The time that an answer of the leader waits until this follower may show its position. */
 const catchUpMs = 10_000
 
 const packr = new Packr({ useRecords: false })
@@ -90,7 +90,7 @@ export function encodeRequest(id: number, request: ForwardedRequest): Buffer {
 }
 
 /**
- * Decodes what `encodeRequest` returned. Throws if it is nothing like that. The body is a view of
+ * Decodes a message of `encodeRequest`. Throws if it is not one. The body is a view of
  * it, which the edge decodes at once.
  */
 export function decodeRequest(bytes: Uint8Array): { id: number; request: ForwardedRequest } {
@@ -106,7 +106,7 @@ export function encodeAnswer(id: number, answer: ForwardedAnswer): Buffer {
   return packr.pack([id, status, type, headers, body, position])
 }
 
-/** Decodes what `encodeAnswer` returned. Throws if it is nothing like that. */
+/** Decodes a message of `encodeAnswer`. Throws if it is not one. */
 export function decodeAnswer(bytes: Uint8Array): { id: number; answer: ForwardedAnswer } {
   const values = packr.unpack(bytes) as [number, number, string, string, AnswerBody, number]
   if (!Array.isArray(values)) throw new Error('not an answer')
@@ -227,7 +227,7 @@ export class Forwarder implements Forward {
     leave()
   }
 
-  /** Answers when this follower may show what the answer shows (W2, W4). */
+  /** Answers when this follower may show the answer's position (W2, W4). */
   #keep(exchange: Exchange, position: number, leave: () => void): void {
     const { gate, load, waitMs = catchUpMs } = this.#parts
     let isAnswered = false
@@ -246,7 +246,7 @@ export class Forwarder implements Forward {
   }
 }
 
-/** Answers as the leader did, unless what it showed is not part of the history any more. */
+/** Answers as the leader did, unless its position is not part of the history any more. */
 function pass(exchange: Exchange, answer: ForwardedAnswer): void {
   const { status, type, headers, body } = answer
   if (answer.isVoid?.() === true) return refuse(exchange, 'no_leader')

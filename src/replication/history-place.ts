@@ -3,15 +3,15 @@
 //   lock ─▶ prepare ─▶ recover ─▶ agree ─▶ follow or lead (replica.ts)
 //             │                     ├─ another history: refused
 //             │                     ├─ diverged: the tail is put aside; start again
-//             │                     ├─ what would continue it is trimmed: cleared; start again
+//             │                     ├─ its continuation is trimmed: cleared; start again
 //             │                     └─ the stream has no message: begun, or waited for (holders.ts)
 //             └─ no log here: the checkpoint of the leader is fetched
 //
 // H1. Nothing is shown before the log is known to be a part of the common history.
-// H2. What cannot be undone rests on what is in the stream. Where something seems to be missing
-//     there, it is read again for a while, because a server may answer late.
-// H3. While the stream cannot be reached, or somebody else has to begin it, the start waits, and
-//     says for what.
+// H2. Steps that cannot be undone rest on messages of the stream. Where something seems to be
+//     missing there, it is read again for a while, because a server may answer late.
+// H3. While the stream cannot be reached, or another node has to begin it, the start waits, and
+//     reports the reason.
 // H4. Of another history nothing is taken, and nothing here is changed for it; except that a log
 //     without a record is removed.
 
@@ -35,7 +35,7 @@ import { publishTail } from './publisher.ts'
 import { StartAgain, StoppedEarly } from './start-again.ts'
 
 const askAgainMs = 500
-/** For how long the stream is read again when something seems to be missing there (H2). */
+/** The time for which the stream is read again when something seems to be missing there (H2). */
 const patienceMsDefault = 15_000
 
 interface HistoryPlaceOptions {
@@ -46,7 +46,9 @@ interface HistoryPlaceOptions {
   node: string
   /** Whether this node may begin a stream without a log, and with one. */
   begins: { empty: boolean; log: boolean }
-  /** After how long an empty log begins a stream, while no other node has announced itself. */
+  /**
+   * The time after which an empty log begins a stream, while no other node has announced itself.
+   */
   beginAfterMs: number
   /** The word of an operator (holders.ts, H3). */
   word: number | null
@@ -59,7 +61,7 @@ interface HistoryPlaceOptions {
   patienceMs?: number
 }
 
-/** How a log that is a part of the history goes on. */
+/** The continuation of a log that is a part of the history. */
 export interface Continuation {
   /** The message of the stream with the next record. */
   sequence: number
@@ -190,13 +192,13 @@ export class HistoryPlace {
     })
   }
 
-  /** Whether what was found may be the answer of a server that is late. */
+  /** Whether the result may be the answer of a server that is late. */
   #seemsMissing({ kind }: Comparison, { number, node }: Term): boolean {
     const isOthers = kind === 'ahead' && node !== this.#options.node
     return isOthers || kind === 'lost' || (kind === 'empty' && number > 0)
   }
 
-  /** Null: the log and the stream can be compared again; otherwise what it waits for. */
+  /** Null: the log and the stream can be compared again; otherwise the reason of its waiting. */
   async #mend(journal: Journal, term: Term, found: Comparison): Promise<string | null> {
     const { stream, place, node, log } = this.#options
     const { storeId, position } = journal
@@ -219,7 +221,7 @@ export class HistoryPlace {
       const checkpoint = await this.#ask(() => uploadedCheckpoint(stream))
       const covered = checkpoint?.store === storeId ? checkpoint.position : 0
       if (covered + 1 < first) return nothingBetween(position, first)
-      // What this node had not published when it led is in its log only.
+      // Records that this node had not published when it led are in its log only.
       planClearing(place, { keeps: term.node === node })
       throw new StartAgain(`the stream goes on behind position ${position}`)
     }
@@ -232,7 +234,7 @@ export class HistoryPlace {
     )
   }
 
-  /** The result of what needs the stream, as soon as that can be reached. */
+  /** The result of `work`, which needs the stream, as soon as that can be reached. */
   async #ask<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

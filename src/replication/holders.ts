@@ -1,11 +1,11 @@
-// Who holds a log that may be published: before a stream has a message, nodes tell each other by
-// notes beside it what they have, so that none begins a stream without the records of another.
+// The holders of a log that may be published: before a stream has a message, nodes describe their
+// logs by notes beside it, so that none begins a stream without the records of another.
 //
 //   note `holder.<node>` = { version, store, position, term }
 //
 // H1. A node writes its note before it reads its log, again when it has, and before it begins a
 //     term (lead.ts, L5). So no term is in any log that is not in a note, as long as the notes
-//     are kept; whoever leads writes the note `history` again only after its own (notes.ts, H1).
+//     are kept; a leader writes the note `history` again only after its own (notes.ts, H1).
 // H2. A stream without messages is begun at once by a log that was never in a stream; by a log
 //     whose last term this node led, if no note names a later one: nobody else has anything that
 //     was acknowledged; and by an empty log after a while in which no node announces itself.
@@ -26,13 +26,13 @@ export interface Holder {
   position: number | null
   /** The term of that end, or the one that it was about to begin. */
   term: number
-  /** How far it has followed, as its other note says. */
+  /** Its progress as a follower, by its other note. */
   followed?: number
 }
 
 const keys = 'holder.'
 
-/** Says what this node holds. An empty log is nothing to say. Rejects with `StreamUnavailable`. */
+/** Describes the log of this node, unless it is empty. Rejects with `StreamUnavailable`. */
 export async function announce(
   { notes }: LogStream,
   node: string,
@@ -55,7 +55,7 @@ export async function announceUnread(
   await announce(stream, node, { store, position: null, term: 0 })
 }
 
-/** What the other nodes hold, by their ids; `store` is that of this node. */
+/** The logs of the other nodes, by their ids; `store` is that of this node. */
 export async function otherHolders(
   { notes }: LogStream,
   node: string,
@@ -93,14 +93,14 @@ interface Beginner {
   mayBegin: boolean
   /** Whether the note `history` is there: then no note has been lost (H1). */
   hasHistory: boolean
-  /** For how long it has looked for others, and has to; in milliseconds. */
+  /** The time that it has looked for others, and has to; in milliseconds. */
   waitedMs: number
   patienceMs: number
   /** The word of the operator; null: none. */
   word: number | null
 }
 
-/** Null: it begins the stream; otherwise why it waits, and for what: a sentence. */
+/** Null: it begins the stream; otherwise the reason of its waiting, a sentence. */
 export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
   const { end, word } = own
   const { position } = end
@@ -115,7 +115,7 @@ export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>):
     : `${about}, or publish the log of this node by ${forced}`
 }
 
-/** Why somebody else may have what this node lacks, and what would help; null: nobody has. */
+/** Why another node may have records that this one lacks, and the remedy; null: none has. */
 function describe(own: Beginner, others: ReadonlyMap<string, Holder>): string | null {
   const { store, position, term } = own.end
   for (const [node, holder] of others) {

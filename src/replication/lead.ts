@@ -1,13 +1,13 @@
-// Leads a replicated log: begins a term, publishes what is appended, holds the lease, uploads
+// Leads a replicated log: begins a term, publishes appended records, holds the lease, uploads
 // checkpoints and trims the stream behind them.
 //
 //   checkpoint, if the stream is empty and the log is not ─▶ term begun ─▶ its record in the log
 //   ─▶ the lease ─▶ ReplicatedJournal ─▶ checkpoints uploaded, the stream trimmed
 //
 // L1. It shows nothing before it has the lease, which it renews again and again (lease-keeper.ts).
-//     Who loses it looks at the stream, which decides (log-stream.ts, S4).
-// L2. A term after one of another node in the mode `async` begins a new epoch: what that node
-//     showed last may be lost, and its positions are given again.
+//     A leader that loses it checks the stream, which decides (log-stream.ts, S4).
+// L2. A term after one of another node in the mode `async` begins a new epoch: the last records
+//     that it showed may be lost, and their positions are assigned again.
 // L3. A failure of this part never ends the node, except when another one leads: then the journal
 //     fails with exit code 78.
 // L4. A stop or a failure while a term is begun ends the attempt: the lease is given back, and the
@@ -51,7 +51,7 @@ import { type LeaderCheckpoints, tend, Uploads } from './uploads.ts'
 
 export interface LeadParts {
   stream: LogStream
-  /** The node's own log, all of which is applied; nobody else appends to it meanwhile. */
+  /** The node's own log, all of which is applied; nothing else appends to it meanwhile. */
   journal: Journal
   /** Gets the journal of the leader, and the lease. */
   role: Pick<Role, 'receive' | 'mayLead' | 'lead'> & { gate: Pick<Role['gate'], 'giveUp'> }
@@ -62,12 +62,12 @@ export interface LeadParts {
   mode: ReplicateMode
   /** Whether it begins the stream, which has no message. */
   isFirst: boolean
-  /** What is written beside the stream, but for the store of the log. */
+  /** The content of the note `history`, without the store of the log. */
   history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
   lagBytesMax: number
   takeoverMs: number
   onNotice(notice: Notice): void
-  /** Whether to give up; asked while the stream cannot be reached. */
+  /** Whether to give up; called while the stream cannot be reached. */
   isStopped(): boolean
 }
 
@@ -154,7 +154,7 @@ export async function lead(parts: LeadParts): Promise<Leading | null> {
   }
 }
 
-/** Whether the leader before may have shown records that nobody else has. */
+/** Whether the previous leader may have shown records that no other node has. */
 function mayLackRecords(before: Term, node: string): boolean {
   return before.mode === 'async' && before.node !== node
 }

@@ -1,20 +1,20 @@
 // Keeps the lease of a leader, and knows until when no other node can lead.
 //
-//   renewal sent ──▶ note written ──▶ confirmed      nobody sees it lapse before sent + takeover
+//   renewal sent ──▶ note written ──▶ confirmed      it lapses for nobody before sent + takeover
 //        └────────── decides until ──────────┘
 //
 // K1. A standby waits for `takeoverMs` after it has seen the newest renewal, so nobody else leads
 //     for that long after the renewal was sent. Until then the leader decides: what its state lacks
 //     is nowhere. Clocks of two machines may run at different speeds: a tenth is left for that.
-// K2. Who leads shows nothing before it has the lease, even where the term has begun without it:
+// K2. A leader shows nothing before it has the lease, even where the term has begun without it:
 //     from then on the leader before it decides nothing (K1).
 // K3. It is renewed three times in the time after which it lapses. Each renewal looks at the
 //     stream, too, so that a leader that was replaced and has nothing to publish learns of it.
 // K4. Servers that have not confirmed it for a whole such time are out of reach. Then pages are
-//     shown, as a follower would show them. Before that, nobody knows: a process that was stopped
+//     shown, as a follower would show them. Before that, it is unknown: a process that was stopped
 //     finds a request without an answer and its connection lost, and has to ask again.
-// K5. What waits for the stream when the lease has lapsed is given up: it might wait for as long as
-//     the servers are out of reach, while another node would answer.
+// K5. Answers that wait for the stream when the lease has lapsed are given up: they might wait for
+//     as long as the servers are out of reach, while another node would answer.
 //
 // The clock is the monotonic one of the system. It counts while a process is stopped; while the
 // whole machine sleeps, it does not.
@@ -45,7 +45,7 @@ type Renewal = 'held' | 'lost' | 'replaced' | 'emptied' | 'unreachable'
 export class LeaseKeeper implements Standing {
   decidesUntilMs = Number.NEGATIVE_INFINITY
   readonly #parts: LeaseKeeperParts
-  /** How often in a row a renewal has failed, or was not answered before the next one was due. */
+  /** Renewals in a row that have failed, or were not answered before the next one was due. */
   #failures = 0
   #renewing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null

@@ -1,4 +1,4 @@
-// What replication needs from the engine that carries the log: a stream of messages with
+// The requirements of replication on the engine that carries the log: a stream of messages with
 // compare-and-set, a lease, small notes, and objects for checkpoints. jetstream/ implements it on
 // NATS JetStream; the simulation implements it in memory, with delays, losses and races.
 //
@@ -11,15 +11,15 @@
 //     A number alone does not name a term: a stream that was lost is begun again, perhaps with the
 //     log of another store. So each message names its term, and the first one of a term also the
 //     term that it goes on behind (compare.ts, N1).
-// S3. What `publish` acknowledged, a majority of the engine's servers has.
-// S4. The lease tells a standby when to try, and its holder for how long no other standby does
-//     (lease-keeper.ts). Who leads is decided by S2.
+// S3. A majority of the engine's servers has every message that `publish` acknowledged.
+// S4. The lease gives a standby the time to try, and its holder the time during which no other one
+//     tries (lease-keeper.ts). The leader is decided by S2.
 //
 // Finds messages of the stream by a binary search: a look at one is a question to the servers.
 //
 // F1. A server may answer late, as if newer messages were not there yet. So a message that was seen
 //     bounds the search, and one before it is taken for trimmed only where the stream begins behind
-//     it. Anything else is asked again.
+//     it. Anything else is requested again.
 
 export interface StreamMessage {
   /** Its place in the stream, counted from 1. */
@@ -35,7 +35,7 @@ export interface StreamMessage {
   bytes: Uint8Array
 }
 
-/** What distinguishes a term from another one of the same number. */
+/** Distinguishes a term from another one of the same number. */
 export interface TermName {
   /** The id of the store whose log it is. */
   store: string
@@ -59,7 +59,7 @@ export class StreamUnavailable extends Error {
   override readonly name: string = 'StreamUnavailable'
 }
 
-/** The stream, or what stands beside it, does not exist: somebody has removed it. */
+/** The stream, its bucket or its objects were removed on the servers. */
 export class StreamGone extends StreamUnavailable {
   override readonly name = 'StreamGone'
 }
@@ -101,7 +101,7 @@ export interface LogStream {
   close(): Promise<void>
 }
 
-/** Who leads, as far as a standby needs to know. */
+/** The holder of the lease, as a standby needs to know it. */
 export interface LeaseHolder {
   version: 1
   /** The id of the node. */
@@ -113,9 +113,9 @@ export interface LeaseHolder {
 
 /** It lapses by itself `--takeover-seconds` after it was taken or renewed. */
 export interface Lease {
-  /** Takes it if nobody has it, or extends it if the node has it; returns whether it has it. */
+  /** Takes a free lease, or extends the node's own; returns whether the node has it. */
   hold(holder: LeaseHolder): Promise<boolean>
-  /** Who has it, or null: it has lapsed, or was given back. Called more than twice in that time. */
+  /** Its holder; null: it has lapsed, or was given back. Called more than twice in that time. */
   read(): Promise<LeaseHolder | null>
   /** Gives it back, if this node has it, so that a standby need not wait. */
   release(node: string): Promise<void>
@@ -156,7 +156,7 @@ export interface Objects {
 /** Requests from node to node, which pass through the engine and are kept nowhere. */
 export interface Calls {
   /**
-   * Asks the leader of a term. Null: nobody answers for it, and the request has reached nobody.
+   * Sends a request to the leader of a term. Null: it has no leader, and reached no node.
    * Rejects with `StreamUnavailable` if the outcome is unknown: no answer within `callMs`.
    */
   call(term: number, request: Uint8Array): Promise<Uint8Array | null>
@@ -165,8 +165,8 @@ export interface Calls {
 }
 
 /**
- * How long a caller waits for the answer to a request: as long as for one of the engine's. One that
- * is lost on the way, with a server that was killed, costs its caller this time.
+ * The time that a caller waits for the answer to a request: as long as for one of the engine's. One
+ * that is lost on the way, with a server that was killed, costs its caller this time.
  */
 export const callMs = 5_000
 

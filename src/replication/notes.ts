@@ -1,4 +1,4 @@
-// What all nodes of a replicated log have in common, as a note beside the stream: the id of the
+// The common facts of all nodes of a replicated log, as a note beside the stream: the id of the
 // store, the epoch, and a fingerprint of the secret, which itself never leaves a node.
 //
 //   note `history` = { version, store, epoch, epochBegin, secret }
@@ -31,7 +31,7 @@ export class OtherHistory extends Error {
   override readonly name = 'OtherHistory'
 }
 
-/** What the nodes compare instead of a key. */
+/** The nodes compare it instead of a key. */
 export function fingerprintOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex').slice(0, fingerprintHexLength)
 }
@@ -60,7 +60,7 @@ export async function readHistory(
   return history
 }
 
-/** What a node says whose log is another store's than that of the stream. */
+/** The sentence of a node whose log is of another store than the stream. */
 export function otherStore(streams: string, own: string): string {
   return (
     `the stream has the log of store ${streams}, and this node that of ${own}; ` +
@@ -68,12 +68,12 @@ export function otherStore(streams: string, own: string): string {
   )
 }
 
-/** Whether it is there, whatever it says. */
+/** Whether the note exists, of any version. */
 export async function hasHistory({ notes }: LogStream): Promise<boolean> {
   return (await notes.read(noteKey)) !== null
 }
 
-/** Writes the history beside the stream, unless it is there; whoever leads. */
+/** Writes the history beside the stream, unless it is there; only a leader does. */
 export async function writeHistory(
   { notes }: LogStream,
   mine: Omit<History, 'version'>,
@@ -82,7 +82,7 @@ export async function writeHistory(
 }
 
 /**
- * The note `follower.<node>` beside the stream: how far a follower is. It writes the note
+ * The note `follower.<node>` beside the stream: the progress of a follower. It writes the note
  * regularly, and the leader reads those of all followers before it trims the stream.
  */
 export interface FollowerNote {
@@ -93,7 +93,7 @@ export interface FollowerNote {
   seen: number
 }
 
-/** What the keys of these notes begin with. */
+/** The beginning of the keys of these notes. */
 export const followerKeys = 'follower.'
 
 /** The key of the note of this node. */

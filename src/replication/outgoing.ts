@@ -10,7 +10,7 @@ export interface Outgoing {
   /** Bytes of its records. */
   length: number
   parts: Uint8Array[]
-  /** What was sent, from then on. */
+  /** The message as it was sent, from then on. */
   message: Unplaced | null
   /** Null: it is on its way. */
   outcome: Outcome

@@ -3,18 +3,19 @@
 //            add                  publish                acknowledged
 //   frames ───────▶ waiting ──────────────▶ in flight ───────────────▶ gone
 //                      ▲                        │ an error, no answer, a rejection
-//                      └── what is missing ◀────┘ (look at the end of the stream)
+//                      └─── missing ones ◀──────┘ (look at the end of the stream)
 //
 // P1. A message is published only behind the one before it (compare-and-set), so the stream has the
 //     records of this term in their order, without gaps, each once: `sequence` is a message of this
 //     term, and each message in flight names the one before it.
-// P2. `acknowledged` covers only what the stream has in this order.
-// P3. After anything but an acknowledgement the end of the stream decides: what it holds of this
-//     term is acknowledged, and the publisher goes on behind it. A message is never changed once it
-//     was sent, because one that seems lost may still arrive.
+// P2. `acknowledged` covers only records that the stream has in this order.
+// P3. After anything but an acknowledgement the end of the stream decides: its messages of this
+//     term are acknowledged, and the publisher goes on behind it. A message is never changed once
+//     it was sent, because one that seems lost may still arrive.
 // P4. If the end is of a later term, or of another one of the same number, another node leads:
 //     nothing is acknowledged any more.
-// P5. What waits is bounded by its owner, who looks at `bytes` before it appends to the log.
+// P5. The waiting bytes are bounded by the owner, which checks `bytes` before it appends to the
+//     log.
 
 import assert from 'node:assert/strict'
 import { cutRecords } from '../../wal/journal/format.ts'
@@ -34,13 +35,13 @@ import { isFailure, isRejection, messageOf, type Outgoing, OutgoingQueue } from 
 
 /** With eight in flight, three servers took 3,700 messages a second; with one, 1,400. */
 const inFlightMax = 8
-/** After how many messages one at a time several are tried again. */
+/** Messages that are sent one at a time before several are tried again. */
 const oneByOne = 1_000
 /** Frames that wait are sent as one message up to this length. */
 const mergedBytesMax = 128 * 1024
 /** Where frames are gathered, so many bytes leave before the time is over. */
 const gatheredBytesMax = 32 * 1024
-/** How long the stream may seem to have lost what it acknowledged: a server may answer late. */
+/** The time for which the stream may seem to have lost messages: a server may answer late. */
 const lostAfterMs = 15_000
 
 interface PublisherOptions {
@@ -60,8 +61,8 @@ interface PublisherOptions {
 }
 
 /**
- * Another node leads; or the stream does not have any more what it acknowledged, or ends within
- * what is to be sent: then its end has to be compared with the log again.
+ * Another node leads; or the stream has lost messages that it acknowledged, or ends within those
+ * that are to be sent: then its end has to be compared with the log again.
  */
 export type Ended =
   | { kind: 'fenced'; term: number }
@@ -77,7 +78,7 @@ export class Publisher {
   #end: number
   #acknowledged: number
   #bytes = 0
-  /** `settling`: something failed, and the outcomes of what is in flight are awaited. */
+  /** `settling`: something failed, and the outcomes of messages in flight are awaited. */
   #state: 'sending' | 'settling' | 'looking' | 'stopped' = 'sending'
   #isFull = false
   #inFlightMax = inFlightMax
@@ -112,7 +113,7 @@ export class Publisher {
     return this.#isFull
   }
 
-  /** For how long something has waited without any acknowledgement, in milliseconds. */
+  /** The time that messages have waited without any acknowledgement, in milliseconds. */
   get stalledMs(): number {
     return this.#end === this.#acknowledged ? 0 : performance.now() - this.#movedMs
   }
@@ -145,7 +146,7 @@ export class Publisher {
     if (this.#state === 'sending' && this.#inFlight.length === 0) void this.#look()
   }
 
-  /** Publishes nothing any more; whoever waits is rejected. */
+  /** Publishes nothing any more; waiting callers are rejected. */
   stop(): void {
     this.#state = 'stopped'
     if (this.#gathering !== null) clearTimeout(this.#gathering)
@@ -166,7 +167,7 @@ export class Publisher {
     }
   }
 
-  /** Whether what waits is to wait for more; if so, plans when it leaves. */
+  /** Whether waiting records are to wait for more; if so, sets the timer for them. */
   #isGathering(): boolean {
     const { gatherMs } = this.#options
     if (gatherMs === 0 || this.#waiting.bytes >= gatheredBytesMax) return false
@@ -297,8 +298,8 @@ const aheadBytesMax = 8 << 20
 
 /**
  * Publishes the end of a log that the stream does not have yet: its leader ended, or was cut off,
- * before the stream had acknowledged it, and no other node has led since. The end is what the log
- * holds behind `last`, the newest message, which is of the term of the log's end; `position` is
+ * before the stream had acknowledged it, and no other node has led since. That end begins
+ * behind `last`, the newest message, which is of the term of the log's end; `position` is
  * the log's last. Returns false if another node leads now, or the stream lost
  * messages; waits while it cannot be reached.
  */

@@ -46,7 +46,7 @@ export class Replica {
     this.#parts = parts
   }
 
-  /** How far the follower is behind the stream, or the stream behind the leader. */
+  /** The lag of the follower behind the stream, or of the stream behind the leader. */
   get lag(): { positions: number; seconds: number } {
     if (this.#leading === null) return this.#following?.lag ?? { positions: 0, seconds: 0 }
     const { position, publisher } = this.#leading.journal
@@ -86,7 +86,7 @@ export class Replica {
     log.info({ term: term.number, position }, 'following')
   }
 
-  /** Before the last checkpoint: appends nothing more, and gives the stream what it lacks. */
+  /** Before the last checkpoint: appends nothing more, and publishes the rest of the log. */
   async quiesce(): Promise<void> {
     await this.#standby?.stop()
     await this.#following?.stop()
@@ -121,7 +121,7 @@ export class Replica {
     if (lives.isStopped) throw new StoppedEarly('stopped')
   }
 
-  /** Whether nobody else holds the lease: waits until it lapses, if nobody renews it. */
+  /** Whether no other node holds the lease: waits until it lapses, unless it is renewed. */
   async #leaseIsFree(): Promise<boolean> {
     const { config, stream, node } = this.#parts
     const untilMs = performance.now() + 2 * config.takeoverMs
@@ -160,7 +160,7 @@ export class Replica {
     this.#standby.start()
   }
 
-  /** Leads, if no other node is first; otherwise goes on following. */
+  /** Leads, if no other node is first; otherwise continues to follow. */
   async #takeOver(): Promise<boolean> {
     const following = this.#following!
     const { journal, log, role } = this.#parts

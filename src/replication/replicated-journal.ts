@@ -4,12 +4,12 @@
 //                             │                                       ├─▶ durable
 //                             └─▶ published ─▶ acknowledged there ────┘   (acked: both)
 //
-// R1. acked: what is durable, and so what is shown, the stream has. async: it may lag behind, by at
-//     most `lagBytesMax`.
+// R1. acked: the stream has every record that is durable, and so every one that is shown. async: it
+//     may lag behind, by at most `lagBytesMax`.
 // R2. `sync`, and with it a checkpoint, waits for the stream in both modes: no checkpoint of a
 //     leader is ahead of the stream.
-// R3. When another node leads, or the stream has lost what it acknowledged, nothing becomes durable
-//     any more: as after a failed sync.
+// R3. When another node leads, or the stream has lost acknowledged records, nothing becomes durable
+//     any more, as after a failed sync.
 
 import { JournalError } from '../../wal/errors.ts'
 import type { Health, Journal, JournalStats, OnFrame } from '../../wal/journal/types.ts'
@@ -25,7 +25,7 @@ export interface ReplicatedJournalOptions {
   name: TermName
   /** The newest message of the stream, which ends with the last record of the log. */
   sequence: number
-  /** How many bytes of records the stream may lack. */
+  /** Bytes of records that the stream may lack. */
   lagBytesMax: number
 }
 
@@ -182,7 +182,7 @@ export class ReplicatedJournal implements Journal {
   }
 }
 
-/** What ends a node that may not lead, and does not stand by. */
+/** The failure of a node that may not lead, and does not stand by. */
 export function ledByAnother(term?: number): JournalError {
   const inTerm = term === undefined ? '' : `, in term ${term}`
   return new JournalError(78, `another node leads now${inTerm}`, {
@@ -191,8 +191,9 @@ export function ledByAnother(term?: number): JournalError {
 }
 
 /**
- * The node starts again at once, and finds out who begins the stream (history-place.ts). Another
- * node may: so what waits is refused as where another one leads, and callers send it again.
+ * The node starts again at once, and determines which node begins the stream (history-place.ts).
+ * That may be another one, so waiting answers are refused as after a takeover, and callers send
+ * their requests again.
  */
 export class StreamEmptied extends JournalError {
   constructor() {

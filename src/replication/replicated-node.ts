@@ -3,7 +3,7 @@
 //
 //   started ──another node leads, and it is a standby──▶ stopped ──▶ started: it follows
 //           ──its log has to be mended────────────────▶ stopped ──▶ started on the mended log
-//           ──the stream was removed or purged────────▶ stopped ──▶ started: who begins it?
+//           ──the stream was removed or purged────────▶ stopped ──▶ started; one node begins it
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -16,7 +16,7 @@ import type { Erasure } from '../storage/checkpoints.ts'
 import { StreamEmptied } from './replicated-journal.ts'
 import { Lives, StartAgain } from './start-again.ts'
 
-/** Time between two lives, so that what fails again and again does not keep a core busy. */
+/** Time between two lives, so that repeated failures do not keep a core busy. */
 const pauseMs = 200
 
 /** A node that serves, from one start to its stop. */
@@ -27,7 +27,7 @@ export interface Life {
   takeCheckpoint(): Promise<void>
   /** Runs a command of an operator (forum/moderation.ts); resolves when that is durable. */
   moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
-  /** What is known of the text that was erased by the record at this position. */
+  /** The progress of the erasure that the record at this position is. */
   erasure(position: number): Erasure
   /** Drains and stops; resolves when everything is on disk. */
   stop(): Promise<void>

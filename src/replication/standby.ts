@@ -4,9 +4,9 @@
 //      ▲                        │                  │             │
 //      └────────────────────────┴── another one ───┴─────────────┘
 //
-// B1. The lease only says when to try. What decides is the first message of the term, which is
+// B1. The lease only gives the time to try. The decision is the first message of the term, which is
 //     appended by compare-and-set behind the newest message that this node has (lead.ts, L5).
-// B2. It tries only with everything that the stream has, durable in its own log: whoever leads has
+// B2. It tries only with everything that the stream has, durable in its own log: a leader has
 //     every record that was ever acknowledged.
 // B3. Nothing is received while a term is begun: the tail is stopped before, and starts again if
 //     another node was first.
@@ -25,7 +25,7 @@ interface StandbyOptions {
   takeoverMs: number
   /** The system clock, in milliseconds since the epoch, for people who read the lease. */
   wall: () => number
-  /** How far this node is: the term of its last record, and its durable position. */
+  /** The progress of this node: the term of its last record, and its durable position. */
   term: () => number
   durable: () => number
   /**
@@ -36,7 +36,7 @@ interface StandbyOptions {
   now?: () => number
 }
 
-/** How often the lease is looked at, within the time after which it lapses. */
+/** Looks at the lease within the time after which it lapses. */
 const looksPerLapse = 10
 
 export class Standby {
@@ -88,7 +88,7 @@ export class Standby {
       if (!leads) await stream.lease.release(node)
       return leads
     } catch (error) {
-      // Without the engine nobody can lead.
+      // Without the engine no node can lead.
       if (error instanceof StreamUnavailable) return false
       throw error
     }

@@ -11,11 +11,11 @@ export class StoppedEarly extends Error {
   override readonly name = 'StoppedEarly'
 }
 
-/** What all lives have in common. */
+/** The common state of all lives. */
 export class Lives {
-  /** How often the node took over. */
+  /** Takeovers by this node. */
   takeovers = 0
-  /** How often another one took over from it. */
+  /** Takeovers by others from this node. */
   fenced = 0
   isStopped = false
   /** Rejects with `StoppedEarly` when the operator stops the node. */

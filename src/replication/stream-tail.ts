@@ -12,12 +12,12 @@
 //     slower than the stream.
 // R3. Lag is measured against what the stream has, asked once a second: in positions, and as the
 //     time since the stream has had the first record that is missing here. While the stream cannot
-//     be asked, that time runs, because then nobody knows.
+//     be asked, that time runs, because the lag is unknown.
 // R4. If nothing arrives for five looks though the stream goes on, it is read again. A server
 //     whose copy has stopped growing sends nothing, and reports no error (nats-server 2.9.10).
-// R5. A stream without messages is one that cannot be asked: the reading goes on when somebody has
-//     begun it again. Then it ends before what was read, or is of a later term: that ends the
-//     reading, and the log is compared with it anew.
+// R5. A stream without messages is one that cannot be asked: the reading goes on when a node has
+//     begun it again. Then it ends before the last message read, or is of a later term: that ends
+//     the reading, and the log is compared with it anew.
 
 import { eachEncoded } from '../../wal/journal/format.ts'
 import { Backoff } from '../base/pauses.ts'
@@ -32,7 +32,7 @@ const shorterLooksMax = 15
 const pauseMsMin = 100
 const pauseMsMax = 2_000
 
-/** What takes the records: positions without a gap. */
+/** Takes the records: positions without a gap. */
 export interface Receiver {
   /** The position of the last record that it has. */
   readonly position: number
@@ -72,16 +72,16 @@ export class StreamTail {
   #isStopped = false
   #taking: Promise<void> = Promise.resolve()
   #isTaking = false
-  /** How many looks in a row have found that this message is there and has not arrived. */
+  /** Looks in a row that found this message in the stream, though it has not arrived. */
   #idleLooks = 0
   #awaited = 0
-  /** How many looks in a row have found that the stream ends before what was read. */
+  /** Looks in a row that found the end of the stream before the last message read. */
   #shorterLooks = 0
   #isEmptied = false
   /** The last position of the stream, as of the last look, and when that was. */
   #last = 0
   #lookedMs: number
-  /** What looks have found that is missing here: positions, and since when. */
+  /** The missing positions that looks have found, and the times of these looks. */
   #missing: { position: number; sinceMs: number }[] = []
 
   constructor(options: TailOptions) {
@@ -125,7 +125,7 @@ export class StreamTail {
     ]
   }
 
-  /** How far the follower is behind the stream (R3). */
+  /** The lag behind the stream (R3). */
   lag(): { positions: number; seconds: number } {
     const { position } = this.#options.receiver
     while (this.#missing[0] !== undefined && this.#missing[0].position <= position) {
@@ -184,7 +184,7 @@ export class StreamTail {
     this.#next = sequence + 1
   }
 
-  /** Reads again, a little later, unless what is missing has been trimmed. */
+  /** Reads again, a little later, unless the next message has been trimmed. */
   #again(error: Error): void {
     if (this.#isStopped) return
     this.#reading = null
@@ -226,7 +226,7 @@ export class StreamTail {
     this.#looking = setTimeout(() => void this.#look(), pauseMs).unref()
   }
 
-  /** Notes what a look, which began then, has found. */
+  /** Notes the result of a look that began at this time. */
   #see(last: StreamMessage | null, beganMs: number): void {
     this.#isEmptied = last === null && this.#next > 1
     if (this.#isEmptied) return

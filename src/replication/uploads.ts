@@ -2,10 +2,10 @@
 //
 //   checkpoint taken ─▶ uploaded ─▶ the stream is trimmed up to it, unless followers need more
 //
-// U1. A node can always start from the uploaded checkpoint and the stream: what the stream lacks at
-//     its beginning, the checkpoint has.
-// U2. A follower that is known, and that was heard of in the last hour, finds what it needs next in
-//     the stream; except when text was erased: then what the checkpoint covers is removed, and a
+// U1. A node can always start from the uploaded checkpoint and the stream: the checkpoint has all
+//     records that the stream lacks at its beginning.
+// U2. A follower whose note is less than an hour old finds its next message in the stream; except
+//     when text was erased: then all messages that the checkpoint covers are removed, and a
 //     follower that is behind it begins again from the checkpoint.
 // U3. One at a time. After a failure it is tried again a minute later, or with the next checkpoint.
 //
@@ -13,7 +13,7 @@
 //
 // U4. The leader's own note `holder` before the note `history`: a node that finds `history` knows
 //     that no term is missing among the notes (holders.ts, H1).
-// U5. A checkpoint that has what the stream lacks at its beginning (U1).
+// U5. A checkpoint that covers the trimmed beginning of the stream (U1).
 
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
@@ -97,7 +97,7 @@ export class Uploads {
   }
 
   /**
-   * Takes and uploads a checkpoint if what the stream lacks at its beginning is not beside it (U1):
+   * Takes and uploads a checkpoint if none covers the trimmed beginning of the stream (U1):
    * objects or notes were removed, or the stream was purged.
    */
   async mend(store: string): Promise<void> {
@@ -166,7 +166,7 @@ export class Uploads {
     }
   }
 
-  /** Removes what neither the uploaded checkpoint nor a follower needs (U1, U2). */
+  /** Removes the messages that no start and no follower needs (U1, U2). */
   async #trim(uploaded: number): Promise<void> {
     const { stream, forum, onNotice } = this.#options
     const needed = Math.min(uploaded, ...(await this.#followers()))
@@ -213,7 +213,7 @@ interface Tended {
   stream: LogStream
   /** The id of this node. */
   node: string
-  /** What `history` says, but for the store. */
+  /** The content of `history`, without the store. */
   history: Pick<History, 'epoch' | 'epochBegin' | 'secret'>
   uploads: Pick<Uploads, 'mend'>
 }

@@ -7,23 +7,28 @@ import { readersSocket } from './host.ts'
 import { SearchLink } from './link.ts'
 
 const retryMs = 250
-/** For so long a reader that was never connected expects that there is an index. */
+/** For so long after the first message a reader that was never connected expects an index. */
 const expectedMs = 10_000
 
 export class ReaderSearch {
   readonly link = new SearchLink()
   readonly #dir: string
-  readonly #begun = performance.now()
+  readonly #hasMessages: () => boolean
+  /** Since when there have been messages to index. */
+  #expectedSince: number | null = null
   #wasConnected = false
 
-  /** `dir` is the data directory. */
-  constructor(dir: string) {
+  /** `dir` is the data directory; the node starts its index when there are messages. */
+  constructor(dir: string, hasMessages: () => boolean) {
     this.#dir = dir
+    this.#hasMessages = hasMessages
     this.#connect()
   }
 
   get isAvailable(): boolean {
-    return this.#wasConnected || performance.now() - this.#begun < expectedMs
+    if (this.#wasConnected || !this.#hasMessages()) return true
+    this.#expectedSince ??= performance.now()
+    return performance.now() - this.#expectedSince < expectedMs
   }
 
   #connect(): void {

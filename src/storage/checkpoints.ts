@@ -37,9 +37,9 @@ const unsavedTextMin = 16 << 20
 /** Less log than this is replayed faster than an operator would notice. */
 const bytesAtStopMin = 1 << 20
 
-/** What is known of the text that an act has erased. */
+/** The progress of an erasure. */
 export interface Erasure {
-  /** How many checkpoints must be taken until it has left the disk. */
+  /** Checkpoints that must be taken until the text has left the disk. */
   checkpoints_left: number
   /**
    * Whether no file of the log and of the checkpoints has it any more, and every reader has erased
@@ -48,7 +48,7 @@ export interface Erasure {
   is_gone: boolean
   /** Whether the node takes checkpoints at all. */
   takes_checkpoints: boolean
-  /** What keeps checkpoints from being taken, one sentence each. */
+  /** Obstacles to checkpoints, one sentence each. */
   warnings: string[]
 }
 
@@ -234,7 +234,7 @@ export class CheckpointSchedule {
     this.#log.info({ bytes, ofBytes: text.bytes, seconds }, 'text_in_memory')
   }
 
-  /** What is known of the text that was erased by the record at this position. */
+  /** The progress of the erasure that the record at this position is. */
   erasure(position: number): Erasure {
     const { kept, hasLeftovers } = this.#checkpoints
     const behind = kept.filter((each) => each.position >= position)
@@ -313,7 +313,7 @@ const logEveryMs = 2_000
 export type OnStartProgress = (step: StartProgress['step'], done: number, of: number) => void
 
 /**
- * How far a start is: /readyz shows it, and a start that takes long logs it regularly.
+ * The progress of a start: /readyz shows it, and a start that takes long logs it regularly.
  * `everyMs`: the time between two lines of the log.
  */
 export function startProgress(

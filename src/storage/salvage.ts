@@ -60,7 +60,7 @@ export async function writeSalvage(dir: string, { manifest, state, facts }: Salv
   await replaceCheckpoint({ disk, dir }, manifest, saved)
 }
 
-/** Sentences about what is lost; `lost.txt` in the copy names each item. */
+/** Sentences about losses; `lost.txt` in the copy names each item. */
 export function describeLosses({ keys, ...lost }: Losses): string[] {
   const what: Record<keyof typeof lost, string> = {
     messages: 'the text of messages',

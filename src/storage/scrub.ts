@@ -4,9 +4,9 @@
 // S1. One pass at a time, slowly: it reads 4 MiB a second, or as much as it needs to finish in half
 //     of the hours between two passes. A file in which a read has found damage is scrubbed at once,
 //     and not slowly.
-// S2. What parity cannot repair is rewritten from memory, by as many checkpoints as it takes until
-//     none of those that are kept needs the damaged pages. All pages of a file that the device can
-//     no longer read or write as a whole are moved to other files in the same way.
+// S2. A page that parity cannot repair is rewritten from memory, by as many checkpoints as it takes
+//     until none of those that are kept needs the damaged pages. All pages of a file that the
+//     device can no longer read or write as a whole are moved to other files in the same way.
 
 import type { Logger } from 'pino'
 import {
@@ -30,7 +30,7 @@ const sliceMs = 1
 interface PeriodicScrubOptions {
   disk: Disk
   dir: string
-  /** Hours between the beginnings of two passes; 0: only what a start finds is repaired. */
+  /** Hours between the beginnings of two passes; 0: only damage that a start finds is repaired. */
   hours: number
   log: Logger
   pause: Pause | undefined
@@ -57,7 +57,7 @@ export class Scrub {
   #bytesPerMs = bytesPerMsMin
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
-  /** The scrubs of reported files, one after the other, and how many have not ended. */
+  /** The scrubs of reported files, one after the other, and the number that has not ended. */
   #reported: Promise<void> = Promise.resolve()
   #urgent = 0
   /** A file is scrubbed once at a time. */

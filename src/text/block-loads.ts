@@ -3,10 +3,10 @@
 //   load ──▶ reading ──good──▶ shown by the cache
 //               │ ├──not there any more: a checkpoint has moved the page──▶ its new place
 //               │ └──damaged──▶ mended from parity ──▶ shown
-//               └──────────────────────┴──▶ not to be had: `damaged` or `failed`
+//               └──────────────────────┴──▶ unavailable: `damaged` or `failed`
 //
 // L1. A block is shown only after its crc was found right.
-// L2. A slot is held while it is read into, even if who waits for it gives up.
+// L2. A slot is held while it is read into, even if its request gives up.
 //
 // Neighbours: cold-reads.ts parks requests; text/disk.ts reads and mends.
 
@@ -35,7 +35,7 @@ export interface BlockRead {
  */
 export interface ReadResult {
   kind: 'good' | 'damaged' | 'gone' | 'failed'
-  /** What is wrong; '' when it is good. */
+  /** The reason when it is not good, or ''. */
   why: string
 }
 
@@ -63,7 +63,7 @@ export interface TextSource {
   disk: TextDisk
 }
 
-/** How often a block is looked for in another place. */
+/** The number of other places in which a block is looked for. */
 const placesMax = 4
 
 export type Loaded = 'loaded' | 'damaged' | 'failed'
@@ -110,7 +110,7 @@ export class BlockLoads {
     return reads
   }
 
-  /** `places`: how many places of the block were tried. */
+  /** `places`: the number of places that were tried. */
   #note(read: BlockRead, { kind, why }: ReadResult, places: number): void {
     switch (kind) {
       case 'good':

@@ -9,9 +9,9 @@
 //   absent ──hold──▶ held, being read ──setLoaded──▶ held ──release──▶ cached ──▶ absent
 //                           └────────────release─────────────────────────────────▶
 //
-// B1. `get` shows a block only when somebody has said that its bytes are right.
+// B1. `get` shows a block only after `setLoaded` has confirmed its bytes.
 // B2. A slot that is held keeps its bytes: it is neither evicted nor used for another block.
-// B3. Blocks that nobody holds take at most `cachedBytesMax`; the least recently used give way
+// B3. Blocks that no request holds take at most `cachedBytesMax`; the least recently used give way
 //     (approximately, by a second chance).
 // B4. A free slot holds zeros, as in page-slots.ts.
 //
@@ -25,7 +25,7 @@ export const blockBytes = 16384
 /** More than the blocks of the largest page, 100 messages of 8,000 characters that are escaped. */
 export const coldPageBytesMax = 16 << 20
 
-/** How many requests may wait for blocks, and how many bytes of blocks they may hold. */
+/** Limits of the requests that wait for blocks, and of the bytes that they hold. */
 export interface ColdReadsLimits {
   parkedMax: number
   bytesMax: number
@@ -36,14 +36,14 @@ const slotsPerSlab = slabBytes / blockBytes
 const nothing = -1
 
 export class TextBlocks {
-  /** How often a block was found here, and not. */
+  /** Look-ups that found the block here, and others. */
   hits = 0
   misses = 0
   /** The memory of all slots; slabs are only added. */
   readonly slabs: SharedArrayBuffer[] = []
   /** The slot of each block that is here or being read. */
   readonly #slotOf = new Map<number, number>()
-  /** By slot: its block, or `nothing`; how many hold it; whether it may be shown (B1). */
+  /** By slot: its block, or `nothing`; its holders; whether it may be shown (B1). */
   readonly #blockOf: number[] = []
   readonly #holds: number[] = []
   readonly #isLoaded: boolean[] = []
@@ -51,7 +51,7 @@ export class TextBlocks {
   readonly #isUsed: boolean[] = []
   readonly #free: number[] = []
   #cachedSlotsMax = 0
-  /** The number of slots that are loaded and that nobody holds. */
+  /** The number of loaded slots that no request holds. */
   #cached = 0
   /** The slot that is looked at next when one has to give way. */
   #hand = 0
@@ -63,7 +63,7 @@ export class TextBlocks {
     this.cachedBytesMax = cachedBytesMax
   }
 
-  /** How many bytes of blocks are kept that nobody holds (B3). */
+  /** The limit of bytes of blocks that no request holds (B3). */
   set cachedBytesMax(bytes: number) {
     this.#cachedSlotsMax = Math.floor(bytes / blockBytes)
     while (this.#cached > this.#cachedSlotsMax) this.#evict()
@@ -190,7 +190,7 @@ export class TextBlocks {
     return slot
   }
 
-  /** Frees the slot of a block that nobody holds and that was not used lately. */
+  /** Frees the slot of a block that no request holds and that was not used lately. */
   #evict(): void {
     for (;;) {
       const slot = this.#hand

@@ -12,7 +12,7 @@
 //     One alone always fits.
 // R3. Callers take turns; the anonymous ones count as one. Blocks are loaded for one request at a
 //     time, so that in each iteration of the event loop at most about one of them runs again, and
-//     those who need no text from disk keep most of their rate (docs/performance.md).
+//     requests that need no text from disk keep most of their rate (docs/performance.md).
 // R4. Stopping ends every request with `shutting_down`. A request whose caller has hung up ends
 //     when its turn comes.
 //
@@ -24,7 +24,7 @@ import { BlockLoads, type Loaded, type TextSource } from './block-loads.ts'
 import { blockBytes, type ColdReadsLimits, coldPageBytesMax } from './blocks.ts'
 
 const limitsPreset: ColdReadsLimits = { parkedMax: 1024, bytesMax: 64 << 20 }
-/** How often a request may find other blocks missing, as when checkpoints come in between. */
+/** The limit of rounds in which a request finds other blocks missing, as between checkpoints. */
 const roundsMax = 8
 
 /** Why a request cannot run again: a `Rejection` of forum/forum.ts. */
@@ -32,7 +32,7 @@ interface Unfinished {
   rejected: 'overloaded' | 'unreadable' | 'shutting_down'
 }
 
-/** Who is parked. */
+/** The caller of a parked request, and the memory of its body. */
 interface Parking {
   caller: number
   connection: { readonly isGone: boolean }
@@ -44,7 +44,7 @@ interface Parking {
 export interface ColdRead extends Parking {
   /** The blocks it holds, and their slots. */
   readonly slots: readonly { block: number; slot: number }[]
-  /** How often it was parked. */
+  /** The number of times it was parked. */
   readonly round: number
 }
 
@@ -58,7 +58,7 @@ export class ColdReads {
   readonly limits: ColdReadsLimits
   readonly #source: TextSource
   readonly #loads: BlockLoads
-  /** Requests that wait for the turn of their caller, who is the key; in the order of turns. */
+  /** Waiting requests by caller, in the order of turns. */
   readonly #waiting = new Map<number, Parked[]>()
   /** All requests that are parked. */
   readonly #parked = new Set<Parked>()
@@ -79,7 +79,7 @@ export class ColdReads {
     this.#loads = new BlockLoads(source)
   }
 
-  /** Whether what has just run noted missing text, so that its outcome is worthless. */
+  /** Whether the request that has just run noted missing text, so that its outcome is worthless. */
   get isNeeded(): boolean {
     return this.#source.blocks.isMissing
   }
@@ -100,8 +100,8 @@ export class ColdReads {
   }
 
   /**
-   * Parks the request that has just run, until what it noted is in memory. Calls `resume` once,
-   * maybe at once: with what to pass to `runAgain`, or with why it cannot run again.
+   * Parks the request that has just run, until the blocks that it noted are in memory. Calls
+   * `resume` once, maybe at once: with the argument of `runAgain`, or with a rejection.
    */
   park(parking: Parking, resume: (outcome: ColdRead | Unfinished) => void): void {
     const { blocks } = this.#source
@@ -127,7 +127,7 @@ export class ColdReads {
     this.#loadNext()
   }
 
-  /** Runs a request again, with what it waited for in memory. It may be parked once more. */
+  /** Runs a request again, with its blocks in memory. It may be parked once more. */
   runAgain(read: ColdRead, run: () => void): void {
     this.#running = read
     this.#source.blocks.noteShown()
@@ -187,7 +187,7 @@ export class ColdReads {
     else resume({ rejected: outcome === 'damaged' ? 'unreadable' : 'overloaded' })
   }
 
-  /** Releases what a request holds. */
+  /** Releases the blocks and bytes that a request holds. */
   #end(read: ColdRead): void {
     for (const { slot } of read.slots) this.#source.blocks.release(slot)
     this.#bytes.giveBack(read.caller, bytesOf(read))

@@ -21,7 +21,7 @@ import { type Text, textStoreName } from './text.ts'
 const boundsSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
 
 class NodeTextDisk implements TextDisk {
-  /** How long reads of the blocks of one request took. */
+  /** Durations of reads; one is of all blocks of a request. */
   readonly reads = new Histogram(boundsSeconds)
   readonly #reader: BlockReader
   readonly #mending: TextMending
@@ -56,7 +56,7 @@ class NodeTextDisk implements TextDisk {
   }
 }
 
-/** Where the text lies on disk, and who repairs it there: as of a CheckpointSchedule. */
+/** The places of the text on disk, and its repair there: parts of a CheckpointSchedule. */
 interface TextPlaces {
   readonly newest: Manifest
   readonly scrub: { report(page: BadPage): Promise<boolean> }

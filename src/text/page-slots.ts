@@ -77,7 +77,7 @@ function newSlab(): Buffer {
   return Buffer.from(new ArrayBuffer(slotsPerSlab * pageBytes))
 }
 
-/** What an address counts. */
+/** The unit of addresses. */
 export const unitBytes = 8
 export const unitsPerPage = pageBytes / unitBytes
 export const unitMask = unitsPerPage - 1
@@ -95,7 +95,7 @@ export class PageSlots {
   /** By page; replaced by a longer array when there are more pages. */
   slots = new Int32Array(pagesAtFirst)
   readonly memory = new Slabs()
-  /** How many pages are to be in memory. */
+  /** The wanted number of pages in memory. */
   readonly #pagesMax: number
   /** Pages before this one have no slot. */
   #oldest = 0

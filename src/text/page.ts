@@ -87,7 +87,7 @@ export class Page {
     slab.copyWithin(end, at, at + to - from)
   }
 
-  /** Copies to `end` what lies in another slab, in two pages, or on disk. */
+  /** Copies an entry to `end` that lies in another slab, in two pages, or on disk. */
   #copyFar(address: number, from: number, to: number, end: number): void {
     const slot = this.#pages.slots[pageOf(address)]
     const start = (address & mask) * unit

@@ -8,7 +8,7 @@
 // A1. An entry changes only if it is erased, starts at a multiple of 8, may lie in several pages.
 // A2. A page is *cold*, without a slot, only when a checkpoint has saved it full. The page that is
 //     being filled is always in memory.
-// A3. Whatever `append` needs is in memory: the state can change without reading text.
+// A3. `append` needs nothing that may be on disk: the state can change without reading text.
 // A4. At most `bytesMax` is held, three quarters of it pages, a quarter blocks that were read; but
 //     pages that no checkpoint has saved stay, however many there are.
 //
@@ -57,7 +57,7 @@ export class Text implements PagedStore {
   /** Whether `fill` gives all pages a slot, though they are more than fit in `bytesMax`. */
   readsAll: boolean
   readonly #mayHoldAll: boolean
-  /** The page that is being filled, -1 at first; how much of it is filled; the next block's end. */
+  /** The page that is being filled, -1 at first; its filled bytes; the end of the next block. */
   #page = -1
   #used = pageBytes
   #blockEnd = blockBytes
@@ -70,7 +70,7 @@ export class Text implements PagedStore {
   /** Where the newest checkpoint has the pages. */
   #saved: PageTable | null = null
 
-  /** `bytesMax`: how much may be held in memory. */
+  /** `bytesMax`: the limit of memory. */
   constructor(bytesMax = Number.POSITIVE_INFINITY) {
     this.#mayHoldAll = bytesMax === Number.POSITIVE_INFINITY
     this.readsAll = this.#mayHoldAll
@@ -145,7 +145,7 @@ export class Text implements PagedStore {
 
   // ── Cold pages ────────────────────────────────────────────────────────────────────────────────
 
-  /** Where a page is on disk, by the newest checkpoint, which has it. */
+  /** The place of a page on disk in the newest checkpoint, which has it. */
   placeOfPage(page: number): PagePlace {
     return this.#saved!.placeOf(page)
   }

@@ -2,7 +2,7 @@
 // fits is as fast as before it was stopped.
 //
 // U1. It reads one page at a time in the background, the newest first, and pauses between two.
-// U2. Text that is appended meanwhile comes first: what was read gives way to it (text.ts, A4).
+// U2. Text that is appended meanwhile has precedence: pages read here give way to it (text.ts, A4).
 // U3. A page that is damaged is reported, and stays on disk.
 
 import { crc32 } from 'node:zlib'
@@ -29,7 +29,7 @@ export async function warmUp(text: Text, options: WarmUpOptions): Promise<void> 
     const wanted = page
     await text.read(page, async (place, into) => {
       const isRead = await isReadWhole(place, into, options)
-      // What is not there any more has been moved by a checkpoint, and is no damage.
+      // A page that is not there any more was moved by a checkpoint: this is no damage.
       if (!isRead && text.isAt(wanted, place)) onDamaged(wanted, place)
       return isRead
     })

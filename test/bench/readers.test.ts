@@ -17,5 +17,5 @@ t.test('bench: readers: run small: every figure is reported', { skip }, async (t
   t.match(stdout, /a record applied by a reader: +[-\d.]+/)
   t.match(stdout, /age of positions at 4 readers: p50 at most [\d.]+ ms/)
   t.match(stdout, /memory with 2000 messages: reader \d+ MB/)
-  t.equal(stdout.match(/32 cores [\d,]+\/s/g)?.length, 3, stdout)
+  t.equal(stdout.match(/32 cores [\d,]+\/s/g)?.length, 4, stdout)
 })

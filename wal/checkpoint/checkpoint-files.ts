@@ -40,7 +40,7 @@ export function nextNumber({ disk, dir }: CheckpointDirectory): number {
   return Math.max(0, ...disk.list(dir).map(numberIn)) + 1
 }
 
-/** Throws what the disk throws, except for a bad sector, which makes the manifest bad. */
+/** Throws the errors of the disk, except for a bad sector, which makes the manifest bad. */
 export function readManifest({ disk, dir }: CheckpointDirectory, number: number): ReadManifest {
   const file = disk.open(path.join(dir, manifestName(number)), 'read')
   try {
@@ -159,7 +159,7 @@ interface Accepted {
 
 /**
  * The manifests that are whole, newest first; their pages are not checked. Throws JournalError 76
- * for a newer format, 77 for one of another store, and what the disk throws.
+ * for a newer format, 77 for one of another store, and the errors of the disk.
  */
 export function findManifests(
   place: CheckpointDirectory,

@@ -37,7 +37,7 @@ interface PagesRead {
 
 /**
  * Fills the stores with all pages that are good or can be rebuilt. Throws BadCheckpoint when the
- * stores do not match the manifest, and what the disk throws.
+ * stores do not match the manifest, and the errors of the disk.
  */
 export async function readPages(
   manifest: Manifest,
@@ -109,7 +109,7 @@ function* runsOf(
   }
 }
 
-/** Several readers share the runs: while one waits for the disk, another checks what it read. */
+/** Several loops share the runs: while one waits for the disk, another checks its pages. */
 async function readRuns(
   runs: Generator<PageRun, void>,
   files: PageFiles,
@@ -197,7 +197,7 @@ async function readSingly(run: PageRun, files: PageFiles): Promise<void> {
   }
 }
 
-/** How many pages from `page` on are contiguous in one file, within `bytesMax`. */
+/** The number of pages from `page` on that are contiguous in one file, within `bytesMax`. */
 function pagesTogether(table: PageTable, page: number, bytesMax: number): number {
   const { files, offsets, pageBytes, pages } = table
   let count = 1

@@ -1,5 +1,5 @@
 // Writes the files of one checkpoint and reads them back, while the stores continue to change.
-// checkpoints.ts decides when, and what is done with the outcome.
+// checkpoints.ts decides on the time, and on the outcome.
 //
 //   page file n and its parity ─▶ page file n + 1, if it is needed, and its parity ─▶ read back
 //   ─▶ log synced up to the position ─▶ manifest n ─▶ read back
@@ -94,7 +94,7 @@ async function writeChanged(
   return tables
 }
 
-/** What is copied: pages in the files `emptied`. */
+/** The pages to copy: those in the files `emptied`. */
 interface Copied {
   emptied: ReadonlySet<number>
   source: PageSource
@@ -200,7 +200,7 @@ export function freezeAll(
 
 interface Attempt {
   place: CheckpointDirectory
-  /** What the manifest says beside the places of pages. */
+  /** The manifest without the places of pages. */
   head: Pick<Manifest, 'number' | 'storeId' | 'position' | 'form' | 'facts'>
   frozen: ReadonlyMap<string, FrozenStore>
   rows: Rows

@@ -7,8 +7,8 @@
 // C1. A manifest has its name only when everything it names, and the log up to its position, is
 //     durable.
 // C2. Two are kept, and the log since the older one. Nothing is removed before the new one has been
-//     read back and found as written. What could not be removed, or was not because of a crash, is
-//     removed after the next start or checkpoint.
+//     read back and found as written. Files that could not be removed, or were not because of a
+//     crash, are removed after the next start or checkpoint.
 // C3. The manifest of a checkpoint that cannot be used is put aside, never removed, and only after
 //     the start has succeeded without it: a start that is refused changes nothing. Its pages are
 //     removed when no kept manifest names them. A page that was rebuilt is repaired in its file by
@@ -61,7 +61,7 @@ import {
   type Stores,
 } from './paged-store.ts'
 
-/** How many checkpoints are kept (C2). */
+/** The number of kept checkpoints (C2). */
 export const keptCount = 2
 const readSliceMs = 4
 
@@ -73,7 +73,7 @@ interface CheckpointsOptions {
   onNotice: (notice: Notice) => void
 }
 
-/** What a checkpoint is loaded into; it is discarded when the checkpoint turns out to be bad. */
+/** The state that a checkpoint is loaded into; it is discarded with a checkpoint that is bad. */
 export interface Target {
   stores: Stores
   rows: Rows
@@ -81,7 +81,7 @@ export interface Target {
   restore: (facts: unknown) => void | Promise<void>
 }
 
-/** What a checkpoint saves: the state that the log folds to, up to its last record. */
+/** The state that a checkpoint saves: the fold of the log, up to its last record. */
 interface Source {
   journal: Pick<Journal, 'storeId' | 'position' | 'sync' | 'dropBefore'>
   /** Called at the moment of which the state is saved. */
@@ -96,7 +96,7 @@ export interface Taken {
   position: number
   /** Bytes of the pages that were written because they had changed. */
   bytes: number
-  /** For how many milliseconds nothing else ran when it began. */
+  /** The milliseconds for which nothing else ran when it began. */
   beginMs: number
 }
 
@@ -186,7 +186,7 @@ export class Checkpoints {
   }
 
   /**
-   * Removes what the last checkpoints before this start were to remove and did not. To be awaited
+   * Removes files that the last checkpoints before this start left behind. To be awaited
    * after `finishStart` and before the first checkpoint; until then, files may be left.
    */
   async removeLeftovers(journal: Source['journal']): Promise<void> {
@@ -201,7 +201,7 @@ export class Checkpoints {
    * fails or is full; then nothing has changed. One at a time.
    */
   async take({ journal, facts, stores, rows, pause }: Source): Promise<Taken> {
-    // What is erased meanwhile is looked for as well: nothing awaits behind the last look.
+    // Text that is erased meanwhile is looked for as well: nothing awaits behind the last look.
     for (;;) {
       const newest = this.#kept[0]
       const files = new Set([...this.#worn, ...filesOfErased(newest, stores)])

@@ -16,7 +16,7 @@
 import type { Manifest } from './manifest.ts'
 import type { PageTable, Stores } from './paged-store.ts'
 
-/** The page files that may have copies of what was erased in these stores, which forget it now. */
+/** The page files that may have copies of erased pages of these stores, which forget them now. */
 export function filesOfErased(newest: Manifest | undefined, stores: Stores): Set<number> {
   const all = new Set<number>()
   for (const [name, { erased }] of stores) {

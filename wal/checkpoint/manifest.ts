@@ -33,7 +33,7 @@ export interface Manifest {
   storeId: string
   /** The saved state is that after the record at this position. */
   position: number
-  /** The version of what is saved, defined by the caller; not the version of the file format. */
+  /** The version of the saved content, defined by the caller; not that of the file format. */
   form: number
   /** The caller's facts, packed. */
   facts: Buffer

@@ -1,4 +1,5 @@
-// What a checkpoint saves: stores of bytes in pages of one size, and where each page is on disk.
+// The content of a checkpoint: stores of bytes in pages of one size, and the place of each page on
+// disk.
 //
 //   store   │ page 0 │ page 1 │ page 2 │ pag…      the last page may be shorter
 //   table     file 4   file 7   file 4   file 7    offset and crc of each
@@ -45,7 +46,7 @@ export interface PagedStore extends Filled {
    * once per page, in ascending order; valid until the store changes.
    */
   frozen(page: number): Uint8Array | null
-  /** Ends what `freeze` began. All pages are now saved in these places; null: that has failed. */
+  /** Ends the snapshot of `freeze`. All pages are saved in these places; null: that has failed. */
   thaw(saved: PageTable | null): void
   /** Has a page saved again by the next checkpoint, changed or not. Not while frozen. */
   markDirty(page: number): void
@@ -126,7 +127,7 @@ export class PageTable {
     this.crcs[page] = crc
   }
 
-  /** The page is where another table has it. */
+  /** Takes the place of the page from another table. */
   copy(page: number, { files, offsets, crcs }: PageTable): void {
     this.set(page, files[page], offsets[page], crcs[page])
   }

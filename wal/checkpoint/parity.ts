@@ -137,7 +137,7 @@ export class ParityBuilder {
     await this.#write(encodeParityHeader({ ...this.#file, bytes: this.#bytes }, crcs), 0)
   }
 
-  /** Overwrites what is left of the pages; nothing is added any more. */
+  /** Overwrites the rest of the pages; nothing is added any more. */
   wipe(): void {
     this.#stripe.fill(0)
   }

@@ -20,8 +20,8 @@ export interface LostBytes {
 }
 
 /**
- * Fills stores and rows with everything that is good or can be rebuilt, and returns what is lost.
- * Rows are filled only if none is lost. Throws BadCheckpoint and what the disk throws.
+ * Fills stores and rows with everything that is good or can be rebuilt, and returns the losses.
+ * Rows are filled only if none is lost. Throws BadCheckpoint and the errors of the disk.
  */
 export async function fillDamaged(
   place: CheckpointDirectory,

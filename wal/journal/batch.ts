@@ -5,7 +5,7 @@
 //   │ header │ frame │ frame │ … │ 0…                    │ a sector kept for a seal │
 //                                ▲ at                                              ▲ size
 //
-// B1. What is written is overwritten here: the buffers have no bytes of records that a frame took.
+// B1. Written records are overwritten here: the buffers have no bytes of records of a frame.
 
 import assert from 'node:assert/strict'
 import { Packr } from 'msgpackr'
@@ -20,7 +20,7 @@ import {
 } from './format.ts'
 import type { Settled } from './settle.ts'
 
-/** What the open segment needs to know of the one that it becomes. */
+/** The segment that the open one becomes. */
 type NextSegment = Pick<Settled, 'files' | 'size' | 'firstPosition'> & { number: number }
 
 /** The segment that is written to. */
@@ -60,13 +60,13 @@ export class OpenSegment {
     return this.#at + bytes + sectorBytes <= this.#size
   }
 
-  /** Writes behind what is written. Throws what the disk throws. */
+  /** Writes behind the last frame. Throws the error of the disk. */
   write(bytes: Buffer): void {
     writeAll(this.#disk, this.#files[0], bytes, this.#at)
     this.#at += bytes.length
   }
 
-  /** Goes on at the start of another segment; the caller closes the files that are left behind. */
+  /** Continues at the start of another segment; the caller closes the files of the old one. */
   moveTo({ files, number, size, firstPosition }: NextSegment): void {
     this.#files = files
     this.#number = number

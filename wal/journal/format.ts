@@ -27,7 +27,7 @@
 //   36     payload: each record as 4 bytes length and a msgpack value
 //
 // J1. Positions start at 1, have no gaps and never repeat.
-// J2. A watermark is true: what it covers had been synced before the frame was written.
+// J2. A watermark is true: everything that it covers had been synced before the frame was written.
 // J3. A synced sector is never rewritten, except a seal's. A torn write damages nothing older.
 // J4. The durable position never passes what finished syncs cover (mode `always`).
 // J5. After a failed write or sync the journal is dead: nothing becomes durable any more.
@@ -174,7 +174,7 @@ export function readFrame(bytes: Buffer, at: number, seed: number): Frame | null
   }
 }
 
-/** What is wrong with the bytes at `at`, for a message: with both crcs where they differ. */
+/** The fault of the bytes at `at`, for a message: with both crcs where they differ. */
 export function describeBadFrame(bytes: Buffer, at: number, seed: number): string {
   if (at + frameHeaderBytes > bytes.length) return 'the file ends here'
   if (bytes.readUInt32LE(at) !== frameMagic) return 'no frame starts here'

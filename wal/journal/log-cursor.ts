@@ -1,10 +1,10 @@
-// Reads the records of a log from a position on while it is being written: for somebody who folds
+// Reads the records of a log from a position on while it is being written: for a process that folds
 // them elsewhere, and has to catch up before new frames can be passed on as they are written.
 //
 // U1. Every record is returned once, in order, without a gap.
-// U2. It reads what the page cache holds, which is what `write` has returned for: the records need
-//     not be synced. Whoever shows them has to wait until they are.
-// U3. A segment ends where the next one begins, whatever its bytes say (format.ts, J8).
+// U2. It reads from the page cache everything for which `write` has returned: the records need not
+//     be synced, and must not be shown before they are.
+// U3. A segment ends where the next one begins, even if more frames follow (format.ts, J8).
 // U4. Segments that a checkpoint has removed are an error with exit code 77: the reader begins
 //     again from that checkpoint.
 
@@ -150,7 +150,7 @@ export class LogCursor {
     return { first, count, records: payload.subarray(from) }
   }
 
-  /** Goes to the next segment, if the log goes on there. */
+  /** Moves to the next segment, if the log continues there. */
   #moveOn(): boolean {
     const next = this.#headerOf(this.#number + 1)
     if (next === null || next.firstPosition > this.#position + 1) return false

@@ -66,7 +66,7 @@ class SegmentReader {
     return bytes
   }
 
-  /** Nothing is loaded any more: overwrites what was, as text in it may be erased one day. */
+  /** Nothing is loaded any more: overwrites the buffer, as text in it may be erased one day. */
   wipe(): void {
     this.#buffer.fill(0)
   }
@@ -80,7 +80,7 @@ class SegmentReader {
     this.#sliceStartMs = performance.now()
   }
 
-  /** Reports what is before byte `at` of the segment as done. */
+  /** Reports the bytes before `at` of the segment as done. */
   noteDone(index: number, at: number): void {
     this.#onProgress(this.#starts[index] + at, this.#starts.at(-1)!)
   }

@@ -94,7 +94,7 @@ export function fillWithZeros(disk: Disk, file: number, from: number, size: numb
 
 /**
  * Opens a segment until it has a descriptor for each sync that may be in flight; returns all, with
- * those in `open`. Throws what the disk throws, after closing the descriptors that it opened.
+ * those in `open`. Throws the errors of the disk, after closing the descriptors that it opened.
  */
 export function openForSyncs(disk: Disk, path: string, open: readonly number[] = []): number[] {
   const files = [...open]

@@ -57,7 +57,7 @@ export interface SettleOptions {
   onNotice: (notice: Notice) => void
 }
 
-/** Safe against a crash after any step. Throws what the disk throws. */
+/** Safe against a crash after any step. Throws the errors of the disk. */
 export function settle(end: LogEnd | null, options: SettleOptions): Settled {
   const { disk, dir } = options
   removeLeftovers(disk, dir)

@@ -1,4 +1,4 @@
-// The syncs that have begun, oldest first. A sync covers what was written before it started, and
+// The syncs that have begun, oldest first. A sync covers all writes before its start, and
 // counts only when all older ones have succeeded.
 //
 // Q1. Each sync in flight has a descriptor of its own, opened for it alone.
@@ -14,7 +14,7 @@ import { Queue } from '../../src/base/queue.ts'
 import type { Disk } from '../disk.ts'
 
 /**
- * How many syncs of one segment may be in flight, and so how many descriptors it needs. One thread
+ * Syncs of one segment that may be in flight, and so the descriptors that it needs. One thread
  * of the pool stays free for the next segment.
  */
 export const syncsInFlightMax = 3
@@ -36,7 +36,7 @@ const boundsSeconds = [
 ]
 
 export class SyncQueue {
-  /** How long syncs took. */
+  /** Durations of syncs. */
   readonly times = new Histogram(boundsSeconds)
   readonly #disk: Disk
   readonly #onSynced: (position: number) => void
@@ -94,7 +94,7 @@ export class SyncQueue {
   }
 
   /**
-   * Syncs what was written up to this position to the file with the descriptors `files`, as soon as
+   * Syncs all writes up to this position to the file with the descriptors `files`, as soon as
    * one of these is free.
    */
   start(files: readonly number[], position: number): void {

@@ -1,4 +1,4 @@
-// What to do with the end of a log. The rule is a table; the code runs it.
+// The treatment of the end of a log. The rule is a table; the code runs it.
 //
 //   … frame │ frame │ last good frame │ what follows
 //           ▲ base                    ▲ end

@@ -29,7 +29,7 @@ export type Notice = { event: string; level?: 'info' | 'warn'; [field: string]: 
  */
 export type OnFrame = (first: number, count: number, records: Uint8Array) => void
 
-/** What an open journal is made from, beside the place at which it goes on. */
+/** The parts of an open journal, beside the place at which it continues. */
 export interface WriterOptions {
   disk: Disk
   dir: string
@@ -47,7 +47,7 @@ export interface JournalStats {
   bytes: number
   /** Bytes of the log that were replayed when it was opened. */
   replayedBytes: number
-  /** How long they took. */
+  /** Their durations. */
   syncs: Histogram
   /** Number of the segment that is written to. */
   segment: number
@@ -80,12 +80,12 @@ export interface Journal {
   onDurable: (durable: number) => void
   /** Called once, when a write or a sync failed: nothing becomes durable any more. */
   onFailed: (error: JournalError) => void
-  /** Called for each frame that has been written, before it is synced; null: nobody listens. */
+  /** Called for each frame that has been written, before it is synced; null: no listener. */
   onFrame: OnFrame | null
   /** The error that `onFailed` was called with, for listeners that are added later. */
   readonly failure: JournalError | null
   stats(): JournalStats
-  /** Resolves when all appended records are synced, whatever the mode. Rejects if that fails. */
+  /** Resolves when all appended records are synced, in any mode. Rejects if that fails. */
   sync(): Promise<void>
   /**
    * Has the next record begin a new segment, if the record at this position would share one with
@@ -118,7 +118,7 @@ interface JournalLimits {
   besideBytesMin: number
 }
 
-/** How much may be written. `segmentBytes` is a whole number of sectors, from 16 KiB to 1 GiB. */
+/** The limits of writes. `segmentBytes` is a whole number of sectors, from 16 KiB to 1 GiB. */
 export function journalLimits(segmentBytes: number): JournalLimits {
   assert(segmentBytes % sectorBytes === 0)
   assert(segmentBytes >= segmentBytesMin)

@@ -41,8 +41,9 @@ export function planClearing(
 }
 
 /**
- * Removes the log and its checkpoints if that was decided; what was put aside stays. The caller has
- * locked the directory. Returns whether there was anything to do. Throws JournalError 74.
+ * Removes the log and its checkpoints if that was decided; files that were put aside stay. The
+ * caller has locked the directory. Returns whether there was anything to do. Throws JournalError
+ * 74.
  */
 export function clearLog({ disk, dir }: CheckpointDirectory): boolean {
   return guarded(dir, () => {

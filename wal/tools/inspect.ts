@@ -143,9 +143,9 @@ export function describeReport({ files, torn, checkpoints, log, error }: LogRepo
   ]
 }
 
-/** What a report found, without what only programs that go on reading need. */
+/** A report for programs, without the fields that only further reading needs. */
 interface ReportSummary {
-  /** What is wrong, in a sentence; null: nothing is. */
+  /** The fault, in a sentence; null: there is none. */
   error: string | null
   storeId: string | null
   /** The position of the last good record; null with an error. */

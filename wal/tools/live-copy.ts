@@ -59,7 +59,7 @@ interface LiveCopyOptions {
 
 /**
  * Returns the position that the copy ends at; null when there is no log. Throws a JournalError: 76
- * for a newer format, 77 for damage; and what the disk throws.
+ * for a newer format, 77 for damage; and the errors of the disk.
  */
 export function copyLiveLog(options: LiveCopyOptions): number | null {
   const { disk, dir, from } = options

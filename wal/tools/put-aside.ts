@@ -11,8 +11,8 @@
 // A1. The file is durable before anything is removed.
 // A2. Segments are removed from the last one backwards, each removal durably, and the one that the
 //     log then ends in is replaced by one rename: a crash at any step leaves a whole log, the old
-//     one up to some position that is not before the new end. Then it can be run again; what the
-//     first run has saved stays, and a second file holds what was left.
+//     one up to some position that is not before the new end. Then it can be run again; the file
+//     of the first run stays, and a second file holds the remaining records.
 // A3. The log is as its last start left it: `openJournal` has cut a torn tail and closed it.
 
 import path from 'node:path'
@@ -53,7 +53,7 @@ export interface PutAsideOptions {
   onNotice: (notice: Notice) => void
 }
 
-/** What was moved: `count` records to the file `keptAs`; null when the log ends before `from`. */
+/** The moved records: `count`, in the file `keptAs`; null when the log ends before `from`. */
 export type PutAside = { count: number; keptAs: string } | null
 
 /**

@@ -52,7 +52,7 @@ interface RepairOptions {
   onProgress?: (done: number, total: number) => void
 }
 
-/** What a repair would do; null when nothing can be read. Reads only. */
+/** The plan of a repair; null when nothing can be read. Reads only. */
 export function planRepair({
   disk,
   dir,

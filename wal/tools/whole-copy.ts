@@ -13,7 +13,9 @@ const pieceBytes = 1024 * 1024
 // have no content.
 const leftOut = /^(?:lock.*|reserve|.*\.sock)$/
 
-/** Copies the directory. Throws JournalError 74 when the copy differs, and what the disk throws. */
+/**
+ * Copies the directory. Throws JournalError 74 when the copy differs, and the errors of the disk.
+ */
 export function copyWhole(
   { disk, dir }: CheckpointDirectory,
   to: string,

@@ -119,7 +119,7 @@ export class ChartView {
     return 1.05 * Math.max(highest, ...limits.filter((limit) => limit <= near * highest))
   }
 
-  /** The line in words, for people who cannot see it. */
+  /** The line in words, for screen readers. */
   #words(line: Line): string {
     const unit = this.#unit
     const values = this.#values(line)

@@ -1,4 +1,4 @@
-// The samples that a page has seen: it requests only what is new, and forgets what is older than
+// The samples that a page has seen: it requests only new ones, and forgets those older than
 // ten minutes.
 //
 // H1. All columns are as long as `at`. Where a column was left out, its values are `emptyOf` it.
@@ -13,7 +13,7 @@ export class History {
   last = 0
   #columns = new Map<string, (number | null)[]>()
 
-  /** Appends what followed the newest sample. */
+  /** Appends the samples that follow the newest one. */
   add({ first, last, at, columns }: Series): void {
     if (first !== this.last + 1) this.clear()
     for (const name of Object.keys(columns)) {

@@ -1,8 +1,8 @@
-// The dashboard, live: reads /status.json every second while somebody looks, renews the tables that
+// The dashboard, live: reads /status.json every second while it is visible, renews the tables that
 // the node wrote into the page, and draws charts.
 //
 // M1. Only samples that the page does not have yet are requested.
-// M2. When the node does not answer, the page keeps what it has, and says since when.
+// M2. When the node does not answer, the page keeps its numbers, and shows their age.
 // M3. A node of another version has another page: it is loaded.
 
 import { whileVisible } from '../while-visible.ts'
@@ -93,7 +93,7 @@ function render(status: Status): void {
   renewRoutes(status)
 }
 
-/** Changes what is announced only when it is something else. */
+/** Changes the announcement only to a different one. */
 function showState(state: string, name: string): void {
   const shown = byId('state')
   if (shown.dataset.state === state) return

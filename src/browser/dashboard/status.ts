@@ -4,7 +4,7 @@
 // S1. A program that knows format 1 may rely on every field but `page`; fields may be added.
 // S2. No id, name or text of a caller is in it: columns and reasons have names of the program.
 // S3. null is a number that is unknown: nothing was measured, or nothing has happened yet. A
-//     section is null where the node does not have what it is about, such as readers.
+//     section is null where the node lacks its subject, such as readers.
 
 import type { UnitName } from './units.ts'
 
@@ -26,9 +26,9 @@ export interface Status {
   /** The newest sample: its values by column; columns without a value are left out. */
   latest: Record<string, number>
   series: Series
-  /** What the dashboard shows of all this; it may change with every version. */
+  /** The content of the dashboard; it may change with every version. */
   page: Page
-  /** A section of instruments (ops/instrument.ts); what has a limit is {now, max}. */
+  /** A section of instruments (ops/instrument.ts); one with a limit is {now, max}. */
   [section: string]: unknown
 }
 
@@ -36,7 +36,7 @@ export interface Ready {
   state: 'starting' | 'serving' | 'degraded' | 'draining'
   /** The line of /readyz. */
   text: string
-  /** What is wrong and does not keep the node from answering, one sentence each. */
+  /** Faults that do not keep the node from answering, one sentence each. */
   warnings: string[]
 }
 
@@ -62,7 +62,7 @@ export interface Series {
   columns: Record<string, (number | null)[]>
 }
 
-/** What the dashboard shows, in words. */
+/** The content of the dashboard, in words. */
 export interface Page {
   /** The name of the node's state. */
   state: string
@@ -75,7 +75,7 @@ export interface Page {
 export interface Panel {
   id: string
   title: string
-  /** What there is now. */
+  /** The present values. */
   facts: Fact[]
   chart: Chart
   /** A sentence below them. */
@@ -90,7 +90,7 @@ export interface Fact {
 }
 
 export interface Chart {
-  /** What it shows; a name for it. */
+  /** Its subject; a name for it. */
   title: string
   unit: UnitName
   lines: Line[]

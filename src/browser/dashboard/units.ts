@@ -1,7 +1,7 @@
 // Numbers as people read them. The node writes its page with these functions, and the dashboard
 // goes on with the same ones.
 
-/** What is shown where a number is unknown. */
+/** The text for an unknown number. */
 export const unknown = '–'
 
 /** Times of day, from 0 to 24 hours. */

@@ -1,4 +1,4 @@
-// The process: what it is, what it holds in memory, and what keeps it busy.
+// The process: its version, its memory, and its event loop.
 
 import { getHeapStatistics } from 'node:v8'
 import { openFiles, residentMemory } from '../../base/process.ts'

@@ -1,4 +1,4 @@
-// Requests: answers, refusals and durations, and what waits meanwhile.
+// Requests: answers, refusals and durations, and waiting requests.
 
 import { bytes, count, latency, rate } from '../../browser/dashboard/units.ts'
 import { type RouteMeter, timedEvery } from '../../http/meter.ts'
@@ -44,7 +44,7 @@ export const requests = [
   ),
 ]
 
-/** What waits, and what is held meanwhile. */
+/** Waiting requests, and the memory that they hold. */
 export const waiting = [
   gauge('waiting', 'Polls that wait for news.', ({ waiting }) => waiting.length, {
     limit: { of: 'waiting', read: ({ waiting }) => waiting.max },

@@ -1,4 +1,4 @@
-// The search: how far its index is, how long searches take, and what the process of the index uses.
+// The search: the progress of its index, the durations of searches, and the process of the index.
 
 import { bytes, count, percent } from '../../browser/dashboard/units.ts'
 import { counter, fact, figure, gauge, histogram, latest } from '../instrument.ts'

@@ -1,4 +1,4 @@
-// What is on disk: the log, its checkpoints, and the text.
+// The disk: the log, its checkpoints, and the text.
 
 import { bytes, count, duration, latency, unknown } from '../../browser/dashboard/units.ts'
 import { by, counter, fact, figure, gauge, histogram, quantiles } from '../instrument.ts'
@@ -144,7 +144,7 @@ export const checkpoints = [
   ),
 ]
 
-/** Text that is read from disk; requests.ts has what waits for it. */
+/** Text that is read from disk; requests.ts has the requests that wait for it. */
 export const coldText = [
   counter(
     'text_reads_total',

@@ -3,8 +3,8 @@
 // A server that stops answering is left when `pingsOutMax` pings have no answer, for the one that
 // was tried longest ago; the client connects again for as long as the process lives.
 //
-// C1. What may pass is waited for: no server answers, or too few to elect a leader. Each reason is
-//     reported once. What stays until an operator changes something is `EngineRefused`.
+// C1. A passing fault is waited for: no server answers, or too few to elect a leader. Each reason
+//     is reported once. A fault that an operator has to mend is `EngineRefused`.
 
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -29,7 +29,7 @@ export interface EngineOptions {
   servers: readonly string[]
   /** The name of the stream; those of the buckets begin with it. */
   stream: string
-  /** How many servers keep a copy of everything. */
+  /** The number of servers that keep a copy. */
   replicas: number
   /** The content of a file of credentials, or null. */
   credentials: string | null
@@ -37,13 +37,13 @@ export interface EngineOptions {
   tls: { ca: string | null; cert: string | null; key: string | null } | null
   /** The id of this node. */
   node: string
-  /** After how long without a renewal the lease has lapsed. */
+  /** The time without a renewal after which the lease has lapsed. */
   takeoverMs: number
-  /** Whether to give up; asked while no server can be reached. */
+  /** Whether to give up; called while no server can be reached. */
   isStopped?: () => boolean
 }
 
-/** What the servers refuse, and will refuse again: an error of the settings. */
+/** A lasting refusal of the servers: an error of the settings. */
 export class EngineRefused extends Error {
   override readonly name = 'EngineRefused'
 }
@@ -56,13 +56,13 @@ const reconnectAfterMs = 250
 const connectMs = 5_000
 const againMs = 500
 const payloadBytesMin = bodyBytesMax + 128 * 1024
-/** How long servers that have just been started may take to find each other. */
+/** The time that servers may take to find each other after their start. */
 const gatherMsMax = 30_000
 
 /**
- * Connects, and makes what is missing. Waits while the servers cannot be reached, or have no
- * majority, and reports why. Rejects with `EngineRefused` for wrong credentials, servers without
- * JetStream or too few of them, and with `StreamUnavailable` once `isStopped`.
+ * Connects, and makes missing streams and buckets. Waits while the servers cannot be reached, or
+ * have no majority, and reports why. Rejects with `EngineRefused` for wrong credentials, servers
+ * without JetStream or too few of them, and with `StreamUnavailable` once `isStopped`.
  */
 export async function connectEngine(
   options: EngineOptions,
@@ -171,7 +171,10 @@ interface Engine {
   link: ServerLink
 }
 
-/** Makes what is missing. `isGathered`: servers that are missing now are missing for good. */
+/**
+ * Makes missing streams and buckets. `isGathered`: servers that are missing now are missing for
+ * good.
+ */
 async function openAll(
   engine: Engine,
   options: EngineOptions,

@@ -1,14 +1,14 @@
-// The link to the servers, as those who wait for an answer need to know it, and the meaning of the
+// The link to the servers, for callers that wait for an answer, and the meaning of the
 // client's errors: a refusal of the server that stays, or a call whose outcome is unknown and that
 // can be made again.
 //
 //   connected ──▶ lost ──▶ connected      the client connects again by itself
 //
-// L1. When the connection is lost, whoever waits for an answer hears of it at once: the answer may
-//     have been on its way, and never arrives. The outcome of what was sent is unknown.
-// L2. What is to be sent while there is no connection waits for it, as long as an answer may take.
+// L1. When the connection is lost, calls that wait for an answer are rejected at once: the answer
+//     may have been on its way, and never arrives. The outcome of these requests is unknown.
+// L2. A request without a connection waits for one, at most for the time limit of an answer.
 //     The client would keep it, and drop it when it begins to connect again.
-// L3. A question that changes nothing is asked again while it is not answered: servers that elect
+// L3. A request that changes nothing is repeated while it is not answered: servers that elect
 //     the leader of a stream drop what arrives meanwhile.
 //
 // Without it a write waited for the time limit of an answer when a server was killed: 5 s where it
@@ -24,13 +24,13 @@ import {
 import type { NatsConnection } from '@nats-io/transport-node'
 import { StreamGone, StreamUnavailable } from '../log-stream.ts'
 
-/** How long an answer may take. */
+/** The time limit of an answer. */
 export const answerMs = 5_000
 const askAgainMs = 1_000
 /** Why a call was given up. */
 export const lostConnection = 'the connection was lost'
 
-/** Who waits for a connection. */
+/** A call that waits for a connection. */
 interface Waiting {
   resolve(): void
   reject(): void
@@ -159,7 +159,7 @@ export function isTooFew(error: unknown): boolean {
   return tooFewCodes.has(apiCode(error)) || tooFewCodes.has(apiCode((error as Error).cause))
 }
 
-/** Whether the servers that were asked run without JetStream, or do not run it yet. */
+/** Whether the servers run without JetStream, or do not run it yet. */
 export function hasNoJetStream(error: unknown): boolean {
   const { cause } = error as Error
   return cause instanceof Error && cause.name === 'JetStreamNotEnabled' // not exported
@@ -170,7 +170,9 @@ export function isFull(error: unknown): boolean {
   return fullCodes.has(apiCode(error))
 }
 
-/** Runs a call; an error that may pass becomes `StreamUnavailable`, also that of what is gone. */
+/**
+ * Runs a call; an error that may pass becomes `StreamUnavailable`, also that of a removed stream.
+ */
 export async function available<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()

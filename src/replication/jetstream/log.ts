@@ -9,13 +9,13 @@
 // J1. A message has an id that no other one has, repetitions included: the servers remember the ids
 //     of messages that they rejected, and would take a repetition for known.
 //
-// Appends messages to the stream, many at once, and awaits what the servers answer to each.
+// Messages are appended many at once, and the answer to each is awaited.
 //
 //   append ──▶ message with a reply subject of its own ──▶ servers ──▶ one subscription ──▶ outcome
 //
-// A1. Each append has one outcome: the servers' answer; an error when it is late, when nobody takes
-//     messages for this subject, when there is no connection or it is lost, or when this end is
-//     closed.
+// A1. Each append has one outcome: the servers' answer; an error when it is late, when no stream
+//     takes messages for this subject, when there is no connection or it is lost, or when this end
+//     is closed.
 //
 // The client's own `publish` makes a timer, several promises and an error with a stack for each
 // message: without them a message of 10 KB takes 0.72 of the processor time, 70 us less.
@@ -62,7 +62,7 @@ import {
 } from './link.ts'
 import { readStream } from './reader.ts'
 
-/** What the servers answer. */
+/** An answer of the servers. */
 interface Appended {
   seq: number
   /** The servers know the id of the message: it was not appended again. */
@@ -75,7 +75,7 @@ interface Pending {
   reject(error: Error): void
 }
 
-/** How often it is looked at in that time whether an answer is late. */
+/** Looks for late answers within that time. */
 const looksPerAnswer = 5
 const unavailableStatus = 503
 
@@ -119,7 +119,7 @@ export class Appends {
     })
   }
 
-  /** Whoever still waits is rejected. */
+  /** Appends that still wait are rejected. */
   close(): void {
     this.#end('the connection was closed', Number.POSITIVE_INFINITY)
     this.#subscription?.unsubscribe()
@@ -151,7 +151,7 @@ export class Appends {
     this.#end('timeout', performance.now() - answerMs)
   }
 
-  /** Rejects what was sent until then. */
+  /** Rejects the appends that were sent until then. */
   #end(why: string, untilMs: number): void {
     for (const [number, { sentMs, reject }] of this.#pending) {
       if (sentMs > untilMs) break
@@ -182,7 +182,7 @@ const lastSequenceHeader = 'Nats-Expected-Last-Sequence'
 const lastIdHeader = 'Nats-Expected-Last-Msg-Id'
 /** Room for the headers of a message within the servers' `max_payload`. */
 const headerBytesMax = 1024
-/** How long the servers remember the ids of messages. */
+/** The time for which the servers remember the ids of messages. */
 const idsKeptMs = 30_000
 
 interface Parts {

@@ -1,5 +1,5 @@
 // Notes in a bucket of the servers' key-value store, as JSON, so that operators can read them.
-// A bucket that was removed is made again, empty: whoever leads writes what it has to hold
+// A bucket that was removed is made again, empty: the leader writes its notes again
 // (uploads.ts, U4).
 
 import type { KV } from '@nats-io/kv'
@@ -59,7 +59,7 @@ export class JetStreamNotes implements Notes {
   }
 }
 
-/** The result of a call; makes again what is gone, and rejects as if it could not be reached. */
+/** The result of a call; makes a removed object again, and rejects as if it was unreachable. */
 export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown>): Promise<T> {
   try {
     return await call
@@ -73,10 +73,10 @@ export async function madeAgain<T>(call: Promise<T>, make: () => Promise<unknown
 const key = 'lease'
 
 /**
- * The lease: a note that its holder writes again and again. Whoever reads it measures by a clock of
- * its own how long it has not changed, so that no two machines compare clocks, and the servers need
+ * The lease: a note that its holder writes again and again. A node that reads it measures by its
+ * own clock the time since it changed, so that no two machines compare clocks, and the servers need
  * none. A process that did not look for a while, as when it was stopped, begins to measure again.
- * It does not decide who leads (log-stream.ts, S4).
+ * It does not decide which node leads (log-stream.ts, S4).
  */
 export class JetStreamLease implements Lease {
   readonly #notes: Notes

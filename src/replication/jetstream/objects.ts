@@ -1,8 +1,8 @@
 // Objects as messages of a stream of their own, each under its own subject: `<stream>.<name>`.
 //
-// The object store of the client cuts objects into messages, too, and hashes them on this thread:
-// 4 MiB blocked the event loop for 50 ms. One object is one message here, and whoever puts a file
-// together from several checks its crc.
+// The object store of the client cuts objects into messages, too, and hashes them on this thread: 4
+// MiB blocked the event loop for 50 ms. One object is one message here, and the code that puts a
+// file together from several checks its crc.
 
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import { DiscardPolicy } from '@nats-io/jetstream'
@@ -16,7 +16,7 @@ interface ObjectStream {
   manager: JetStreamManager
   /** The name of the stream. */
   name: string
-  /** How many servers keep a copy. */
+  /** The number of servers that keep a copy. */
   replicas: number
 }
 

@@ -1,9 +1,9 @@
-// Reads the stream by an ordered consumer of the client. What arrives is checked here: a message
-// that is missing ends the reading.
+// Reads the stream by an ordered consumer of the client. The order is checked here: a missing
+// message ends the reading.
 //
 // The consumer lives on one server. When that is killed, the client asks for it in vain, each time
 // for 5 s, until the server is back; so the reading ends when the server has been silent, or the
-// connection is lost, and whoever reads begins again, with a consumer on another server.
+// connection is lost, and the caller begins again, with a consumer on another server.
 
 import type { ConsumerMessages, JetStreamClient, JsMsg } from '@nats-io/jetstream'
 import { DeliverPolicy } from '@nats-io/jetstream'
@@ -12,7 +12,7 @@ import { type StreamMessage, StreamUnavailable } from '../log-stream.ts'
 import { lostConnection, type ServerLink } from './link.ts'
 
 /**
- * How many messages the servers may send ahead. With a limit in bytes in its place, the reading
+ * The messages that the servers may send ahead. With a limit in bytes in its place, the reading
  * stopped for half a minute after some 10 MB of messages of different lengths (nats-server 2.9.10).
  */
 const aheadMax = 128
@@ -79,7 +79,7 @@ export function readStream(reading: Reading): { stop(): void } {
     }
     if (isStopped) return stopReading()
     void onSilence(messages, () => {
-      // Whoever is slow requests nothing more, and hears nothing.
+      // A slow consumer requests nothing more, and receives nothing.
       if (!isTaking && messages.getPending() === 0) lose('the server that is read from is silent')
     })
     for await (const message of messages) {
