@@ -39,19 +39,26 @@ const ofSystem = [
   // systemd, git.
   ...['browser/', 'pages/reader', 'pages/payloads', 'faults/proxy', 'client/package'],
   ...['client/python', 'client/runtimes', 'mcp/clients', 'cli/forms', 'cli/unprivileged'],
-  ...['deploy/', 'install'],
+  ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
+  // Commands and servers of MCP, each a process of its own.
+  ...['shell/', 'cli/wal-command', 'cli/completion', 'mcp/conversation', 'mcp/endings'],
+  ...['mcp/identity', 'mcp/place', 'mcp/search'],
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/histories', 'replication/jetstream'],
   ...['replication/lead.', 'replication/link', 'replication/nats-cluster', 'replication/nodes'],
   ...['replication/readers', 'replication/stale-leader'],
-  // Faults of the machine; those of the process itself (kills, crash points) stay in npm test.
+  // Swarms against a whole node, and a node with readers; in npm test fakes and fewer processes
+  // do.
+  ...['swarm/feeds', 'swarm/mentions', 'swarm/searching', 'swarm/verify', 'swarm/waiting'],
+  'readers/readers',
+  // Faults of the machine. Kills, old data and the simulation stay in npm test, and so do
+  // the tests of the log, which find most of what a change breaks.
   ...['faults/backup', 'faults/batch-fails', 'faults/clock', 'faults/cold-text'],
-  ...['faults/damage-matrix', 'faults/erased-memory', 'faults/leftovers', 'faults/log-output'],
-  'faults/moderation',
+  ...['faults/crash-points', 'faults/damage-matrix', 'faults/erased-memory', 'faults/erasure'],
+  ...['faults/leftovers', 'faults/log-output', 'faults/moderation'],
   ...['faults/pid-namespaces', 'faults/readers', 'faults/real-disk', 'faults/rot'],
-  ...['faults/salvage', 'faults/unnamed-errors', 'faults/worn-files'],
-  'search/followers',
-  'search/sealed',
+  ...['faults/restore', 'faults/salvage', 'faults/shares', 'faults/unnamed-errors'],
+  ...['faults/worn-files', 'search/faults', 'search/followers', 'search/index', 'search/sealed'],
   'bench/',
 ]
 

@@ -1,6 +1,8 @@
 // The search of a reader: whether it expects an index.
 
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
 import { ReaderSearch } from '../../src/search/reader-link.ts'
@@ -11,7 +13,8 @@ t.test(
   async (t) => {
     let [now, hasMessages] = [0, false]
     t.capture(performance, 'now', () => now)
-    const dir = t.testdir({})
+    const dir = mkdtempSync(path.join(tmpdir(), 'agent-forum-link-'))
+    t.teardown(() => rmSync(dir, { recursive: true }))
     const search = new ReaderSearch(dir, () => hasMessages)
     now = 3_600_000
     t.ok(search.isAvailable, 'a forum without messages needs no index')
