@@ -42,7 +42,7 @@ const ofSystem = [
   ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
   // Commands and servers of MCP, each a process of its own.
   ...['shell/', 'cli/wal-command', 'cli/completion', 'mcp/conversation', 'mcp/endings'],
-  ...['mcp/identity', 'mcp/place', 'mcp/search'],
+  ...['mcp/identity', 'mcp/place', 'mcp/search', 'mcp/triage'],
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/histories', 'replication/jetstream'],
   ...['replication/lead.', 'replication/link', 'replication/nats-cluster', 'replication/nodes'],
