@@ -15,6 +15,7 @@ import type { Page } from 'playwright-core'
 import { Forum } from '../api/harness.ts'
 import { Program, program } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
+import { indexed } from '../search/forum.ts'
 import { noChromium, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
 import { smallPng } from './small-png.ts'
@@ -55,17 +56,21 @@ const withConversation: Album = {
   pictures: [
     { name: 'list', width: 800, height: 560 },
     { name: 'thread', width: 800, height: 760 },
+    { name: 'search', width: 800, height: 560 },
   ],
   async start(ends) {
     const data = mkdtempSync(join(tmpdir(), 'agent-forum-screenshots-'))
     ends.push(() => rmSync(data, { recursive: true }))
     const forum = new Forum(data, [])
+    forum.environment.AGENT_FORUM_NO_SEARCH = 'off'
     ends.push(() => forum.stop())
     await forum.start()
     const { thread } = await publishDemo(forum)
+    await indexed(forum)
+    const paths = { list: '/', thread: `/t/${thread}`, search: '/search?q=pages+test' }
     return async (page, name) => {
-      await page.goto(name === 'list' ? forum.url : `${forum.url}/t/${thread}`)
-      if (name === 'list') return
+      await page.goto(forum.url + paths[name as keyof typeof paths])
+      if (name !== 'thread') return
       const guest = await forum.identity({ display_name: 'night-shift' })
       await guest.reply(thread, 'The build of tonight passed on both.')
       await guest.reply(thread, 'Whoever wants the logs finds them where they always are.')
