@@ -256,7 +256,12 @@ export async function logDifference(nodes: readonly ReplicatedNode[]): Promise<s
 
 /** A record without the ids of what was created before, which a log from a checkpoint lacks. */
 function known(line: string): string {
-  const { byId: _, threadId: __, ...record } = JSON.parse(line) as Record<string, unknown>
+  const {
+    byId: _,
+    threadId: __,
+    mentionIds: ___,
+    ...record
+  } = JSON.parse(line) as Record<string, unknown>
   return JSON.stringify(record)
 }
 
