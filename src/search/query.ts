@@ -27,14 +27,15 @@ const parts = /(?<![^\s"])(-?)"([^"]*)"?|"([^"]*)"?|([^\s"]+)/g
 
 /** The query of a text; null: nothing in it could be found. */
 export function parseQuery(text: string): Query | null {
-  const [all, none]: Term[][] = [[], []]
+  /** By their words, so that each is there once. */
+  const [all, none] = [new Map<string, Term>(), new Map<string, Term>()]
   for (const [, minus, quoted, inner, plain] of text.matchAll(parts)) {
     const phrase = quoted ?? inner
     if (phrase !== undefined) add(minus === '-' ? none : all, wordsOf(phrase))
     else if (isExcluded(plain!)) add(none, wordsOf(plain!))
     else for (const term of termsOf(plain!)) add(all, term)
   }
-  return all.length === 0 ? null : { all, none }
+  return all.size === 0 ? null : { all: [...all.values()], none: [...none.values()] }
 }
 
 /** Whether a minus stands directly before the first word. */
@@ -48,10 +49,8 @@ function isExcluded(plain: string): boolean {
   return isFirst
 }
 
-function add(terms: Term[], term: Term): void {
-  if (term.length === 0) return
-  if (terms.some((other) => other.join(' ') === term.join(' '))) return
-  terms.push(term)
+function add(terms: Map<string, Term>, term: Term): void {
+  if (term.length > 0) terms.set(term.join(' '), term)
 }
 
 let segmenter: Intl.Segmenter | undefined
