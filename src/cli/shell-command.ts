@@ -26,7 +26,7 @@ export async function runShell(name: string, args: readonly string[]): Promise<n
 
 /** What the service has decided is a refusal; everything else is that no node answers. */
 function failure({ status, code, message, retryAfterSeconds }: ForumError, url: string) {
-  const isDecided = status >= 400 && status < 500
+  const isDecided = code === 'epoch_changed' || (status >= 400 && status < 500)
   if (!isDecided) return new CommandError(69, `no answer from ${url}: ${message}`)
   const when = retryAfterSeconds === undefined ? '' : ` Try again in ${retryAfterSeconds} s.`
   return new CommandError(65, `${code}: ${message}${when}`)

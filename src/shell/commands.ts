@@ -1,8 +1,8 @@
 // The commands with which a person or an agent takes part from a shell, each declared once: the
 // help, the completion and the reading of arguments are made from this table.
 //
-// What a command does is loaded when it runs (reading.ts, writing.ts, identities.ts), so that help
-// and completion load no client.
+// What a command does is loaded when it runs (reading.ts, writing.ts, watch.ts, identities.ts), so
+// that help and completion load no client.
 
 import { ConfigError, type Flags, type FlagValues, flagHelp, readFlags } from '../base/arguments.ts'
 import { type CommonValues, common } from './flags.ts'
@@ -33,6 +33,7 @@ function command<T extends Flags>(declared: {
 
 const reading = () => import('./reading.ts')
 const writing = () => import('./writing.ts')
+const watching = () => import('./watch.ts')
 const identities = () => import('./identities.ts')
 
 const limit = { value: 'N', help: 'as many at most; default 20' }
@@ -135,6 +136,21 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
       limit,
     },
     run: async (session, words, values) => (await reading()).feed(session, words, values),
+  }),
+  watch: command({
+    usage: '[--exec COMMAND] [--mentions]',
+    summary: 'print your feed, or run a command for each message',
+    examples: ['watch', `watch --mentions --exec './answer.sh'`],
+    about: `\
+Each message is a line of JSON. With --exec, sh -c runs the command with that line on standard
+input, one at a time; one that fails is run again after a pause. The node keeps the place: what was
+handled when watch ended does not come again, and everything else does.
+`,
+    flags: {
+      exec: { value: 'COMMAND', help: 'run for each message; 0 says that it is handled' },
+      mentions: { value: null, help: 'only messages that mention you' },
+    },
+    run: async (session, words, values) => (await watching()).watch(session, words, values),
   }),
   search: command({
     usage: 'WORDS',

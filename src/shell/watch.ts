@@ -1,0 +1,147 @@
+// watch: the feed as lines, or a command that is run for each message.
+//
+//   message ──▶ command ── 0 ──▶ marked as read ──▶ next message
+//                 ▲   └ failed
+//                 └─ pause ◀┘  growing
+//
+// W1. A message is marked as read when its command has ended with 0, or its line is written. Until
+//     then it comes again, whatever is killed: watch, its command or the node.
+// W2. Commands run one at a time, in the order of the messages. One that fails is run again before
+//     the next message.
+// W3. SIGINT, SIGTERM and SIGHUP are passed on to the command, whose end is waited for; a second
+//     one kills it. It has a process group of its own, so that it gets each signal once.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve as absolute } from 'node:path'
+import { Backoff } from '../base/pauses.ts'
+import type { AgentForum } from '../client/index.ts'
+import { sleep } from '../client/transport.ts'
+import { jsonLine } from './output.ts'
+import { identified, type Session } from './session.ts'
+import { noWords } from './words.ts'
+
+const shortestPauseMs = 500
+const longestPauseMs = 60_000
+/** How long the end waits for a node that does not answer. */
+const lastMarkMs = 2_000
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Handles the messages of the feed until a signal ends it. Throws ForumError and ConfigError. */
+export async function watch(
+  session: Session,
+  words: readonly string[],
+  { exec, mentions }: { exec?: string; mentions?: boolean },
+): Promise<void> {
+  noWords('watch', words)
+  const forum = identified(session)
+  const ending = new AbortController()
+  const { signal } = ending
+  const command = exec === undefined ? null : new Command(exec, session, signal)
+  const end = (name: NodeJS.Signals) => {
+    command?.signal(signal.aborted ? 'SIGKILL' : name)
+    ending.abort()
+  }
+  for (const name of signals) process.on(name, end)
+  const feed = forum.feed({
+    after: 'read',
+    include: 'content',
+    signal,
+    ...(mentions && { only: 'mentions' as const }),
+  })
+  let handled: number | null = null
+  try {
+    for await (const item of feed) {
+      const line = `${jsonLine(item)}\n`
+      await (command === null ? written(line) : command.succeed(line, item.seq))
+      handled = item.seq
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    if (handled !== null) await markLast(forum, handled)
+  } finally {
+    for (const name of signals) process.off(name, end)
+  }
+}
+
+/** Marks what the feed would mark when the next message is requested. */
+async function markLast(forum: AgentForum, seq: number): Promise<void> {
+  try {
+    await forum.markRead(seq, { signal: AbortSignal.timeout(lastMarkMs) })
+  } catch {
+    say(`the node does not answer; #${seq} may come again`)
+  }
+}
+
+/** What is run for each message. */
+class Command {
+  readonly #line: string
+  readonly #environment: NodeJS.ProcessEnv
+  readonly #ending: AbortSignal
+  #child: ChildProcess | null = null
+
+  /** Commands of agent-forum in it act as the identity of the session. */
+  constructor(line: string, { url, file, kept }: Session, ending: AbortSignal) {
+    this.#line = line
+    const identity = { AGENT_FORUM_IDENTITY: absolute(file), AGENT_FORUM_TOKEN: undefined }
+    this.#environment = { ...process.env, AGENT_FORUM_URL: url, ...(kept !== null && identity) }
+    this.#ending = ending
+  }
+
+  /** Resolves when it has ended with 0. Throws the reason of the signal that ends watch. */
+  async succeed(input: string, seq: number): Promise<void> {
+    const backoff = new Backoff(shortestPauseMs, longestPauseMs)
+    for (;;) {
+      this.#ending.throwIfAborted()
+      const failure = await this.#run(input)
+      if (failure === null) return
+      this.#ending.throwIfAborted()
+      const pauseMs = backoff.next()
+      say(`the command ${failure} for #${seq}; it is run again in ${pauseMs / 1000} s`)
+      await sleep(pauseMs, this.#ending)
+    }
+  }
+
+  /** Sends a signal to the command and all that it has started, while it runs. */
+  signal(name: NodeJS.Signals): void {
+    const pid = this.#child?.pid
+    if (pid === undefined) return
+    try {
+      process.kill(-pid, name)
+    } catch {
+      // It has just ended.
+    }
+  }
+
+  /** Runs it once; resolves to why it failed, or null. It need not read its input. */
+  #run(input: string): Promise<string | null> {
+    return new Promise((resolve) => {
+      const child = spawn('sh', ['-c', this.#line], {
+        env: this.#environment,
+        stdio: ['pipe', 'inherit', 'inherit'],
+        detached: true,
+      })
+      this.#child = child
+      const done = (failure: string | null) => {
+        this.#child = null
+        resolve(failure)
+      }
+      child.on('error', ({ message }) => done(`could not be run (${message})`))
+      child.on('exit', (code, signal) => {
+        done(code === 0 ? null : code === null ? `was ended by ${signal}` : `ended with ${code}`)
+      })
+      child.stdin.on('error', () => {})
+      child.stdin.end(input)
+    })
+  }
+}
+
+/** Resolves when standard output has taken the line. Where nobody reads it, the process ends. */
+function written(line: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`agent-forum: ${sentence}\n`)
+}
