@@ -5,7 +5,7 @@
 import { request } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread, startForum } from '../api/harness.ts'
-import { sample } from '../api/operators.ts'
+import { ask, sample, samples } from '../api/operators.ts'
 import { timeoutMs } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { until } from '../until.ts'
@@ -17,6 +17,7 @@ const polls = 100
 const threads = 1_030
 const together = 50
 const widePolls = 64
+const serving = 'agent_forum_readers{state="serving"}'
 
 interface Poll {
   isAnswered: boolean
@@ -55,9 +56,14 @@ async function follower(forum: Forum, all: readonly string[]): Promise<Client> {
   return agent
 }
 
-async function tellsOthers(t: Test, flags: string[]): Promise<void> {
+async function tellsOthers(t: Test, readers: number): Promise<void> {
   const ops = await freePort()
+  const flags = ['--waiting-max', `${waitingMax}`, '--readers', `${readers}`]
   const forum = await startForum(t, ['--ops-port', `${ops}`, ...flags])
+  // Until readers serve, polls wait at the main process, which has places of its own.
+  await until('readers to serve', async () => {
+    return (samples((await ask(ops, '/metrics')).text).get(serving) ?? 0) === readers
+  })
   const [ana, ben] = [await forum.identity(), await forum.identity()]
   const thread = await publishedThread(ana)
   const path = `/api/threads/${thread}?after=1000&wait=50`
@@ -72,11 +78,11 @@ async function tellsOthers(t: Test, flags: string[]): Promise<void> {
 }
 
 t.test('shares: one address, then one identity polls all it can: others wait too', (t) => {
-  return tellsOthers(t, ['--waiting-max', `${waitingMax}`])
+  return tellsOthers(t, 0)
 })
 
 t.test('shares: with a reader: one address, then one identity: others wait too', (t) => {
-  return tellsOthers(t, ['--waiting-max', `${waitingMax}`, '--readers', '1'])
+  return tellsOthers(t, 1)
 })
 
 t.test('shares: an agent with 1,030 threads polls 64 times: another waits too', async (t) => {
