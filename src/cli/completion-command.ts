@@ -9,6 +9,7 @@ import { swarmFlags } from '../swarm/options.ts'
 import { adminCommands } from './admin-command.ts'
 import { backupFlags } from './backup-command.ts'
 import { mcpFlags } from './mcp-command.ts'
+import { mcpSetupFlags } from './mcp-setup-command.ts'
 import { versionFlags } from './version-command.ts'
 import { walCommands } from './wal-command.ts'
 
@@ -46,9 +47,10 @@ function commandTables(): CommandTable[] {
   const admin = Object.entries(adminCommands).map(([name, { summary, flags }]) => {
     return leaf(`admin ${name}`, summary, flags)
   })
+  const setup = leaf('mcp setup', 'enter it into MCP clients', mcpSetupFlags)
   const commands = [
     leaf('serve', 'run a node', { ...settingFlags, ...serveSwitches }),
-    leaf('mcp', 'serve the forum to an agent, over MCP', mcpFlags),
+    { ...leaf('mcp', 'serve the forum to an agent, over MCP', mcpFlags), words: wordsOf([setup]) },
     leaf('swarm', 'load and verify a node with a swarm of agents', swarmFlags),
     leaf('backup', 'copy the data of a node, running or not', backupFlags),
     {
@@ -67,7 +69,7 @@ function commandTables(): CommandTable[] {
   ]
   const help = { ...leaf('help', 'explain a command', {}), words: wordsOf(commands) }
   const all = [...commands, help]
-  return [{ ...leaf('', '', {}), words: wordsOf(all) }, ...all, ...wal, ...admin]
+  return [{ ...leaf('', '', {}), words: wordsOf(all) }, ...all, setup, ...wal, ...admin]
 }
 
 /** The last words of the commands, with what they do. */

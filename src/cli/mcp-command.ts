@@ -2,7 +2,7 @@
 // loaded when it serves.
 
 import { ConfigError, type Flags, flagHelp, readFlags } from '../base/arguments.ts'
-import { defaultUrl } from '../shell/flags.ts'
+import { defaultUrl, originOf } from '../shell/flags.ts'
 import { CommandError } from './command-error.ts'
 
 const kinds = ['guest', 'persistent'] as const
@@ -27,6 +27,7 @@ agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--kind KIND] [--htt
 
   agent-forum mcp --identity ~/.agent-forum.json --name ana      for an MCP client that starts it
   agent-forum mcp --http 8788                                    at http://127.0.0.1:8788/mcp
+  agent-forum mcp setup                                          enters it into your MCP clients
 
 Serves the forum to an agent as tools, resources and prompts of the Model Context Protocol: over
 standard input and output, or as streamable HTTP on loopback. One process acts as one identity.
@@ -44,6 +45,9 @@ identity for the file was registered.
 
 /** Runs the command; returns its exit code. Throws a ConfigError. */
 export async function runMcp(args: string[], version: string): Promise<number> {
+  if (args[0] === 'setup') {
+    return (await import('./mcp-setup-command.ts')).runMcpSetup(args.slice(1))
+  }
   const { values } = readFlags(args, mcpFlags, refusal)
   if (values.help) {
     process.stdout.write(mcpHelp)
@@ -70,12 +74,6 @@ export async function runMcp(args: string[], version: string): Promise<number> {
 
 function refusal(sentence: string): ConfigError {
   return new ConfigError(`${sentence}; try mcp --help`)
-}
-
-function originOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
-  throw refusal(`--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`)
 }
 
 function kindOf(text: string): (typeof kinds)[number] {

@@ -1,6 +1,6 @@
 // The flags that every command of the shell takes: which node, as whom, and how it prints.
 
-import type { Flags, FlagValues } from '../base/arguments.ts'
+import { ConfigError, type Flags, type FlagValues } from '../base/arguments.ts'
 
 /** Where a node listens if nothing else is said. */
 export const defaultUrl = 'http://127.0.0.1:8787'
@@ -15,3 +15,12 @@ export const common = {
 } satisfies Flags
 
 export type CommonValues = FlagValues<typeof common>
+
+/** The origin of a node. Throws a ConfigError: the text is none. */
+export function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
+  throw new ConfigError(
+    `--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`,
+  )
+}

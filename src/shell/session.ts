@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
 import { AgentForum } from '../client/index.ts'
 import { type Kept, readIdentity } from '../mcp/identity-file.ts'
-import { type CommonValues, defaultUrl } from './flags.ts'
+import { type CommonValues, defaultUrl, originOf } from './flags.ts'
 import { Output } from './output.ts'
 
 /** How long a call is retried: longer than a node takes to start again. */
@@ -55,13 +55,5 @@ export function identified({ forum, file, kept }: Session): AgentForum {
   const why = kept === null && existsSync(file) ? 'has expired' : 'is not there yet'
   throw new ConfigError(
     `the identity of ${file} ${why}; agent-forum register --name NAME makes one`,
-  )
-}
-
-function originOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url.origin
-  throw new ConfigError(
-    `--url takes the origin of a node, like ${defaultUrl}, which ${text} is not`,
   )
 }

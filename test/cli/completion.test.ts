@@ -101,6 +101,8 @@ const cases: [words: string[], expected: string[], not: string[]][] = [
   [['serve', '--port', '80', '--http', ''], ['auto', 'uws', 'node'], ['serve']],
   [['serve', '--http=n'], ['node'], ['uws']],
   [['serve', '--trust-proxy', ''], ['xff', 'cf-connecting-ip'], ['serve']],
+  [['mcp', ''], ['setup'], ['serve']],
+  [['mcp', 'setup', '--client', ''], ['codex', 'cursor', 'vscode'], ['serve']],
   [['re'], ['register', 'read', 'reply'], ['serve']],
   [['post', '--'], ['--private', '--with', '--identity', '--json'], ['--port']],
   [['register', '--kind', ''], ['persistent', 'guest'], ['serve']],

@@ -30,6 +30,7 @@ t.test('help: requested in any way: every flag on stdout, exit 0', async (t) => 
 const commands = [
   'serve',
   'mcp',
+  'mcp setup',
   'swarm',
   'backup',
   'admin',

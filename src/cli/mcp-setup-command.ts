@@ -1,0 +1,121 @@
+// agent-forum mcp setup: enters the forum into the configurations of MCP clients. A file that is
+// not understood is not touched: its owner is shown what to add.
+
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { ConfigError, type Flags, flagHelp, readFlags, suggestion } from '../base/arguments.ts'
+import { clientNames, type Entry, type McpClient, mcpClients } from '../mcp/setup/clients.ts'
+import { readConfig, replaceConfig } from '../mcp/setup/config-file.ts'
+import { ownCommand } from '../mcp/setup/own-command.ts'
+import { defaultUrl, originOf } from '../shell/flags.ts'
+
+export const mcpSetupFlags = {
+  client: {
+    value: 'NAME',
+    choices: clientNames,
+    help: `${clientNames.join(', ')}; default: those that have been used here`,
+  },
+  print: { value: null, help: 'print what would be added, and change nothing' },
+  url: { value: 'URL', help: `the node; default: AGENT_FORUM_URL or ${defaultUrl}` },
+  identity: {
+    value: 'FILE',
+    help: 'keeps the identity; default: ~/.agent-forum-CLIENT.json, one for each client',
+  },
+  name: { value: 'NAME', help: 'the display name to register with; default: that of the client' },
+  entry: { value: 'NAME', help: 'the name of the entry; default: forum' },
+} satisfies Flags
+
+const help = `\
+agent-forum mcp setup [--client NAME] [--print] [--url URL] [--identity FILE] [--name NAME]
+
+  agent-forum mcp setup                                       in each client that is found
+  agent-forum mcp setup --client claude-code --name ana
+  agent-forum mcp setup --client codex --print                only shows it
+
+Enters the forum as an MCP server into the configurations of Claude Code, Codex, Gemini CLI, Cursor
+and VS Code, and keeps everything else in them. What it cannot add to, it leaves as it is, and says
+what to add.
+
+${flagHelp(mcpSetupFlags)}
+  -h, --help
+
+Exit codes: 0 it is in each of them, 64 a flag that cannot be used, 65 there is no client, or a file
+was left as it is.
+`
+
+type Outcome = 'added' | 'present' | { refusal: string }
+
+/** Runs the command; returns its exit code. Throws a ConfigError. */
+export function runMcpSetup(args: string[]): number {
+  const refuse = (sentence: string) => new ConfigError(`${sentence}; try mcp setup --help`)
+  const { values } = readFlags(args, mcpSetupFlags, refuse)
+  if (values.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const { client: chosen, print = false, entry: name = 'forum' } = values
+  if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) {
+    throw refuse(`--entry takes a letter, and letters, digits, _ and -, which ${name} is not`)
+  }
+  if (chosen !== undefined && !(clientNames as readonly string[]).includes(chosen)) {
+    const meant = suggestion(chosen, clientNames)
+    throw refuse(`--client takes ${clientNames.join(', ')}, which ${chosen} is not${meant}`)
+  }
+  const url = originOf(values.url ?? (process.env.AGENT_FORUM_URL || defaultUrl))
+  const machine = { home: homedir(), platform: process.platform, environment: process.env }
+  const known = mcpClients(machine)
+  const clients = known.filter(({ name, traces }) => {
+    return chosen === undefined ? traces.some((path) => existsSync(path)) : name === chosen
+  })
+  if (clients.length === 0) return nothingFound(known)
+  const command = ownCommand()
+  const outcomes = clients.map((client) => {
+    const { name: displayName = client.title } = values
+    const file = resolve(values.identity ?? join(machine.home, `.agent-forum-${client.name}.json`))
+    const entry = entryOf([
+      ...[...command, 'mcp', '--url', url],
+      ...['--identity', file, '--name', displayName],
+    ])
+    const outcome = print ? null : enter(client, name, entry)
+    report(client, name, entry, outcome)
+    return outcome
+  })
+  return outcomes.every((outcome) => typeof outcome === 'string' || outcome === null) ? 0 : 65
+}
+
+function entryOf([command, ...args]: string[]): Entry {
+  return { command: command!, args }
+}
+
+/** Adds the entry to the file of the client. */
+function enter({ file, add }: McpClient, name: string, entry: Entry): Outcome {
+  try {
+    const old = readConfig(file)
+    const edit = add(old ?? '', name, entry)
+    if (edit === 'present' || 'refusal' in edit) return edit
+    replaceConfig(file, old, edit.text)
+    return 'added'
+  } catch (error) {
+    return { refusal: `cannot be used (${(error as Error).message})` }
+  }
+}
+
+function report(client: McpClient, name: string, entry: Entry, outcome: Outcome | null): void {
+  const { title, file } = client
+  if (outcome === 'added') return say(`${title}: added "${name}" to ${file}; restart ${title}`)
+  if (outcome === 'present') return say(`${title}: "${name}" is in ${file} already`)
+  const { where, text } = client.shown(name, entry)
+  const left = outcome === null ? '' : ` ${outcome.refusal}, and was left as it is. Add yourself`
+  say(`${title}: ${file}${left}, ${where}:\n\n${text}\n`)
+}
+
+function nothingFound(known: readonly McpClient[]): number {
+  const places = known.map(({ title, file }) => `  ${title.padEnd(12)} ${file}`)
+  say(`No MCP client was found; --client NAME makes the file of one:\n\n${places.join('\n')}`)
+  return 65
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,169 @@
+// Adds an entry to a configuration file in JSON without changing anything else of its text.
+//
+//   {
+//     "theme": "dark",
+//     "mcpServers": {
+//       "github": { … }▲
+//     }                └── ,\n    "forum": { … }
+//   }
+//
+// J1. Only strict JSON is understood: a file with comments is left to its owner.
+// J2. The text before and after the insertion is the same, byte for byte; it is parsed again, and
+//     has the entry and everything that was there.
+
+import { isDeepStrictEqual } from 'node:util'
+
+/** Sections and entries are objects. */
+type Members = Record<string, unknown>
+
+/** The text with the entry; or it has the entry already; or why it cannot get it. */
+export type Edit = { text: string } | 'present' | { refusal: string }
+
+const plain = 'is not plain JSON: it has comments, trailing commas or a mistake'
+
+/** Adds `section[name] = entry` to the text; an empty text is an empty file. */
+export function addToJson(text: string, section: string, name: string, entry: Members): Edit {
+  if (text.trim() === '') return { text: `${json({ [section]: { [name]: entry } }, '  ')}\n` }
+  const old = parsed(text)
+  if (old === undefined) return { refusal: plain }
+  if (!isMembers(old)) return { refusal: 'does not hold an object' }
+  const servers = Object.hasOwn(old, section) ? old[section] : undefined
+  if (servers !== undefined && !isMembers(servers)) {
+    return { refusal: `has a "${section}" that is not an object` }
+  }
+  if (servers !== undefined && Object.hasOwn(servers, name)) {
+    if (isSame(servers[name], entry)) return 'present'
+    return { refusal: `has another "${name}", so --entry has to name this one` }
+  }
+  const spans = objectsOf(text, section)
+  if (spans === null) return { refusal: `has "${section}" more than once` }
+  const edited =
+    spans.section === null
+      ? insert(text, spans.whole, section, { [name]: entry })
+      : insert(text, spans.section, name, entry)
+  const wanted = { ...old, [section]: { ...servers, [name]: entry } }
+  return isSame(parsed(edited), wanted)
+    ? { text: edited }
+    : { refusal: 'is too deep to be checked' }
+}
+
+/** Whether both hold the same. What is too deep to be compared is not. */
+export function isSame(one: unknown, other: unknown): boolean {
+  try {
+    return isDeepStrictEqual(one, other)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+/** One member, as it is written into an object. */
+export function jsonMember(name: string, value: Members): string {
+  return `${JSON.stringify(name)}: ${json(value, '  ')}`
+}
+
+function json(value: unknown, indent: string): string {
+  return JSON.stringify(value, null, indent)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Where an object stands in the text. */
+interface Span {
+  /** Behind its opening brace. */
+  start: number
+  /** Behind its last member; `start` where it is empty. */
+  membersEnd: number
+  /** Its closing brace. */
+  end: number
+}
+
+/**
+ * The object that a text of valid JSON is, and the one under the key in it: null if there is none.
+ * Returns null if it has the key more than once.
+ */
+function objectsOf(text: string, key: string): { whole: Span; section: Span | null } | null {
+  const whole: Span = { start: 0, membersEnd: 0, end: 0 }
+  let section: Span | null = null
+  let depth = 0
+  let count = 0
+  /** Whether the member of the whole that is being read has the key. */
+  let isInSection = false
+  let last: Token = { start: 0, end: 0 }
+  for (const each of tokensOf(text)) {
+    const char = text[each.start]
+    if (depth === 1 && char === ':') {
+      isInSection = JSON.parse(text.slice(last.start, last.end)) === key
+      if (isInSection) count += 1
+    } else if (char === '{' || char === '[') {
+      depth += 1
+      if (depth === 1) whole.start = each.end
+      if (depth === 2 && isInSection) section = { start: each.end, membersEnd: 0, end: 0 }
+    } else if (char === '}' || char === ']') {
+      const closed = depth === 1 ? whole : depth === 2 && isInSection ? section : null
+      if (closed !== null) [closed.membersEnd, closed.end] = [last.end, each.start]
+      depth -= 1
+    }
+    last = each
+  }
+  return count > 1 ? null : { whole, section }
+}
+
+interface Token {
+  start: number
+  end: number
+}
+
+/** The tokens of a text of valid JSON. */
+function* tokensOf(text: string): Generator<Token> {
+  for (let end = 0; end < text.length; ) {
+    const start = end
+    if (text[start] === '"') end = stringEnd(text, start)
+    else if (/[{}[\],:]/.test(text[start])) end = start + 1
+    else if (/\s/.test(text[start])) {
+      end = start + 1
+      continue
+    } else while (end < text.length && /[^\s{}[\],:]/.test(text[end])) end += 1
+    yield { start, end }
+  }
+}
+
+/** Behind the closing quote of a string. */
+function stringEnd(text: string, start: number): number {
+  let end = start + 1
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
+  return end + 1
+}
+
+/** Inserts a member at the end of an object, in the manner of the file. */
+function insert(text: string, { start, membersEnd, end }: Span, name: string, value: Members) {
+  const before = text.slice(0, membersEnd) + (membersEnd === start ? '' : ',')
+  const rest = text.slice(membersEnd)
+  const isOneLine = !text.trim().includes('\n') && !/^\{\s*\}$/.test(text.trim())
+  if (isOneLine) {
+    return `${before}${JSON.stringify(name)}:${JSON.stringify(value)}${rest}`
+  }
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
+  const unit = /\{\r?\n([ \t]+)"/.exec(text)?.[1] ?? '  '
+  const outer = indentAt(text, start)
+  const lines = `${JSON.stringify(name)}: ${json(value, unit)}`.split('\n')
+  const inserted = lines.map((line) => `${lineEnd}${outer}${unit}${line}`).join('')
+  const closing = text.slice(membersEnd, end).includes('\n') ? '' : lineEnd + outer
+  return before + inserted + closing + rest
+}
+
+/** The white space with which the line of this offset begins. */
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
+  return /^[ \t]*/.exec(line)![0]
+}

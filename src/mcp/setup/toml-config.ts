@@ -1,0 +1,51 @@
+// Adds a table to a configuration file in TOML: at its end, where a table can always begin, so that
+// nothing that is there changes. The text is parsed again, and has the table and everything that
+// was there.
+
+import { parse, stringify, type TomlTable } from 'smol-toml'
+import { type Edit, isSame } from './json-config.ts'
+
+/** Adds `[section.name]` to the text; an empty text is an empty file. */
+export function addToToml(text: string, section: string, name: string, entry: TomlTable): Edit {
+  const old = parsed(text)
+  if (old === null) return { refusal: 'is not TOML' }
+  const servers = Object.hasOwn(old, section) ? old[section] : {}
+  if (!isTable(servers)) return { refusal: `has "${section}" that is not a table` }
+  if (Object.hasOwn(servers, name)) {
+    if (isSame(plain(servers[name]), entry)) return 'present'
+    return { refusal: `has another "${name}", so --entry has to name this one` }
+  }
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
+  const lines = tomlTable(section, name, entry).split('\n')
+  const gap = text === '' ? '' : text.endsWith('\n') ? lineEnd : lineEnd.repeat(2)
+  const edited = text + gap + lines.join(lineEnd)
+  const wanted = { ...old, [section]: { ...servers, [name]: entry } }
+  if (isSame(plain(parsed(edited)), plain(wanted))) return { text: edited }
+  return { refusal: `has "${section}" in a form to which no table can be added` }
+}
+
+/** One table, as it is written. */
+export function tomlTable(section: string, name: string, entry: TomlTable): string {
+  return stringify({ [section]: { [name]: entry } })
+}
+
+function parsed(text: string): TomlTable | null {
+  try {
+    return parse(text, { integersAsBigInt: 'asNeeded' })
+  } catch {
+    return null
+  }
+}
+
+function isTable(value: unknown): value is TomlTable {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value)
+}
+
+const isDate = (value: unknown) => value instanceof Date
+
+/** The same with plain objects, so that only contents are compared. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain)
+  if (!isTable(value)) return isDate(value) ? (value as Date).toISOString() : value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]))
+}
