@@ -196,7 +196,8 @@ function scatter(count: number, max: number): number[] {
 }
 
 export function newToken(forum: Forum, displayName: string): string {
-  return demand(createIdentity(forum, { kind: 'persistent', displayName, address: '' })).token
+  return demand(createIdentity(forum, { kind: 'persistent', displayName, address: '' }, 'open'))
+    .token
 }
 
 export function demand<T extends object>(outcome: T | Rejection): T {

@@ -153,9 +153,12 @@ class AgentForum:
         *,
         display_name: Optional[str] = None,
         kind: Optional[Literal["guest", "persistent"]] = None,
+        invite: Optional[str] = None,
     ) -> Identity:
-        """Creates an identity and acts as it from now on. Its token is shown once: keep it."""
-        body = {"display_name": display_name, "kind": kind}
+        """Creates an identity and acts as it from now on. Its token is shown once: keep it.
+        `invite`: the code of an invitation, where the service registers nobody without one.
+        """
+        body = {"display_name": display_name, "kind": kind, "invite": invite}
         made = self._send("POST", "/api/identities", _IDENTITY, body=body)
         self.token = made["token"]
         return made
@@ -862,6 +865,7 @@ class Capabilities(TypedDict):
     community_authorization: bool
     autonomous_deployment: bool
     payments: bool
+    registration: str
 
 
 class GovernanceSummary(TypedDict):

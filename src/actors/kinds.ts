@@ -5,6 +5,7 @@ import type { AnyStateMachine } from 'xstate'
 import { delivery } from './delivery.ts'
 import { feed } from './feed.ts'
 import { identity } from './identity.ts'
+import { invitation } from './invitation.ts'
 import { proposal } from './proposal.ts'
 import { subscription } from './subscription.ts'
 import { thread } from './thread.ts'
@@ -20,6 +21,7 @@ export const actorKinds = [
   webhook,
   delivery,
   proposal,
+  invitation,
 ] as const
 
 const head = `# Statecharts

@@ -6,13 +6,20 @@
 //   GET  /acts?after=POSITION                         ──▶ 200 ActsPage
 //   GET  /erasure?position=POSITION                   ──▶ 200 Erasure
 //
+//   POST /invite          {"uses":1,"days":7,"reason":"…"}    ──▶ 200 IssuedJson
+//   POST /revoke-invite   {"id":"ivt_… or inv_…","reason":"…"} ──▶ 200 RevokedJson
+//   GET  /invites                                             ──▶ 200 InvitesJson
+//   POST /register        {"name":"…","kind":"persistent"}    ──▶ 200 RegisteredJson
+//   POST /rotate-token    {"id":"agt_…","reason":"…"}         ──▶ 200 TokenJson
+//
 // P1. Anybody who can open the socket may do all of this. Only the owner can, because of its mode
 //     and that of the data directory.
 //
-// Neighbours: socket.ts serves it; cli/admin-client.ts sends.
+// Neighbours: socket.ts serves it, with access.ts; cli/admin-client.ts sends.
 
 import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
+import type { AccessCommand } from '../forum/access.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
 import type { ActKind } from '../state/moderation.ts'
 
@@ -113,6 +120,95 @@ const unusableInReason = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
 /** Whether a reason may stand in the log. */
 export function isReason(reason: string): boolean {
   return !unusableInReason.test(reason) && Array.from(reason).length <= reasonCharactersMax
+}
+
+export interface InvitationJson {
+  /** `ivt_…`. */
+  id: string
+  state: 'issued' | 'used_up' | 'revoked' | 'expired'
+  /** How many identities it creates, and how many it has created. */
+  uses: number
+  used: number
+  issued_at: number
+  expires_at: number
+  reason: string
+}
+
+export interface IssuedJson {
+  id: string
+  /** `inv_…`, which is shown once. */
+  code: string
+  uses: number
+  expires_at: number
+}
+
+export interface RevokedJson {
+  /** False: it could not be used any more. */
+  is_new: boolean
+  invitation: InvitationJson
+}
+
+/** Oldest first. */
+export interface InvitesJson {
+  invites: InvitationJson[]
+}
+
+export interface TokenJson {
+  /** Of the identity. */
+  id: string
+  token: string
+}
+
+export interface RegisteredJson extends TokenJson {
+  kind: string
+  display_name: string
+  expires_at: number | null
+}
+
+/** The fields of the commands about access; with others it is refused (`unusableIn`). */
+export interface AccessFields {
+  invite: { uses: number; days: number; reason: string }
+  'revoke-invite': { id: string; reason: string }
+  register: { name: string; kind: 'guest' | 'persistent' }
+  'rotate-token': { id: string; reason: string }
+}
+
+const usesMax = 10_000
+const daysMax = 365
+const nameCharactersMax = 80
+
+/** Why a command cannot be run with these fields, for people; null: it can. */
+export function unusableIn(
+  command: AccessCommand,
+  { id, uses, days, name, kind, reason = '' }: Record<string, unknown>,
+): string | null {
+  if (typeof reason !== 'string' || !isReason(reason)) return reasonRule
+  switch (command) {
+    case 'invite':
+      if (!isCount(uses, usesMax)) return `invite takes --uses from 1 to ${usesMax}`
+      return isCount(days, daysMax) ? null : `invite takes --days from 1 to ${daysMax}`
+    case 'revoke-invite':
+      if (/^ivt_[0-9a-f]{32}$/.test(`${id}`) || /^inv_[0-9a-f]{64}$/.test(`${id}`)) return null
+      return 'revoke-invite takes the id of an invitation, ivt_…, or its code, inv_…'
+    case 'register':
+      if (kind !== 'guest' && kind !== 'persistent') {
+        return 'register takes --kind persistent or guest'
+      }
+      return isName(name) ? null : `register takes --name, of 1 to ${nameCharactersMax} characters`
+    case 'rotate-token':
+      if (/^agt_[0-9a-f]{32}$/.test(`${id}`)) return null
+      return 'rotate-token takes the id of an identity, agt_ and 32 hex digits'
+  }
+}
+
+function isCount(value: unknown, max: number): boolean {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max
+}
+
+/** Whether operators may give this name: one line, as a reason, and not only spaces. */
+function isName(name: unknown): boolean {
+  if (typeof name !== 'string' || name.trim() === '' || !isReason(name)) return false
+  return Array.from(name).length <= nameCharactersMax
 }
 
 const socketName = 'admin.sock'

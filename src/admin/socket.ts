@@ -1,5 +1,5 @@
-// How operators moderate a running node: the socket `admin.sock` in its data directory, and the
-// operations behind it. protocol.ts describes the protocol.
+// How operators moderate a running node, and decide who may come in: the socket `admin.sock` in its
+// data directory, and the operations behind it. protocol.ts describes the protocol.
 //
 // S1. Its mode is 0600 from the moment it exists: it is bound under a umask. One that an earlier
 //     process has left is removed first, which the lock of the directory allows.
@@ -12,7 +12,8 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../wal/errors.ts'
 import { type ErrorKind, errors } from '../api/errors.ts'
 import { partition } from '../base/partition.ts'
-import { type Forum, isRejection, type Rejection } from '../forum/forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection } from '../forum/forum.ts'
+import { listInvitations } from '../forum/invitations.ts'
 import {
   type Moderating,
   type ModerationCommand,
@@ -20,13 +21,22 @@ import {
   moderationCommands,
 } from '../forum/moderation.ts'
 import type { Gate } from '../http/gate.ts'
+import type { Invitation } from '../state/invitations.ts'
 import type { Act } from '../state/moderation.ts'
 import type { State } from '../state/state.ts'
 import type { CheckpointSchedule, Erasure } from '../storage/checkpoints.ts'
 import {
+  type AccessAnswer,
+  type Administer,
+  answerAccess,
+  invitationJson,
+  isAccessCommand,
+} from './access.ts'
+import {
   type ActJson,
   type ActsPage,
   type Done,
+  type InvitesJson,
   isReason,
   type MessageJson,
   type Refusal,
@@ -44,6 +54,9 @@ const ownerOnly = 0o177
 /** The parts of a node that operators reach. */
 export interface Administered {
   state: State
+  /** Shows invitations. */
+  invitations(): Invitation[]
+  administer: Administer
   moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
   erasure(position: number): Erasure
 }
@@ -53,7 +66,8 @@ interface About {
   reason: string
 }
 
-type Answer = [status: number, body: Done | ActsPage | Erasure | Refusal]
+type Body = Done | ActsPage | Erasure | AccessAnswer | InvitesJson | Refusal
+type Answer = [status: number, body: Body]
 
 /** Serves until the returned function is called. */
 export function serveAdmin(dir: string, node: Administered, log: Logger): () => void {
@@ -108,6 +122,16 @@ async function answer(node: Administered, request: IncomingMessage): Promise<Ans
   }
   if (request.method === 'GET' && name === 'erasure') {
     return [200, node.erasure(Number(searchParams.get('position') ?? 0))]
+  }
+  if (request.method === 'GET' && name === 'invites') {
+    return [200, { invites: node.invitations().map(invitationJson) }]
+  }
+  if (request.method === 'POST' && isAccessCommand(name)) {
+    const sent = parsed(await bodyOf(request))
+    if (sent === null) return [400, { error: 'invalid_request', message: notJson }]
+    const answer = await answerAccess(node.administer, name, sent)
+    if (typeof answer === 'string') return [400, { error: 'invalid_request', message: answer }]
+    return isRejection(answer) ? refusal(answer) : [200, answer]
   }
   if (request.method !== 'POST' || !Object.hasOwn(moderationCommands, name)) {
     return [404, { error: 'invalid_request', message: `There is no ${request.method} /${name}.` }]
@@ -178,14 +202,20 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
+const notJson = 'The body is not JSON.'
+
+function parsed(body: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(body) ?? {}
+  } catch {
+    return null
+  }
+}
+
 /** The request, or the reason of its refusal. */
 function parse(command: ModerationCommand, body: string): About | string {
-  let sent: Partial<Record<string, unknown>>
-  try {
-    sent = JSON.parse(body) ?? {}
-  } catch {
-    return 'The body is not JSON.'
-  }
+  const sent = parsed(body)
+  if (sent === null) return notJson
   const { id, reason = '' } = sent
   const subject = subjectOf(command, `${id}`)
   if (subject.unusable !== null) return `${command} ${subject.unusable}`
@@ -210,11 +240,21 @@ export function moderate(
     : durable(forum, gate, outcome)
 }
 
-function durable(
+/** Runs a command about access; resolves when its outcome is durable. */
+export function administer<T extends Positioned>(
+  forum: Forum,
+  gate: Gate,
+  run: (forum: Forum) => T | Rejection,
+): Promise<T | Rejection> {
+  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
+  return durable(forum, gate, run(forum))
+}
+
+function durable<T extends Positioned>(
   { journal }: Forum,
   gate: Gate,
-  outcome: ModerationOutcome,
-): Promise<ModerationOutcome> {
+  outcome: T | Rejection,
+): Promise<T | Rejection> {
   const { position = 0 } = outcome
   if (position <= journal.durable) {
     return Promise.resolve(gate.mayDecide ? outcome : { rejected: 'no_leader' })
@@ -237,7 +277,7 @@ interface AdminOptions {
   search: { isGone(position: number): boolean } | null
 }
 
-export type Admin = Pick<Administered, 'moderate' | 'erasure'> & { stop(): void }
+export type Admin = Omit<Administered, 'state'> & { stop(): void }
 
 /** Starts the socket, unless the disk is simulated. */
 export function startAdmin(
@@ -253,6 +293,8 @@ export function startAdmin(
   }
   const administered: Administered = {
     state: forum.state,
+    invitations: () => listInvitations(forum),
+    administer: (run) => administer(forum, gate, run),
     moderate: (command, about) => moderate(forum, gate, command, about),
     erasure,
   }

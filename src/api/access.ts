@@ -1,8 +1,9 @@
 // Who a node lets in: whom it registers, and who may read it. docs/interface.md, "Access".
 //
-//   a route that       without a token by default     with --members-only
-//   is `open`          served                         served
-//   shows content      served                         token_required
+//   a route that    without a token by default    with --members-only    not --registration open
+//   is `open`       served                        served                 served
+//   shows content   served                        token_required         served
+//   `admits`        served                        token_required         token_required
 //
 // A1. A route shows content unless it is declared `open`: one that nobody thought of is for
 //     members.
@@ -12,7 +13,7 @@
 import type { Access, Route } from './route.ts'
 
 /** A node that lets everybody in. */
-export const openToAll: Access = { membersOnly: false }
+export const openToAll: Access = { membersOnly: false, registration: 'open' }
 
 /** The route as a node with these modes serves it; the same one where they change nothing. */
 export function restricted(route: Route, access: Access): Route {
@@ -21,6 +22,8 @@ export function restricted(route: Route, access: Access): Route {
   return needsToken(shown, access) ? { ...shown, auth: 'member' } : shown
 }
 
-function needsToken({ auth, open = false }: Route, { membersOnly }: Access): boolean {
-  return auth !== 'bearer' && membersOnly && !open
+function needsToken(route: Route, { membersOnly, registration }: Access): boolean {
+  const { auth, open = false, admits = false } = route
+  if (auth === 'bearer') return false
+  return (membersOnly && !open) || (registration !== 'open' && admits)
 }

@@ -65,6 +65,7 @@ export const getTicket = command<IssuedTicket>({
   summary: 'Issue a ticket for one public message by GET: writes a ticket, publishes nothing.',
   method: 'get',
   path: ticketPath,
+  admits: true,
   auth: 'none',
   guarded: true,
   needsClient: () => true,

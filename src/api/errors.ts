@@ -108,6 +108,18 @@ export const errors = {
   cross_origin: { status: 403, message: 'Requests from another origin may not do this.' },
   cross_site: { status: 403, message: 'Cross-site requests may not do this.' },
   prefetch: { status: 403, message: 'Prefetch requests may not do this.' },
+  invite_required: {
+    status: 403,
+    message: 'Send an invitation of the operator as invite: nobody is registered without one.',
+  },
+  invalid_invite: {
+    status: 403,
+    message: 'The invitation is unknown, used up, revoked, or has expired.',
+  },
+  registration_closed: {
+    status: 403,
+    message: 'Only the operator of this service registers identities.',
+  },
   invalid_ticket: { status: 403, message: 'This service did not issue the ticket.' },
   ticket_client_changed: {
     status: 403,

@@ -35,6 +35,11 @@ const newIdentity: Schema = {
       pattern: notBlank,
       default: 'Anonymous agent',
     }),
+    invite: about(
+      'The code of an invitation; needed where `registration` is `invited`, otherwise ignored.',
+      { type: 'string', maxLength: 200 },
+      'inv_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+    ),
   },
 }
 
@@ -64,6 +69,7 @@ const render = rendererWithFollowUp(identity)
 interface NewIdentityBody {
   kind: (typeof kinds)[number]
   display_name: string
+  invite?: string
 }
 
 export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
@@ -75,11 +81,22 @@ export const postIdentity = command<CreatedIdentity, NewIdentityBody>({
   open: true,
   body: newIdentity,
   answers: { 201: identity },
-  errors: ['invalid_kind', 'rate_limited', 'storage_full', 'storage_failed', 'overloaded'],
-  needsClient: countsAddresses('identities'),
-  decide({ forum, commands }, { body, client }) {
-    const command = { kind: body.kind, displayName: body.display_name, address: client }
-    return commands.createIdentity(forum, command)
+  errors: [
+    'invalid_kind',
+    'registration_closed',
+    'invite_required',
+    'invalid_invite',
+    'rate_limited',
+    'storage_full',
+    'storage_failed',
+    'overloaded',
+  ],
+  needsClient: (service) =>
+    service.access.registration === 'invited' || countsAddresses('identities')(service),
+  decide({ forum, commands, access }, { body, client }) {
+    const { kind, display_name: displayName, invite } = body
+    const command = { kind, displayName, address: client, invite }
+    return commands.createIdentity(forum, command, access.registration)
   },
   render(service, _, created) {
     const { id, kind, displayName, token, expiresAt, position } = created

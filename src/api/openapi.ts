@@ -16,7 +16,9 @@ export function errorsOf(declared: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...commonErrors, ...declared.errors]
   if (auth === 'bearer') codes.push('authentication_required')
   if (auth === 'member') codes.push('token_required')
-  if (auth !== 'none') codes.push('invalid_token', 'authentication_required', 'identity_blocked')
+  if (auth !== 'none') {
+    codes.push('invalid_token', 'authentication_required', 'identity_blocked', 'rate_limited')
+  }
   if (id !== undefined) codes.push('invalid_id')
   if (query?.additionalProperties === false) codes.push('invalid_query')
   else if (query !== undefined) codes.push('invalid_number')

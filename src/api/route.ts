@@ -6,6 +6,7 @@
 
 import type { Challenger } from '../delivery/challenge.ts'
 import type { Forum, Positioned } from '../forum/forum.ts'
+import type { Registration } from '../forum/identities.ts'
 import type { Making } from '../forum/page-making.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
 import type { MessageSearch } from '../search/find.ts'
@@ -22,6 +23,7 @@ export type Commands = typeof import('../forum/commands.ts')
 export interface Access {
   /** Whether what shows content needs a token. */
   membersOnly: boolean
+  registration: Registration
 }
 
 /** What every route can reach. */
@@ -118,6 +120,8 @@ interface Operation {
   auth: 'none' | 'optional' | 'bearer' | 'member'
   /** Whether it shows no content, so that it is served without a token everywhere. */
   open?: boolean
+  /** Whether callers without an identity publish with it: only where anybody can have one. */
+  admits?: boolean
   /** Whether an idempotency key is required. */
   idempotent?: boolean
   /** Whether `run` needs the caller's address; evaluated for each request. */

@@ -45,10 +45,14 @@ const status = is.object('Status', {
   stage: is.about('How mature the software is.', is.text, 'prototype'),
   capabilities: is.about(
     'What this node offers.',
-    is.object(
-      'Capabilities',
-      ofEach((isOffered, meaning) => is.about(meaning, is.flag, isOffered)),
-    ),
+    is.object('Capabilities', {
+      ...ofEach((isOffered, meaning) => is.about(meaning, is.flag, isOffered)),
+      registration: {
+        description: 'Who may create an identity: `open`, `invited` or `closed`.',
+        type: 'string',
+        'x-example': 'open',
+      },
+    }),
   ),
   governance: is.about(
     'The phase of governance, and links to more.',
@@ -120,6 +124,7 @@ export const getStatus = route({
         get_publish_experimental: compat,
         search: search?.isAvailable === true,
         members_only: access.membersOnly,
+        registration: access.registration,
       },
       governance,
       identity_verification: 'none: identities are self-asserted, a token proves control of one',

@@ -4,14 +4,18 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../wal/errors.ts'
 import {
+  type AccessFields,
   type ActJson,
   type ActsPage,
   type Done,
+  type InvitationJson,
+  type InvitesJson,
   type Refusal,
   socketPath,
   subjectOf,
   withSocketPath,
 } from '../admin/protocol.ts'
+import type { AccessCommand } from '../forum/access.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
 import type { Erasure } from '../storage/checkpoints.ts'
 import { CommandError } from './command-error.ts'
@@ -43,6 +47,29 @@ export async function moderateNode(
     if (waitedMs === 0) onWait(why)
     await sleep(retryEveryMs)
   }
+}
+
+/** Has the node run a command about access. Throws CommandError. */
+export async function accessOfNode<T extends object, C extends AccessCommand>(
+  dir: string,
+  command: C,
+  fields: AccessFields[C],
+): Promise<T> {
+  const answer = await send<T>(dir, 'POST', `/${command}`, fields)
+  if (!('error' in answer)) return answer
+  const { error, message } = answer as Refusal
+  const known = message === undefined ? sentences[error] : undefined
+  if (known !== undefined) throw new CommandError(...known)
+  const noun = command === 'revoke-invite' ? 'invitation' : 'identity'
+  throw new CommandError(
+    65,
+    message ?? (error === 'not_found' ? `there is no such ${noun}` : error),
+  )
+}
+
+/** All invitations that are kept, oldest first. */
+export async function invitesOfNode(dir: string): Promise<InvitationJson[]> {
+  return (await read<InvitesJson>(dir, '/invites')).invites
 }
 
 /** All acts that have effect, oldest first. */

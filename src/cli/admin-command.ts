@@ -1,4 +1,5 @@
-// agent-forum admin: locks threads, removes messages and blocks identities of a running node.
+// agent-forum admin: locks threads, removes messages and blocks identities of a running node, and
+// says who may come in.
 
 import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +19,15 @@ import {
   readFlags,
   suggestion,
 } from '../base/arguments.ts'
+import type { AccessCommand } from '../forum/access.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
+import {
+  type AccessArguments,
+  accessFlags,
+  listInvites,
+  runAccess,
+  unusableArguments,
+} from './admin-access.ts'
 import { actsOfNode, erasureOfNode, moderateNode } from './admin-client.ts'
 import { CommandError } from './command-error.ts'
 import { progressBar } from './progress-bar.ts'
@@ -27,7 +36,8 @@ const askEveryMs = 500
 
 const flags = {
   data: { value: 'DIR', help: 'the directory of the node; default: AGENT_FORUM_DATA or ./data' },
-  reason: { value: 'TEXT', help: 'why, for the log and for list: one line, 500 characters' },
+  reason: { value: 'TEXT', help: 'why, for the log and the lists: one line, 500 characters' },
+  ...accessFlags,
   'no-wait': { value: null, help: 'remove-message: end when nobody can read the text any more' },
   json: { value: null, help: 'say what was done as JSON' },
 } satisfies Flags
@@ -35,18 +45,57 @@ const flags = {
 const { data, reason, json } = flags
 const flagsOfAct = { data, reason, json }
 
-/** The commands, with what each takes beside an id. */
+interface Declared {
+  /** What stands behind the name. */
+  usage: 'ID' | ''
+  summary: string
+  flags: Flags
+}
+
+/** The commands, with what each takes. */
 export const adminCommands = {
-  'lock-thread': { summary: 'a thread takes no replies', flags: flagsOfAct },
-  'unlock-thread': { summary: 'it takes replies again', flags: flagsOfAct },
-  'remove-message': { summary: "erase a message's text for good", flags },
-  'block-identity': { summary: "refuse an identity's token", flags: flagsOfAct },
-  'unblock-identity': { summary: 'accept it again', flags: flagsOfAct },
+  'lock-thread': { usage: 'ID', summary: 'a thread takes no replies', flags: flagsOfAct },
+  'unlock-thread': { usage: 'ID', summary: 'it takes replies again', flags: flagsOfAct },
+  'remove-message': {
+    usage: 'ID',
+    summary: "erase a message's text for good",
+    flags: { ...flagsOfAct, 'no-wait': flags['no-wait'] },
+  },
+  'block-identity': { usage: 'ID', summary: "refuse an identity's token", flags: flagsOfAct },
+  'unblock-identity': { usage: 'ID', summary: 'accept it again', flags: flagsOfAct },
   list: {
+    usage: '',
     summary: 'what is locked, removed and blocked, since when and why',
     flags: { data, json },
   },
-} satisfies Record<ModerationCommand | 'list', { summary: string; flags: Flags }>
+  invite: {
+    usage: '',
+    summary: 'issue an invitation; prints its code, once',
+    flags: { ...flagsOfAct, uses: flags.uses, days: flags.days },
+  },
+  'revoke-invite': {
+    usage: 'ID',
+    summary: 'an invitation, or the one with this code, creates no more identities',
+    flags: flagsOfAct,
+  },
+  'list-invites': {
+    usage: '',
+    summary: 'the invitations, with what they have created',
+    flags: { data, json },
+  },
+  register: {
+    usage: '',
+    summary: 'create an identity; prints its token, once',
+    flags: { data, json, name: flags.name, kind: flags.kind },
+  },
+  'rotate-token': {
+    usage: 'ID',
+    summary: "replace an identity's token; prints the new one, once",
+    flags: flagsOfAct,
+  },
+} satisfies Record<ModerationCommand | AccessCommand | 'list' | 'list-invites', Declared>
+
+type CommandName = keyof typeof adminCommands
 
 const adminHelp = `\
 agent-forum admin COMMAND [ID] [flags]
@@ -55,6 +104,8 @@ agent-forum admin COMMAND [ID] [flags]
   agent-forum admin remove-message msg_a81d… --data ./data --reason 'a private address'
   agent-forum admin remove-message 'https://forum.example/t/thr_5f0c…?after=1796#m1797'
   agent-forum admin list --data ./data
+  agent-forum admin invite --data ./data --uses 20 --days 14 --reason 'the data team'
+  agent-forum admin register --data ./data --name ana
 
 ${commandHelp()}
 
@@ -68,17 +119,21 @@ remove-message ends when the text has left the page files and the log of the nod
 checkpoints, and its state, caches and buffers. Free memory of the process may have the text until
 it is used again, at the latest until the node ends. Backups that were made before still have it.
 
+invite, register and rotate-token print a code or a token alone on standard output: it is shown
+once, and the node keeps only its digest.
+
 ${flagHelp(flags)}
   -h, --help
 
 Exit codes: 0 done, or it was so already; 64 a flag or an id that cannot be used; 65 there is no
-such thread, message or identity, or its text stays on disk; 69 no node answers, or it follows
-another one; 74 the storage of the node is full or has failed.
+such thread, message, identity or invitation, its text stays on disk, or no more invitations are
+kept; 69 no node answers, or it follows another one; 74 the storage of the node is full or has
+failed.
 `
 
 function commandHelp(): string {
-  const lines = Object.entries(adminCommands).map(([name, { summary }]) => {
-    return `  ${(name === 'list' ? name : `${name} ID`).padEnd(20)} ${summary}`
+  const lines = Object.entries(adminCommands).map(([name, { usage, summary }]) => {
+    return `  ${`${name} ${usage}`.padEnd(20)} ${summary}`
   })
   return lines.join('\n')
 }
@@ -96,8 +151,7 @@ interface AdminCommand {
 export async function runAdmin(args: string[]): Promise<number> {
   const parsed = parse(args)
   if (parsed === null) process.stdout.write(adminHelp)
-  else if (parsed.command === 'list') await list(parsed)
-  else await moderate(parsed as AdminCommand)
+  else await parsed()
   return 0
 }
 
@@ -190,30 +244,41 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-type Parsed = (Omit<AdminCommand, 'command'> & { command: ModerationCommand | 'list' }) | null
-
-/** The command, or null for the help. */
-function parse(args: string[]): Parsed {
+/** What runs the command, or null for the help. */
+function parse(args: string[]): (() => Promise<void>) | null {
   const refuse = (sentence: string) => new ConfigError(`${sentence}; try admin --help`)
   const { values, positionals } = readFlags(args, flags, refuse, { allowPositionals: true })
   const [name = 'help', id = '', ...more] = positionals
   if (values.help || name === 'help') return null
-  const known = Object.keys(adminCommands)
-  if (!known.includes(name)) {
-    throw refuse(`there is no command "admin ${name}"${suggestion(name, known, 'admin ')}`)
+  if (!Object.hasOwn(adminCommands, name)) {
+    const meant = suggestion(name, Object.keys(adminCommands), 'admin ')
+    throw refuse(`there is no command "admin ${name}"${meant}`)
   }
-  const command = name as ModerationCommand | 'list'
+  const command = name as CommandName
+  const { usage, flags: taken }: Declared = adminCommands[command]
   for (const flag of Object.keys(values)) {
-    if (!(flag in adminCommands[command].flags)) throw refuse(`admin ${name} takes no --${flag}`)
+    if (!(flag in taken)) throw refuse(`admin ${name} takes no --${flag}`)
   }
-  const { data, reason = '', json = false, 'no-wait': noWait = false } = values
-  const about = { id, data: dataOf(data), reason, isWaiting: !noWait, json }
-  if (more.length > 0 || (command === 'list' && id !== '')) {
-    throw refuse(`admin ${name} takes ${command === 'list' ? 'no id' : 'one id'}`)
+  if (more.length > 0 || (usage === '' && id !== '')) {
+    throw refuse(`admin ${name} takes ${usage === '' ? 'no id' : 'one id'}`)
   }
-  if (command === 'list') return { command, ...about }
-  const { unusable } = subjectOf(command, id)
-  if (unusable !== null) throw refuse(`admin ${name} ${unusable}`)
+  const { reason = '', json = false, 'no-wait': noWait = false, ...rest } = values
+  const given: AccessArguments = { ...rest, id, data: dataOf(values.data), reason, json }
   if (!isReason(reason)) throw refuse(reasonRule)
-  return { command, ...about }
+  if (command === 'list') return () => list(given)
+  if (command === 'list-invites') return () => listInvites(given)
+  const check = (unusable: string | null) => {
+    if (unusable !== null) throw refuse(`admin ${unusable}`)
+  }
+  if (isAboutAccess(command)) {
+    check(unusableArguments(command, given))
+    return () => runAccess(command, given)
+  }
+  const { unusable } = subjectOf(command, id)
+  check(unusable === null ? null : `${name} ${unusable}`)
+  return () => moderate({ ...given, command, isWaiting: !noWait })
+}
+
+function isAboutAccess(command: CommandName): command is AccessCommand {
+  return ['invite', 'revoke-invite', 'register', 'rotate-token'].includes(command)
 }

@@ -54,7 +54,7 @@ function commandTables(): CommandTable[] {
     leaf('swarm', 'load and verify a node with a swarm of agents', swarmFlags),
     leaf('backup', 'copy the data of a node, running or not', backupFlags),
     {
-      ...leaf('admin', 'lock threads, remove messages, block identities', {}),
+      ...leaf('admin', 'lock, remove, block, invite, replace tokens', {}),
       words: wordsOf(admin),
     },
     { ...leaf('wal', 'check, export or repair a log', {}), words: wordsOf(wal) },

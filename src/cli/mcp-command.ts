@@ -19,11 +19,13 @@ export const mcpFlags = {
     choices: kinds,
     help: 'guest, for seven days, or persistent; default: persistent with --identity, else guest',
   },
+  invite: { value: 'CODE', help: 'an invitation to register with, where the node demands one' },
   http: { value: 'PORT', help: 'serve HTTP on loopback, not stdio; 0: any free port' },
 } satisfies Flags
 
 const mcpHelp = `\
-agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--kind KIND] [--http PORT]
+agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--kind KIND] [--invite CODE]
+                [--http PORT]
 
   agent-forum mcp --identity ~/.agent-forum.json --name ana      for an MCP client that starts it
   agent-forum mcp --http 8788                                    at http://127.0.0.1:8788/mcp
@@ -61,6 +63,7 @@ export async function runMcp(args: string[], version: string): Promise<number> {
     identity: {
       kind: kindOf(values.kind ?? (values.identity === undefined ? 'guest' : 'persistent')),
       ...(values.name !== undefined && { displayName: values.name }),
+      ...(values.invite !== undefined && { invite: values.invite }),
     },
   }
   const port = values.http === undefined ? null : portOf(values.http)

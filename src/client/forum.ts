@@ -86,7 +86,10 @@ export class AgentForum {
     return this.#transport.token
   }
 
-  /** Creates an identity and acts as it from now on. Its token is shown once: keep it. */
+  /**
+   * Creates an identity and acts as it from now on. Its token is shown once: keep it. `invite` is
+   * the code of an invitation, where the service registers nobody without one.
+   */
   async register(identity: is.NewIdentity = {}, options?: CallOptions): Promise<is.Identity> {
     const path = '/api/identities'
     const request = { body: identity, ...options }

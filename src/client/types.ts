@@ -11,12 +11,12 @@ export type RefusalCode =
   | 'invalid_commit' | 'invalid_files' | 'invalid_edits' | 'invalid_path' | 'duplicate_path'
   | 'invalid_supersedes' | 'invalid_candidate' | 'invalid_decision' | 'idempotency_required'
   | 'authentication_required' | 'token_required' | 'invalid_token' | 'cross_origin' | 'cross_site'
-  | 'prefetch' | 'invalid_ticket' | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked'
-  | 'thread_locked' | 'not_found' | 'webhook_not_registered' | 'method_not_allowed'
-  | 'idempotency_conflict' | 'ticket_already_used' | 'proposal_hash_mismatch' | 'expired_ticket'
-  | 'too_large' | 'url_too_long' | 'json_required' | 'rate_limited' | 'bootstrap_pending'
-  | 'storage_full' | 'storage_failed' | 'overloaded' | 'no_leader' | 'unreadable' | 'starting'
-  | 'shutting_down'
+  | 'prefetch' | 'invite_required' | 'invalid_invite' | 'registration_closed' | 'invalid_ticket'
+  | 'ticket_client_changed' | 'candidate_only' | 'identity_blocked' | 'thread_locked' | 'not_found'
+  | 'webhook_not_registered' | 'method_not_allowed' | 'idempotency_conflict' | 'ticket_already_used'
+  | 'proposal_hash_mismatch' | 'expired_ticket' | 'too_large' | 'url_too_long' | 'json_required'
+  | 'rate_limited' | 'bootstrap_pending' | 'storage_full' | 'storage_failed' | 'overloaded'
+  | 'no_leader' | 'unreadable' | 'starting' | 'shutting_down'
 export type Status = {
   name: string; version: string; stage: string; capabilities: Capabilities;
   governance: GovernanceSummary; identity_verification: string; private_threads: string;
@@ -28,7 +28,7 @@ export type Capabilities = {
   waiting_polls: boolean; search: boolean; members_only: boolean; webhooks: boolean;
   get_publish_experimental: boolean; governance_proposals: boolean; code_submissions: boolean;
   maintainer_nominations: boolean; version_bound_reviews: boolean; community_authorization: boolean;
-  autonomous_deployment: boolean; payments: boolean
+  autonomous_deployment: boolean; payments: boolean; registration: string
 }
 export type GovernanceSummary = {
   status: string; guide: string; proposals: string; phase: string; reviews_are_advisory: boolean
@@ -171,7 +171,7 @@ export type NotificationsAvailable = {
   type: 'notifications.available'; event_id: string; inbox_url: string; after: number;
   through: number; created_at: number; content_included: boolean
 }
-export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string }
+export type NewIdentity = { kind?: 'guest' | 'persistent'; displayName?: string; invite?: string }
 export type TokenRotation = { graceSeconds?: number }
 export type NewThread = {
   title: string; content: string; visibility?: 'public' | 'private';

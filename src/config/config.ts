@@ -56,6 +56,8 @@ export interface Config {
   readers: number
   /** Rules of access. */
   access: Access
+  /** How many tokens and invitations of an address may be wrong in an hour; 0: any number. */
+  guessesMax: number
   /** Whether messages can be published by GET. */
   compat: boolean
   /** Whether there are pages for people. */
@@ -84,7 +86,6 @@ export interface Config {
   /** Hours between two scrubs of the page files; 0: none. */
   scrubHours: number
   logLevel: string
-  logFormat: string
 }
 
 /** It has no flag, because every user of a machine can see command lines. */
@@ -94,6 +95,7 @@ const timerHoursMax = 500
 const secretCharactersMin = 32
 /** More than a node can do in the time of a quota, and still few enough for the memory. */
 const quotaMax = 10_000_000
+const guessesPerHour = 100
 
 const quotas = Object.fromEntries(
   quotaFlagNames.map((name) => [name, { value: 'N', preset: '', help: quotaHelp(name) }]),
@@ -147,11 +149,26 @@ export const settingFlags = {
     help: 'open: only tickets are limited; public: also the actions of the flags below',
   },
   ...quotas,
+  'guesses-per-hour-per-address': {
+    value: 'N',
+    preset: '',
+    help:
+      'wrong tokens and invitations an hour from one address, for each process; 0: no limit; ' +
+      'with --quotas public, --members-only or a --registration other than open: 100',
+  },
   ...limitFlags,
   'ticket-limit': {
     value: 'N',
     preset: '20',
     help: 'publishing tickets an hour from one address; 0: no limit',
+  },
+  registration: {
+    value: 'MODE',
+    choices: ['open', 'invited', 'closed'] as const,
+    preset: 'open',
+    help:
+      'who may create an identity: open: anybody; invited: whoever has an invitation (admin ' +
+      'invite); closed: nobody but the operator (admin register)',
   },
   'members-only': {
     value: null,
@@ -211,12 +228,6 @@ export const settingFlags = {
     preset: 'info',
     help: 'debug (a line for each answer, too), info, warn, error or silent',
   },
-  'log-format': {
-    value: 'FORMAT',
-    choices: ['auto', 'json', 'text'] as const,
-    preset: 'auto',
-    help: 'json: an object a line; text: for people; auto: text on a terminal, else json',
-  },
 } satisfies Record<string, Flag & { preset: string }>
 
 /** Flags of `serve` that are no settings. */
@@ -252,6 +263,10 @@ export function checkSettings(
     setting(flag).text === '' ? null : number(flag, 0, quotaMax)
   const durability = durabilityOf(setting('durability'))
   const readers = readersOf(setting('readers'))
+  const access = {
+    membersOnly: switchOf(setting('members-only')),
+    registration: choiceOf(setting('registration'), settingFlags.registration.choices),
+  }
   return {
     host: textOf(setting('host')),
     port: number('port', 0, 65_535),
@@ -269,7 +284,11 @@ export function checkSettings(
     ),
     nodeLimits: nodeLimitsOf(number, readers + 1),
     readers,
-    access: { membersOnly: switchOf(setting('members-only')) },
+    access,
+    guessesMax:
+      setting('guesses-per-hour-per-address').text === ''
+        ? guessesMaxOf(access, setting('quotas').text)
+        : number('guesses-per-hour-per-address', 0, quotaMax),
     compat: !switchOf(setting('no-compat')),
     pages: !switchOf(setting('no-pages')),
     search: !switchOf(setting('no-search')),
@@ -289,7 +308,6 @@ export function checkSettings(
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
     replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
-    logFormat: choiceOf(setting('log-format'), settingFlags['log-format'].choices),
   }
 }
 
@@ -320,4 +338,10 @@ export function checkedSecret(secret: string, source: string): string {
 
 function durabilityName(durability: Durability): string {
   return durability.mode === 'interval' ? `interval:${durability.ms}` : durability.mode
+}
+
+/** Where anybody can have an identity, there is nothing to guess but the token of another one. */
+function guessesMaxOf({ membersOnly, registration }: Access, quotas: string): number {
+  const isOpen = registration === 'open' && !membersOnly && quotas === 'open'
+  return isOpen ? 0 : guessesPerHour
 }

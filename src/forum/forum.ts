@@ -12,6 +12,7 @@ import { ContentItems } from './content-items.ts'
 import { DueWebhooks } from './due-webhooks.ts'
 import { FeedItems } from './feed-items.ts'
 import { Generations } from './generations.ts'
+import { Guesses } from './guesses.ts'
 import { PageCache } from './page-cache.ts'
 import { PageMaking } from './page-making.ts'
 import { Publishers } from './publishers.ts'
@@ -44,6 +45,8 @@ export interface ForumParts {
   coldReadsLimits?: ColdReadsLimits
   /** How many requests may wait for news; by default any number. */
   waitingPollsMax?: number
+  /** How many tokens and invitations of an address may be wrong in an hour; by default any. */
+  guessesMax?: number
 }
 
 /** A forum, with everything that is derived from its state and never saved. */
@@ -66,6 +69,8 @@ export interface Forum extends ForumParts {
   waiting: Waiting
   publishers: Publishers
   activity: Activity
+  /** Counts tokens and invitations that nobody has. */
+  guesses: Guesses
 }
 
 /** Fewer people read than agents. */
@@ -97,6 +102,7 @@ export function makeForum(parts: ForumParts): Forum {
     waiting,
     publishers,
     activity: new Activity(parts.state),
+    guesses: new Guesses(parts.guessesMax ?? 0, () => clock.elapsed()),
   }
   return { ...parts, ...reads, dueWebhooks }
 }

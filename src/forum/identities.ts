@@ -1,5 +1,6 @@
-// Identities: anyone may create one, and authenticates with a token that is shown only once.
-// docs/interface.md, "Identities".
+// Identities: anybody creates one, where the node's mode does not demand an invitation or an
+// operator, and authenticates with a token that is shown only once.
+// docs/interface.md, "Identities" and "Access".
 
 import { hash } from 'node:crypto'
 import type { IdentityKind } from '../actors/identity.ts'
@@ -13,7 +14,8 @@ import {
   type RejectionCode,
   timeOf,
 } from './forum.ts'
-import { admit, admitOwn, commit } from './write.ts'
+import { expireInvitations, findInvitation } from './invitations.ts'
+import { admit, admitOwn, commit, type Permit } from './write.ts'
 
 export const guestLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
@@ -22,6 +24,8 @@ export interface NewIdentity {
   displayName: string
   /** The creator's address; '' where no limit needs it. */
   address: string
+  /** The code of an invitation that the creator has sent. */
+  invite?: string | undefined
 }
 
 export interface CreatedIdentity extends Positioned {
@@ -32,24 +36,67 @@ export interface CreatedIdentity extends Positioned {
   expiresAt: number | null
 }
 
-export function createIdentity(forum: Forum, command: NewIdentity): CreatedIdentity | Rejection {
-  const permit = admit(forum, 'identities', { caller: nobody, address: command.address })
-  if (isRejection(permit)) return permit
+/** Who may create an identity: anybody, whoever has an invitation, or operators alone. */
+export type Registration = 'open' | 'invited' | 'closed'
 
-  const { kind, displayName } = command
+/** Creates an identity, where the node registers anybody, or with an invitation. */
+export function createIdentity(
+  forum: Forum,
+  command: NewIdentity,
+  registration: Registration,
+): CreatedIdentity | Rejection {
+  const { address, invite } = command
+  const { guesses } = forum
+  if (registration === 'closed') {
+    guesses.notLetIn.closed += 1
+    return { rejected: 'registration_closed' }
+  }
+  const isInvited = registration === 'invited'
+  if (isInvited) {
+    if (invite === undefined) {
+      guesses.notLetIn.no_invite += 1
+      return { rejected: 'invite_required' }
+    }
+    const seconds = guesses.refuse(address)
+    if (seconds > 0) return { rejected: 'rate_limited', retryAfter: seconds }
+    expireInvitations(forum) // also where this code is unknown (invitations.ts, N1)
+  }
+  const permit = admit(forum, 'identities', { caller: nobody, address })
+  if (isRejection(permit)) return permit
+  if (!isInvited) return created(forum, permit, command)
+  const invitation = findInvitation(forum, invite!, permit.at)
+  if (typeof invitation === 'string') return created(forum, permit, command, invitation)
+  guesses.count(address, 'invite')
+  return invitation
+}
+
+/** Creates an identity for an operator, however the node registers. */
+export function registerIdentity(
+  forum: Forum,
+  command: Pick<NewIdentity, 'kind' | 'displayName'>,
+): CreatedIdentity | Rejection {
+  const permit = admitOwn(forum)
+  return isRejection(permit) ? permit : created(forum, permit, command)
+}
+
+function created(
+  forum: Forum,
+  permit: Permit,
+  { kind, displayName }: Pick<NewIdentity, 'kind' | 'displayName'>,
+  invitation?: string,
+): CreatedIdentity {
   const id = forum.stamps.id()
   const token = forum.stamps.token()
-  const expiresAt = command.kind === 'guest' ? permit.at + guestLifetimeMs : 0
-  const position = commit(forum, permit, {
-    type: 'identity.created',
-    at: permit.at,
-    id,
-    kind,
-    displayName,
-    tokenDigest: tokenDigest(token),
-    expiresAt,
-    client: permit.client,
-  })
+  const { at, client } = permit
+  const expiresAt = kind === 'guest' ? at + guestLifetimeMs : 0
+  const made = { at, id, kind, displayName, tokenDigest: tokenDigest(token), expiresAt, client }
+  const position = commit(
+    forum,
+    permit,
+    invitation === undefined
+      ? { type: 'identity.created', ...made }
+      : { type: 'identity.invited', ...made, invitation },
+  )
   return { position, id: `agt_${id}`, kind, displayName, token, expiresAt: expiresAt || null }
 }
 
@@ -71,12 +118,18 @@ export function identify({ state: { identities } }: Forum, digest: string): Bear
 }
 
 /**
- * Who the holder of this token is, or why it is not accepted. For pages, whose sessions hold a
- * token; the edge does the same for requests with a header (http/callers.ts).
+ * Who the holder of this token is, or why it is not accepted: also `rate_limited`, where so many
+ * tokens from this address were wrong. For pages, where people sign in with a token; the edge does
+ * the same for requests with a header (http/callers.ts).
  */
-export function authenticate(forum: Forum, token: string): Bearer | Rejection {
+export function authenticate(forum: Forum, token: string, address: string): Bearer | Rejection {
+  const retryAfter = forum.guesses.refuse(address)
+  if (retryAfter > 0) return { rejected: 'rate_limited', retryAfter }
   const bearer = identify(forum, tokenDigest(token))
-  if (bearer === null) return rejectUnknown(forum)
+  if (bearer === null) {
+    forum.guesses.count(address, 'token')
+    return rejectUnknown(forum)
+  }
   const { identity, token: number } = bearer
   return mayStillAct(forum, identity, number) ? bearer : rejectToken(forum, identity, number)
 }

@@ -17,6 +17,7 @@ const prefixes = {
   proposal: 'gov_',
   review: 'rev_',
   webhook: 'whk_',
+  invitation: 'ivt_',
 } as const
 
 type Kind = keyof typeof prefixes
@@ -25,6 +26,8 @@ type Fields = Record<string, unknown>
 /** The objects that a record creates, by the field with the id, in the order of their numbers. */
 const created: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
   'identity.created': { id: 'identity' },
+  'identity.invited': { id: 'identity' },
+  'invitation.issued': { id: 'invitation' },
   'thread.posted': { id: 'thread', messageId: 'message' },
   'reply.posted': { messageId: 'message' },
   'ticket.used_for_thread': { authorId: 'identity', id: 'thread', messageId: 'message' },

@@ -7,6 +7,7 @@ import { JournalError } from '../../wal/errors.ts'
 import { deliveryRecords } from './records/deliveries.ts'
 import { governanceRecords } from './records/governance.ts'
 import { identityRecords } from './records/identities.ts'
+import { invitationRecords } from './records/invitations.ts'
 import type { RecordKind } from './records/kind.ts'
 import { leadershipRecords } from './records/leadership.ts'
 import { moderationRecords } from './records/moderation.ts'
@@ -25,6 +26,7 @@ const kinds = {
   ...governanceRecords,
   ...moderationRecords,
   ...leadershipRecords,
+  ...invitationRecords,
 }
 
 type Kinds = typeof kinds

@@ -5,6 +5,9 @@
 export type RejectionCode =
   | 'invalid_token'
   | 'identity_blocked'
+  | 'invite_required'
+  | 'invalid_invite'
+  | 'registration_closed'
   | 'invalid_field'
   | 'invalid_id'
   | 'invalid_members'

@@ -24,7 +24,12 @@ export class Callers {
    * The caller's number (`nobody` for an anonymous one), or why the caller is refused; null: the
    * refusal may need a record, and this node follows another one, which alone can make it.
    */
-  find(forum: Forum, exchange: Exchange, { auth }: Route): number | ErrorCode | Rejection | null {
+  find(
+    forum: Forum,
+    exchange: Exchange,
+    { auth }: Route,
+    addressOf: () => string,
+  ): number | ErrorCode | Rejection | null {
     if (auth === 'none') return nobody
     const header = exchange.header('authorization')
     if (header === '') {
@@ -35,8 +40,15 @@ export class Callers {
     if (identity === nobody) {
       const token = parseBearer(header)
       if (token === null) return 'authentication_required'
+      const { guesses } = forum
+      const address = guesses.areLimited ? addressOf() : ''
+      const retryAfter = guesses.refuse(address)
+      if (retryAfter > 0) return { rejected: 'rate_limited', retryAfter }
       const bearer = identify(forum, tokenDigest(token))
-      if (bearer === null) return rejectUnknown(forum)
+      if (bearer === null) {
+        guesses.count(address, 'token')
+        return rejectUnknown(forum)
+      }
       identity = bearer.identity
       this.token = bearer.token
       const isPresent = bearer.token === forum.state.identities.tokenNumber(identity)

@@ -179,7 +179,9 @@ export class Edge {
       if (code !== null) return { rejected: code }
     }
     if (isUrlTooLong(route, exchange, service)) return { rejected: 'url_too_long' }
-    const caller = this.#callers.find(service.forum, exchange, route)
+    const caller = this.#callers.find(service.forum, exchange, route, () =>
+      clientAddress(exchange, this.#trustProxy),
+    )
     if (typeof caller === 'string') return { rejected: caller }
     if (caller === null) return null
     if (typeof caller === 'object') return { position: 0, ...caller }

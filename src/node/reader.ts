@@ -188,6 +188,7 @@ export class Reader {
       addressKey: noKey,
       epochBegin,
       waitingPollsMax: nodeLimits.waitingPollsMax,
+      guessesMax: config.guessesMax,
       textDisk: openTextDisk({
         dir: config.data,
         log: this.#log,
@@ -289,6 +290,7 @@ export class Reader {
       refused: load.refused,
       waiting: forum?.waiting.length ?? 0,
       waitingEnded: forum?.waiting.ended ?? {},
+      notLetIn: forum?.guesses.notLetIn ?? {},
       routes: this.#edge.meter.routes.map(({ answers, times }) => {
         return { answers: [...answers], times: times.report() }
       }),

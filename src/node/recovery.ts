@@ -133,11 +133,12 @@ export async function openForum(
       addressKey: deriveKey(secret, 'address'),
       epochBegin: epoch.begin,
       waitingPollsMax: config.nodeLimits.waitingPollsMax,
+      guessesMax: config.guessesMax,
       textDisk,
       coldReadsLimits: config.nodeLimits.coldReads,
     })
-    const { slicedWork, coldReads, pageMaking, waiting } = forum
-    Object.assign(vitals, { slicedWork, coldReads, pageMaking, textDisk, waiting })
+    const { slicedWork, coldReads, pageMaking, waiting, guesses } = forum
+    Object.assign(vitals, { slicedWork, coldReads, pageMaking, textDisk, waiting, guesses })
     if (hasRightKey(forum)) return { forum, epoch }
     throw new ConfigError(
       `AGENT_FORUM_SECRET, or ${config.data}/secret, is not the secret this data was written with`,

@@ -141,8 +141,8 @@ export async function startNode(
   readers = await startReaders(shared, role, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
   admin = startAdmin(forum, gate, { ...options, readers, search })
-  const { moderate, erasure } = admin
-  return { url, failed, takeCheckpoint: () => checkpoints.take(), moderate, erasure, stop }
+  const takeCheckpoint = () => checkpoints.take()
+  return { ...admin, url, failed, takeCheckpoint, stop }
 }
 
 /** Warns where others may write to the data directory: they could replace what is in it. */

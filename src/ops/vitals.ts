@@ -156,6 +156,8 @@ export interface Vitals extends EarlyVitals {
     readonly max: number
     readonly ended: Readonly<Record<string, number>>
   }
+  /** How many callers were not let in, by reason (forum/guesses.ts). */
+  guesses: { readonly notLetIn: Readonly<Record<string, number>> }
   coldReads: ColdReadStats
   textDisk: TextDiskStats
   /** Warnings about problems despite which requests are answered. */
@@ -255,6 +257,7 @@ export function newVitals(early: EarlyVitals): Vitals {
     slicedWork: { length: 0, refused: 0 },
     pageMaking: { length: 0, refused: 0 },
     waiting: { length: 0, max: 0, ended: {} },
+    guesses: { notLetIn: {} },
     coldReads: noColdReads,
     textDisk: { reads: new Histogram([]), rebuilt: 0, lost: 0 },
     warnings: () => [],

@@ -12,6 +12,8 @@ export interface CountedHere {
   load: Load
   /** How polls have stopped waiting (forum/waiting.ts). */
   waitingEnded: Record<string, number>
+  /** Callers who were not let in, by reason (forum/guesses.ts). */
+  notLetIn: Record<string, number>
 }
 
 export class ReaderCounts {
@@ -27,13 +29,14 @@ export class ReaderCounts {
 
   /** Adds what has been counted between two reports of one reader; null: since its start. */
   add(before: ReaderReport | null, now: ReaderReport): void {
-    const { meter, load, waitingEnded } = this.#here
+    const { meter, load, waitingEnded, notLetIn } = this.#here
     this.cpuSeconds += now.cpuSeconds - (before?.cpuSeconds ?? 0)
     this.forwarded += now.forwarded - (before?.forwarded ?? 0)
     this.textReads += now.textReads - (before?.textReads ?? 0)
     this.staleness.grow(before?.staleness, now.staleness)
     addNamed(load.refused, before?.refused, now.refused)
     addNamed(waitingEnded, before?.waitingEnded, now.waitingEnded)
+    addNamed(notLetIn, before?.notLetIn, now.notLetIn)
     for (const [i, route] of now.routes.entries()) {
       const [total, earlier] = [meter.routes[i], before?.routes[i]]
       for (const [status, count] of route.answers.entries()) {

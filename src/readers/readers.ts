@@ -65,8 +65,9 @@ export class Readers implements ReadersStats, RoleReaders {
     const { role, config, edge, load, disk = realDisk } = parts
     const { journal, gate, service } = role
     const handler = edge.handle.bind(edge)
-    const { waiting } = service.forum
-    this.#counts = new ReaderCounts({ meter: edge.meter, load, waitingEnded: waiting.ended })
+    const { waiting, guesses } = service.forum
+    const [{ meter }, { ended: waitingEnded }, { notLetIn }] = [edge, waiting, guesses]
+    this.#counts = new ReaderCounts({ meter, load, waitingEnded, notLetIn })
     const ownConnections = load.connections
     load.connections = () => ownConnections() + this.#sum(({ connections }) => connections)
     this.#hub = new ReaderHub({

@@ -34,6 +34,8 @@ export interface ReaderReport {
   refused: Record<string, number>
   waiting: number
   waitingEnded: Record<string, number>
+  /** Callers who were not let in, by reason. */
+  notLetIn: Record<string, number>
   /** By the places of the routes in the edge's meter, which are the same in all processes. */
   routes: RouteReport[]
 }

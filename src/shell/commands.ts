@@ -48,9 +48,9 @@ text that begins with a hyphen.
 
 export const shellCommands: Readonly<Record<string, ShellCommand>> = {
   register: command({
-    usage: '[--name NAME]',
+    usage: '[--name NAME] [--invite CODE]',
     summary: 'get an identity, and keep it in a file',
-    examples: ['register --name ana', 'register --url https://forum.example --kind guest'],
+    examples: ['register --name ana', 'register --url https://forum.example --invite inv_4119…'],
     about: `\
 The file holds the token, is readable by its owner only (mode 0600), and is the same as that of
 agent-forum mcp. Where it has an identity already, that is shown and nothing is registered.
@@ -62,6 +62,7 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
         choices: ['persistent', 'guest'],
         help: 'persistent, the default, or guest, which ends after seven days',
       },
+      invite: { value: 'CODE', help: 'an invitation, where nobody is registered without one' },
     },
     run: async (session, words, values) => (await identities()).register(session, words, values),
   }),

@@ -12,7 +12,7 @@ const kinds = ['persistent', 'guest'] as const
 export async function register(
   session: Session,
   words: readonly string[],
-  { name, kind = 'persistent' }: { name?: string; kind?: string },
+  { name, kind = 'persistent', invite }: { name?: string; kind?: string; invite?: string },
 ): Promise<void> {
   noWords('register', words)
   const known = kinds.find((each) => each === kind)
@@ -25,7 +25,11 @@ export async function register(
     throw new ConfigError('AGENT_FORUM_TOKEN is set, which is the identity of all commands')
   }
   readIdentity(file, url) // where nothing can be kept, nobody is registered
-  const wanted = { kind: known, ...(name !== undefined && { displayName: name }) }
+  const wanted = {
+    kind: known,
+    ...(name !== undefined && { displayName: name }),
+    ...(invite !== undefined && { invite }),
+  }
   const { id, display_name, token, expires_at, ...made } = await forum.register(wanted)
   show(session, keepIdentity(file, { url, id, kind: made.kind, display_name, token, expires_at }))
 }

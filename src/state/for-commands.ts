@@ -1,8 +1,8 @@
 // The parts of a state that only commands read: the receipts of idempotency keys, publishing
-// tickets, and the windows of rate limits.
+// tickets, the windows of rate limits, and invitations.
 //
-//   for a node, which may lead      Receipts       Tickets       Quotas
-//   for a reader, which never does  NoReceipts     NoTickets     NoQuotas
+//   for a node, which may lead      Receipts       Tickets       Quotas       Invitations
+//   for a reader, which never does  NoReceipts     NoTickets     NoQuotas     NoInvitations
 //
 // O1. `apply` is the same for both: a part that is left out accepts every record and keeps nothing.
 // O2. It is loaded from no checkpoint. A state without it is never saved (saved.ts, V3).
@@ -13,6 +13,7 @@
 // follows a thread, is a few columns of tables that reads need, and stays.
 
 import assert from 'node:assert/strict'
+import { Invitations } from './invitations.ts'
 import { type QuotaLimits, Quotas } from './quotas.ts'
 import { Receipts } from './receipts.ts'
 import { Tickets } from './tickets.ts'
@@ -21,6 +22,7 @@ export interface ForCommands {
   receipts: Receipts
   tickets: Tickets
   quotas: Quotas
+  invitations: Invitations
 }
 
 export interface ForCommandsOptions {
@@ -31,12 +33,14 @@ export interface ForCommandsOptions {
 
 export function forCommands({ retentionMs, seed, limits }: ForCommandsOptions): ForCommands {
   const receipts = new Receipts(retentionMs, seed)
-  return { receipts, tickets: new Tickets(), quotas: new Quotas(limits) }
+  const [tickets, quotas] = [new Tickets(), new Quotas(limits)]
+  return { receipts, tickets, quotas, invitations: new Invitations() }
 }
 
 /** The parts of a state that is only read. */
 export function leftOut(): ForCommands {
-  return { receipts: new NoReceipts(0, 0), tickets: new NoTickets(), quotas: new NoQuotas({}) }
+  const [tickets, quotas] = [new NoTickets(), new NoQuotas({})]
+  return { receipts: new NoReceipts(0, 0), tickets, quotas, invitations: new NoInvitations() }
 }
 
 class NoReceipts extends Receipts {
@@ -73,6 +77,21 @@ class NoQuotas extends Quotas {
 
   override waitMs(): never {
     return isLeftOut('quotas')
+  }
+}
+
+class NoInvitations extends Invitations {
+  override issue(): void {}
+  override use(): void {}
+  override revoke(): void {}
+  override expire(): void {}
+
+  override idOf(): never {
+    return isLeftOut('invitations')
+  }
+
+  override all(): never {
+    return isLeftOut('invitations')
   }
 }
 

@@ -15,7 +15,7 @@ import { inSlicesOf } from '../base/pauses.ts'
 const sliceMs = 4
 
 /** The version of what `State` saves; a checkpoint of a newer form is not loaded. */
-export const formVersion = 6
+export const formVersion = 7
 
 export interface Saved {
   readonly stores?: Readonly<Record<string, PagedStore>>

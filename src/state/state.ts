@@ -8,6 +8,7 @@ import { Text } from '../text/text.ts'
 import { Feeds } from './feeds.ts'
 import { forCommands, leftOut } from './for-commands.ts'
 import { Identities } from './identities.ts'
+import type { Invitations } from './invitations.ts'
 import { Messages } from './messages.ts'
 import { Moderation } from './moderation.ts'
 import { Proposals } from './proposals.ts'
@@ -78,6 +79,7 @@ export class State {
   readonly receipts: Receipts
   readonly tickets: Tickets
   readonly quotas: Quotas
+  readonly invitations: Invitations
   /** Whether no command can run on it, as parts are left out that only commands read. */
   readonly isPartial: boolean
   readonly moderation = new Moderation()
@@ -103,14 +105,15 @@ export class State {
     this.receipts = parts.receipts
     this.tickets = parts.tickets
     this.quotas = parts.quotas
+    this.invitations = parts.invitations
   }
 
   get parts(): Record<string, Saved> {
     const { text, names, identities, threads, messages, feeds, subscriptions } = this
     const { privateThreads, proposals, reviews, receipts, tickets, quotas, webhooks } = this
-    const { moderation } = this
+    const { moderation, invitations } = this
     const tables = { identities, threads, messages, feeds, subscriptions, privateThreads }
-    const kept = this.isPartial ? {} : { receipts, tickets, quotas }
+    const kept = this.isPartial ? {} : { receipts, tickets, quotas, invitations }
     const rest = { proposals, reviews, ...kept, webhooks, moderation }
     return { arena: text, names, ...tables, ...rest } // names on disk never change (saved.ts, V2)
   }

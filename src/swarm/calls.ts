@@ -125,12 +125,17 @@ export async function readStatus(client: Client): Promise<Record<string, unknown
  * Creates an identity. The request is not idempotent: if its answer is lost, a retry leaves an
  * identity behind that nobody uses.
  */
-export async function createIdentity(client: Client, kind: Kind, name: string): Promise<Identity> {
+export async function createIdentity(
+  client: Client,
+  kind: Kind,
+  name: string,
+  invite: string | null,
+): Promise<Identity> {
   const request: Request = {
     operation: 'create identity',
     method: 'POST',
     path: '/api/identities',
-    body: { kind, display_name: name },
+    body: { kind, display_name: name, ...(invite !== null && { invite }) },
   }
   return checked(request, await client.send(request), [201], isIdentity)
 }

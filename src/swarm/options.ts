@@ -8,6 +8,8 @@ import { parseThresholds, type Threshold } from './threshold.ts'
 export type Options = {
   source: { corpus: string } | { synthetic: string }
   url: string | null
+  /** The code of an invitation, with which agents are registered; null: without one. */
+  invite: string | null
   connections: number
   /** How long polls wait for news while the swarm publishes; 0: they do not. */
   waitSeconds: number
@@ -44,6 +46,7 @@ export const swarmFlags = {
   },
   synthetic: { value: 'SPEC', help: 'discussions made up from a seed; the numbers are totals' },
   url: { value: 'URL', help: `the server; default ${defaultUrl}, or that of the saved run` },
+  invite: { value: 'CODE', help: 'an invitation to register the agents with' },
   connections: { value: 'N', help: `requests in flight, 1 to ${connectionsMax}; default 64` },
   wait: {
     value: 'SECONDS',
@@ -128,6 +131,7 @@ export function parseOptions(args: string[]): Options | null {
         ? { synthetic: values.synthetic as string }
         : { corpus: values.corpus },
     url: values.url === undefined ? null : origin('--url', values.url),
+    invite: values.invite ?? null,
     connections: integer('--connections', values.connections ?? '64', 1, connectionsMax),
     waitSeconds: integer('--wait', values.wait ?? '0', 0, waitSecondsMax),
     searchPercent: integer('--search', values.search ?? '0', 0, searchPercentMax),

@@ -28,9 +28,13 @@ export type Publishing = {
   pace: Pace
 }
 
-/** Creates an identity for an agent, and stores its id and token. */
-export async function introduce(client: Client, agent: Agent): Promise<void> {
-  const identity = await createIdentity(client, agent.kind, agent.name)
+/** Creates an identity for an agent, with an invitation or null, and stores its id and token. */
+export async function introduce(
+  client: Client,
+  agent: Agent,
+  invite: string | null,
+): Promise<void> {
+  const identity = await createIdentity(client, agent.kind, agent.name, invite)
   if (identity.kind !== agent.kind || identity.display_name !== agent.name) {
     const expected = `${agent.kind} "${agent.name}"`
     throw new WrongAnswer(

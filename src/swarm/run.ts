@@ -165,12 +165,12 @@ class Acting {
 
   async publish(corpus: Corpus): Promise<void> {
     const { client, plan, feeds, pace } = this.publishing
-    const { connections, durationSeconds, save } = this.#options
+    const { connections, durationSeconds, save, invite } = this.#options
     const progress = this.#progress
 
     const identities = progress.phase('identities', plan.agents.length)
     await inLanes(connections, plan.agents, async (agent) => {
-      await introduce(client, agent)
+      await introduce(client, agent, invite)
       identities.tick()
     })
     identities.end()

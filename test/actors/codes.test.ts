@@ -20,6 +20,7 @@ t.test('K1: codes of states: as they are on disk', async (t) => {
     webhook: { none: 0, pending: 1, active: 2, replaced: 3, removed: 4, lapsed: 5 },
     delivery: { none: 0, pending: 1, sending: 2, delivered: 3, failed: 4, cancelled: 5 },
     proposal: { absent: 0, saved: 1 },
+    invitation: { absent: 0, issued: 1, usedUp: 2, revoked: 3, expired: 4 },
   })
 })
 
@@ -60,12 +61,16 @@ t.test('K1: codes of records: as they are in the log', async (t) => {
     44: 'identity.unblocked',
     50: 'leader.began',
     60: 'identity.token_rotated',
+    61: 'invitation.issued',
+    62: 'invitation.revoked',
+    63: 'identity.invited',
   })
 })
 
 t.test('K1: fields of actors that are saved as rows: in the order on disk', async (t) => {
   const fieldsOf = (id: string) => Object.keys(actorKinds.find((kind) => kind.id === id)!.layout)
   t.strictSame(fieldsOf('ticket'), ['expiresAt', 'message'])
+  t.strictSame(fieldsOf('invitation'), ['issuedAt', 'expiresAt', 'uses', 'used'])
   t.strictSame(fieldsOf('webhook'), ['createdAt', 'lapsesAt', 'verifiedAt', 'lastError'])
   t.strictSame(fieldsOf('delivery'), [
     'first',

@@ -27,12 +27,15 @@ function newDirectory(t: Test): string {
   return dir
 }
 
+const withoutAccess = { invitations: () => [], administer: async () => assertNever() }
+
 /** A directory with a socket behind which `outcomes` are given, one for each command. */
 function serve(t: Test, outcomes: ModerationOutcome[], dir = newDirectory(t)) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
   const node: Administered = {
     state,
+    ...withoutAccess,
     moderate: async (command, about) => {
       given.push({ command, ...about })
       return outcomes.shift()!
@@ -104,7 +107,7 @@ t.test('admin socket: it cannot be made: the log says so, and nothing else fails
   const dir = newDirectory(t)
   mkdirSync(socketPath(dir)) // it is in the way
   const { state } = newWorld().forum
-  const node = { state, moderate: async () => done, erasure: () => assertNever() }
+  const node = { state, ...withoutAccess, moderate: async () => done, erasure: assertNever }
   serveAdmin(dir, node, log)()
   t.match(lines.join(), 'admin_socket_missing')
 })

@@ -26,7 +26,7 @@ const statuses: Record<number, string> = {
     duplicate_path invalid_supersedes invalid_candidate invalid_decision invalid_webhook_url`,
   401: 'authentication_required token_required invalid_token',
   403: `cross_origin cross_site prefetch invalid_ticket ticket_client_changed candidate_only
-    identity_blocked thread_locked`,
+    identity_blocked thread_locked invite_required invalid_invite registration_closed`,
   404: 'not_found webhook_not_registered',
   405: 'method_not_allowed',
   409: 'idempotency_conflict ticket_already_used proposal_hash_mismatch',

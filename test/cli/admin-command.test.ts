@@ -2,7 +2,7 @@
 // does to a node, test/admin/socket.test.ts how it reaches one.
 
 import t from 'tap'
-import { startForum } from '../api/harness.ts'
+import { Client, startForum } from '../api/harness.ts'
 import { dataDirectory, run } from '../api/process.ts'
 
 const thread = `thr_${'0'.repeat(32)}`
@@ -20,6 +20,16 @@ const unusable: [args: string[], sentence: RegExp][] = [
   [['lock-thread', thread, '--reason', 'a\nb'], /in one line/],
   [['lock-thread', thread, '--reason', 'a\u202eb'], /without control characters/],
   [['lock-thread', thread, '--reason', 'é'.repeat(501)], /at most 500 characters/],
+  [['invite', '--uses', '0'], /admin invite takes --uses from 1 to 10000/],
+  [['invite', '--uses', '1e3'], /takes --uses/],
+  [['invite', '--days', '366'], /admin invite takes --days from 1 to 365/],
+  [['invite', '--name', 'x'], /admin invite takes no --name/],
+  [['revoke-invite', 'ivt_1'], /takes the id of an invitation, ivt_…, or its code, inv_…/],
+  [['register'], /admin register takes --name, of 1 to 80 characters/],
+  [['register', '--name', ' '], /takes --name/],
+  [['register', '--name', 'a\u202eb'], /takes --name/],
+  [['register', '--name', 'a', '--kind', 'compat'], /takes --kind persistent or guest/],
+  [['rotate-token', thread], /rotate-token takes the id of an identity/],
   [['lock-thread', thread, '--raeson', 'x'], /unknown flag --raeson \(did you mean --reason\?\)/],
 ]
 
@@ -107,3 +117,60 @@ t.test('admin: what a page shows: the thread, the message and the identity of it
     t.match([again.code, again.stdout], [0, /is removed already/])
   }
 })
+
+t.test(
+  'admin: who may come in: secrets alone on standard output, and the rest beside',
+  async (t) => {
+    const forum = await startForum(t, ['--registration', 'invited'])
+    const admin = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(['admin', ...args, '--data', forum.data])
+      t.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+      return [stdout.trim(), stderr.trim()] as const
+    }
+    const post = async (body: object) => {
+      const answer = await forum.anonymous.post('/api/identities', body)
+      return [answer.status, answer.body.error ?? answer.body.token]
+    }
+    const who = async (token: string) =>
+      (await new Client(forum, token).get('/api/identities/me')).status
+    t.same(await admin('list-invites'), ['there is no invitation', ''])
+    const [code, about] = await admin(
+      'invite',
+      '--uses',
+      '2',
+      '--days',
+      '14',
+      '--reason',
+      'the team',
+    )
+    t.match(code, /^inv_[0-9a-f]{64}$/)
+    t.match(about, /^ivt_[0-9a-f]{32} creates 2 identities until 20.*; its code is shown once$/)
+    t.same(await post({}), [403, 'invite_required'])
+    t.equal((await post({ invite: code }))[0], 201)
+    const id = about.split(' ')[0]!
+    const line = new RegExp(`^${id}  open     1 of 2    until 20\\S+  the team$`)
+    t.match((await admin('list-invites'))[0], line)
+    t.same(await admin('revoke-invite', code), ['', `${id} is revoked`])
+    const late = `${id} could not be used any more: it is revoked`
+    t.same(await admin('revoke-invite', id), ['', late])
+    t.same(await post({ invite: code }), [403, 'invalid_invite'])
+    const { invites } = JSON.parse((await admin('list-invites', '--json'))[0])
+    t.match(invites, [{ id, state: 'revoked', uses: 2, used: 1, reason: 'the team' }])
+    t.notOk(JSON.stringify(invites).includes(code))
+
+    const [token, registered] = await admin('register', '--name', 'ana')
+    t.match(registered, /^agt_\S+ ana \(persistent\) is registered; its token is shown once$/)
+    t.equal(await who(token), 200)
+    const agent = registered.split(' ')[0]!
+    const [next] = await admin('rotate-token', `${forum.url}/agents/${agent}`, '--reason', 'lost')
+    t.same([await who(token), await who(next)], [401, 200])
+    const nobody = await run([
+      'admin',
+      'rotate-token',
+      `agt_${'0'.repeat(32)}`,
+      '--data',
+      forum.data,
+    ])
+    t.match(nobody, { code: 65, stdout: '', stderr: /there is no such identity/ })
+  },
+)

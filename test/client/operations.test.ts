@@ -26,7 +26,9 @@ type Call = (forum: AgentForum) => Promise<unknown>
 /** The operations, each with all parameters and fields of a call. */
 const calls: Record<string, Call | Call[]> = {
   status: (forum) => forum.status({ signal }),
-  createIdentity: (forum) => forum.register({ kind: 'guest', displayName: 'ana' }, { signal }),
+  createIdentity: (forum) => {
+    return forum.register({ kind: 'guest', displayName: 'ana', invite: 'inv_x' }, { signal })
+  },
   listIdentities: (forum) => forum.identities({ name: 'a', after: agent, limit: 2, signal }),
   readSelf: (forum) => forum.me({ signal }),
   readIdentity: (forum) => forum.identity(agent, { signal }),

@@ -14,6 +14,7 @@ import t, { type Test } from 'tap'
 import { dataDirectory } from '../api/process.ts'
 import { timeoutMs } from '../depth.ts'
 import { type Answer, ask, atTime, type Expected } from '../fixtures/asking.ts'
+import { invitationsOf, use } from '../fixtures/inviting.ts'
 
 t.setTimeout(timeoutMs)
 
@@ -62,11 +63,19 @@ for (const name of readdirSync(fixtures).filter((name) => name.startsWith('forma
       }
       const again = { ...expected, resent: 0 }
       const added: Answer[] = []
-      await atTime(data, expected, async (url, checkpoint) => {
+      const { listed = [], code } = expected.invitations ?? {}
+      await atTime(data, expected, async (url, checkpoint, node) => {
         t.equal(checkpoint === 0, isLogAlone, `it starts from position ${checkpoint}`)
+        t.same(await invitationsOf(node), listed)
         await checkAnswers(t, url, expected.answers)
+        if (code !== undefined) await use(node, code)
       })
-      await atTime(data, again, async (url) => {
+      await atTime(data, again, async (url, _, node) => {
+        const used = listed.map(({ used }, i) => used + (i === listed.length - 1 ? 1 : 0))
+        t.same(
+          await invitationsOf(node),
+          listed.map((each, i) => ({ ...each, used: used[i] })),
+        )
         await checkAnswers(t, url, lasting(expected))
         added.push(...(await addThread(url)))
       })

@@ -163,7 +163,11 @@ for (const jumpMs of jumps) {
         const world = newWorld(limits)
         const create = () =>
           !isRejection(
-            createIdentity(world.forum, { kind: 'persistent', displayName: 'A', address: here }),
+            createIdentity(
+              world.forum,
+              { kind: 'persistent', displayName: 'A', address: here },
+              'open',
+            ),
           )
         inJump(world, jumpMs, isRestarted, () => t.ok(create()))
         const waitedMs = waitFor(world, create)
@@ -209,7 +213,7 @@ for (const jumpMs of jumps) {
 
 t.test('limit of a day: a restart every hour while the clock is behind: 25 hours', async (t) => {
   const world = newWorld(limits)
-  createIdentity(world.forum, { kind: 'persistent', displayName: 'A', address: here })
+  createIdentity(world.forum, { kind: 'persistent', displayName: 'A', address: here }, 'open')
   const post = { title: 'T', content: 'C', visibility: 'public', participantIds: [] } as const
   const publish = (key: string) =>
     !isRejection(createThread(world.forum, { caller: 0, address: here, key, ...post }))

@@ -44,7 +44,7 @@ function furnished(): World & { author: number; threadId: string } {
   const world = newWorld()
   const { forum } = world
   for (const kind of ['persistent', 'guest'] as const) {
-    createIdentity(forum, { kind, displayName: 'Ana', address })
+    createIdentity(forum, { kind, displayName: 'Ana', address }, 'open')
   }
   const post = {
     title: 'T',
@@ -74,7 +74,7 @@ for (const health of ['storage_full', 'overloaded', 'storage_failed'] as const) 
       address,
     } as const
     const outcomes = [
-      createIdentity(forum, { kind: 'guest', displayName: 'Bob', address }),
+      createIdentity(forum, { kind: 'guest', displayName: 'Bob', address }, 'open'),
       createThread(forum, { caller: author, key: 'key-0002', ...post }),
       reply(forum, { caller: author, threadId, content: 'C', key: 'key-0003', address }),
       subscribe(forum, { caller: author, threadId }),
@@ -111,9 +111,9 @@ t.test('journal and state: positions diverge: an assertion stops the next commit
 t.test('K1: guests of a week ago: expired by the timer: one record for all', async (t) => {
   const { forum, rows, clock } = furnished()
   for (let i = 0; i < 5; i++)
-    createIdentity(forum, { kind: 'guest', displayName: 'Guest', address })
+    createIdentity(forum, { kind: 'guest', displayName: 'Guest', address }, 'open')
   clock.now += hourMs
-  const late = createIdentity(forum, { kind: 'guest', displayName: 'Late', address })
+  const late = createIdentity(forum, { kind: 'guest', displayName: 'Late', address }, 'open')
   t.notOk(isRejection(late))
   const { position } = rows
   clock.now += 7 * dayMs - hourMs

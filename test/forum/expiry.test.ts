@@ -13,7 +13,7 @@ import { Scene } from './webhook-scene.ts'
 function crowd(count: number): World {
   const world = newWorld()
   for (let i = 0; i < count; i++) {
-    createIdentity(world.forum, { kind: 'guest', displayName: 'Guest', address: '' })
+    createIdentity(world.forum, { kind: 'guest', displayName: 'Guest', address: '' }, 'open')
   }
   return world
 }
@@ -97,7 +97,7 @@ t.test('admission: no room for callers: expiry is recorded all the same', async 
   t.strictSame(admit(forum, null, { caller: 0, address: '' }), { rejected: 'overloaded' })
   expireGuests(forum)
   t.equal(forum.state.guestsExpired, 1)
-  t.match(createIdentity(forum, { kind: 'guest', displayName: 'x', address: '' }), {
+  t.match(createIdentity(forum, { kind: 'guest', displayName: 'x', address: '' }, 'open'), {
     rejected: 'overloaded',
   })
 })

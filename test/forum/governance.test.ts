@@ -39,7 +39,7 @@ function furnished() {
   const world = newWorld()
   const { forum } = world
   for (const kind of ['persistent', 'persistent', 'guest'] as const) {
-    createIdentity(forum, { kind, displayName: kind, address: '' })
+    createIdentity(forum, { kind, displayName: kind, address: '' }, 'open')
   }
   const [ana, ben, guest] = [0, 1, 2]
   const candidateId = forum.state.identities.id(ben)
@@ -165,7 +165,7 @@ t.test(
       const { forum, ana } = furnished()
       for (let i = 0; i < count; i++) {
         save(forum, ana, policy)
-        createIdentity(forum, { kind: 'guest', displayName: 'gap', address: '' })
+        createIdentity(forum, { kind: 'guest', displayName: 'gap', address: '' }, 'open')
       }
       for (const direction of ['after', 'before'] as const) {
         const seen: number[] = []

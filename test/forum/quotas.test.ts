@@ -15,7 +15,7 @@ const there = '198.51.100.8'
 function furnished(limits: QuotaLimits): World {
   const world = newWorld(limits)
   for (const displayName of ['Ana', 'Ben']) {
-    createIdentity(world.forum, { kind: 'persistent', displayName, address: here })
+    createIdentity(world.forum, { kind: 'persistent', displayName, address: here }, 'open')
   }
   return world
 }
@@ -76,15 +76,15 @@ t.test('windows: restart: events are still counted, and leave when due', async (
   thread(world, 0, here)
   issueTicket(forum, here)
   clock.now += hourMs / 2
-  createIdentity(forum, guest)
+  createIdentity(forum, guest, 'open')
   thread(world, 1, here)
   restart(forum, replayed(world.rows, limits))
   t.same([thread(world, 0, here), thread(world, 0, there)], ['rate_limited', 'new'])
-  t.match(createIdentity(forum, guest), { rejected: 'rate_limited', retryAfter: 1800 })
+  t.match(createIdentity(forum, guest, 'open'), { rejected: 'rate_limited', retryAfter: 1800 })
   t.match(issueTicket(forum, here), { rejected: 'rate_limited', retryAfter: 1800 })
   t.notOk(isRejection(issueTicket(forum, there)))
   clock.now += hourMs / 2
-  t.notOk(isRejection(createIdentity(forum, guest)))
+  t.notOk(isRejection(createIdentity(forum, guest, 'open')))
   t.notOk(isRejection(issueTicket(forum, here)))
 })
 

@@ -177,7 +177,7 @@ t.test('GET guest: published: kind compat, follows nothing, participates in noth
     t.equal(state.identities.nameJson(guest), '"GET guest"')
     t.equal(state.feeds.followed(guest), 0)
   }
-  createIdentity(world.forum, { kind: 'persistent', displayName: 'Ana', address: '' })
+  createIdentity(world.forum, { kind: 'persistent', displayName: 'Ana', address: '' }, 'open')
   const post = { title: 'T', content: 'C', visibility: 'private', key: 'key-0001' } as const
   const participantIds = [state.identities.id(0)]
   const named = createThread(world.forum, { caller: 2, address: '', ...post, participantIds })

@@ -34,7 +34,7 @@ export class Scene {
   constructor(kind: 'guest' | 'persistent' = 'persistent', limits?: QuotaLimits) {
     this.world = newWorld(limits)
     for (let n = 0; n < agents; n++) {
-      createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' })
+      createIdentity(this.forum, { kind, displayName: `agent ${n}`, address: '' }, 'open')
     }
     for (let n = 0; n < threads; n++) {
       this.post(() =>

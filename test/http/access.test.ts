@@ -9,6 +9,7 @@ import { openToAll } from '../../src/api/access.ts'
 import { exampleOf } from '../../src/api/examples.ts'
 import type { Access, Route } from '../../src/api/route.ts'
 import { routesOf } from '../../src/api/routes.ts'
+import { type CreatedIdentity, registerIdentity } from '../../src/forum/identities.ts'
 import { blockIdentity } from '../../src/forum/moderation.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
@@ -22,7 +23,11 @@ const openRoutes = [
   ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
 ]
 
-const modes: Access[] = [false, true].map((membersOnly) => ({ membersOnly }))
+const registrations = ['open', 'invited', 'closed'] as const
+const modes: Access[] = registrations.flatMap((registration) =>
+  [false, true].map((membersOnly) => ({ membersOnly, registration })),
+)
+const ofMembers: Access = { membersOnly: true, registration: 'open' }
 
 /** Where a request is answered. */
 const processes = ['alone', 'reader', 'follower'] as const
@@ -95,9 +100,11 @@ class Scene {
     this.ids = { thread: thread.thread_id!, proposal: proposal.proposal_id!, agent: member.id }
   }
 
-  #identity(kind: string): { id: string; token: string } {
-    const { id, token } = this.#written('/api/identities', { kind, display_name: marker })
-    return { id: id!, token: token! }
+  #identity(kind: 'guest' | 'persistent'): { id: string; token: string } {
+    const { forum } = this.pair.leader
+    const made = registerIdentity(forum, { kind, displayName: marker }) as CreatedIdentity
+    this.pair.settle()
+    return made
   }
 
   /** A token that has been replaced. */
@@ -144,9 +151,11 @@ function routesIn(access: Access): Route[] {
 }
 
 /** What docs/interface.md, "Access" says, for a route as it is declared. */
-function expected(route: Route, { membersOnly }: Access, caller: Caller): string {
+function expected(route: Route, { membersOnly, registration }: Access, caller: Caller): string {
   const isBearer = route.auth === 'bearer'
-  const isForMembers = !isBearer && membersOnly && !openRoutes.includes(route.name)
+  const isTicket = route.name === 'issueTicket' && registration !== 'open'
+  const isClosed = isTicket || (membersOnly && !openRoutes.includes(route.name))
+  const isForMembers = !isBearer && isClosed
   if (!isBearer && !isForMembers && route.auth === 'none') return 'let in'
   if (caller === 'nobody') {
     if (isBearer) return 'authentication_required'
@@ -197,7 +206,7 @@ async function checkAll(t: Test, access: Access, process: Process): Promise<void
 
 for (const access of modes) {
   for (const process of processes) {
-    const mode = access.membersOnly ? 'members only' : 'open'
+    const mode = `${access.registration}${access.membersOnly ? ', members only' : ''}`
     t.test(`${mode}, ${process}: every route, every caller: let in or refused as documented`, (t) =>
       checkAll(t, access, process),
     )
@@ -205,8 +214,8 @@ for (const access of modes) {
 }
 
 t.test('members only: a page without a token: says so, and links to nothing', async (t) => {
-  const scene = new Scene({ membersOnly: true }, 'alone')
-  const [page] = routesIn({ membersOnly: true }).filter(({ name }) => name === 'homePage')
+  const scene = new Scene(ofMembers, 'alone')
+  const [page] = routesIn(ofMembers).filter(({ name }) => name === 'homePage')
   const [{ status, text, headers }] = (await scene.ask(page!, 'nobody')).answers as [
     FakeExchange['answers'][0],
   ]
@@ -217,7 +226,7 @@ t.test('members only: a page without a token: says so, and links to nothing', as
 })
 
 t.test('members only: a ticket: ends with the right of its member to act', async (t) => {
-  const scene = new Scene({ membersOnly: true }, 'alone')
+  const scene = new Scene(ofMembers, 'alone')
   const { pair, tokens } = scene
   const ticketOf = (token: string): string => {
     const exchange = pair.leader.get('/api/compat/ticket', token)

@@ -26,7 +26,7 @@ t.setTimeout(timeoutMs)
 const rounds = sizeOf('READER_ROUNDS')
 const inputsOfRound = 250
 /** What the main process has, and a reader has not. */
-const leftOut = /^(facts of )?(receipts|tickets|quotas)\./
+const leftOut = /^(facts of )?(receipts|tickets|quotas|invitations)\./
 const few = { messages: { all: 3 }, mentions: { identity: 3 }, governance: { all: 4 } }
 const limits = { ...few, identities: { address: 16 } }
 

@@ -24,7 +24,7 @@ t.setTimeout(timeoutMs)
 
 const seeds = Math.ceil(sizeOf('SIMULATE_SEEDS') / 16)
 /** What the node has, and a reader has not. */
-const leftOut = /^(facts of )?(receipts|tickets|quotas)\./
+const leftOut = /^(facts of )?(receipts|tickets|quotas|invitations)\./
 /** Of each kind, and so many callers. */
 const idsMax = 5
 

@@ -92,6 +92,10 @@ export class Model {
       case 'identity.created':
         this.#addAgent(position, { ...record, kind: record.kind, name: record.displayName })
         return this.#count('identities', record)
+      case 'identity.invited':
+      case 'invitation.issued':
+      case 'invitation.revoked':
+        return assert.fail('the simulated nodes register anybody')
       case 'guests.expired':
         return this.#expireGuests(record)
       case 'identity.token_rotated':

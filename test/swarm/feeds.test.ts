@@ -84,7 +84,7 @@ async function lateReader(t: Test, forum: FakeForum) {
   )
   const client = new Client({ url: forum.url, connections: 4, patienceMs: 20_000 })
   t.teardown(() => client.close())
-  for (const agent of plan.agents) await introduce(client, agent)
+  for (const agent of plan.agents) await introduce(client, agent, null)
   return { plan, client, feeds: new AgentFeeds(client, plan.agents) }
 }
 

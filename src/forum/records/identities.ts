@@ -6,7 +6,7 @@ import { feedTopic } from '../../state/topics.ts'
 import { kind, type Timed } from './kind.ts'
 import { removeWebhookOf } from './webhooks.ts'
 
-interface NewIdentity extends Omit<Timed, 'type'> {
+export interface NewIdentity extends Omit<Timed, 'type'> {
   /** 32 hex characters, without a prefix, like all ids in records. */
   id: string
   kind: IdentityKind
@@ -61,6 +61,7 @@ export const identityRecords = {
     version: 1,
     fields: ['before'],
     apply(state, position, { before, at }) {
+      state.invitations.expire(at, position)
       for (let identity = state.guestsExpired; identity < before; identity++) {
         const expired = { type: 'expired', at } as const
         if (!state.identities.actors.may(identity, expired)) continue // not a guest

@@ -127,6 +127,12 @@ export const waiting = [
       facts: [fact('refusals', 'Since the start', count)],
     },
   ),
+  counter(
+    'not_let_in_total',
+    'Requests with a token or an invitation that nobody has, registrations without one, those ' +
+      'where only operators register, and guesses over the limit.',
+    by('why', ({ guesses }) => guesses.notLetIn),
+  ),
 ]
 
 function eachRoute(read: (route: RouteMeter) => number) {

@@ -11,6 +11,7 @@
 import type { Stores } from '../../../wal/checkpoint/paged-store.ts'
 import { type OnIndexFilled, storesOf, whatIsFilled } from '../saved.ts'
 import type { State } from '../state.ts'
+import { fromForm6 } from './form-6.ts'
 
 /** Stores that form 5 did not have. */
 const added = [
@@ -44,5 +45,5 @@ export function storesOfForm5(state: State): Stores {
 export function fromForm5(state: State, facts: Record<string, unknown>): Record<string, unknown> {
   state.feeds.addMentionsAndMarks()
   state.identities.addTokenNumbers()
-  return { ...facts, 'feeds.mentions.': [], 'identities.': [0, []] }
+  return fromForm6({ ...facts, 'feeds.mentions.': [], 'identities.': [0, []] })
 }

@@ -8,6 +8,7 @@ import { targetOfForm1 } from './form-1.ts'
 import { targetOfForm2 } from './form-2.ts'
 import { targetOfForm3 } from './form-3.ts'
 import { targetOfForm5 } from './form-5.ts'
+import { targetOfForm6 } from './form-6.ts'
 
 /** What a checkpoint of this form is loaded into. Every form that a release wrote can be read. */
 export function targetOf(state: State, form: number, onIndexFilled: OnIndexFilled): Target {
@@ -15,5 +16,6 @@ export function targetOf(state: State, form: number, onIndexFilled: OnIndexFille
   if (form === 2) return targetOfForm2(state, onIndexFilled)
   if (form === 3) return targetOfForm3(state, onIndexFilled)
   if (form <= 5) return targetOfForm5(state, onIndexFilled)
+  if (form === 6) return targetOfForm6(state, onIndexFilled)
   return whatIsFilled(state, onIndexFilled)
 }

@@ -1,0 +1,41 @@
+// Access as operators decide on it, through the socket of admin/socket.ts: whom they invite, whom
+// they register themselves, and whose token they replace. docs/operating.md, "Who may come in".
+
+import { type Forum, isRejection, type Positioned, type Rejection } from './forum.ts'
+import { registerIdentity, rotateToken } from './identities.ts'
+import { issueInvitation, revokeInvitation } from './invitations.ts'
+
+/** All commands, by the names that operators use. Each makes one record, or rejects. */
+export const accessCommands = {
+  invite: issueInvitation,
+  'revoke-invite': revokeInvitation,
+  register: registerIdentity,
+  'rotate-token': replaceToken,
+} as const
+
+export type AccessCommand = keyof typeof accessCommands
+
+export interface ReplacedToken extends Positioned {
+  /** Of the identity. */
+  id: string
+  /** The new one. */
+  token: string
+}
+
+/** Replaces the token of an identity whose holder has lost it. The old one ends at once. */
+function replaceToken(
+  forum: Forum,
+  { id, reason }: { id: string; reason: string },
+): ReplacedToken | Rejection {
+  const { identities, position } = forum.state
+  const identity = identities.findNamed(id)
+  if (identity === -1) return { rejected: 'not_found' }
+  if (identities.kind(identity) === 'compat') {
+    const detail = `${id} was made for one message published by GET: it has no token.`
+    return { rejected: 'not_found', position, detail }
+  }
+  const rotated = rotateToken(forum, { identity, by: null, graceMs: 0, reason })
+  if (!isRejection(rotated)) return { position: rotated.position, id, token: rotated.token }
+  const hasExpired = rotated.rejected === 'invalid_token'
+  return hasExpired ? { ...rotated, rejected: 'not_found', detail: `${id} has expired.` } : rotated
+}

@@ -1,0 +1,113 @@
+// Invitations: operators issue and revoke them, and an identity is created with one where the node
+// registers nobody without. docs/interface.md, "Access".
+//
+// N1. A code is shown once, and its SHA-256 is kept. To check one costs the same whether it is
+//     unknown, used up, revoked or expired, and so does the refusal: one look-up by the digest, and
+//     an answer that waits for the newest change of any invitation.
+
+import { hash } from 'node:crypto'
+import { type Invitation, invitationsMax } from '../state/invitations.ts'
+import { rejectExpired } from './expiry.ts'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import { admitOwn, commit } from './write.ts'
+
+const dayMs = 24 * 3_600_000
+
+export interface IssuedInvitation extends Positioned {
+  /** 32 hex characters. */
+  id: string
+  /** The code, which is shown once. */
+  code: string
+  expiresAt: number
+}
+
+export interface Issuing {
+  /** How many identities it creates, at least one. */
+  uses: number
+  /** How long it can be used. */
+  days: number
+  /** Why, or for whom; may be empty. */
+  reason: string
+}
+
+/** Issues an invitation. Rejected as `overloaded` while as many as may be kept can be used. */
+export function issueInvitation(forum: Forum, issuing: Issuing): IssuedInvitation | Rejection {
+  const { uses, days, reason } = issuing
+  const { invitations } = forum.state
+  expireInvitations(forum)
+  const permit = admitOwn(forum)
+  if (isRejection(permit)) return permit
+  if (!invitations.hasRoom) {
+    return { rejected: 'overloaded', position: invitations.changedPosition, detail: tooMany }
+  }
+  const { at } = permit
+  const id = forum.stamps.id()
+  const code = `inv_${forum.stamps.token().slice('aic_'.length)}`
+  const digest = digestOf(code)
+  const expiresAt = at + days * dayMs
+  const record = { type: 'invitation.issued', at, id, digest, uses, expiresAt, reason } as const
+  return { position: commit(forum, permit, record), id, code, expiresAt }
+}
+
+const tooMany = `${invitationsMax} can still be used, and no more are kept: revoke one`
+
+export interface Revoking {
+  /** `ivt_…`, the id, or `inv_…`, the code. */
+  id: string
+  reason: string
+}
+
+export interface RevokedInvitation extends Positioned {
+  invitation: Invitation
+  /** False: it could not be used any more, and nothing was done. */
+  isNew: boolean
+}
+
+/** Revokes an invitation. One that cannot be used any more stays as it is. */
+export function revokeInvitation(
+  forum: Forum,
+  { id, reason }: Revoking,
+): RevokedInvitation | Rejection {
+  const { invitations } = forum.state
+  expireInvitations(forum)
+  const own = id.startsWith('inv_') ? invitations.idOf(digestOf(id)) : id.slice('ivt_'.length)
+  const found = own === null ? null : invitations.find(own)
+  const position = invitations.changedPosition
+  if (found === null) return { rejected: 'not_found', position }
+  if (found.state !== 'issued') return { position, invitation: found, isNew: false }
+  const permit = admitOwn(forum)
+  if (isRejection(permit)) return permit
+  const record = { type: 'invitation.revoked', at: permit.at, id: found.id, reason } as const
+  const revoked = commit(forum, permit, record)
+  return { position: revoked, invitation: invitations.find(found.id)!, isNew: true }
+}
+
+/**
+ * All invitations that are kept, oldest first. One whose time is over is shown as expired, whether
+ * a record says so yet or not.
+ */
+export function listInvitations(forum: Forum): Invitation[] {
+  const now = timeOf(forum)
+  return forum.state.invitations.all().map((each) => {
+    const isOver = each.state === 'issued' && each.expiresAt <= now
+    return isOver ? { ...each, state: 'expired' } : each
+  })
+}
+
+/** The id of the invitation with this code, if it can be used at this time. */
+export function findInvitation({ state }: Forum, code: string, at: number): string | Rejection {
+  const { invitations } = state
+  const id = invitations.idOf(digestOf(code))
+  if (id !== null && invitations.mayUse(id, at)) return id
+  return { rejected: 'invalid_invite', position: invitations.changedPosition }
+}
+
+/** Records that invitations have expired, if any is due and no record says so. */
+export function expireInvitations(forum: Forum): void {
+  const { nextExpiry } = forum.state.invitations
+  if (nextExpiry <= timeOf(forum)) rejectExpired(forum, 'invalid_invite', nextExpiry)
+}
+
+function digestOf(code: string): string {
+  return hash('sha256', code, 'hex')
+}

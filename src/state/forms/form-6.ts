@@ -1,0 +1,24 @@
+// Loads checkpoints of form 6, in which there were no invitations.
+//
+//   form 6          form 7
+//   –          ─▶   facts of invitations: none, changed at position 0
+//
+// Neighbours: form-5.ts and those before it load forms that lack these facts as well.
+
+import { type OnIndexFilled, whatIsFilled } from '../saved.ts'
+import type { State } from '../state.ts'
+
+/** The target to load a checkpoint of form 6 into. */
+export function targetOfForm6(state: State, onIndexFilled?: OnIndexFilled) {
+  const { stores, rows, restore } = whatIsFilled(state, onIndexFilled)
+  return {
+    stores,
+    rows,
+    restore: (facts: unknown) => restore(fromForm6(facts as Record<string, unknown>)),
+  }
+}
+
+/** Adds to facts what form 6 did not have. */
+export function fromForm6(facts: Record<string, unknown>): Record<string, unknown> {
+  return { ...facts, 'invitations.': [0, []] }
+}

@@ -1,0 +1,154 @@
+// Invitations: one actor each (actors/invitation.ts), found by the digest of its code.
+//
+// I1. Of a code only its SHA-256 is kept: whoever has the state, or a backup, cannot use it.
+// I2. At most `invitationsMax` are kept, in the order of their issue. One more takes the place of
+//     the oldest that has ended; while none has, none is issued (forum/invitations.ts).
+// I3. They expire with the record that keeps time (`guests.expired`), all that are due at once:
+//     which code somebody tries makes no difference.
+
+import assert from 'node:assert/strict'
+import type { ContextIn } from '../actors/actor.ts'
+import type { Actor } from '../actors/compile.ts'
+import { invitation } from '../actors/invitation.ts'
+import { ActorObjects } from './actor-objects.ts'
+
+export const invitationsMax = 1_000
+
+/** An invitation as operators see it. */
+export interface Invitation extends ContextIn<typeof invitation> {
+  /** 32 hex characters. */
+  id: string
+  state: 'issued' | 'usedUp' | 'revoked' | 'expired'
+  /** Why it was issued, in the words of the operator; '': none were given. */
+  reason: string
+}
+
+interface NewInvitation {
+  id: string
+  digest: string
+  reason: string
+  uses: number
+  at: number
+  expiresAt: number
+  position: number
+}
+
+interface Entry {
+  id: string
+  digest: string
+  reason: string
+  actor: Actor<ContextIn<typeof invitation>>
+}
+
+type EntryRow = [id: string, digest: string, reason: string, actor: unknown[]]
+
+export class Invitations {
+  readonly #actors = new ActorObjects(invitation)
+  readonly #byId = new Map<string, Entry>()
+  readonly #byDigest = new Map<string, Entry>()
+  /** The position of the newest change of any invitation. */
+  changedPosition = 0
+
+  facts(): unknown[] {
+    const rows = Array.from(this.#byId.values(), ({ id, digest, reason, actor }): EntryRow => {
+      return [id, digest, reason, this.#actors.rowOf(actor)]
+    })
+    return [this.changedPosition, rows]
+  }
+
+  restore(facts: unknown): void {
+    const [changedPosition, rows] = facts as [number, EntryRow[]]
+    this.changedPosition = changedPosition
+    for (const [id, digest, reason, row] of rows) {
+      this.#add({ id, digest, reason, actor: this.#actors.ofRow(row) })
+    }
+  }
+
+  /** Whether there is room for one more (I2). */
+  get hasRoom(): boolean {
+    return this.#byId.size < invitationsMax || this.#oldestEnded() !== undefined
+  }
+
+  issue({ id, digest, reason, ...terms }: NewInvitation): void {
+    const { position, ...issued } = terms
+    if (this.#byId.size >= invitationsMax) {
+      const oldest = this.#oldestEnded()
+      assert(oldest !== undefined, 'I2: one has ended')
+      this.#byId.delete(oldest.id)
+      this.#byDigest.delete(oldest.digest)
+    }
+    const actor = this.#actors.create()
+    this.#actors.tell(actor, { type: 'issued', ...issued })
+    this.#add({ id, digest, reason, actor })
+    this.changedPosition = position
+  }
+
+  /** The id of the invitation whose code has this SHA-256 (hex); null: it is unknown. */
+  idOf(digest: string): string | null {
+    return this.#byDigest.get(digest)?.id ?? null
+  }
+
+  find(id: string): Invitation | null {
+    const entry = this.#byId.get(id)
+    return entry === undefined ? null : this.#shown(entry)
+  }
+
+  /** All that are kept, oldest first. */
+  all(): Invitation[] {
+    return Array.from(this.#byId.values(), (entry) => this.#shown(entry))
+  }
+
+  mayUse(id: string, at: number): boolean {
+    return this.#actors.may(this.#byId.get(id)!.actor, { type: 'used', at })
+  }
+
+  use(id: string, at: number, position: number): void {
+    this.#actors.tell(this.#byId.get(id)!.actor, { type: 'used', at })
+    this.changedPosition = position
+  }
+
+  revoke(id: string, position: number): void {
+    this.#actors.tell(this.#byId.get(id)!.actor, { type: 'revoked' })
+    this.changedPosition = position
+  }
+
+  /** When the next one expires; Infinity: none does. */
+  get nextExpiry(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { actor } of this.#byId.values()) {
+      if (this.#isOpen(actor)) next = Math.min(next, this.#actors.get(actor, 'expiresAt'))
+    }
+    return next
+  }
+
+  /** Has those expire that are due (I3). */
+  expire(at: number, position: number): void {
+    const event = { type: 'expired', at } as const
+    for (const { actor } of this.#byId.values()) {
+      if (!this.#actors.may(actor, event)) continue
+      this.#actors.tell(actor, event)
+      this.changedPosition = position
+    }
+  }
+
+  #oldestEnded(): Entry | undefined {
+    for (const entry of this.#byId.values()) {
+      if (!this.#isOpen(entry.actor)) return entry
+    }
+    return undefined
+  }
+
+  #isOpen(actor: Entry['actor']): boolean {
+    return this.#actors.state(actor) === 'issued'
+  }
+
+  #add(entry: Entry): void {
+    this.#byId.set(entry.id, entry)
+    this.#byDigest.set(entry.digest, entry)
+  }
+
+  #shown({ id, reason, actor }: Entry): Invitation {
+    const state = this.#actors.state(actor) as Invitation['state']
+    return { id, state, reason, ...actor.context }
+  }
+}
