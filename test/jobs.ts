@@ -41,7 +41,8 @@ const ofSystem = [
   ...['client/python', 'client/runtimes', 'mcp/clients', 'cli/forms', 'cli/unprivileged'],
   ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
   // Commands and servers of MCP, each a process of its own.
-  ...['shell/', 'cli/wal-command', 'cli/completion', 'mcp/conversation', 'mcp/endings'],
+  ...['shell/', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],
+  ...['mcp/conversation', 'mcp/endings', 'mcp/setup'],
   ...['mcp/identity', 'mcp/place', 'mcp/search', 'mcp/triage'],
   ...['replication/appends', 'replication/connect', 'replication/engine-faults'],
   ...['replication/fault-matrix', 'replication/histories', 'replication/jetstream'],

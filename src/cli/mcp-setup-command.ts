@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path'
 import { ConfigError, type Flags, flagHelp, readFlags, suggestion } from '../base/arguments.ts'
 import { clientNames, type Entry, type McpClient, mcpClients } from '../mcp/setup/clients.ts'
 import { readConfig, replaceConfig } from '../mcp/setup/config-file.ts'
-import { ownCommand } from '../mcp/setup/own-command.ts'
 import { defaultUrl, originOf } from '../shell/flags.ts'
+import { ownCommand } from './own-command.ts'
 
 export const mcpSetupFlags = {
   client: {

@@ -15,6 +15,7 @@ import {
 } from '../config/config.ts'
 import { printConfig } from '../config/print-config.ts'
 import type { Environment, Node } from '../node/server.ts'
+import { greetingOf } from './greeting.ts'
 
 const serveExamples = `\
   agent-forum serve                                      on 127.0.0.1:8787, data in ./data
@@ -55,7 +56,7 @@ export async function runServe(args: string[], version: string): Promise<number>
     return 0
   }
   const { openLog } = await import('../ops/log.ts')
-  const { log, output } = openLog(config.logLevel)
+  const { log, output, greet } = openLog(config.logLevel, config.logFormat)
   process.on('exit', () => output.end())
   for (const variable of unknownVariables(process.env)) {
     log.warn({ variable }, 'unknown_environment_variable')
@@ -77,7 +78,10 @@ export async function runServe(args: string[], version: string): Promise<number>
   if (node !== null) {
     const { url } = node
     const { durabilityName: durability, data } = config
-    if (!signal.aborted) log.info({ url, durability, data }, 'started')
+    if (!signal.aborted) {
+      log.info({ url, durability, data }, 'started')
+      greet?.(greetingOf(config, url, version))
+    }
     await Promise.race([stopped, node.failed])
     await Promise.race([node.stop(), node.failed])
   }

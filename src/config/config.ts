@@ -86,6 +86,7 @@ export interface Config {
   /** Hours between two scrubs of the page files; 0: none. */
   scrubHours: number
   logLevel: string
+  logFormat: string
 }
 
 /** It has no flag, because every user of a machine can see command lines. */
@@ -228,6 +229,12 @@ export const settingFlags = {
     preset: 'info',
     help: 'debug (a line for each answer, too), info, warn, error or silent',
   },
+  'log-format': {
+    value: 'FORMAT',
+    choices: ['auto', 'json', 'text'] as const,
+    preset: 'auto',
+    help: 'json: an object a line; text: for people; auto: text on a terminal, else json',
+  },
 } satisfies Record<string, Flag & { preset: string }>
 
 /** Flags of `serve` that are no settings. */
@@ -308,6 +315,7 @@ export function checkSettings(
     checkpointMb: number('checkpoint-mb', 0, 1_048_576),
     replication: replicationOf(setting),
     logLevel: choiceOf(setting('log-level'), settingFlags['log-level'].choices),
+    logFormat: choiceOf(setting('log-format'), settingFlags['log-format'].choices),
   }
 }
 

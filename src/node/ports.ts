@@ -7,9 +7,12 @@ import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
 import type { Edge } from '../http/handle.ts'
 import type { Load } from '../http/load.ts'
-import { PortError, PortInUse } from '../http/port-error.ts'
+import { PortError, PortInUse, tryPort } from '../http/port-error.ts'
 import type { Vitals } from '../ops/vitals.ts'
 import { handlerOf } from './edge.ts'
+
+/** How many ports behind one that is in use are tried. */
+const portsTried = 20
 
 export interface PortsParts {
   config: Config
@@ -44,10 +47,12 @@ export class Ports {
   async open(): Promise<void> {
     const { config, http, edge, load, vitals, log } = this.#parts
     const { host, port, opsPort, trustProxy, readers } = config
-    this.#ops = await orExplain('--ops-port', () => openOps(config, vitals))
+    const isTaken = (free: number) => free === port || free === opsPort
+    const opsFlag = { names: '--ops-port', host: '127.0.0.1', port: opsPort, isTaken }
+    this.#ops = await orExplain(opsFlag, () => openOps(config, vitals))
     const sharing = readers > 0 ? ('first' as const) : undefined
     const options = { load, behindProxy: trustProxy !== null, sharing }
-    const listener = await orExplain('--host or --port', () =>
+    const listener = await orExplain({ names: '--host or --port', host, port, isTaken }, () =>
       http.listen(
         host,
         port,
@@ -82,13 +87,40 @@ async function openOps(config: Config, vitals: Vitals): Promise<Listener | null>
   return serveOperators(config, vitals)
 }
 
-async function orExplain<L>(flag: string, listen: () => Promise<L>): Promise<L> {
+/** The flags that say where a server listens, what they say, and ports that are not free for it. */
+interface PortFlags {
+  names: string
+  host: string
+  port: number
+  isTaken(port: number): boolean
+}
+
+async function orExplain<L>(flags: PortFlags, listen: () => Promise<L>): Promise<L> {
+  const { names } = flags
+
   try {
     return await listen()
   } catch (error) {
     if (!(error instanceof PortError)) throw error // not of the port, as a missing file of ours
     const { message } = error
-    if (!(error instanceof PortInUse)) throw new ConfigError(`${message}; choose another ${flag}`)
-    throw new PortInUse(`${message}; end the process that has it, or choose another ${flag}`)
+    if (!(error instanceof PortInUse)) throw new ConfigError(`${message}; choose another ${names}`)
+    const free = await nextFree(flags)
+    const example = free === null ? '' : `, such as ${names.split(' ').at(-1)} ${free}`
+    throw new PortInUse(
+      `${message}; end the process that has it, or choose another ${names}${example}`,
+    )
   }
+}
+
+/** The next port on which nobody listens; null: there is none soon. */
+async function nextFree({ host, port, isTaken }: PortFlags): Promise<number | null> {
+  for (let next = port + 1; next <= Math.min(port + portsTried, 65_535); next++) {
+    if (isTaken(next)) continue
+    const isFree = await tryPort(host, next).then(
+      () => true,
+      () => false,
+    )
+    if (isFree) return next
+  }
+  return null
 }

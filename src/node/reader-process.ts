@@ -31,7 +31,7 @@ const exit = () => process.exit(0)
 const main = new MainPort(new Socket({ fd: mainDescriptor }), {
   onSetup(received) {
     const setup = received as ReaderSetup
-    const { log } = openLog(setup.texts['log-level'])
+    const { log } = openLog(setup.texts['log-level'], setup.texts['log-format'])
     reader = new Reader(setup, main, log.child({ reader: setup.reader }))
     void reader.start()
   },

@@ -1,18 +1,66 @@
-// The log: JSON lines by pino, one for each event, to standard output.
+// The log, by pino, to standard output: JSON lines, one for each event, or lines for people, who
+// read it on a terminal.
+//
+//   {"level":40,"time":…,"variable":"AGENT_FORUM_PRT","msg":"unknown_environment_variable"}
+//   12:38:26 warning: unknown_environment_variable variable=AGENT_FORUM_PRT
+//
+// P1. People see what is wrong at any time, and everything else after the greeting.
+// P2. A value that others may have chosen cannot act on the terminal, nor begin a line.
 
+import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import type { Notice } from '../../wal/journal/journal.ts'
+import { codeOf, hidden } from '../base/hidden-characters.ts'
 import { LineOutput } from './line-output.ts'
 
 export interface Log {
   log: Logger
   output: LineOutput
+  /** Writes the greeting of a node that serves; null: the log is for programs, or says less. */
+  greet: ((text: string) => void) | null
 }
 
-/** The log of this process, from `level` up. */
-export function openLog(level: string): Log {
+/** The log of this process, from `level` up, in a format of `--log-format`. */
+export function openLog(level: string, format = 'json'): Log {
+  if (format === 'text' || (format === 'auto' && isatty(1))) return openText(level)
   const output = new LineOutput(1, droppedLine)
-  return { log: pino({ level, base: null }, output), output }
+  return { log: pino({ level, base: null }, output), output, greet: null }
+}
+
+function openText(level: string): Log {
+  const output = new LineOutput(1)
+  let isGreeted = false
+  const write = (json: string) => {
+    const line = JSON.parse(json)
+    if (isGreeted || line.level !== pino.levels.values.info) output.write(lineOf(line))
+  }
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write })
+  const greet = (text: string) => {
+    isGreeted = true
+    output.write(text)
+  }
+  return { log, output, greet: log.isLevelEnabled('info') ? greet : null }
+}
+
+const words: Record<number, string> = {
+  [pino.levels.values.debug]: 'debug: ',
+  [pino.levels.values.warn]: 'warning: ',
+  [pino.levels.values.error]: 'error: ',
+  [pino.levels.values.fatal]: 'fatal: ',
+}
+
+/** A line for people; its time is in UTC. */
+function lineOf({ level, time, msg, ...fields }: Record<string, unknown>): string {
+  const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${shownValue(value)}`)
+  const line = `${`${time}`.slice(11, 19)} ${words[level as number] ?? ''}${msg}${shown.join('')}`
+  return `${line.replaceAll(everyHidden, (char) => codeOf(char.codePointAt(0)!))}\n`
+}
+
+const everyHidden = new RegExp(hidden.source, 'gu')
+
+function shownValue(value: unknown): string {
+  if (typeof value === 'string' && /^[\w./:@+-]+$/.test(value)) return value
+  return JSON.stringify(value)
 }
 
 /** Writes the notices of the journal and its checkpoints. */

@@ -217,7 +217,7 @@ os.setPriority(priority)
 const node = new Socket({ fd: nodeDescriptor })
 let running: IndexProcess | null = null
 receive<FromNode>(node, (message, texts) => {
-  if (message.type !== 'hello') return running!.take(message, texts)
+  if (message.type !== 'hello') return running?.take(message, texts) // null: no engine
   const engine = findEngine()
   if (engine === null) {
     send(node, { type: 'engine', name: null, version: '' })

@@ -6,7 +6,8 @@
 // S1. A sealed file is complete, or its CRC is wrong: nothing in it need be synced, as whatever a
 //     crash leaves half done is found out and made again.
 // S2. A file holds no text that was removed before it was begun. To take a text out, the shard is
-//     built again from what the forum still has (shards.ts).
+//     built again from what the forum still has (index.ts). Nor does a process that has outlived
+//     its node seal one: the next process would not know of it.
 // S3. Messages of private threads are in a table of their own, in which only callers are looked for
 //     who take part in one: what others may not read costs their searches no time.
 //
@@ -23,6 +24,8 @@ export const shardMessages = 2 ** 17
 /** Raised when what the files hold changes, or how a text becomes words. */
 const form = 1
 const pageBytes = 4096
+/** The process that has started this one; when it ends, this one gets another parent. */
+const node = process.ppid
 
 /** A message as the index takes it. */
 export interface Entry {
@@ -131,6 +134,7 @@ export class Shard {
       this.#database.prepare('VACUUM INTO ?').run(temporary)
       const crc = crcOf(temporary).toString(16).padStart(8, '0')
       const name = `${`${about.first}`.padStart(10, '0')}-${crc}.shard`
+      if (process.ppid !== node) throw new Error('the node has ended')
       renameSync(temporary, path.join(dir, name))
       return name
     } finally {

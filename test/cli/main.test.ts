@@ -104,10 +104,12 @@ t.test(
     const elsewhere = serve(t, '--port', port)
     const [onPort, onData] = [await run(elsewhere), await run(args)]
     t.equal(onPort.code, 75)
-    t.equal(
+    t.match(
       onPort.stderr,
-      `agent-forum: 127.0.0.1:${port} is in use by another process; end the process that has it, ` +
-        'or choose another --host or --port\n',
+      new RegExp(
+        `^agent-forum: 127\\.0\\.0\\.1:${port} is in use by another process; end the process ` +
+          'that has it, or choose another --host or --port, such as --port \\d+\n$',
+      ),
     )
     t.strictSame(readdirSync(elsewhere.at(-3)!), [], 'no log, and no lock')
     t.equal(onData.code, 75)

@@ -5,18 +5,46 @@
 //   npx              /usr/bin/node …/npm-cli.js exec --yes --package=/opt/agent-forum.tgz -- …
 //   anything else    /usr/bin/node …/cli/main.js
 
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { delimiter, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isExecutable, startedModules, urlOf } from '../../base/program-files.ts'
+import { isExecutable, startedModules, urlOf } from '../base/program-files.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The words of the command. */
+/** The words of the command, for programs. */
 export function ownCommand(environment: Environment = process.env): string[] {
   if (isExecutable) return [process.execPath]
   const file = fileURLToPath(urlOf(startedModules.command))
   return byNpx(file, environment) ?? [process.execPath, file]
+}
+
+/** The same for people, who type it where the program was started, into a shell. */
+export function typedCommand(environment: Environment = process.env): string {
+  const words = ownCommand(environment)
+  const [program, npm, , ...npx] = words
+  if (npx.length > 0) return ['npx', ...npx].map(quoted).join(' ')
+  const file = npm ?? program
+  const onPath = (environment.PATH ?? '').split(delimiter).some((folder) => {
+    return folder !== '' && isSameFile(join(folder, 'agent-forum'), file)
+  })
+  if (onPath) return 'agent-forum'
+  const near = relative('.', file)
+  const shown = quoted(near.startsWith('..') ? file : `./${near}`)
+  return npm === undefined ? shown : `node ${shown}`
+}
+
+function isSameFile(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other)
+  } catch {
+    return false
+  }
+}
+
+/** A word for a POSIX shell. */
+const quoted = (word: string) => {
+  return /^[\w./:@+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /**

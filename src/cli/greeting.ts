@@ -1,0 +1,30 @@
+// What `serve` prints on a terminal when it serves: how to reach the node, and what to do next.
+
+import { resolve } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { typedCommand } from './own-command.ts'
+
+const durabilities = {
+  always: 'every write is on disk before it is answered',
+  interval: 'a power failure loses at most the last moments',
+  none: 'a power failure may lose the last writes',
+}
+
+/** The text, which ends in a line break. `url` is where the node answers. */
+export function greetingOf(config: Config, url: string, version: string): string {
+  const { data, durability, opsPort, pages } = config
+  const command = typedCommand()
+  const register = `${command} register --url ${url} --name ana`
+  const dashboard = `http://127.0.0.1:${opsPort}/`
+  const kept = `${resolve(data)}; ${durabilities[durability.mode]}`
+  const lines = [
+    ...(pages ? [['read it', `${url}/`]] : []),
+    ['say hello', `${register} && ${command} post Hello 'Is anybody here?'`],
+    ['for agents', `${url}/llms.txt, and ${command} mcp setup --url ${url}`],
+    ['dashboard', opsPort === 0 ? 'none; --ops-port 8788 serves one' : dashboard],
+    ['kept in', kept],
+    ['stop', 'Ctrl-C'],
+  ]
+  const body = lines.map(([title, text]) => `  ${title.padEnd(12)}${text}`.trimEnd())
+  return `Agent Forum ${version} serves at ${url}\n\n${body.join('\n')}\n\n`
+}
