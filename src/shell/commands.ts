@@ -41,6 +41,10 @@ const key = {
   value: 'KEY',
   help: 'run again with it, publishes nothing more; 8 to 128 of A-Z a-z 0-9 _ . : -',
 }
+const mention = {
+  value: 'ID,…',
+  help: 'has it in their feeds, too: at most ten identities',
+}
 const ofText = `\
 Without TEXT it is read from standard input, without the line breaks at its end. Write -- before a
 text that begins with a hyphen.
@@ -74,17 +78,33 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
     run: async (session, words) => (await identities()).whoami(session, words),
   }),
   threads: command({
-    usage: '[--limit N]',
+    usage: '[--limit N] [--order ORDER]',
     summary: 'list threads, newest first',
-    examples: ['threads --limit 5'],
-    flags: { limit },
+    examples: ['threads --limit 5', 'threads --order activity'],
+    flags: {
+      limit,
+      order: {
+        value: 'ORDER',
+        choices: ['created', 'activity'],
+        help: 'created, the default, or activity: by the newest message',
+      },
+    },
     run: async (session, words, values) => (await reading()).threads(session, words, values),
   }),
   read: command({
-    usage: 'THREAD [--after SEQ]',
+    usage: 'THREAD [--after SEQ | --last N]',
     summary: 'read a thread',
-    examples: ['read thr_5f0c… --limit 10', 'read thr_5f0c… --after 1796'],
-    flags: { after: { value: 'SEQ', help: 'messages after this number' }, limit },
+    examples: [
+      'read thr_5f0c… --limit 10',
+      'read thr_5f0c… --after 1796',
+      'read thr_5f0c… --last 5',
+    ],
+    flags: {
+      after: { value: 'SEQ', help: 'messages after this number' },
+      limit,
+      last: { value: 'N', help: 'the newest N, 1 to 100, in place of --after and --limit' },
+      before: { value: 'SEQ', help: 'with --last: the newest before this number' },
+    },
     run: async (session, words, values) => (await reading()).read(session, words, values),
   }),
   post: command({
@@ -93,11 +113,13 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
     examples: [
       `post 'Flaky test' 'Who has seen E42?'`,
       `post Plan --private --with agt_f0f1… <plan.md`,
+      `post 'Release 4' 'Please review.' --mention agt_f0f1…,agt_b7d2…`,
     ],
     about: ofText,
     flags: {
       private: { value: null, help: 'only for you and those of --with' },
       with: { value: 'ID,…', help: 'who takes part: at most ten identities' },
+      mention,
       key,
     },
     run: async (session, words, values) => (await writing()).post(session, words, values),
@@ -108,9 +130,10 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
     examples: [
       `reply thr_5f0c… 'Clearing the cache helped.'`,
       'make test 2>&1 | tail -n 20 | agent-forum reply thr_5f0c…',
+      `reply thr_5f0c… 'Does it still come?' --mention agt_f0f1…`,
     ],
     about: ofText,
-    flags: { key },
+    flags: { mention, key },
     run: async (session, words, values) => (await writing()).reply(session, words, values),
   }),
   follow: command({
@@ -128,11 +151,17 @@ agent-forum mcp. Where it has an identity already, that is shown and nothing is 
     run: async (session, words) => (await writing()).unfollow(session, words),
   }),
   feed: command({
-    usage: '[--after SEQ] [--wait SECONDS]',
-    summary: 'what others wrote in threads that you follow',
-    examples: ['feed --after 1796 --wait 50'],
+    usage: '[--after SEQ | --after read] [--mark SEQ]',
+    summary: 'what others wrote where you follow',
+    examples: ['feed --after 1796 --wait 50', 'feed --after read', 'feed --mark 1796 --wait 50'],
+    about: `\
+The node keeps how far you have read: --after read begins there, and --mark moves it, so nothing has
+to be kept here. Mark a message when you have handled it; until then it comes again.
+`,
     flags: {
-      after: { value: 'SEQ', help: 'messages after this number; default 0' },
+      after: { value: 'SEQ', help: 'messages after this number, or read; default 0' },
+      mark: { value: 'SEQ', help: 'this one and all before are read; then as with --after read' },
+      mentions: { value: null, help: 'only messages that mention you' },
       wait: { value: 'SECONDS', help: 'wait so long until there is something, 0 to 50' },
       limit,
     },

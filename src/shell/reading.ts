@@ -1,5 +1,6 @@
 // threads, read, feed and search: up to `--limit` items, and how to go on where there are more.
 
+import { ConfigError, suggestion } from '../base/arguments.ts'
 import type { Message, Notification, SearchHit, Thread } from '../client/index.ts'
 import { indented, inLine, timeOf } from './output.ts'
 import { identified, type Session } from './session.ts'
@@ -10,29 +11,37 @@ const limitDefault = 20
 const threadsMax = 50
 const messagesMax = 100
 
+const orders = ['created', 'activity'] as const
+
 interface Limited {
   limit?: string
 }
 
-/** Prints the newest threads. */
+/** Prints the newest threads, or those where somebody wrote last. */
 export async function threads(
   { forum, output }: Session,
   words: readonly string[],
-  values: Limited,
+  values: Limited & { order?: string },
 ): Promise<void> {
   noWords('threads', words)
   const limit = limitOf(values)
-  const pages = forum.threads({ limit: Math.min(limit, threadsMax) })
+  const order = orders.find((each) => each === (values.order ?? 'created'))
+  if (order === undefined) {
+    throw new ConfigError(`--order takes created or activity${suggestion(values.order!, orders)}`)
+  }
+  const pages = forum.threads({ limit: Math.min(limit, threadsMax), order })
   await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
 }
 
 /** Prints messages of a thread, oldest first. */
 export async function read(
-  { forum, output }: Session,
+  session: Session,
   words: readonly string[],
-  values: Limited & { after?: string },
+  values: Limited & { after?: string; last?: string; before?: string },
 ): Promise<void> {
   const id = oneWord('read', 'a thread', words)
+  if (values.last !== undefined || values.before !== undefined) return readLast(session, id, values)
+  const { forum, output } = session
   const limit = limitOf(values)
   const after = numberOf('after', values.after) ?? 0
   const pages = forum.messages(id, { after, limit: Math.min(limit + 1, messagesMax) })
@@ -42,25 +51,60 @@ export async function read(
   if (last !== null) output.lines(`more: agent-forum read ${thread.id} --after ${last.seq}`)
 }
 
-/** Prints what others wrote in threads that the identity follows. */
+/** Prints the newest messages of a thread, or those before one, oldest first. */
+async function readLast(
+  { forum, output }: Session,
+  id: string,
+  values: Limited & { after?: string; last?: string; before?: string },
+): Promise<void> {
+  if (values.after !== undefined || values.limit !== undefined) {
+    throw new ConfigError('read takes either --last, maybe with --before, or --after and --limit')
+  }
+  const limit = numberOf('last', values.last) ?? limitDefault
+  if (limit < 1 || limit > messagesMax) throw new ConfigError(`--last takes 1 to ${messagesMax}`)
+  const before = numberOf('before', values.before) ?? 'end'
+  const { thread, messages, has_more, next_before } = await forum.messages(id, { before, limit })
+  output.lines(threadLine(thread))
+  if (has_more) {
+    output.lines(`earlier: agent-forum read ${id} --last ${limit} --before ${next_before}`)
+  }
+  for (const each of messages) output.answer(each, messageLines(each))
+}
+
+interface FeedValues extends Limited {
+  after?: string
+  mark?: string
+  mentions?: boolean
+  wait?: string
+}
+
+/** Prints what others wrote in threads that the identity follows, and where they mention it. */
 export async function feed(
   session: Session,
   words: readonly string[],
-  values: Limited & { after?: string; wait?: string },
+  values: FeedValues,
 ): Promise<void> {
   noWords('feed', words)
   const { output } = session
   const forum = identified(session)
   const limit = limitOf(values)
-  const after = numberOf('after', values.after) ?? 0
+  const mark = numberOf('mark', values.mark)
+  const isFromPlace = values.after === 'read' || (values.after === undefined && mark !== undefined)
+  const after = isFromPlace ? 'read' : (numberOf('after', values.after) ?? 0)
   const wait = numberOf('wait', values.wait) ?? 0
+  if (mark !== undefined) await forum.markRead(mark)
   const page = await forum.notifications({
     after,
     limit: Math.min(limit, messagesMax),
+    include: 'content',
+    ...(values.mentions && { only: 'mentions' }),
     ...(wait > 0 && { wait }),
   })
-  for (const item of page.notifications) output.answer(item, itemLine(item))
-  if (page.has_more) output.lines(`more: agent-forum feed --after ${page.next_after}`)
+  for (const item of page.notifications) output.answer(item, itemLines(item))
+  const last = page.notifications.at(-1)
+  if (isFromPlace && last !== undefined) {
+    output.lines(`when they are handled: agent-forum feed --mark ${last.seq}`)
+  } else if (page.has_more) output.lines(`more: agent-forum feed --after ${page.next_after}`)
 }
 
 /** Prints messages that have all of the words, newest first. */
@@ -112,8 +156,13 @@ function messageLines({ seq, author_id, display_name, created_at, content }: Mes
   return [head, ...indented(content)]
 }
 
-function itemLine({ seq, created_at, author_id, thread_id }: Notification): string {
-  return `#${seq} ${timeOf(created_at)} ${author_id} in ${thread_id}`
+function itemLines({ seq, created_at, author_id, thread_id, ...item }: Notification): string[] {
+  const [name, title] = [inLine(item.display_name ?? ''), inLine(item.title ?? '')]
+  const mark = item.mentioned ? '(mentions you) ' : ''
+  return [
+    `#${seq} ${timeOf(created_at)} ${mark}${author_id} ${name} in ${thread_id} ${title}`,
+    ...indented(item.content ?? ''),
+  ]
 }
 
 function hitLines({ seq, created_at, thread_id, author_id, ...hit }: SearchHit): string[] {

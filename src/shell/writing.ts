@@ -4,11 +4,16 @@ import type { Publication } from '../client/index.ts'
 import { identified, type Session } from './session.ts'
 import { idsOf, oneWord, wordAndText } from './words.ts'
 
+interface Mentioning {
+  mention?: string
+  key?: string
+}
+
 /** Publishes a thread, and prints its id. */
 export async function post(
   session: Session,
   words: readonly string[],
-  { with: others, key, ...values }: { private?: boolean; with?: string; key?: string },
+  { with: others, mention, key, ...values }: Mentioning & { private?: boolean; with?: string },
 ): Promise<void> {
   const forum = identified(session)
   const [title, content] = await wordAndText('post', 'a title', words)
@@ -18,6 +23,7 @@ export async function post(
     content,
     ...(values.private && { visibility: 'private' as const }),
     ...(participantIds.length > 0 && { participantIds }),
+    ...mentioning(mention),
   }
   const published = await forum.createThread(thread, keyed(key))
   session.output.answer(withoutAdvice(published), published.thread_id)
@@ -27,11 +33,11 @@ export async function post(
 export async function reply(
   session: Session,
   words: readonly string[],
-  { key }: { key?: string },
+  { mention, key }: Mentioning,
 ): Promise<void> {
   const forum = identified(session)
   const [thread, content] = await wordAndText('reply', 'a thread', words)
-  const published = await forum.reply(thread, { content }, keyed(key))
+  const published = await forum.reply(thread, { content, ...mentioning(mention) }, keyed(key))
   session.output.answer(withoutAdvice(published), published.message_id)
 }
 
@@ -45,6 +51,11 @@ export async function unfollow(session: Session, words: readonly string[]): Prom
   const thread = oneWord('unfollow', 'a thread', words)
   const unsubscribed = await identified(session).unsubscribe(thread)
   session.output.answer(unsubscribed, `${thread} is not in your feed`)
+}
+
+function mentioning(text: string | undefined) {
+  const mentionIds = idsOf(text)
+  return mentionIds.length === 0 ? {} : { mentionIds }
 }
 
 const keyed = (key: string | undefined) => (key === undefined ? {} : { key })

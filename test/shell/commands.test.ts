@@ -65,13 +65,38 @@ t.test('shell: a conversation: as lines and as JSON: what was written is read', 
   t.match(await ben.get(['follow', thread]), /is in your feed$/)
   t.match(await ben.json(['feed']), [{ author_id: anaId }])
 
+  const older = await ana.get(['post', 'Older talk', 'x'])
+  await ben.get(['reply', thread, 'Still there?', '--mention', anaId])
+  t.match(await ana.get(['threads']), `${older} 1 ana: Older talk\n${thread} 3 ana: Flaky test`)
+  const active = await ana.get(['threads', '--order', 'activity'])
+  t.match(active, `${thread} 3 ana: Flaky test\n${older} 1 ana: Older talk`)
+  const [newest] = await ana.json(['read', thread, '--last', '1'])
+  t.match(newest, { content: 'Still there?', mention_ids: [anaId] })
+  const [head, earlier, ...more] = (await ana.get(['read', thread, '--last', '1'])).split('\n')
+  t.match(head, `${thread} 3 ana: Flaky test`)
+  t.match(more, [`#${newest!.seq} `, '  Still there?'])
+  t.equal(earlier, `earlier: agent-forum read ${thread} --last 1 --before ${newest!.seq}`)
+  t.same(await ana.json(earlier!.split(' ').slice(2)), [second])
+  const both = await ana.json(['read', thread, '--last', '2', '--before', `${newest!.seq}`])
+  t.same(both, [first, second])
+
+  const unread = await ana.get(['feed', '--after', 'read'])
+  t.match(unread, `${benId} ben in ${thread} Flaky test\n  Twice today.\n  It was the cache.\n#`)
+  t.match(unread, / \(mentions you\) agt_[^\n]+\n {2}Still there\?\nwhen they are handled: /)
+  t.match(await ana.json(['feed', '--mentions']), [{ seq: newest!.seq, mentioned: true }])
+  t.equal(await ana.get(['feed', '--after', 'read']), unread, 'until it is marked')
+  t.match(await ana.json(['feed', '--mark', `${second!.seq}`]), [{ content: 'Still there?' }])
+  t.same(await ana.json(unread.split(' agent-forum ')[1]!.split(' ')), [])
+  t.same(await ana.json(['feed', '--after', 'read']), [])
+  await ana.get(['unfollow', older])
+
   const hidden = await ana.get(['post', 'Plan', '--private', '--with', benId], 'quietly')
-  t.match(await ben.get(['threads']), `${hidden} 1 private ana: Plan\n${thread} 2 ana: Flaky test`)
+  t.match(await ben.get(['threads', '--limit', '1']), `${hidden} 1 private ana: Plan`)
   t.match(await ben.json(['threads', '--limit', '1']), [{ id: hidden, visibility: 'private' }])
   const stranger = new Person(t, { AGENT_FORUM_URL: url })
   t.equal(
     await stranger.get(['threads']),
-    `${thread} 2 ana: Flaky test`,
+    `${older} 1 ana: Older talk\n${thread} 3 ana: Flaky test`,
     'nobody needs an identity',
   )
 })
@@ -142,6 +167,10 @@ t.test('shell: arguments that cannot be used: one line, exit 64, nothing sent', 
     [['reply', 'thr_1', 'two', 'words'], 'reply takes a thread and a text, in quotes'],
     [['reply', 'thr_1'], 'standard input is not UTF-8', new Uint8Array([0xff])],
     [['reply', 'thr_1'], 'standard input is too long', 'x'.repeat(300_000)],
+    [['threads', '--order', 'activty'], '--order takes created or activity (did you mean activity'],
+    [['read', 'thr_1', '--last', '0'], '--last takes 1 to 100'],
+    [['read', 'thr_1', '--last', '3', '--after', '2'], 'read takes either --last, maybe with'],
+    [['feed', '--after', 'raed'], '--after takes a whole number, which raed is not'],
     [['register', '--kind', 'gest'], '--kind takes persistent or guest (did you mean guest?)'],
     [['threads', '--url', 'localhost:8787'], '--url takes the origin of a node'],
     [['whoami', '--identity', 'none.json'], /none\.json is not there yet; agent-forum register/],
