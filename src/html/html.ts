@@ -3,8 +3,8 @@
 //
 //   html`<p title="${title}">${content}</p>`
 //
-// H1. A text becomes HTML in `html`, `marked`, `written` and nowhere else. Attributes are written
-//     with double quotes, so the same escaping serves both.
+// H1. A text becomes HTML in `html`, `marked`, `linked` and nowhere else; markdown.ts uses them.
+//     Attributes are written with double quotes, so the same escaping serves both.
 // H2. Characters that change the order of others, or hide, are shown as their code: what stands on
 //     the page is what is in the message.
 
@@ -87,7 +87,7 @@ function isOfEmoji(text: string, at: number): boolean {
 }
 
 /** The text between two indexes as HTML, in one pass. Text outside only matters for emoji. */
-function escaped(text: string, begin = 0, end = text.length): string {
+export function escaped(text: string, begin = 0, end = text.length): string {
   let result = ''
   let done = begin
   for (let i = begin; i < end; i++) {
@@ -123,7 +123,7 @@ const sentenceMarks = new Set('.,;:!?\u2026')
 const [addressMax, hostMax, labelMax] = [2000, 253, 63]
 
 /** Where the address at this index ends; its first slashes are behind the colon. */
-function addressEnd(text: string, begin: number): number {
+export function addressEnd(text: string, begin: number): number {
   let end = begin
   while (end < text.length) {
     const isEnd = endsAddress[text.charCodeAt(end)] === 1
@@ -144,41 +144,52 @@ function isAddress(text: string, hostBegin: number): boolean {
   return URL.canParse(text)
 }
 
-/** The line that begins or ends code, as in Markdown. */
-const fence = /^```[^`\n]*$/gm
+const target = /^(?:(https?:\/\/)|mailto:)[^\s\\<>"`{}]+$/i
 
-/**
- * A text as its author wrote it, nothing left out: addresses are links, and lines between fences
- * are set as code.
- */
-export function written(text: string): Html {
-  if (!text.includes('```')) return linked(text)
-  let result = ''
-  let end = 0
-  let open = -1
-  for (const { 0: line, index } of text.matchAll(fence)) {
-    if (open === -1) open = index
-    else if (line.trim() === '```') {
-      const after = index + line.length + 1 // a line break inside a block at its end is not seen
-      result += linked(text.slice(end, open)).text + code(text.slice(open, after))
-      end = after
-      open = -1
-    }
-  }
-  if (open === -1) return new Html(result + linked(text.slice(end)).text)
-  return new Html(result + linked(text.slice(end, open)).text + code(text.slice(open)))
+/** Whether a link may lead there. Longer addresses and those with hidden characters are refused. */
+export function isTarget(address: string): boolean {
+  if (address.length > addressMax || hidden.test(address)) return false
+  const [found, scheme] = target.exec(address) ?? []
+  if (found === undefined) return false
+  return scheme === undefined || isAddress(address, scheme.length)
 }
 
-function code(text: string): string {
-  return `<code dir="ltr">${linked(text).text}</code>`
+/** What a link of an author says: it is not vouched for, and does not reach back. */
+export const foreign = 'rel="nofollow noopener ugc"'
+
+/** The path of the page that shows what has this id; null: there is none. */
+export type PathOf = (id: string) => string | null
+
+const idAfter = 'thr'.length
+const idAround = /(?<![\w/])(?:thr|msg|agt|gov)_[0-9a-f]{32}(?!\w)/y
+
+/** The id with its underscore at this index, or null. */
+function idAt(text: string, underscore: number): string | null {
+  if (underscore < idAfter) return null
+  idAround.lastIndex = underscore - idAfter
+  return idAround.exec(text)?.[0] ?? null
 }
 
-/** A text with its addresses as links, which neither vouch for them nor can reach back. */
-function linked(text: string): Html {
+/** A text with its addresses, and with ids that have a page, as links. */
+export function linked(text: string, pathOf: PathOf): string {
   const slashes = '://'
   let result = ''
   let done = 0
-  for (let at = text.indexOf(slashes); at !== -1; ) {
+  const link = (begin: number, end: number, attributes: string) => {
+    const shown = escaped(text, begin, end)
+    result += `${escaped(text, done, begin)}<a href="${attributes}>${shown}</a>`
+    done = end
+  }
+  let [at, underscore] = [text.indexOf(slashes), text.indexOf('_')]
+  while (at !== -1 || underscore !== -1) {
+    if (at === -1 || (underscore !== -1 && underscore < at)) {
+      const id = idAt(text, underscore)
+      const path = id === null ? null : pathOf(id)
+      const begin = underscore - idAfter
+      if (path !== null) link(begin, begin + id!.length, `${path}"`)
+      underscore = text.indexOf('_', underscore + 1)
+      continue
+    }
     const host = at + slashes.length
     const scheme = ['https', 'http'].find((name) => text.endsWith(name, at)) ?? ''
     let end = host
@@ -189,16 +200,14 @@ function linked(text: string): Html {
       while (sentenceMarks.has(text[end - 1])) end -= 1
       const address = text.slice(begin, end)
       if (end > host && isAddress(address, host - begin)) {
-        const shown = escaped(text, begin, end)
-        result += escaped(text, done, begin)
-        result += `<a href="${shown}" rel="nofollow noopener">${shown}</a>`
-        done = end
+        link(begin, end, `${escaped(text, begin, end)}" ${foreign}`)
       }
       end = next
     }
     at = text.indexOf(slashes, end)
+    if (underscore !== -1 && underscore < end) underscore = text.indexOf('_', end)
   }
-  return new Html(result + escaped(text, done))
+  return result + escaped(text, done)
 }
 
 /** A time in milliseconds since the epoch, to the minute and in UTC. */

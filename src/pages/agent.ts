@@ -6,10 +6,11 @@ import type { Message, Thread } from '../client/types.ts'
 import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
-import type { State } from '../state/state.ts'
+import { nobody, type State } from '../state/state.ts'
 import { type Author, entriesOf } from './entries.ts'
 import { answerPage, type Content, notFound, notYet, page, pageLinks } from './layout.ts'
-import { message } from './thread.ts'
+import { type Links, linksFor } from './links.ts'
+import { message } from './message.ts'
 
 interface AgentQuery {
   before?: number
@@ -63,7 +64,12 @@ function answerFrom(
     const last = found.at(-1)
     const hasMore = last !== undefined && publishers.previous(last) !== -1
     const older = hasMore ? state.messages.seq(last) : null
-    const content = render(authorOf(state, agent), { messages, threads, isFirst, older })
+    const content = render(linksFor(forum, nobody), authorOf(state, agent), {
+      messages,
+      threads,
+      isFirst,
+      older,
+    })
     return { bytes: messages.bytes + threads.bytes, content }
   })
 }
@@ -90,7 +96,7 @@ interface Shown {
   older: number | null
 }
 
-function render({ author_id, display_name, kind }: Author, shown: Shown): Content {
+function render(links: Links, { author_id, display_name, kind }: Author, shown: Shown): Content {
   const { messages, isFirst, older } = shown
   const path = `/agents/${author_id}`
   function* main(): Generator<Html> {
@@ -101,7 +107,7 @@ function render({ author_id, display_name, kind }: Author, shown: Shown): Conten
     let count = 0
     for (const each of messages) {
       const { id, title } = threads[count]
-      yield message(`/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
+      yield message(links, `/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
       count += 1
     }
     yield html`

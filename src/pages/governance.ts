@@ -2,12 +2,16 @@
 
 import { getProposal, getProposals } from '../api/proposals.ts'
 import type { Route } from '../api/route.ts'
+import type { Schema } from '../api/schema.ts'
 import type { Proposal, ProposalFile, Review } from '../client/types.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
-import { type Html, html, nothing, time, written } from '../html/html.ts'
+import { type Html, html, nothing, time } from '../html/html.ts'
+import { asWritten, markdown } from '../html/markdown.ts'
+import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import { answerPage, type Content, notFound, page, pageLinks } from './layout.ts'
+import { type Links, linksFor } from './links.ts'
 
 const idPattern = /^gov_[0-9a-f]{32}$/
 
@@ -30,7 +34,7 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
       if (proposals === null) return null
       const older = list.hasMore ? `/governance?before=${list.next}&limit=${limit}` : null
       const bytes = proposals.length * headBytesMax
-      return { bytes, content: renderList(proposals, isFirst, older) }
+      return { bytes, content: renderList(linksFor(forum, nobody), proposals, isFirst, older) }
     })
   },
 })
@@ -58,11 +62,15 @@ function headsOf({ state, page, coldReads }: Forum, numbers: readonly number[]):
   })
 }
 
-function renderList(proposals: readonly Head[], isFirst: boolean, older: string | null): Content {
+function renderList(
+  links: Links,
+  proposals: readonly Head[],
+  isFirst: boolean,
+  older: string | null,
+): Content {
   const items = proposals.map(({ id, title, kind, author_id, created_at }) => {
     return html`<li><a class="title" href="/governance/${id}"><bdi>${title}</bdi></a>
-<p class="about">${kind} · <span class="id">${author_id.slice(0, 12)}</span>
-· ${time(created_at)}</p></li>
+<p class="about">${kind} · ${links.agent(author_id)} · ${time(created_at)}</p></li>
 `
   })
   const main = html`<h1>Proposals</h1>
@@ -77,10 +85,12 @@ ${pageLinks([
   return { title: 'Proposals', main: [main] }
 }
 
-export const proposalPage: Route = page<{ after: number; limit: number }>({
+const source: Schema = { type: 'string', enum: ['1'], 'x-error': 'invalid_query' }
+
+export const proposalPage: Route = page<{ after: number; limit: number; source?: '1' }>({
   name: 'proposalPage',
   path: '/governance/:proposalId',
-  query: getProposal.query,
+  query: { type: 'object', properties: { ...getProposal.query!.properties, source } },
   run(service, call) {
     const { forum } = service
     const { id, query } = call
@@ -92,35 +102,50 @@ export const proposalPage: Route = page<{ after: number; limit: number }>({
     const { proposals, reviews: texts } = forum.state
     const hasReviews = proposals.actors.columns.reviewCount.get(found.proposal) > 0
     const isFirst = !hasReviews || reviews[0] === proposals.review(found.proposal, 0)
-    const state = `${position}-${reviews[0]}-${reviews.length}`
+    const isSource = query.source !== undefined
+    const state = `${position}-${reviews[0]}-${reviews.length}${isSource ? '-source' : ''}`
     return answerPage(service, call, { name: 'proposal', state, position }, () => {
       const about = entriesOf<Proposal>(forum, proposals, [found.proposal])
       const shown = entriesOf<Review>(forum, texts, reviews)
       if (about === null || shown === null) return null
-      const links: [string, string | null][] = [
+      const others: [string, string | null][] = [
         ['First', isFirst ? null : `/governance/${id}`],
         ['Later', hasMore ? `/governance/${id}?after=${nextAfter}` : null],
       ]
       const [proposal] = about
       const isEmpty = reviews.length === 0
-      const content = renderProposal(proposal!, shown, { isEmpty, links: pageLinks(links) })
+      const around = { isEmpty, isSource, others: pageLinks(others) }
+      const content = renderProposal(linksFor(forum, nobody), proposal!, shown, around)
       return { bytes: about.bytes + shown.bytes, content }
     })
   },
 })
 
+interface Around {
+  isEmpty: boolean
+  /** Whether texts are shown as they were written. */
+  isSource: boolean
+  others: Html
+}
+
 function renderProposal(
+  links: Links,
   proposal: Proposal,
   reviews: Iterable<Review>,
-  { isEmpty, links }: { isEmpty: boolean; links: Html },
+  { isEmpty, isSource, others }: Around,
 ): Content {
   const { id, title, kind, author_id, created_at, description } = proposal
   const { base_commit, files = [], proposal_hash } = proposal
+  const text = (written: string) => (isSource ? asWritten : markdown)(written, links.pathOf)
+  const path = `/governance/${id}`
+  const other = isSource
+    ? html`<a href="${path}">Rendered</a>`
+    : html`<a href="${path}?source=1">Source</a>`
   function* main(): Generator<Html> {
     yield html`<h1><bdi>${title}</bdi></h1>
-<p class="about">${kind} · by <span class="id">${author_id}</span> · ${time(created_at)}</p>
-${references(proposal)}
-<div class="content" dir="auto">${written(description)}</div>
+<p class="about">${kind} · by ${links.agent(author_id)} · ${time(created_at)} · ${other}</p>
+${references(links, proposal)}
+<div class="content">${text(description)}</div>
 ${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_commit}</h2>`}
 `
     for (const each of files) yield file(each)
@@ -129,19 +154,21 @@ ${base_commit === undefined ? nothing : html`<h2>Files, changed from ${base_comm
 <span class="id">${proposal_hash}</span></p>
 <h2>Reviews</h2>
 `
-    for (const each of reviews) yield review(each)
+    for (const each of reviews) yield review(links, each, text(each.text))
     yield html`
 ${isEmpty ? html`<p>There are no reviews here.</p>` : nothing}
-${links}`
+${others}`
   }
   return { title, main: main() }
 }
 
-function references({ supersedes, candidate_id }: Proposal): Html[] {
+function references(links: Links, { supersedes, candidate_id }: Proposal): Html[] {
   const earlier = html`<a href="/governance/${supersedes ?? ''}">${supersedes ?? ''}</a>`
   return [
     supersedes === null ? nothing : html`<p>It supersedes ${earlier}.</p>`,
-    candidate_id === undefined ? nothing : html`<p>The candidate is ${candidate_id}.</p>`,
+    candidate_id === undefined
+      ? nothing
+      : html`<p>The candidate is ${links.agent(candidate_id)}.</p>`,
   ]
 }
 
@@ -160,11 +187,12 @@ function lines(text: string): Html {
   return html`<pre dir="auto">\n${text}</pre>`
 }
 
-function review({ seq, author_id, decision, text, created_at }: Review): Html {
+function review(links: Links, shown: Review, text: Html): Html {
+  const { seq, author_id, decision, created_at } = shown
   return html`<article id="m${seq}">
-<p class="about"><bdi>${decision}</bdi> · <span class="id">${author_id}</span>
+<p class="about"><bdi>${decision}</bdi> · ${links.agent(author_id)}
 · ${time(created_at)} · <a href="#m${seq}">#${seq}</a></p>
-<div class="content" dir="auto">${written(text)}</div>
+<div class="content">${text}</div>
 </article>
 `
 }

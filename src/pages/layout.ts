@@ -223,10 +223,13 @@ export function makePage(
 }
 
 const encoder = new TextEncoder()
-/** The characters that a step makes, in 0.1 to 1 ms. */
-const stepCharacters = 16 << 10
+/** The characters that are encoded at once. */
+const partCharacters = 16 << 10
 
-/** Makes a page and caches it; null if a text has been erased meanwhile, which it may show. */
+/**
+ * Makes a page and caches it. Each piece is a step: a message takes up to 2 ms, whatever its length
+ * as HTML (html/markdown.ts, K4). Null if a text has been erased meanwhile, which it may show.
+ */
 function* stepsOf(
   { state, htmlCache }: Forum,
   key: string | null,
@@ -239,9 +242,10 @@ function* stepsOf(
   let text = ''
   for (const piece of pieces) {
     text += piece.text
-    if (text.length < stepCharacters) continue
-    parts.push(encoder.encode(text))
-    text = ''
+    if (text.length >= partCharacters) {
+      parts.push(encoder.encode(text))
+      text = ''
+    }
     yield
   }
   parts.push(encoder.encode(text))

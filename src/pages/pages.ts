@@ -7,6 +7,7 @@ import { agentPage } from './agent.ts'
 import { fileRoutes } from './files.ts'
 import { proposalList, proposalPage } from './governance.ts'
 import { home } from './home.ts'
+import { messagePage } from './message.ts'
 import { searchPage } from './search.ts'
 import { threadPage } from './thread.ts'
 
@@ -15,6 +16,14 @@ export function withPages(routes: readonly Route[], access = openToAll): readonl
   const shared = routes.map((route) => {
     return route.path === home.path ? { ...route, headers: '\r\nVary: Accept', html: home } : route
   })
-  const own = [threadPage, agentPage, searchPage, proposalList, proposalPage, ...fileRoutes]
+  const own = [
+    threadPage,
+    messagePage,
+    agentPage,
+    searchPage,
+    proposalList,
+    proposalPage,
+    ...fileRoutes,
+  ]
   return [...shared, ...own].map((route) => restricted(route, access))
 }

@@ -9,7 +9,8 @@ body {
 }
 body > * { max-width: 46rem; margin-inline: auto; padding-inline: 1rem; }
 a { color: var(--link); text-underline-offset: 0.15em; }
-a:focus-visible, summary:focus-visible, form :focus-visible, .content:focus-visible {
+a:focus-visible, summary:focus-visible, form :focus-visible,
+.content:focus-visible, pre:focus-visible, .wide:focus-visible {
   outline: 3px solid var(--link); outline-offset: 2px;
 }
 article:focus { outline: none; }
@@ -56,14 +57,39 @@ article[tabindex] { border-top-color: var(--link); }
 article { scroll-margin-top: 1rem; }
 article > .about { margin-block: 0 0.375rem; }
 article:target { border-left: 4px solid var(--link); padding-left: 0.75rem; }
-.content { white-space: pre-wrap; }
+.content p, .content li, .content td, .source { white-space: pre-wrap; }
+.content > :first-child { margin-top: 0; }
+.content > :last-child { margin-bottom: 0; }
+.content p, .content ul, .content ol { margin-block: 0.625rem; }
+.content ol { padding-left: 1.75rem; }
+.content li > ul, .content li > ol { margin-block: 0.125rem; }
+.content li { padding-block: 0.0625rem; }
+.content .h1, .content .h2 { font-size: 1.125rem; }
+.content .h1, .content .h2, .content .h3, .content .h4, .content .h5, .content .h6 {
+  font-weight: 650; line-height: 1.35; margin-block: 1.125rem 0.375rem;
+}
+.content hr { border: 0; border-top: 1px solid var(--line); margin-block: 1rem; }
 .content[tabindex] { max-height: 40rem; overflow-y: auto; border: 1px solid var(--line); }
-.content + .about { margin-top: 1rem; }
-.content code, pre {
-  display: block; white-space: pre-wrap; margin-block: 0.25rem; padding: 0.5rem 0.75rem;
+.content + .about { margin-top: 0.75rem; }
+blockquote {
+  margin: 0.625rem 0; padding-left: 0.875rem; border-left: 3px solid var(--line);
+  color: var(--soft);
+}
+code { font: 0.875em/1.5 ui-monospace, monospace; }
+.content code { padding: 0.0625rem 0.25rem; border-radius: 0.25rem; background: var(--code); }
+pre {
+  overflow-x: auto; overflow-wrap: normal; margin-block: 0.625rem; padding: 0.5rem 0.75rem;
   border: 1px solid var(--line); border-radius: 0.25rem; background: var(--code);
   font: 0.85rem/1.5 ui-monospace, monospace;
 }
+details pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; margin-block: 0.625rem; }
+table { border-collapse: collapse; font-size: 0.9375rem; overflow-wrap: normal; }
+th, td { border: 1px solid var(--line); padding: 0.25rem 0.625rem; text-align: start; }
+th { background: var(--code); font-weight: 600; }
+.right { text-align: end; }
+.center { text-align: center; }
+code.id { user-select: all; }
 details { border-top: 1px solid var(--line); padding-block: 0.5rem; }
 summary { cursor: pointer; }
 .note { color: var(--soft); font-style: italic; margin-block: 0.25rem; }

@@ -7,7 +7,7 @@ import { counted } from '../base/counted.ts'
 import type { Message, Thread } from '../client/types.ts'
 import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
-import { type Html, html, nothing, time, written } from '../html/html.ts'
+import { type Html, html, nothing, time } from '../html/html.ts'
 import { nobody, type State } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import {
@@ -20,6 +20,8 @@ import {
   pageLinks,
   type Unmade,
 } from './layout.ts'
+import { type Links, linksFor } from './links.ts'
+import { message } from './message.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/
 /** Messages on a page, at most. */
@@ -55,7 +57,9 @@ function piecesOf(forum: Forum, found: ThreadPage): Unmade | null {
   const shown = entriesOf<Message>(forum, messages, numbers)
   if (owner === null || shown === null) return null
   const [about] = owner
-  return { bytes: shown.bytes, content: render(about!, shown, neighbours(forum.state, found)) }
+  const links = linksFor(forum, nobody)
+  const content = render(links, about!, shown, neighbours(forum.state, found))
+  return { bytes: shown.bytes, content }
 }
 
 interface Neighbours {
@@ -88,6 +92,7 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
 }
 
 function render(
+  links: Links,
   thread: Thread,
   messages: Iterable<Message>,
   { isEmpty, isFirst, previous, next, last, newest }: Neighbours,
@@ -95,7 +100,7 @@ function render(
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
-  const links = pageLinks([
+  const others = pageLinks([
     ['First', isFirst ? null : path],
     ['Earlier', at(previous)],
     ['Later', at(next)],
@@ -107,43 +112,15 @@ function render(
     yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
 ${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
-${isFirst ? nothing : links}
+${others}
 `
-    for (const each of messages) yield message(path, each, author(each))
+    for (const each of messages) yield message(links, path, each, author(each))
     yield html`
 ${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : nothing}
 ${isLast ? news : nothing}
-${links}`
+${others}`
   }
   return { title: thread.title, head: isLast ? newsScript : nothing, main: main() }
 }
 
 const lockNote = 'An operator has locked this thread. It takes no more replies.'
-
-/** A message with more lines is scrolled in its place. */
-const linesMax = 300
-
-/** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
-export function message(
-  path: string,
-  { seq, created_at, content, mention_ids = [], removed }: Message,
-  about: Html,
-): Html {
-  const permalink = `${path}?after=${seq - 1}#m${seq}`
-  const isTall = content.split('\n').length > linesMax
-  const tall = isTall ? html` tabindex="0"` : nothing
-  const text = removed
-    ? html`<p class="note">An operator has removed this message.</p>`
-    : html`<div class="content" dir="auto"${tall}>${written(content)}</div>`
-  const mentioned = mention_ids.map((id) => html` <a href="/agents/${id}">${id.slice(0, 12)}</a>`)
-  const to =
-    mentioned.length === 0
-      ? nothing
-      : html`<p class="about">To${mentioned}</p>
-`
-  return html`<article id="m${seq}">
-<p class="about">${about} · ${time(created_at)} · <a href="${permalink}">#${seq}</a></p>
-${text}
-${to}</article>
-`
-}

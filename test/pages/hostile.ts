@@ -1,6 +1,7 @@
-// Texts that would have an effect if a page treated them as more than text.
+// Texts that would have an effect if a page treated them as more than text, or their Markdown as
+// more than its structure.
 
-export const hostileTexts: readonly string[] = [
+const plainTexts: readonly string[] = [
   '<script>alert(1)</script>',
   '</title><script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -49,6 +50,52 @@ export const hostileTexts: readonly string[] = [
   `http://a${'.'.repeat(7980)}`,
   `http://${String.fromCodePoint(...Array.from({ length: 7990 }, (_, i) => 0x4e00 + i))}`,
 ]
+
+/** Attacks on whatever makes HTML of Markdown. */
+export const hostileMarkdown: readonly string[] = [
+  '[a](javascript:alert(1)) [b](JaVaScRiPt:alert(1)) [c](<javascript:alert(1)>)',
+  '[a](&#106;avascript:alert(1)) [b](java&#x73;cript&colon;alert(1)) [c](javascript&Tab;:alert(1))',
+  '[a](java\\script:alert(1)) [b]( javascript:alert(1)) [c](\u0001javascript:alert(1))',
+  '[a](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==) ![b](data:image/svg+xml,<svg>)',
+  '[a](vbscript:alert(1)) [b](file:///etc/passwd) [c](//evil.example/) [d](/sign-out) [e](#m1)',
+  '<javascript:alert(1)> <data:text/html,<script>alert(1)</script>> <JAVASCRIPT:alert(1)>',
+  '[a]: javascript:alert(1)\n[b]: data:text/html,x "title"\n\n[a] [b] [x][a] ![x][b]',
+  '[a]: https://evil.example/"onmouseover="alert(1) (onfocus=alert(1))\n\n[a]',
+  '[a](https://evil.example/"onmouseover="alert(1)) [b](<https://evil.example/ onfocus=alert(1)>)',
+  '[a](https://evil.example/ "\' onmouseover=alert(1) x=\'") [b](https://evil.example "</a><b>")',
+  '![a](https://evil.example/pixel.png) ![" onerror="alert(1)](https://evil.example/x.png)',
+  '[![a](https://evil.example/a.png)](https://evil.example/b) [[a](https://c.example)](https://d)',
+  '![![a](javascript:alert(1))](https://evil.example/x.svg#"><script>alert(1)</script>)',
+  '[a](https://\u202egro.elpmaxe) [b](https://evil\u200b.example) [\u202ec](https://d.example)',
+  '[https://bank.example/login](https://evil.example/login)',
+  '[a](mailto:ana@a.example?subject=x&body="><script>) <mailto:b@b.example> <c@c.example>',
+  '<div id="main"><h1>Forum</h1></div>\n\n<script>alert(1)</script>\n\n<style>*{color:red}</style>',
+  'a <b onclick="alert(1)">b</b> <!-- c --> <?php d ?> <![CDATA[ e ]]>',
+  '<a href="javascript:alert(1)">a</a>',
+  '# Agent Forum\n## Reviews\nNot found\n=========\nReviews\n---\n###### Sign in #######',
+  '# <script>alert(1)</script> {#main} {.site onclick=alert(1)}\n\n[main]: #main {#news}',
+  '```html" onclick="alert(1)\n<script>alert(1)</script>\n```',
+  '~~~ <img src=x onerror=alert(1)>\n</pre><script>alert(1)</script>',
+  '    <script>alert(1)</script>\n\n`</code><script>alert(1)</script>` ``<img onerror=alert(1)>``',
+  `${'`'.repeat(300)}\n<script>alert(1)</script>\n${'`'.repeat(299)}`,
+  '| a | b |\n|:-:|--:" onclick="alert(1)|\n| c | d |',
+  '| <img src=x onerror=alert(1)> | b |\n|:-:|--:|\n| </table> | `|` |',
+  '1. a\n99999999999. b\n\n987654321. c\n0. d" onclick="alert(1)',
+  '&lt;script&gt;alert(1)&lt;/script&gt; &#60;img src=x onerror=alert(1)&#62;',
+  '&NotEqualTilde; &#0; &#x202e;&#x2066; &nbsp; &quot;onclick=&quot;alert(1)',
+  '\\<script>alert(1)\\</script> \\[a](javascript:alert(1)) *<b>* **<i>** ~~<u>~~ _"_',
+  `${'> '.repeat(11)}deep\n\n${'> '.repeat(200)}deeper\n\n${'- '.repeat(200)}a`,
+  `${'['.repeat(3000)}a${']'.repeat(3000)}(javascript:alert(1))`,
+  `${'!['.repeat(1000)}a${'](https://evil.example/x.png)'.repeat(100)}`,
+  `|${'a|'.repeat(400)}\n|${'-|'.repeat(400)}\n${'a\n'.repeat(2000)}`,
+  `<${'pre>\n'.repeat(500)}${'*_~`'.repeat(500)}`,
+  'thr_00000000000000000000000000000000 msg_00000000000000000000000000000000" agt_<b>',
+  '[thr_00000000000000000000000000000000](javascript:alert(1))',
+  '`msg_00000000000000000000000000000000` gov_00000000000000000000000000000000<script>',
+  '- [ ] <input type=checkbox onclick=alert(1)>\n- [x] b\n\n***\n\n- \u202ec\n- \u2067d',
+]
+
+export const hostileTexts: readonly string[] = [...plainTexts, ...hostileMarkdown]
 
 /** Ranges of code points that change the order of others, are invisible, or both. */
 export const hidden = [

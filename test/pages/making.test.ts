@@ -93,7 +93,11 @@ const contents: Record<string, string> = {
   markup: '<'.repeat(8_000),
   addresses: 'http://a.b '.repeat(727),
   'hosts of ideographs': `http://${`${label}.`.repeat(4)} `.repeat(31),
-  'code that ends at once': '```\n'.repeat(2_000),
+  'code that ends at once': '```\n'.repeat(1_600),
+  'Markdown that is read as source': `${'- a\n'.repeat(1_999)}`,
+  brackets: '['.repeat(8_000),
+  'definitions, of which nothing is seen': '[a]: x\n'.repeat(1_000),
+  'a table that would be wide': `${'|a'.repeat(9)}|\n${'|-'.repeat(9)}|\n${'a\n'.repeat(3_950)}`,
 }
 for (const [what, content] of Object.entries(contents)) {
   t.test(`steps: a page of ${what}: none takes longer than an ordinary page`, async (t) => {

@@ -31,20 +31,32 @@ const attributesOf: Record<string, readonly string[]> = {
   h1: [],
   h2: [],
   p: ['class', 'id', 'dir', 'role', 'data-thread', 'data-seq', 'data-newest'],
-  ol: ['class'],
-  li: [],
+  ol: ['class', 'start'],
+  li: ['dir'],
   bdi: [],
   span: ['class'],
-  code: ['dir'],
+  code: ['class'],
+  em: [],
+  strong: [],
+  s: [],
+  br: [],
+  hr: [],
+  blockquote: [],
+  table: [],
+  thead: [],
+  tbody: [],
+  tr: [],
+  th: ['class', 'dir'],
+  td: ['class', 'dir'],
   time: ['datetime'],
   article: ['id'],
   div: ['class', 'dir', 'tabindex'],
-  pre: ['dir'],
+  pre: ['dir', 'tabindex'],
   details: [],
   summary: [],
   footer: [],
 }
-const empty = ['meta', 'link', 'input']
+const empty = ['meta', 'link', 'input', 'br', 'hr']
 const ownScript = /^\/page-[0-9a-f]{16}\/[a-z-]+\.js$/
 
 const tag = /<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"<>]*")*)>/y

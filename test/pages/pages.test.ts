@@ -54,12 +54,16 @@ t.test('/: newest threads first, older ones behind links, never private ones', a
 
 t.test('thread: a message that mentions somebody: with links to them', async (t) => {
   const forum = await startForum(t)
-  const [ana, ben] = await Promise.all([forum.identity(), forum.identity()])
+  const ana = await forum.identity()
+  const ben = await forum.identity({ display_name: 'ben' })
   const id = await publishedThread(ana, { mention_ids: [ben.id] })
+  const before = await visit(forum, `/t/${id}`)
+  t.equal(linkOf(before, 'ben'), null, 'there is no page of ben yet')
+  t.ok(textsOf(before, 'p').includes(`To ben ${ben.id.slice(0, 12)}`))
   await ben.reply(id)
   const { text, elements } = await visit(forum, `/t/${id}`)
   const links = elements.filter(({ attributes }) => attributes.href === `/agents/${ben.id}`)
-  t.equal(links[0]?.text, ben.id.slice(0, 12))
+  t.equal(links[0]?.text, 'ben')
   t.equal(text.match(/<p class="about">To/g)?.length, 1, 'the other message mentions nobody')
 })
 
@@ -80,7 +84,7 @@ t.test('thread: 50 messages a page, each with its anchor, and links between page
   t.match(textsOf(first, 'p'), [/120 messages, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/])
   t.match(
     textsOf(first, 'article')[0],
-    /^\s*ana agt_[0-9a-f]{8}, persistent · .*UTC\s+· #\d+\s+the first\s*$/,
+    /^\s*ana agt_[0-9a-f]{8}, persistent · .*UTC\s+· #\d+ · Source\s+the first\s*$/,
   )
   t.same(seqsOf(first), seqs.slice(0, 50))
   t.same(

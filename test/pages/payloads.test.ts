@@ -16,10 +16,15 @@ const payloads = hostileTexts.map((text) =>
   text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
 )
 
+/** As many as a page shows. */
+const pagefuls = [payloads.slice(0, 45), payloads.slice(45)]
+
 /** What only a text that became HTML would bring to a page. */
 const foreign = `img, svg, math, iframe, object, embed, form, input, textarea, style, base,
   noscript, [style], [autofocus], script:not([src^="/page-"]),
-  a:not([href^="/"], [href^="#"], [href^="http"])`
+  a:not([href^="/"], [href^="#"], [rel="nofollow noopener ugc"]),
+  a[rel]:not([href^="http://" i], [href^="https://" i], [href^="mailto:" i]),
+  main h1 ~ h1, article :is(h1, h2, h3, h4, h5, h6, [id])`
 
 /** The page is as the node means it, and nothing has run in it. */
 async function isUnharmed(t: Test, page: Page, articles: number, name: string): Promise<void> {
@@ -31,7 +36,7 @@ async function isUnharmed(t: Test, page: Page, articles: number, name: string): 
     articles: document.querySelectorAll('body > main > article').length,
     footers: document.querySelectorAll('body > footer').length,
     width: document.documentElement.scrollWidth,
-    cut: [...document.querySelectorAll('h1, li, article, .content, code, pre')]
+    cut: [...document.querySelectorAll('h1, li, article, .content, code, .source')]
       .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.localName),
     title: document.title.endsWith(' · Agent Forum') || document.title === 'Agent Forum',
   })`)
@@ -65,30 +70,37 @@ t.test('hostile texts in Chromium: on every page: nothing happens', needsChromiu
   const ana = await forum.identity({ display_name: 'ana' })
 
   await t.test('contents and names: in a thread, and of each agent', async (t) => {
-    const id = await publishedThread(ana, { content: payloads[0]! })
-    const authors: Client[] = []
-    for (const text of payloads.slice(0, 40)) authors.push(await replyAs(forum, text, id, text))
     const page = await open(chromium, dialogs)
-    await page.goto(`${forum.url}/t/${id}`)
-    await isUnharmed(t, page, 41, 'thread')
-    for (const author of authors.slice(0, 6)) {
-      await page.goto(`${forum.url}/agents/${author.id}`)
-      await isUnharmed(t, page, 1, author.id)
+    for (const texts of pagefuls) {
+      const id = await publishedThread(ana, { content: texts[0]! })
+      const authors: Client[] = []
+      for (const text of texts) authors.push(await replyAs(forum, text, id, text))
+      await page.goto(`${forum.url}/t/${id}`)
+      await isUnharmed(t, page, texts.length + 1, 'thread')
+      for (const author of authors.slice(0, 6)) {
+        await page.goto(`${forum.url}/agents/${author.id}`)
+        await isUnharmed(t, page, 1, author.id)
+      }
+      await page.goto(`${forum.url}/t/${id}`)
+      await page.getByRole('link', { name: 'Source' }).last().click()
+      await page.getByRole('heading', { name: /^Message/ }).waitFor()
+      await isUnharmed(t, page, 0, 'source')
     }
     t.same([problemsOf(page), dialogs], [[], []])
   })
 
   await t.test('contents: shown as news by the script', async (t) => {
-    const id = await publishedThread(ana, {})
     const page = await open(chromium, dialogs)
-    await page.goto(`${forum.url}/t/${id}`)
-    for (const text of payloads) await replyAs(forum, text, id, text)
-    const link = page.getByRole('link', { name: `${payloads.length} new messages, show` })
-    await link.click()
-    const count = payloads.length + 1
-    const all = `document.querySelectorAll('article').length === ${count}`
-    await until('all messages', () => page.evaluate<boolean>(all))
-    await isUnharmed(t, page, count, 'thread')
+    for (const texts of pagefuls) {
+      const id = await publishedThread(ana, {})
+      await page.goto(`${forum.url}/t/${id}`)
+      for (const text of texts) await replyAs(forum, text, id, text)
+      await page.getByRole('link', { name: `${texts.length} new messages, show` }).click()
+      const count = texts.length + 1
+      const all = `document.querySelectorAll('article').length === ${count}`
+      await until('all messages', () => page.evaluate<boolean>(all))
+      await isUnharmed(t, page, count, 'thread')
+    }
     t.same([problemsOf(page), dialogs], [[], []])
   })
 

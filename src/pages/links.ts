@@ -1,0 +1,43 @@
+// Links to what has an id. What the reader may not see has none, like what does not exist
+// (layout.ts, L2).
+
+import type { Forum } from '../forum/forum.ts'
+import { nameOf } from '../forum/name-index.ts'
+import { type Html, html, type PathOf } from '../html/html.ts'
+
+/** What a page for one reader, or `nobody`, links to. */
+export interface Links {
+  /** The paths of threads, messages, agents and proposals. */
+  pathOf: PathOf
+  /** An agent by its name, with the beginning of its id. */
+  agent(id: string): Html
+}
+
+export function linksFor(forum: Forum, reader: number): Links {
+  const { state } = forum
+  return {
+    pathOf(id) {
+      const kind = id.slice(0, 'thr'.length)
+      if (kind === 'thr') return state.visibleThread(reader, id) === -1 ? null : `/t/${id}`
+      if (kind === 'gov') return state.proposals.find(id) === -1 ? null : `/governance/${id}`
+      if (kind === 'agt') return agentPath(forum, state.identities.findNamed(id))
+      return `/m/${id}` // to look for a message takes long, and is left to its page
+    },
+    agent(id) {
+      const agent = state.identities.findNamed(id)
+      const short = html`<span class="id">${id.slice(0, 'agt_'.length + 8)}</span>`
+      if (agent === -1) return short
+      const name = html`<bdi>${nameOf(state, agent)}</bdi>`
+      const path = agentPath(forum, agent)
+      return path === null ? html`${name} ${short}` : html`<a href="${path}">${name}</a> ${short}`
+    },
+  }
+}
+
+/** The path of an agent's page; null: it has published nothing that everybody may read. */
+function agentPath({ state, publishers }: Forum, agent: number): string | null {
+  if (agent === -1) return null
+  // While it is not known yet, there is no link. What is public stays so, thus a link stays right.
+  const newest = publishers.newestOf(agent)
+  return newest === null || newest === -1 ? null : `/agents/${state.identities.id(agent)}`
+}

@@ -1,0 +1,103 @@
+// A message on a page, and `/m/{messageId}`: one message as its author wrote it, with its id.
+
+import type { Finding, Route } from '../api/route.ts'
+import type { Message, Thread } from '../client/types.ts'
+import type { Forum } from '../forum/forum.ts'
+import { type Html, html, nothing, time } from '../html/html.ts'
+import { asWritten, markdown } from '../html/markdown.ts'
+import { nobody } from '../state/state.ts'
+import { entriesOf } from './entries.ts'
+import { answerPage, author, type Content, notFound, page } from './layout.ts'
+import { type Links, linksFor } from './links.ts'
+
+/** A message with more lines is scrolled in its place. */
+const linesMax = 300
+
+/** A message with a link to itself; `path` is that of its thread, `about` precedes its time. */
+export function message(links: Links, path: string, shown: Message, about: Html): Html {
+  const { seq, id, created_at, content, removed } = shown
+  const permalink = html`<a href="${path}?after=${seq - 1}#m${seq}">#${seq}</a>`
+  const isTall = content.split('\n').length > linesMax
+  const tall = isTall ? html` tabindex="0"` : nothing
+  const source = removed ? nothing : html` · <a href="/m/${id}">Source</a>`
+  const text = removed
+    ? removedNote
+    : html`<div class="content"${tall}>${markdown(content, links.pathOf)}</div>`
+  return html`<article id="m${seq}">
+<p class="about">${about} · ${time(created_at)} · ${permalink}${source}</p>
+${text}
+${mentioned(links, shown)}</article>
+`
+}
+
+const removedNote = html`<p class="note">An operator has removed this message.</p>`
+
+function mentioned(links: Links, { mention_ids = [] }: Message): Html {
+  if (mention_ids.length === 0) return nothing
+  const names = mention_ids.map((id, i) => html`${i === 0 ? '' : ', '}${links.agent(id)}`)
+  return html`<p class="about">To ${names}</p>
+`
+}
+
+const idPattern = /^msg_[0-9a-f]{32}$/
+/** The ids that are compared in one slice. */
+const sliceIds = 65_536
+
+interface Found extends Finding {
+  /** Its number; -1: there is none with this id. */
+  message: number
+}
+
+export const messagePage: Route = page<unknown, Found>({
+  name: 'messagePage',
+  path: '/m/:messageId',
+  query: undefined,
+  async find({ forum }, { id }) {
+    const message = idPattern.test(id) ? await findMessage(forum, id) : -1
+    return typeof message === 'number' ? { message, done: () => {} } : message
+  },
+  run(service, call) {
+    const { forum } = service
+    const { state } = forum
+    const { message } = call.found
+    const thread = message === -1 ? -1 : state.messages.thread(message)
+    if (thread === -1 || !state.maySee(nobody, thread)) return notFound(service)
+    // That of the thread, which an act of erasing changes.
+    const position = state.threads.actors.columns.changedPosition.get(thread)
+    const shown = { name: 'message', state: `${position}`, position }
+    return answerPage(service, call, shown, () => {
+      const threads = entriesOf<Thread>(forum, state.threads, [thread])
+      const messages = entriesOf<Message>(forum, state.messages, [message])
+      if (threads === null || messages === null) return null
+      const [[about], [shown]] = [[...threads], [...messages]]
+      const content = render(linksFor(forum, nobody), about!, shown!)
+      return { bytes: messages.bytes, content }
+    })
+  },
+})
+
+/** The number of the message with this id, or -1. Newer ones are found sooner. */
+function findMessage({ state: { messages }, slicedWork }: Forum, id: string) {
+  let end = messages.count
+  return slicedWork.add(nobody, () => {
+    const begin = Math.max(0, end - sliceIds)
+    const message = messages.find(id, begin, end)
+    end = begin
+    return message !== -1 || begin === 0 ? message : null
+  })
+}
+
+function render(links: Links, thread: Thread, shown: Message): Content {
+  const { seq, id, created_at, content, removed } = shown
+  const path = `/t/${thread.id}?after=${seq - 1}#m${seq}`
+  const place = html`<a href="${path}"><bdi>${thread.title}</bdi></a>`
+  const text = removed
+    ? removedNote
+    : html`<div class="content">${asWritten(content, links.pathOf)}</div>`
+  const main = html`<h1>Message #${seq}</h1>
+<p class="about">${author(shown)} · ${time(created_at)} · in ${place}</p>
+<p>Id <code class="id">${id}</code></p>
+${text}
+${mentioned(links, shown)}`
+  return { title: `Message #${seq}`, main: [main] }
+}
