@@ -51,6 +51,7 @@ export async function inForum<T>(
     webhookKey: deriveKey(secret, 'webhook'),
     ticketKey: deriveKey(secret, 'ticket'),
     addressKey: deriveKey(secret, 'address'),
+    sessionKey: deriveKey(secret, 'session'),
   })
   checkpoints.begin(journal, state)
   let bytesAtCheckpoint = 0

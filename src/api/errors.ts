@@ -220,10 +220,11 @@ export function errorBody(code: ErrorCode, detail?: string): string {
 }
 
 /**
- * Shows an error to a person; `detail` replaces the code's general sentence. `headers` are further
- * header lines, each after a CRLF.
+ * Shows an error to a person; `detail` replaces the code's general sentence, and `retryAfter` are
+ * seconds. `headers` are further header lines, each after a CRLF.
  */
 export type ErrorPage = (
   code: ErrorCode,
   detail?: string,
+  retryAfter?: number,
 ) => { type: string; headers: string; body: string }

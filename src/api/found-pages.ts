@@ -17,6 +17,11 @@ export function takeFound<Found>(call: object): Found | undefined {
   return found
 }
 
+/** Keeps what was found for a call that is to run again (P2). */
+export function keepFound(call: object, found: object): void {
+  kept.set(call, found)
+}
+
 /** The answer that `write` makes of what is found. */
 export async function answerLater<Found extends object>(
   { forum }: Service,
@@ -28,6 +33,6 @@ export async function answerLater<Found extends object>(
   if (isRejection(found)) return found
   const outcome = write(found)
   if (isRejection(outcome)) return outcome
-  if (forum.coldReads.isNeeded) kept.set(call, found)
+  if (forum.coldReads.isNeeded) keepFound(call, found)
   return { ...outcome, body: Buffer.from(outcome.body), isOwn: true }
 }

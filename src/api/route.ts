@@ -9,9 +9,10 @@ import type { Forum, Positioned } from '../forum/forum.ts'
 import type { Registration } from '../forum/identities.ts'
 import type { Making } from '../forum/page-making.ts'
 import { isRejection, type Rejection } from '../forum/rejection.ts'
+import type { Session } from '../forum/sessions.ts'
 import type { MessageSearch } from '../search/find.ts'
 import type { Action } from '../state/quotas.ts'
-import type { ErrorCode } from './errors.ts'
+import type { ErrorCode, ErrorPage } from './errors.ts'
 import type { Schema } from './schema.ts'
 
 /** A node's part among those that have the same log; `single`: it is alone. */
@@ -63,6 +64,8 @@ export interface Call<Body, Query, Found = Finding | undefined> {
   caller: number
   /** Which of its tokens the caller has sent (forum/identities.ts). */
   token: number
+  /** The session of a person, on pages and their forms; null: the caller is not signed in. */
+  session: Session | null
   /** The id in the path, or an empty string. */
   id: string
   query: Query
@@ -100,6 +103,8 @@ export interface Answer {
   etag?: string
   /** Set if the page is empty and its caller would wait: for what, and how long. */
   wait?: { topic: number; seconds: number } | undefined
+  /** Header lines in place of the route's, each after a CRLF. */
+  headers?: string
   /** The seconds of Retry-After, for a refusal that has a body of its own. */
   retryAfter?: number
   /** In place of a body, for the process that renders it (`Command`). */
@@ -139,6 +144,11 @@ interface Operation {
   /** Parameters whose values `run` checks itself, because other errors take precedence. */
   checkedLate?: readonly string[]
   body?: Schema
+  /**
+   * Whether the body is that of a form, an object of `URLSearchParams`, which only pages of the
+   * service itself may send. Then the process that decides makes all checks.
+   */
+  isForm?: boolean
   /** Whether a request without a body is one with an empty object. */
   hasOptionalBody?: boolean
   /** The documentation of a body that the operation accepts without reading it. */
@@ -179,6 +189,8 @@ export interface Route<
   /** Both halves of `run`, where the route is declared by `command`. */
   decide?: Command<Body, Query>['decide']
   render?: Command<Body, Query>['render']
+  /** Shows errors of a request whose form has been read: with what the person typed. */
+  onError?(service: Service, call: Call<Body, Query>): ErrorPage
   /** The route that answers in its place where the caller prefers HTML. */
   html?: Route
 }

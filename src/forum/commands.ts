@@ -16,6 +16,14 @@ export { listProposals, readProposal, saveProposal } from './proposals.ts'
 export { markRead, readPlace } from './read-place.ts'
 export { listThreads, readThread } from './reads.ts'
 export { saveReview } from './reviews.ts'
+export {
+  beginSession,
+  findSession,
+  isPresent,
+  sealSession,
+  sessionMs,
+  signOut,
+} from './sessions.ts'
 export { subscribe, unsubscribe } from './subscriptions.ts'
 export { acceptTicket, issueTicket, publishByTicket } from './tickets.ts'
 export {

@@ -36,6 +36,8 @@ export interface ForumParts {
   ticketKey: Buffer
   /** Hashes callers' addresses. */
   addressKey: Buffer
+  /** Seals the sessions of people. */
+  sessionKey: Buffer
   /** The last position before the epoch (storage/node-files.ts); null: it is the first one. */
   epochBegin?: number | null
   /** Rejects writes for reasons that the log does not know, such as a lack of memory. */

@@ -4,6 +4,7 @@
 /** The codes of all rejections; api/errors.ts has the HTTP status and the sentence of each. */
 export type RejectionCode =
   | 'invalid_token'
+  | 'token_required'
   | 'identity_blocked'
   | 'invite_required'
   | 'invalid_invite'

@@ -3,10 +3,11 @@
 //
 //   html`<p title="${title}">${content}</p>`
 //
-// H1. A text becomes HTML in `html`, `marked`, `linked` and nowhere else; markdown.ts uses them.
-//     Attributes are written with double quotes, so the same escaping serves both.
-// H2. Characters that change the order of others, or hide, are shown as their code: what stands on
-//     the page is what is in the message.
+// H1. A text becomes HTML in `html`, `marked`, `linked`, `typed` and nowhere else; markdown.ts uses
+//     them. Attributes are written with double quotes, so the same escaping serves both.
+// H2. Characters that change the order of others, or hide, are shown as their code: what stands
+//     on the page is what is in the message. `typed` leaves them as they are, because a form sends
+//     back what stands in it.
 
 import { codeOf, emojiSelector, hidden } from '../base/hidden-characters.ts'
 
@@ -100,6 +101,11 @@ export function escaped(text: string, begin = 0, end = text.length): string {
     done = i + 1
   }
   return result + text.slice(done, end)
+}
+
+/** A text that stands in a control of a form, where whoever typed it edits it (H2). */
+export function typed(text: string): Html {
+  return new Html(text.replace(/[&<>"']/g, (mark) => forms[formOf[mark.charCodeAt(0)]]))
 }
 
 /** The text with these ranges of UTF-16 units, in their order, as `mark`. */

@@ -47,7 +47,10 @@ export function sendOutcome(
   if (exchange.settle !== undefined) return exchange.settle(outcome)
   if ('rejected' in outcome) return sendRejection(exchange, outcome)
   const { status, retryAfter, etag, body, isOwn } = outcome
-  const headers = own + retryHeader(retryAfter) + (etag === undefined ? '' : `\r\nETag: ${etag}`)
+  const headers =
+    (outcome.headers ?? own) +
+    retryHeader(retryAfter) +
+    (etag === undefined ? '' : `\r\nETag: ${etag}`)
   answer(exchange, status, headers, status === 304 ? null : body, type)
   if (isOwn === true && typeof body !== 'string') body.fill(0)
 }
@@ -72,7 +75,7 @@ function sendError(
   headers = '',
 ): void {
   const lines = headers + errorHeaders(kind)
-  const page = exchange.errorPage?.(code, detail)
+  const page = exchange.errorPage?.(code, detail, kind.retryAfter)
   if (page === undefined) return answer(exchange, kind.status, lines, errorBody(code, detail))
   answer(exchange, kind.status, page.headers + lines, page.body, page.type)
 }

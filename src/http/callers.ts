@@ -7,6 +7,7 @@ import {
   identify,
   isAccepted,
   mayAct,
+  mayStillAct,
   rejectToken,
   rejectUnknown,
   tokenDigest,
@@ -64,6 +65,15 @@ export class Callers {
     this.token = this.#tokens.token
     return this.token === state.identities.tokenNumber(identity) ? identity : nobody
   }
+}
+
+/** Rejects a caller who has expired since the token was checked, is blocked, or has another one. */
+export function rejectCaller(
+  forum: Forum,
+  { caller, token }: { caller: number; token: number },
+): Rejection | null {
+  if (caller === nobody || mayStillAct(forum, caller, token)) return null
+  return rejectToken(forum, caller, token)
 }
 
 // Caches the identities that recent Authorization headers name: most requests need no SHA-256.

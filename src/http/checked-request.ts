@@ -24,7 +24,7 @@ export interface AnyCall extends Call<unknown, unknown> {
 export type UnreadBody = Uint8Array | 'too_large' | 'overloaded'
 
 /** What another process needs of a call: `client` is the caller's address, needed or not. */
-export type SentCall = Omit<AnyCall, 'connection' | 'found'>
+export type SentCall = Omit<AnyCall, 'connection' | 'found' | 'session'>
 
 export interface CheckedRequest {
   /** The place of its route (prepared-route.ts). */

@@ -38,6 +38,24 @@ export function crossSite(
   return purpose !== '' && prefetch.test(purpose) ? 'prefetch' : null
 }
 
+/**
+ * Why this form must be refused, or null: a browser sends where a form comes from, and it must be
+ * this service. `takesHost`: no origin is configured, so that of the Host header is its own.
+ */
+export function crossForm(
+  exchange: Exchange,
+  own: ReadonlySet<string>,
+  takesHost: boolean,
+): ErrorCode | null {
+  const origin = exchange.header('origin')
+  if (origin === '') {
+    return exchange.header('sec-fetch-site') === 'same-origin' ? null : 'cross_origin'
+  }
+  if (own.has(origin)) return null
+  const isHost = takesHost && URL.canParse(origin) && host.test(exchange.header('host'))
+  return isHost && new URL(origin).host === exchange.header('host') ? null : 'cross_origin'
+}
+
 const host = /^(?:[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** The origin that the caller's Host header names, or null if the header is not valid. */

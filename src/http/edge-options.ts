@@ -1,10 +1,9 @@
 // The options of an edge (handle.ts), which the node takes from its configuration.
 
-import type { ErrorPage } from '../api/errors.ts'
-import type { Service } from '../api/route.ts'
 import type { TrustProxy } from './client-address.ts'
 import type { CorsOrigins } from './cors.ts'
 import type { Ticks } from './tick.ts'
+import type { ErrorPageOf } from './visit.ts'
 
 /** The error code of every answer while the node does not serve requests; null while it does. */
 export interface Availability {
@@ -26,7 +25,7 @@ export interface EdgeOptions {
   /** Whether guides name the origin of the caller's Host header, as none is configured. */
   showsHost?: boolean
   /** Shows errors to browsers; null: they are JSON for everybody. */
-  errorPage?: ((service: Service | null) => ErrorPage) | null
+  errorPage?: ErrorPageOf | null
   /** When ticks end; by default with the iterations of the event loop. */
   ticks?: Ticks | undefined
 }

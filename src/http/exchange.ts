@@ -37,6 +37,7 @@ export const reasons: Record<number, string> = {
   200: 'OK',
   201: 'Created',
   204: 'No Content',
+  303: 'See Other',
   304: 'Not Modified',
   400: 'Bad Request',
   401: 'Unauthorized',

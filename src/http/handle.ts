@@ -13,11 +13,10 @@
 import assert from 'node:assert/strict'
 import { unknownPath } from '../api/errors.ts'
 import type { Answer, Outcome, Route, Service } from '../api/route.ts'
-import { type Forum, isRejection, type Rejection } from '../forum/forum.ts'
-import { mayStillAct, rejectToken } from '../forum/identities.ts'
-import { nobody } from '../state/state.ts'
+import { isRejection, type Rejection } from '../forum/forum.ts'
+import type { Session } from '../forum/sessions.ts'
 import { allowHeader, answer, isView, keepBody, mayLeave, refuse, sendOutcome } from './answers.ts'
-import { Callers } from './callers.ts'
+import { Callers, rejectCaller } from './callers.ts'
 import {
   type AnyCall,
   bodyOf,
@@ -28,7 +27,7 @@ import {
 } from './checked-request.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 import { Cors } from './cors.ts'
-import { crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
+import { crossForm, crossSite, hostOrigin, ownOrigins } from './cross-site.ts'
 import type { EdgeOptions, Refusing } from './edge-options.ts'
 import type { Exchange, Refused } from './exchange.ts'
 import { ForwardingWatch } from './forwarding-watch.ts'
@@ -37,11 +36,19 @@ import { HeldRequest } from './held-request.ts'
 import { type Body, overloaded, tooLarge } from './incoming-body.ts'
 import { Load } from './load.ts'
 import { Meter } from './meter.ts'
-import { bodyText, isJson, originForm, prefersHtml } from './parse.ts'
-import { isUrlTooLong, isWrite, type Prepared, prepare, readBody } from './prepared-route.ts'
+import { bodyText, originForm, prefersHtml } from './parse.ts'
+import {
+  isUrlTooLong,
+  isWrite,
+  type Prepared,
+  prepare,
+  readBody,
+  rejectType,
+} from './prepared-route.ts'
 import { readQuery } from './read-query.ts'
 import { allow, type Match, Router } from './router.ts'
 import { Tick } from './tick.ts'
+import { beginVisit } from './visit.ts'
 
 /** The largest body that is read: every body the interface allows fits, in `\u` escapes too. */
 export const bodyBytesMax = 256 * 1024
@@ -128,15 +135,12 @@ export class Edge {
     const { html } = prepared
     const chosen = html !== null && prefersHtml(exchange.header('accept')) ? html : prepared
     exchange.meter = chosen.meter
-    if (chosen.isPage) this.#showErrors(exchange)
-    this.#check(exchange, chosen, match.id)
+    const session = chosen.isPage ? this.#showErrors(exchange) : null
+    this.#check(exchange, chosen, match.id, session)
   }
 
-  /** Errors are pages, if the request comes from a browser and is not for the interface. */
-  #showErrors(exchange: Exchange): void {
-    if (this.#errorPage === null || originForm(exchange.path).startsWith('/api/')) return
-    if (!prefersHtml(exchange.header('accept'))) return
-    exchange.errorPage = this.#errorPage(this.#service)
+  #showErrors(exchange: Exchange): Session | null {
+    return this.#errorPage === null ? null : beginVisit(exchange, this.#service, this.#errorPage)
   }
 
   #answerOptions(exchange: Exchange, match: Match<Prepared>): void {
@@ -144,11 +148,17 @@ export class Edge {
     answer(exchange, 204, allowHeader(match) + preflight, null)
   }
 
-  #check(exchange: Exchange, prepared: Prepared, id: string): void {
+  #check(exchange: Exchange, prepared: Prepared, id: string, session: Session | null): void {
     const { route } = prepared
     const forward = isWrite(route) ? this.forward : null
-    if (forward?.takesChecked === false) return forward.whole(exchange, route)
-    const call = this.#callOf(exchange, prepared, id, forward !== null)
+    if (route.isForm) {
+      const code = crossForm(exchange, this.#ownOrigins, this.#showsHost)
+      if (code !== null) return refuse(exchange, code)
+    }
+    if (forward !== null && (route.isForm || !forward.takesChecked)) {
+      return forward.whole(exchange, route)
+    }
+    const call = this.#callOf(exchange, prepared, id, { session, isPassedOn: forward !== null })
     if (call === null) return this.forward!.whole(exchange, route)
     if ('rejected' in call) {
       if (forward !== null) return forward.whole(exchange, route) // C1
@@ -170,18 +180,18 @@ export class Edge {
     exchange: Exchange,
     prepared: Prepared,
     id: string,
-    isPassedOn: boolean,
+    { session, isPassedOn }: { session: Session | null; isPassedOn: boolean },
   ): AnyCall | Refused | null {
     const { route, idPattern } = prepared
     const service = this.#service!
-    if (isWrite(route)) {
+    if (isWrite(route) && !route.isForm) {
       const code = crossSite(exchange, this.#ownOrigins, this.#cors)
       if (code !== null) return { rejected: code }
     }
     if (isUrlTooLong(route, exchange, service)) return { rejected: 'url_too_long' }
-    const caller = this.#callers.find(service.forum, exchange, route, () =>
-      clientAddress(exchange, this.#trustProxy),
-    )
+    const addressOf = () => clientAddress(exchange, this.#trustProxy)
+    const caller =
+      session?.identity ?? this.#callers.find(service.forum, exchange, route, addressOf)
     if (typeof caller === 'string') return { rejected: caller }
     if (caller === null) return null
     if (typeof caller === 'object') return { position: 0, ...caller }
@@ -189,17 +199,20 @@ export class Edge {
 
     const { query, refusal } = readQuery(prepared, exchange.query)
     if (refusal !== null) return { rejected: refusal.code, detail: refusal.detail }
-    if (route.body !== undefined && !hasJson(exchange, route)) return { rejected: 'json_required' }
+    const unread = rejectType(exchange, route)
+    if (unread !== null) return unread
+    const named = route.namesOrigin && this.#showsHost ? hostOrigin(exchange) : null
     const isNeeded = isPassedOn || route.needsClient?.(service, caller, query)
     return {
       caller,
-      token: this.#callers.token,
+      token: session?.token ?? this.#callers.token,
+      session,
       id,
       query,
       body: null,
-      client: isNeeded ? clientAddress(exchange, this.#trustProxy) : '',
+      client: isNeeded ? addressOf() : '',
       key: route.idempotent ? exchange.header('idempotency-key') : '',
-      origin: route.namesOrigin ? this.#originFor(exchange) : '',
+      origin: route.namesOrigin ? (named ?? service.publicUrl) : '',
       ifNoneMatch: route.hasEtag ? exchange.header('if-none-match') : '',
       connection: exchange,
       found: undefined,
@@ -237,7 +250,11 @@ export class Edge {
     forward: Forward | null,
   ): void {
     const refusal = readBody(prepared, call, text)
-    if (refusal === null) return this.#go(exchange, prepared, call, forward)
+    if (refusal === null) {
+      const { onError } = prepared.route
+      if (onError) exchange.errorPage = onError(this.#service!, call)
+      return this.#go(exchange, prepared, call, forward)
+    }
     if (forward === null) return refuse(exchange, refusal.code, refusal.detail)
     forward.checked(exchange, prepared, call, Buffer.from(text))
   }
@@ -261,7 +278,8 @@ export class Edge {
     const service = this.#service!
     const { caller, query } = sent
     const client = route.needsClient?.(service, caller, query) ? sent.client : ''
-    const call: AnyCall = { ...sent, client, connection: exchange, found: undefined }
+    const rest = { session: null, connection: exchange, found: undefined }
+    const call: AnyCall = { ...sent, client, ...rest }
     if (unread === null) {
       return this.#tick.addWork(() => this.#run(exchange, route, call), call.bodyBytes)
     }
@@ -373,25 +391,9 @@ export class Edge {
       else refuse(exchange, failure)
     })
   }
-
-  #originFor(exchange: Exchange): string {
-    return (this.#showsHost ? hostOrigin(exchange) : null) ?? this.#service!.publicUrl
-  }
-}
-
-/** Whether the body is announced as JSON; one that is optional need not be announced. */
-function hasJson(exchange: Exchange, { hasOptionalBody }: Route): boolean {
-  const type = exchange.header('content-type')
-  return isJson(type) || (hasOptionalBody === true && type === '')
 }
 
 /** The body as text; null: it is not UTF-8. */
 function textOf(bytes: Buffer, { hasOptionalBody }: Route): string | null {
   return hasOptionalBody && bytes.length === 0 ? '{}' : bodyText(bytes)
-}
-
-/** Rejects a caller who has expired since the token was checked, is blocked, or has another one. */
-function rejectCaller(forum: Forum, { caller, token }: AnyCall): Rejection | null {
-  if (caller === nobody || mayStillAct(forum, caller, token)) return null
-  return rejectToken(forum, caller, token)
 }

@@ -200,6 +200,15 @@ function wellFormed(value: unknown, waiting: object[]): unknown {
   return value
 }
 
+const fieldsMax = 100
+
+/** The fields of a form, or null where it has more than any form of the service. */
+export function parseForm(text: string): URLSearchParams | null {
+  let fields = 1
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) fields += 1
+  return fields > fieldsMax ? null : new URLSearchParams(text)
+}
+
 const bearer = /^bearer +(\S+)$/i
 
 /** The token of an Authorization header, or null when there is none. */

@@ -4,9 +4,9 @@
 import type { ErrorCode } from '../api/errors.ts'
 import type { Call, Route, Service } from '../api/route.ts'
 import { bodyValidator, type Schema, type Violation, validator } from '../api/schema.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, Refused } from './exchange.ts'
 import type { Meter, RouteMeter } from './meter.ts'
-import { depthMax, type Parameter, parseBody, valuesMax } from './parse.ts'
+import { depthMax, isJson, type Parameter, parseBody, parseForm, valuesMax } from './parse.ts'
 
 const anything: Schema = {}
 
@@ -86,12 +86,30 @@ const notABody =
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 
+/** Why the body, by its type, is not what the route reads, or null. */
+export function rejectType(exchange: Exchange, route: Route): Refused | null {
+  const { body, isForm, hasOptionalBody } = route
+  if (body === undefined) return null
+  const type = exchange.header('content-type')
+  if (isForm) return type.split(';', 1)[0].trim().toLowerCase() === formType ? null : notAForm
+  if (isJson(type) || (hasOptionalBody === true && type === '')) return null
+  return { rejected: 'json_required' }
+}
+
+const formType = 'application/x-www-form-urlencoded'
+const notAForm = { rejected: 'invalid_field', detail: `A form is sent as ${formType}.` } as const
+const tooManyFields = { code: 'invalid_field', detail: 'The form has too many fields.' } as const
+
 /** Adds the body to the call, and the idempotency key in it; or says why they are refused. */
 export function readBody(
   { route, checkBody }: Prepared,
   call: Pick<Call<unknown, unknown>, 'key' | 'body'>,
   text: string,
 ): { code: ErrorCode; detail?: string } | null {
+  if (route.isForm) {
+    call.body = parseForm(text)
+    return call.body === null ? tooManyFields : null
+  }
   const body = parseBody(text)
   if (body === null) return { code: 'invalid_json', detail: notABody }
   if (route.idempotent) {

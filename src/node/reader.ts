@@ -186,6 +186,7 @@ export class Reader {
       webhookKey: noKey,
       ticketKey: noKey,
       addressKey: noKey,
+      sessionKey: this.#setup.sessionKey,
       epochBegin,
       waitingPollsMax: nodeLimits.waitingPollsMax,
       guessesMax: config.guessesMax,

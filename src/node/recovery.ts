@@ -131,6 +131,7 @@ export async function openForum(
       webhookKey,
       ticketKey: deriveKey(secret, 'ticket'),
       addressKey: deriveKey(secret, 'address'),
+      sessionKey: deriveKey(secret, 'session'),
       epochBegin: epoch.begin,
       waitingPollsMax: config.nodeLimits.waitingPollsMax,
       guessesMax: config.guessesMax,

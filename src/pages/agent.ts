@@ -6,9 +6,9 @@ import type { Message, Thread } from '../client/types.ts'
 import type { Publishers } from '../forum/publishers.ts'
 import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
-import { nobody, type State } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import { type Author, entriesOf } from './entries.ts'
-import { answerPage, type Content, notFound, notYet, page, pageLinks } from './layout.ts'
+import { answerPage, type Content, notFound, notYet, page, pageLinks, readerOf } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
 
@@ -27,7 +27,7 @@ export const agentPage: Route = page<AgentQuery>({
     const agent = state.identities.findNamed(call.id)
     const newest = agent === -1 ? -1 : publishers.newestOf(agent)
     if (newest === null) return notYet(service)
-    if (newest === -1) return notFound(service)
+    if (newest === -1) return notFound(service, call)
     const { before } = call.query
     if (before === undefined) return answerFrom(service, call, agent, newest)
     const first = publishers.newestBelow(firstBefore(state, before), agent)
@@ -64,7 +64,7 @@ function answerFrom(
     const last = found.at(-1)
     const hasMore = last !== undefined && publishers.previous(last) !== -1
     const older = hasMore ? state.messages.seq(last) : null
-    const content = render(linksFor(forum, nobody), authorOf(state, agent), {
+    const content = render(linksFor(forum, readerOf(call)), authorOf(state, agent), {
       messages,
       threads,
       isFirst,

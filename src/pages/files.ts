@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type Route, route } from '../api/route.ts'
 import { ownText } from '../base/program-files.ts'
+import { formStyle } from './form-style.ts'
 import { style } from './style.ts'
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
@@ -21,7 +22,12 @@ const script = (route: string, name: string) => ({
 })
 
 const files = [
-  { route: 'pageStyle', name: 'style.css', type: 'text/css; charset=utf-8', text: style },
+  {
+    route: 'pageStyle',
+    name: 'style.css',
+    type: 'text/css; charset=utf-8',
+    text: style + formStyle,
+  },
   { route: 'pageIcon', name: 'icon.svg', type: 'image/svg+xml', text: icon },
   script('pageScript', 'news'),
   script('pageScriptImport', 'while-visible'),

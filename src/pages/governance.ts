@@ -8,9 +8,8 @@ import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
 import { listProposals, readProposal } from '../forum/proposals.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
 import { asWritten, markdown } from '../html/markdown.ts'
-import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
-import { answerPage, type Content, notFound, page, pageLinks } from './layout.ts'
+import { answerPage, type Content, notFound, page, pageLinks, readerOf } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 
 const idPattern = /^gov_[0-9a-f]{32}$/
@@ -34,7 +33,10 @@ export const proposalList: Route = page<{ after?: number; before?: number; limit
       if (proposals === null) return null
       const older = list.hasMore ? `/governance?before=${list.next}&limit=${limit}` : null
       const bytes = proposals.length * headBytesMax
-      return { bytes, content: renderList(linksFor(forum, nobody), proposals, isFirst, older) }
+      return {
+        bytes,
+        content: renderList(linksFor(forum, readerOf(call)), proposals, isFirst, older),
+      }
     })
   },
 })
@@ -94,10 +96,10 @@ export const proposalPage: Route = page<{ after: number; limit: number; source?:
   run(service, call) {
     const { forum } = service
     const { id, query } = call
-    if (!idPattern.test(id)) return notFound(service)
+    if (!idPattern.test(id)) return notFound(service, call)
     const read = { proposalId: id, after: pageStart(forum, query.after), limit: query.limit }
     const found = readProposal(forum, read)
-    if (isRejection(found)) return notFound(service)
+    if (isRejection(found)) return notFound(service, call)
     const { position, nextAfter, hasMore, reviews } = found
     const { proposals, reviews: texts } = forum.state
     const hasReviews = proposals.actors.columns.reviewCount.get(found.proposal) > 0
@@ -115,7 +117,7 @@ export const proposalPage: Route = page<{ after: number; limit: number; source?:
       const [proposal] = about
       const isEmpty = reviews.length === 0
       const around = { isEmpty, isSource, others: pageLinks(others) }
-      const content = renderProposal(linksFor(forum, nobody), proposal!, shown, around)
+      const content = renderProposal(linksFor(forum, readerOf(call)), proposal!, shown, around)
       return { bytes: about.bytes + shown.bytes, content }
     })
   },

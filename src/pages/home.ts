@@ -7,9 +7,16 @@ import { counted } from '../base/counted.ts'
 import type { Thread } from '../client/types.ts'
 import { listThreads } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
-import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
-import { answerPage, type Content, newsScript, notFound, page, pageLinks } from './layout.ts'
+import {
+  answerPage,
+  type Content,
+  newsScript,
+  notFound,
+  page,
+  pageLinks,
+  readerOf,
+} from './layout.ts'
 
 const { limit, cursor } = getThreads.query!.properties!
 
@@ -21,8 +28,8 @@ export const home: Route = page<{ limit: number; cursor?: string }>({
     const { forum } = service
     const { limit, cursor } = call.query
     const before = decodeCursor(cursor)
-    if (before === null) return notFound(service)
-    const list = listThreads(forum, { caller: nobody, before, limit })
+    if (before === null) return notFound(service, call)
+    const list = listThreads(forum, { caller: readerOf(call), before, limit })
     const isFirst = cursor === undefined
     // A new thread and a reply are newer than all that was shown before.
     const state = `${list.position}-${list.threads[0]}-${list.threads.length}-${isFirst}`
@@ -54,9 +61,12 @@ ${pageLinks([
 }
 
 function item(thread: Thread): Html {
-  const { id, title, author_id, display_name, message_count, created_at, locked } = thread
+  const { id, title, author_id, display_name, message_count, created_at } = thread
+  const { locked, visibility } = thread
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
 <p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>
-· ${counted(message_count, 'message')} · ${time(created_at)}${locked ? ' · locked' : ''}</p></li>
+· ${counted(message_count, 'message')} · ${time(created_at)}${
+    visibility === 'private' ? ' · private' : ''
+  }${locked ? ' · locked' : ''}</p></li>
 `
 }

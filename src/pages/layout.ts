@@ -1,11 +1,15 @@
 // What all pages have in common: the frame around their content, their headers, and how one that a
 // browser has already is not sent again.
 //
-// L1. A page shows only what anybody may read, because its queries have no caller.
+// L1. A page shows only what its visitor may read: its queries have no caller, unless somebody is
+//     signed in. A page for somebody is made for this request alone, and kept by no cache, neither
+//     ours nor others' (`no-store`).
 // L2. What is private and what does not exist is one and the same page.
 // L3. A page has no script and no style in it, and loads nothing but the files of files.ts. The
-//     policy also keeps the script from making HTML of a text (trusted types). Its only form is
-//     that of the search, which the policy sends nowhere else.
+//     policy also keeps the script from making HTML of a text (trusted types), and sends forms
+//     nowhere else.
+// L4. A page with a form that writes has browsers say where the form comes from, which they do not
+//     with the policy for referrers of all other pages (http/cross-site.ts, `crossForm`).
 
 import { isNamed } from '../api/etag.ts'
 import {
@@ -19,7 +23,9 @@ import {
 } from '../api/route.ts'
 import type { Schema } from '../api/schema.ts'
 import type { Forum } from '../forum/forum.ts'
+import type { Session } from '../forum/sessions.ts'
 import { type Html, html, nothing } from '../html/html.ts'
+import { nobody } from '../state/state.ts'
 import type { Author } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
 
@@ -30,11 +36,11 @@ const policy =
 /** The longest text that the box for searches takes, in code points. */
 export const searchedMax = 500
 
-/** The header lines of every page, each after a CRLF. */
-export const pageHeaders =
-  `\r\nContent-Security-Policy: ${policy}` +
-  '\r\nCache-Control: no-cache' + // a browser may keep it, and asks whether it is the newest
-  '\r\nVary: Accept'
+const varying = `\r\nContent-Security-Policy: ${policy}\r\nVary: Accept, Cookie`
+/** The header lines of a page for anybody, each after a CRLF: browsers ask whether it is new. */
+export const pageHeaders = `${varying}\r\nCache-Control: no-cache`
+/** Those of a page for one person, and of one with a form. */
+export const privateHeaders = `${varying}\r\nCache-Control: no-store`
 
 export const pageType = 'text/html; charset=utf-8'
 
@@ -47,6 +53,8 @@ export interface Content {
   searched?: string
   /** Relations of the page to others, in its head. */
   head?: Html
+  /** Whether it has a form that writes, also for whoever is not signed in (L4). */
+  hasForm?: boolean
 }
 
 /** Whether pages have a box for searches. */
@@ -54,9 +62,33 @@ export function hasSearchBox(service: Pick<Service, 'search'> | null): boolean {
   return service?.search?.isAvailable === true
 }
 
-/** A short page, at once. */
-export function wholePage(service: Pick<Service, 'search'> | null, content: Content): string {
-  return Array.from(frame(content, hasSearchBox(service)), ({ text }) => text).join('')
+/** A short page, at once; `session` is that of its visitor. */
+export function wholePage(
+  service: Service | null,
+  content: Content,
+  session: Session | null = null,
+): string {
+  return Array.from(frame(content, surroundings(service, session)), ({ text }) => text).join('')
+}
+
+/** What stands around the content. */
+interface Surroundings {
+  hasBox: boolean
+  visitor: Visitor | null
+}
+
+/** Who is signed in. */
+interface Visitor {
+  name: string
+  formToken: string
+}
+
+function surroundings(service: Service | null, session: Session | null): Surroundings {
+  const hasBox = hasSearchBox(service)
+  if (service === null || session === null) return { hasBox, visitor: null }
+  const { identity, formToken } = session
+  const name = service.commands.profileOf(service.forum, identity).displayName
+  return { hasBox, visitor: { name, formToken } }
 }
 
 /**
@@ -64,8 +96,8 @@ export function wholePage(service: Pick<Service, 'search'> | null, content: Cont
  * string with one takes twice the memory, and a page of 50 messages a tenth more time.
  */
 function* frame(
-  { title, main, head = nothing, searched = '' }: Content,
-  hasBox: boolean,
+  { title, main, head = nothing, searched = '', hasForm = false }: Content,
+  { hasBox, visitor }: Surroundings,
 ): Generator<Html> {
   const whole = title === undefined ? 'Agent Forum' : `${title} · Agent Forum`
   yield html`<!doctype html>
@@ -74,7 +106,7 @@ function* frame(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex, nofollow">
-<title>${whole}</title>
+${hasForm || visitor !== null ? sendsOrigin : nothing}<title>${whole}</title>
 <link rel="stylesheet" href="${stylePath}">
 <link rel="icon" href="${iconPath}">
 ${head}</head>
@@ -82,18 +114,32 @@ ${head}</head>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="site">
 <a href="/">Agent Forum</a>
-<nav aria-label="Site"><a href="/">Threads</a> <a href="/governance">Proposals</a></nav>
-${hasBox ? searchBox(searched) : nothing}</header>
+<nav aria-label="Site"><a href="/">Threads</a> <a href="/governance">Proposals</a>
+${visitor === null ? signInLink : ownLinks}</nav>
+${hasBox ? searchBox(searched) : nothing}${visitor === null ? nothing : account(visitor)}</header>
 <main id="main">
 `
   yield* main
   yield html`
 </main>
-<footer><p>Everything here was written by software agents. It is shown as they wrote it, and is
-neither checked nor endorsed. Programs read the same from the interface:
+<footer><p>Everything here was written by software agents and people. It is shown as they wrote it,
+and is neither checked nor endorsed. Programs read the same from the interface:
 <a href="/llms.txt">/llms.txt</a>, <a href="/openapi.json">/openapi.json</a>.</p></footer>
 </body>
 </html>
+`
+}
+
+const sendsOrigin = html`<meta name="referrer" content="same-origin">\n` // L4
+const signInLink = html`<a href="/sign-in">Sign in</a>`
+const ownLinks = html`<a href="/feed">Feed</a> <a href="/new">New thread</a>`
+
+function account({ name, formToken }: Visitor): Html {
+  return html`<form class="account" method="post" action="/sign-out">
+<p>Signed in as <bdi>${name}</bdi></p>
+<input type="hidden" name="form" value="${formToken}">
+<button>Sign out</button>
+</form>
 `
 }
 
@@ -116,12 +162,31 @@ const nothingHere: Content = {
   ],
 }
 
-export function notFoundPage(service: Pick<Service, 'search'> | null): string {
-  return wholePage(service, nothingHere)
+export function notFoundPage(service: Service | null, session: Session | null): string {
+  return wholePage(service, nothingHere, session)
 }
 
-export function notFound(service: Service): Answer {
-  return { status: 404, body: notFoundPage(service), position: 0 }
+export function notFound(service: Service, { session }: Visiting): Answer {
+  return { ...answerWhole(service, session, nothingHere), status: 404 }
+}
+
+/** A short page for whoever visits. */
+export function answerWhole(
+  service: Service,
+  session: Session | null,
+  content: Content,
+): Answer & { headers: string } {
+  const isShared = session === null && content.hasForm !== true
+  const headers = isShared ? pageHeaders : privateHeaders
+  return { status: 200, body: wholePage(service, content, session), headers, position: 0 }
+}
+
+/** What pages need to know of their visitor. */
+export type Visiting = Pick<Call<unknown, unknown>, 'session'>
+
+/** As whom the visitor reads: a program may have sent a token, for which nothing is shown. */
+export function readerOf({ session }: Visiting): number {
+  return session === null ? nobody : session.identity
 }
 
 /** The answer where something has to be found out first; the browser asks again. */
@@ -137,11 +202,16 @@ export function notYet(service: Service): Answer {
 type PageRoute<Query, Found extends Finding | undefined> = Pick<
   Route<unknown, Query, Found>,
   'name' | 'path' | 'find' | 'run'
-> & { query: Schema | undefined }
+> & {
+  query: Schema | undefined
+  /** Whether it shows no content (api/access.ts). */
+  isOpen?: boolean
+}
 
 /** Declares a page. */
 export function page<Query, Found extends Finding | undefined = Finding | undefined>({
   query,
+  isOpen = false,
   ...own
 }: PageRoute<Query, Found>): Route {
   return route<unknown, Query, Found>({
@@ -149,6 +219,7 @@ export function page<Query, Found extends Finding | undefined = Finding | undefi
     summary: 'A page for people.',
     method: 'get',
     auth: 'none',
+    open: isOpen,
     type: pageType,
     headers: pageHeaders,
     hasEtag: true,
@@ -181,10 +252,12 @@ export interface Unmade {
  */
 export function answerPage(
   service: Service,
-  { id, ifNoneMatch, client }: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch' | 'client'>,
+  call: Pick<Call<unknown, unknown>, 'id' | 'ifNoneMatch' | 'client' | 'session'>,
   { name, state, position }: Shown,
   read: () => Unmade | null,
 ): Outcome {
+  const { id, ifNoneMatch } = call
+  if (call.session !== null) return makePage(service, call, { position, key: null }, read)
   const { epoch, version, forum } = service
   const look = hasSearchBox(service) ? `${state}-s` : state
   const etag = `"${epoch.slice(0, 8)}-${version}-${filesHash.slice(0, 8)}-${look}"`
@@ -194,12 +267,11 @@ export function answerPage(
   if (cached !== undefined) {
     return { status: 200, body: cached.bytes, isCached: true, position, etag }
   }
-  const outcome = makePage(service, { client, position, key }, read)
+  const outcome = makePage(service, call, { position, key }, read)
   return 'rejected' in outcome ? outcome : { ...outcome, etag }
 }
 
 interface MakingOf {
-  client: string
   position: number
   /** Of the cache; null: it is made for this request alone. */
   key: string | null
@@ -208,7 +280,8 @@ interface MakingOf {
 /** The page, which is made in steps; `read` as in `answerPage`. */
 export function makePage(
   service: Service,
-  { client, position, key }: MakingOf,
+  { client, session }: Visiting & { client: string },
+  { position, key }: MakingOf,
   read: () => Unmade | null,
 ): Outcome {
   const { forum } = service
@@ -217,9 +290,10 @@ export function makePage(
   const from = read()
   // This answer is discarded, and the route runs again.
   if (from === null) return { status: 200, body: '', position }
-  const pieces = frame(from.content, hasSearchBox(service))
+  const pieces = frame(from.content, surroundings(service, session))
   const steps = stepsOf(forum, key, pieces, forum.state.erasedPosition)
-  return { status: 200, body: '', making: { bytes: from.bytes, steps }, position }
+  const answer = { status: 200, body: '', making: { bytes: from.bytes, steps }, position }
+  return session === null ? answer : { ...answer, headers: privateHeaders }
 }
 
 const encoder = new TextEncoder()

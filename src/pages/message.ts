@@ -7,7 +7,7 @@ import { type Html, html, nothing, time } from '../html/html.ts'
 import { asWritten, markdown } from '../html/markdown.ts'
 import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
-import { answerPage, author, type Content, notFound, page } from './layout.ts'
+import { answerPage, author, type Content, notFound, page, readerOf } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 
 /** A message with more lines is scrolled in its place. */
@@ -61,7 +61,7 @@ export const messagePage: Route = page<unknown, Found>({
     const { state } = forum
     const { message } = call.found
     const thread = message === -1 ? -1 : state.messages.thread(message)
-    if (thread === -1 || !state.maySee(nobody, thread)) return notFound(service)
+    if (thread === -1 || !state.maySee(readerOf(call), thread)) return notFound(service, call)
     // That of the thread, which an act of erasing changes.
     const position = state.threads.actors.columns.changedPosition.get(thread)
     const shown = { name: 'message', state: `${position}`, position }
@@ -70,7 +70,7 @@ export const messagePage: Route = page<unknown, Found>({
       const messages = entriesOf<Message>(forum, state.messages, [message])
       if (threads === null || messages === null) return null
       const [[about], [shown]] = [[...threads], [...messages]]
-      const content = render(linksFor(forum, nobody), about!, shown!)
+      const content = render(linksFor(forum, readerOf(call)), about!, shown!)
       return { bytes: messages.bytes, content }
     })
   },

@@ -10,8 +10,15 @@ import { type Html, html, marked, nothing, time } from '../html/html.ts'
 import { placesOf } from '../search/excerpt.ts'
 import type { FoundPage, Hit, ResultPage } from '../search/find.ts'
 import type { Query } from '../search/query.ts'
-import { nobody } from '../state/state.ts'
-import { type Content, makePage, page, pageLinks, searchedMax, wholePage } from './layout.ts'
+import {
+  answerWhole,
+  type Content,
+  makePage,
+  page,
+  pageLinks,
+  readerOf,
+  searchedMax,
+} from './layout.ts'
 
 const limit = 20
 /** In a title or an excerpt at most so many words are marked. */
@@ -43,22 +50,26 @@ export const searchPage: Route = page<SearchedPage, Found>({
       },
     },
   },
-  async find({ search }, { client, query: { q, before } }) {
+  async find({ search }, call) {
+    const { client, query } = call
+    const { q, before } = query
     if (search === null) return { rejected: 'not_found' }
-    const found = await search.find({ caller: nobody, client }, { q, before, limit })
+    const found = await search.find({ caller: readerOf(call), client }, { q, before, limit })
     if (!isRejection(found)) return { messages: found, done: found.done }
     return found.rejected === 'invalid_query' ? { messages: null, done: () => {} } : found
   },
-  run(service, { client, query: { q, before }, found }) {
+  run(service, call) {
+    const { query, found, session } = call
+    const { q, before } = query
     const { messages } = found
     if (messages === null) {
       const [isBlank, main] = [q.trim() === '', [notSearched(q)]]
-      const body = wholePage(service, { title: 'Search', searched: q, main })
-      return { status: isBlank ? 200 : 400, body, position: 0 }
+      const content = { title: 'Search', searched: q, main }
+      return { ...answerWhole(service, session, content), status: isBlank ? 200 : 400 }
     }
-    const results = service.search!.page(nobody, { limit }, messages)
+    const results = service.search!.page(readerOf(call), { limit }, messages)
     const position = results?.position ?? 0
-    return makePage(service, { client, position, key: null }, () => {
+    return makePage(service, call, { position, key: null }, () => {
       if (results === null) return null
       const missing = service.forum.state.messages.count - messages.hits.covered
       const bytes = results.results.reduce((sum, { content }) => sum + content.length, 0)

@@ -1,14 +1,15 @@
 // `/t/{threadId}`: a public thread, 50 messages at a time. `?after=SEQ` is the page of the messages
 // after this one, and `#m{seq}` a message on it.
 
-import type { Route } from '../api/route.ts'
+import type { Route, Service } from '../api/route.ts'
 import { getThread } from '../api/threads.ts'
 import { counted } from '../base/counted.ts'
 import type { Message, Thread } from '../client/types.ts'
-import { type Forum, isRejection, pageStart } from '../forum/forum.ts'
+import { isRejection, pageStart } from '../forum/forum.ts'
 import { readThread, type ThreadPage } from '../forum/reads.ts'
+import type { Session } from '../forum/sessions.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
-import { nobody, type State } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import {
   answerPage,
@@ -18,10 +19,12 @@ import {
   notFound,
   page,
   pageLinks,
+  readerOf,
   type Unmade,
 } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
+import { threadForms } from './write.ts'
 
 const idPattern = /^thr_[0-9a-f]{32}$/
 /** Messages on a page, at most. */
@@ -36,20 +39,21 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
   run(service, call) {
     const { forum } = service
     const { id, query } = call
-    if (!idPattern.test(id)) return notFound(service)
+    if (!idPattern.test(id)) return notFound(service, call)
     const after = pageStart(forum, query.after)
     const limit = Math.min(query.limit, pageLength)
-    const found = readThread(forum, { caller: nobody, threadId: id, after, limit })
-    if (isRejection(found)) return notFound(service)
+    const found = readThread(forum, { caller: readerOf(call), threadId: id, after, limit })
+    if (isRejection(found)) return notFound(service, call)
     const { position, first, end } = found
     const shown = { name: 'thread', state: `${position}-${first}-${end}`, position }
     return answerPage(service, call, shown, () => {
-      return piecesOf(forum, found)
+      return piecesOf(service, call.session, found)
     })
   },
 })
 
-function piecesOf(forum: Forum, found: ThreadPage): Unmade | null {
+function piecesOf(service: Service, session: Session | null, found: ThreadPage): Unmade | null {
+  const { forum } = service
   const { threads, messages } = forum.state
   const { thread, first, end } = found
   const numbers = Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
@@ -57,9 +61,11 @@ function piecesOf(forum: Forum, found: ThreadPage): Unmade | null {
   const shown = entriesOf<Message>(forum, messages, numbers)
   if (owner === null || shown === null) return null
   const [about] = owner
-  const links = linksFor(forum, nobody)
-  const content = render(links, about!, shown, neighbours(forum.state, found))
-  return { bytes: shown.bytes, content }
+  const links = linksFor(forum, readerOf({ session }))
+  const forms = threadForms(service, session, about!.id)
+  const isPolled = threads.isPublic(thread) && !service.access.membersOnly
+  const around = { ...neighbours(forum.state, found), links, isPolled, forms }
+  return { bytes: shown.bytes, content: render(about!, shown, around) }
 }
 
 interface Neighbours {
@@ -91,12 +97,16 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
   }
 }
 
-function render(
-  links: Links,
-  thread: Thread,
-  messages: Iterable<Message>,
-  { isEmpty, isFirst, previous, next, last, newest }: Neighbours,
-): Content {
+interface Around {
+  links: Links
+  /** Whether anybody may ask the interface for its news: the script does. */
+  isPolled: boolean
+  /** For whoever is signed in. */
+  forms: Html
+}
+
+function render(thread: Thread, messages: Iterable<Message>, around: Neighbours & Around): Content {
+  const { isEmpty, isFirst, previous, next, last, newest, links, isPolled, forms } = around
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
@@ -118,9 +128,9 @@ ${others}
     yield html`
 ${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : nothing}
 ${isLast ? news : nothing}
-${others}`
+${others}${forms}`
   }
-  return { title: thread.title, head: isLast ? newsScript : nothing, main: main() }
+  return { title: thread.title, head: isLast && isPolled ? newsScript : nothing, main: main() }
 }
 
 const lockNote = 'An operator has locked this thread. It takes no more replies.'

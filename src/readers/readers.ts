@@ -202,6 +202,7 @@ export class Readers implements ReadersStats, RoleReaders {
       nodeLimits,
       epoch,
       publicUrl,
+      sessionKey: forum.sessionKey,
       epochBegin: forum.epochBegin ?? null,
       storeId: role.journal.storeId,
       role: role.name,

@@ -21,6 +21,8 @@ export interface ReaderSetup {
   epochBegin: number | null
   role: RoleName
   publicUrl: string
+  /** Opens the sessions of people. */
+  sessionKey: Buffer
   port: number
   texts: SettingTexts
   nodeLimits: Config['nodeLimits']

@@ -49,7 +49,9 @@ const headerNames = [
   'sec-fetch-site',
   'purpose',
   'sec-purpose',
+  'cookie',
 ] as const
+type HeaderName = (typeof headerNames)[number]
 const placeOfHeader = new Map<string, number>(headerNames.map((name, place) => [name, place]))
 
 export interface ForwardedRequest {
@@ -157,16 +159,16 @@ export class Forwarder implements Forward {
     return this.#parts.takesChecked?.() ?? false
   }
 
-  whole(exchange: Exchange, { body }: Route): void {
+  whole(exchange: Exchange, route: Route): void {
     const request: ForwardedRequest = {
       method: exchange.method,
       path: exchange.path,
       query: exchange.query,
       address: clientAddress(exchange, this.#parts.trustProxy),
-      headers: headerNames.map((name) => exchange.header(name)),
+      headers: headerNames.map((name) => headerOf(exchange, route, name)),
       body: null,
     }
-    if (body === undefined) {
+    if (route.body === undefined) {
       exchange.hold()
       return this.#send(exchange, request)
     }
@@ -244,6 +246,16 @@ export class Forwarder implements Forward {
       else refuse(exchange, 'no_leader')
     })
   }
+}
+
+/**
+ * A header as the leader is to see it. Whether a form comes from a page of the service is known
+ * where it was sent: the leader may have another origin.
+ */
+function headerOf(exchange: Exchange, { isForm }: Route, name: HeaderName): string {
+  if (isForm && name === 'origin') return ''
+  if (isForm && name === 'sec-fetch-site') return 'same-origin'
+  return name === 'cookie' && !isForm ? '' : exchange.header(name)
 }
 
 /** Answers as the leader did, unless its position is not part of the history any more. */

@@ -12,9 +12,9 @@
 // E1. Two starts on copies of one backup begin two epochs.
 // E2. The epoch has its name before the first answer in it.
 //
-// From the server's secret, keys are derived that sign tickets, encrypt webhook secrets and
-// hash addresses. It is AGENT_FORUM_SECRET, or a file that the first start makes in the data
-// directory. docs/decisions.md, "Publishing by GET".
+// From the server's secret, keys are derived that sign tickets, encrypt webhook secrets, hash
+// addresses, and seal sessions. It is AGENT_FORUM_SECRET, or a file that the first start makes in
+// the data directory. docs/decisions.md, "Publishing by GET".
 //
 // S1. The key for one purpose reveals nothing about the secret or other keys (HKDF, RFC 5869).
 // S2. The file appears whole or not at all, and only its owner can read it.
@@ -73,7 +73,7 @@ function writeEpoch({ disk, dir }: CheckpointDirectory, id: string | null, posit
 const keyBytes = 32
 
 /** The purposes for which keys are derived. */
-type Purpose = 'ticket' | 'webhook' | 'address' | 'replication'
+type Purpose = 'ticket' | 'webhook' | 'address' | 'replication' | 'session'
 
 /** The key of 32 bytes for one purpose. */
 export function deriveKey(secret: string, purpose: Purpose): Buffer {

@@ -71,7 +71,8 @@ export function newWorld(limits: QuotaLimits = {}, textDisk?: ColdText): World {
   }
   const cold = textDisk === undefined ? {} : { textBytesMax: 0 }
   const state = new State({ retentionMs: dayMs, seed: 7, limits, ...cold })
-  const keys = { ticketKey: Buffer.alloc(32, 1), addressKey: Buffer.alloc(32, 2) }
+  const [ticketKey, addressKey, sessionKey] = [1, 2, 3].map((fill) => Buffer.alloc(32, fill))
+  const keys = { ticketKey: ticketKey!, addressKey: addressKey!, sessionKey: sessionKey! }
   const parts = { state, journal: rows, stamps, webhookKey, ...keys }
   if (textDisk === undefined) return { forum: makeForum(parts), rows, clock }
   textDisk.state = state
@@ -133,6 +134,7 @@ export function outcomeOf(forum: Forum, route: Route, call: Partial<AnyCall>): O
   const blank = {
     caller: -1,
     token: 0,
+    session: null,
     id: '',
     query: {},
     body: {},

@@ -21,6 +21,9 @@ const openRoutes = [
   ...['status', 'createIdentity', 'publishByTicket', 'welcome', 'llmsGuide', 'notificationsGuide'],
   ...['governanceGuide', 'discover', 'robots', 'openApi'],
   ...['pageStyle', 'pageIcon', 'pageScript', 'pageScriptImport'],
+  ...['signInPage', 'signIn', 'register', 'signOut'],
+  // These ask for a sign-in themselves.
+  ...['feedPage', 'markFeed', 'newThreadPage', 'newThread', 'threadForm'],
 ]
 
 const registrations = ['open', 'invited', 'closed'] as const
@@ -152,6 +155,9 @@ function routesIn(access: Access): Route[] {
 
 /** What docs/interface.md, "Access" says, for a route as it is declared. */
 function expected(route: Route, { membersOnly, registration }: Access, caller: Caller): string {
+  // Tokens are nothing to what is for sessions (test/pages/sessions.test.ts).
+  if (route.isForm) return 'cross_origin'
+  if (['feedPage', 'newThreadPage'].includes(route.name)) return 'token_required'
   const isBearer = route.auth === 'bearer'
   const isTicket = route.name === 'issueTicket' && registration !== 'open'
   const isClosed = isTicket || (membersOnly && !openRoutes.includes(route.name))
@@ -172,6 +178,7 @@ function codeOf(exchange: FakeExchange): string {
   if (!text!.startsWith('<!doctype')) {
     return refusals.has(exchange.code) ? `${exchange.code}` : 'let in'
   }
+  if (status === 403 && text!.includes('A form can only be sent')) return 'cross_origin'
   if (status === 403) return 'identity_blocked'
   if (status !== 401) return 'let in'
   return /error="invalid_token"/.test(headers) ? 'invalid_token' : 'token_required'
@@ -221,7 +228,7 @@ t.test('members only: a page without a token: says so, and links to nothing', as
   ]
   t.equal(status, 401)
   t.match(headers, /WWW-Authenticate: Bearer\b/)
-  t.match(text, /<h1>Sign in to read<\/h1>/)
+  t.match(text, /<h1>Sign in<\/h1>/)
   t.notMatch(text, /The newest threads/)
 })
 

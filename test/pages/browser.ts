@@ -33,8 +33,8 @@ export async function visit(
       "img-src 'self'; " +
       "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
       "require-trusted-types-for 'script'; trusted-types 'none'",
-    'cache-control': 'no-cache',
-    vary: 'Accept',
+    'cache-control': response.status === 401 ? 'no-store' : 'no-cache', // it has a form
+    vary: 'Accept, Cookie',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'x-robots-tag': 'noindex, nofollow',

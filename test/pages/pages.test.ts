@@ -13,7 +13,8 @@ t.test('/: a browser gets a page; programs get the text as before', async (t) =>
     const response = await fetch(`${forum.url}/`, { method, headers })
     return `${response.headers.get('content-type')} ${response.headers.get('vary')}`
   }
-  const [page, text] = ['text/html; charset=utf-8 Accept', 'text/plain; charset=utf-8 Accept']
+  const page = 'text/html; charset=utf-8 Accept, Cookie'
+  const text = 'text/plain; charset=utf-8 Accept'
   for (const accept of [browserAccept, 'text/html', 'TEXT/PLAIN;q=0.5, text/html;level=1;q=0.6']) {
     t.equal(await ofAccept({ accept }), page, accept)
     t.equal(await ofAccept({ accept }, 'HEAD'), page, accept)

@@ -29,7 +29,7 @@ export interface GuestsExpired extends Timed {
   before: number
 }
 
-/** The identity has another token. */
+/** The identity has another token; or the same one anew, which ends its sessions (sessions.ts). */
 export interface TokenRotated extends Timed {
   type: 'identity.token_rotated'
   /** The identity, which has done it itself, or `nobody`: an operator. */

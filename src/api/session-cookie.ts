@@ -1,0 +1,40 @@
+// The cookie that holds the session of a person (forum/sessions.ts). Only pages and their forms
+// read it: to the interface, /api/, it is nothing.
+//
+// C1. Scripts cannot read it, other sites cannot have it sent (SameSite=Strict), and behind https
+//     it is never sent without. Its name differs by forum, because the ports of one machine share
+//     their cookies.
+// C2. The prefix __Host- keeps other hosts of the same domain from setting it.
+
+import type { Session } from '../forum/sessions.ts'
+import { epochOf, type Service } from './route.ts'
+
+const isSecure = ({ publicUrl }: Service) => publicUrl.startsWith('https:')
+
+function nameOf(service: Service): string {
+  const prefix = isSecure(service) ? '__Host-' : ''
+  return `${prefix}forum-${epochOf(service).slice(0, 8)}`
+}
+
+/** The session in a Cookie header; null: there is none, or it has ended. */
+export function sessionIn(service: Service, header: string): Session | null {
+  if (header === '') return null
+  const begin = `${nameOf(service)}=`
+  const pair = header.split(';', cookiesMax).find((each) => each.trimStart().startsWith(begin))
+  if (pair === undefined) return null
+  const sealed = pair.trim().slice(begin.length)
+  return service.commands.findSession(service.forum, sealed, epochOf(service))
+}
+
+/** More cookies are not looked at. */
+const cookiesMax = 64
+
+/** The header line, after a CRLF, that begins a session, or ends it (null). */
+export function cookieLine(service: Service, sealed: string | null): string {
+  const seconds = sealed === null ? 0 : service.commands.sessionMs / 1000
+  const secure = isSecure(service) ? '; Secure' : ''
+  return (
+    `\r\nSet-Cookie: ${nameOf(service)}=${sealed ?? ''}; Max-Age=${seconds}; Path=/; HttpOnly` +
+    `; SameSite=Strict${secure}`
+  )
+}

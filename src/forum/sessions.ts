@@ -1,0 +1,132 @@
+// Sessions of people who have signed in with the token of an identity (pages/). No process keeps a
+// list of them: a browser brings its session along, sealed with a key that is derived from the
+// node's secret, so that every process of a node and every node of the log can open it.
+//
+// Sealed, in base64url:  offset, length
+//                        0  12  nonce, random
+//                        12 16  authentication tag
+//                        28  6  when it ends, in milliseconds since the epoch
+//                        34  4  the number of the token (actors/identity.ts, I6)
+//                        38 16  its form token: forms of the session contain it, forged ones do not
+//                        54 32  the bearer token's bytes; from the end of the tag on AES-256-GCM
+//
+// B1. Whoever has the key alone, from a backup for one, cannot make a session: it contains a token,
+//     of which the log has only a digest. Whoever has a session alone does not learn the token.
+// B2. A session ends with the token (rotation, expiry, block), with its time, with the epoch, which
+//     is authenticated data, and when its identity signs out.
+// B3. Signing out records the same token under its next number, so it ends all sessions of the
+//     identity, wherever they are; programs go on with the token.
+
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
+import { authenticate, mayStillAct, rejectUnknown, tokenDigest } from './identities.ts'
+import { admit, commit } from './write.ts'
+
+export const sessionMs = 30 * 24 * 60 * 60 * 1000
+
+const cipher = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+const formBytes = 16
+const sealedBytes = 86
+/** How long a request that waits with the token may go on after its identity has signed out. */
+const signOutGraceMs = 60_000
+
+export interface Session {
+  /** The number of the identity. */
+  identity: number
+  /** Which of its tokens it was begun with. */
+  token: number
+  /** The SHA-256 of that token, in hex. */
+  digest: string
+  /** What its forms contain, in hex. */
+  formToken: string
+}
+
+/** A sign-in: the token of an identity, and the address that it comes from. */
+interface SignIn {
+  token: string
+  address: string
+  /** The id of the present epoch. */
+  epoch: string
+}
+
+/** The session of whoever has this token, sealed, or why they are not let in. */
+export function beginSession(forum: Forum, signIn: SignIn): string | Rejection {
+  const { token, address, epoch } = signIn
+  const bearer = authenticate(forum, token, address)
+  if (isRejection(bearer)) return bearer
+  // A token in its grace is about to end, and a session with it would not be a present one.
+  const { identities } = forum.state
+  if (bearer.token !== identities.tokenNumber(bearer.identity)) return rejectUnknown(forum)
+  return sealSession(forum, { token, number: bearer.token, epoch })
+}
+
+/** A session with this token, which is the present one of an identity, and has this number. */
+export function sealSession(
+  forum: Forum,
+  { token, number, epoch }: { token: string; number: number; epoch: string },
+): string {
+  const head = Buffer.alloc(10)
+  head.writeUIntBE(timeOf(forum) + sessionMs, 0, 6)
+  head.writeUInt32BE(number, 6)
+  const bytes = Buffer.from(token.slice('aic_'.length), 'hex')
+  const nonce = forum.stamps.bytes(nonceBytes)
+  const sealing = createCipheriv(cipher, forum.sessionKey, nonce).setAAD(Buffer.from(epoch))
+  const parts = [head, forum.stamps.bytes(formBytes), bytes].map((part) => sealing.update(part))
+  sealing.final()
+  return Buffer.concat([nonce, sealing.getAuthTag(), ...parts]).toString('base64url')
+}
+
+/** The session that was sealed so; null: it is none, or has ended. */
+export function findSession(forum: Forum, sealed: string, epoch: string): Session | null {
+  const bytes = Buffer.from(sealed, 'base64url')
+  if (bytes.length !== sealedBytes) return null
+  const opened = open(forum.sessionKey, bytes, epoch)
+  if (opened === null || opened.readUIntBE(0, 6) <= timeOf(forum)) return null
+  const digest = tokenDigest(`aic_${opened.toString('hex', 10 + formBytes)}`)
+  const identity = forum.state.identities.tokens.find(digest)
+  const token = opened.readUInt32BE(6)
+  const formToken = opened.toString('hex', 10, 10 + formBytes)
+  const session = { identity, token, digest, formToken }
+  return identity !== -1 && isPresent(forum, session) ? session : null
+}
+
+/** Whether the session goes on: a request may have taken a while since it was found. */
+export function isPresent(forum: Forum, { identity, token }: Session): boolean {
+  return (
+    token === forum.state.identities.tokenNumber(identity) && mayStillAct(forum, identity, token)
+  )
+}
+
+function open(key: Buffer, sealed: Buffer, epoch: string): Buffer | null {
+  const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes))
+  const begin = nonceBytes + tagBytes
+  opening.setAAD(Buffer.from(epoch)).setAuthTag(sealed.subarray(nonceBytes, begin))
+  const opened = opening.update(sealed.subarray(begin))
+  try {
+    opening.final()
+  } catch {
+    return null
+  }
+  return opened
+}
+
+/** Ends all sessions of the session's identity (B3). A token in its grace ends with them. */
+export function signOut(forum: Forum, session: Session): Positioned | Rejection {
+  const { identities } = forum.state
+  const { identity } = session
+  if (!isPresent(forum, session)) return { position: identities.rotatedPosition }
+  const permit = admit(forum, null, { caller: identity, address: '' })
+  if (isRejection(permit)) return permit
+  const position = commit(forum, permit, {
+    type: 'identity.token_rotated',
+    at: permit.at,
+    by: identity,
+    identity,
+    tokenDigest: session.digest,
+    graceUntil: permit.at + signOutGraceMs,
+    reason: '',
+  })
+  return { position }
+}

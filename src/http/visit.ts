@@ -1,0 +1,36 @@
+// The visit of a person: a request for a page, or with its form.
+
+import type { ErrorPage } from '../api/errors.ts'
+import type { Service } from '../api/route.ts'
+import { sessionIn } from '../api/session-cookie.ts'
+import type { Session } from '../forum/sessions.ts'
+import type { Exchange } from './exchange.ts'
+import { originForm, prefersHtml } from './parse.ts'
+
+/** What a page that shows an error knows of its request. */
+export interface Visit {
+  path: string
+  /** Null: the person is not signed in. */
+  session: Session | null
+}
+
+/** Shows the errors of a visit; the service is null until the node serves. */
+export type ErrorPageOf = (service: Service | null, visit: Visit) => ErrorPage
+
+/**
+ * Has errors shown as pages, if the request comes from a browser and is not for the interface.
+ * Returns the session of a person who is signed in, at which nothing else looks.
+ */
+export function beginVisit(
+  exchange: Exchange,
+  service: Service | null,
+  errorPageOf: ErrorPageOf,
+): Session | null {
+  const path = originForm(exchange.path)
+  if (path.startsWith('/api/')) return null
+  const session = service === null ? null : sessionIn(service, exchange.header('cookie'))
+  if (prefersHtml(exchange.header('accept'))) {
+    exchange.errorPage = errorPageOf(service, { path, session })
+  }
+  return session
+}

@@ -1,0 +1,176 @@
+// `/feed`: what whoever is signed in has not read yet, and the threads they follow. A button marks
+// as read what the page shows: PUT /api/notifications/read is the same command.
+
+import { keepFound, takeFound } from '../api/found-pages.ts'
+import type { Call, Outcome, Route, Service } from '../api/route.ts'
+import { after as afterSchema } from '../api/schema.ts'
+import { counted } from '../base/counted.ts'
+import type { Message, Thread } from '../client/types.ts'
+import type { Feed } from '../forum/feed.ts'
+import { isRejection } from '../forum/rejection.ts'
+import type { Session } from '../forum/sessions.ts'
+import { type Html, html, nothing } from '../html/html.ts'
+import type { State } from '../state/state.ts'
+import { entriesOf } from './entries.ts'
+import { formRoute, hidden, leadTo, problemNote, textOf } from './forms.ts'
+import { author, type Content, makePage, page, pageLinks } from './layout.ts'
+import { type Links, linksFor } from './links.ts'
+import { message } from './message.ts'
+
+/** Messages on a page, at most. */
+const pageLength = 50
+const followedShown = 20
+/** Whoever follows more threads finds them in the list of all threads. */
+const followedLooked = 4096
+
+const { default: _, ...after } = afterSchema
+
+interface FeedQuery {
+  /** What is shown begins behind this seq; by default behind what is marked as read. */
+  after?: number
+}
+
+export const feedPage: Route = page<FeedQuery>({
+  name: 'feedPage',
+  path: '/feed',
+  isOpen: true, // it asks for a sign-in itself
+  query: { type: 'object', properties: { after } },
+  run(service, call) {
+    const { session, query, connection } = call
+    if (session === null) return { rejected: 'token_required' }
+    const { forum, commands } = service
+    const { identity: caller } = session
+    const kept = takeFound<Feed>(call)
+    if (kept !== undefined && commands.isCurrent(forum, caller, kept)) {
+      return answerOf(service, call, session, kept)
+    }
+    const { through } = commands.readPlace(forum, { caller })
+    const from = commands.pageStart(forum, query.after ?? through)
+    const found = commands.readFeed(forum, { caller, after: from, limit: pageLength }, connection)
+    if (!(found instanceof Promise)) return answerOf(service, call, session, found)
+    return found.then((feed) => {
+      if (isRejection(feed)) return feed
+      const outcome = answerOf(service, call, session, feed)
+      if (forum.coldReads.isNeeded) keepFound(call, feed)
+      return outcome
+    })
+  },
+})
+
+function answerOf(
+  service: Service,
+  call: Call<unknown, FeedQuery>,
+  session: Session,
+  found: Feed,
+): Outcome {
+  const { forum, commands } = service
+  const { state } = forum
+  const feed = commands.contentPage(state, found)
+  const place = commands.readPlace(forum, { caller: session.identity })
+  const followed = newestFollowed(state, session.identity)
+  const { changedPosition } = state.threads.actors.columns
+  const ofMessages = feed.messages.map((each) => state.messages.thread(each))
+  const changes = [...followed, ...ofMessages].map((thread) => changedPosition.get(thread))
+  const position = Math.max(feed.position, place.position, ...changes)
+  return makePage(service, call, { position, key: null }, () => {
+    const messages = entriesOf<Message>(forum, state.messages, feed.messages)
+    const threads = entriesOf<Thread>(forum, state.threads, ofMessages)
+    const lists = entriesOf<Thread>(forum, state.threads, followed)
+    if (messages === null || threads === null || lists === null) return null
+    const bytes = messages.bytes + threads.bytes + lists.bytes
+    const mentions = new Set(feed.mentions.map((each) => state.messages.seq(each)))
+    const shown = { ...feed, mentions, through: place.through, formToken: session.formToken }
+    const isUnread = (call.query.after ?? place.through) <= place.through
+    const links = linksFor(forum, session.identity)
+    return { bytes, content: render(messages, threads, lists, { ...shown, links, isUnread }) }
+  })
+}
+
+/** The threads that the identity follows, those with the newest messages first. */
+function newestFollowed({ feeds, threads }: State, identity: number): number[] {
+  if (feeds.followed(identity) > followedLooked) return []
+  const { newestPosition } = threads.actors.columns
+  const byNews = (a: number, b: number) => newestPosition.get(b) - newestPosition.get(a)
+  return [...feeds.threadsOf(identity)].sort(byNews).slice(0, followedShown)
+}
+
+interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
+  links: Links
+  /** The seqs of messages that mention the reader. */
+  mentions: ReadonlySet<number>
+  /** What is marked as read. */
+  through: number
+  formToken: string
+  isUnread: boolean
+}
+
+function render(
+  messages: Iterable<Message>,
+  threads: Iterable<Thread>,
+  followed: Iterable<Thread>,
+  { links, mentions, nextAfter, hasMore, through, formToken, isUnread }: Shown,
+): Content {
+  function* main(): Generator<Html> {
+    yield html`<h1>Feed</h1>
+<p class="about">Messages by others in the threads you follow, and those that mention you.</p>
+`
+    const owners = [...threads]
+    let count = 0
+    for (const each of messages) {
+      const { id, title } = owners[count]
+      const mention = mentions.has(each.seq) ? html` · mentions you` : nothing
+      const about = html`${author(each)} in <a href="/t/${id}"><bdi>${title}</bdi></a>${mention}`
+      yield message(links, `/t/${id}`, each, about)
+      count += 1
+    }
+    const none = isUnread ? 'You have read everything.' : 'There is nothing more.'
+    yield count === 0 ? html`<p class="none">${none}</p>\n` : nothing
+    if (count > 0 && nextAfter > through) yield markButton(formToken, nextAfter, count)
+    yield pageLinks([
+      ['Unread', isUnread ? null : '/feed'],
+      ['Later', hasMore ? `/feed?after=${nextAfter}` : null],
+      ['From the beginning', through > 0 && isUnread ? '/feed?after=0' : null],
+    ])
+    const items = [...followed].map(threadItem)
+    if (items.length === 0) return
+    yield html`
+<h2>Threads you follow</h2>
+<ol class="list">
+${items}</ol>`
+  }
+  return { title: 'Feed', main: main() }
+}
+
+function markButton(formToken: string, through: number, count: number): Html {
+  return html`<form class="entry" method="post" action="/feed">
+${hidden('form', formToken)}${hidden('through', `${through}`)}<p><button>Mark ${
+    count === 1 ? 'this message' : `these ${count} messages`
+  } as read</button></p>
+</form>
+`
+}
+
+function threadItem({ id, title, message_count, visibility }: Thread): Html {
+  const isPrivate = visibility === 'private' ? ' · private' : ''
+  return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
+<p class="about">${counted(message_count, 'message')}${isPrivate}</p></li>
+`
+}
+
+export const markFeed: Route = formRoute({
+  name: 'markFeed',
+  path: '/feed',
+  show: (_service, _call, problem) => ({
+    title: 'Feed',
+    main: [
+      html`<h1>Nothing is marked as read</h1>
+${problemNote(problem)}<p><a href="/feed">Your feed</a></p>`,
+    ],
+  }),
+  send({ forum, commands }, { session, body }) {
+    const through = Number(textOf(body, 'through'))
+    if (!Number.isSafeInteger(through) || through < 0) return { rejected: 'invalid_field' }
+    const marked = commands.markRead(forum, { caller: session.identity, through })
+    return isRejection(marked) ? marked : leadTo('/feed', marked.position)
+  },
+})

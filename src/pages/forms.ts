@@ -1,0 +1,215 @@
+// Forms: how they look, and how they are declared.
+//
+//   page with a form ──post──▶ the edge: origin, session ──▶ `send` ──▶ 303: another page
+//        ▲                                                     │
+//        └── the form again: what was typed, what is wrong ◀───┘
+//
+// F1. A form that writes contains the form token of its session (forum/sessions.ts), which no other
+//     site and no other session knows.
+// F2. A form that publishes contains an idempotency key, made when it was shown: sent twice, it
+//     publishes once.
+// F3. What was typed is never lost: every refusal, of the log and the edge too, shows it again.
+//     Only what is too long to be read is left to the browser.
+
+import { timingSafeEqual } from 'node:crypto'
+import { type ErrorCode, type ErrorPage, errors } from '../api/errors.ts'
+import {
+  type Answer,
+  type Call,
+  type Outcome,
+  type Route,
+  route,
+  type Service,
+} from '../api/route.ts'
+import { counted } from '../base/counted.ts'
+import type { Session } from '../forum/sessions.ts'
+import { type Html, html, nothing, typed } from '../html/html.ts'
+import { answerWhole, type Content, pageType, privateHeaders } from './layout.ts'
+
+/** The call of a form; `body` is what was sent. */
+export type FormCall = Call<URLSearchParams, unknown>
+
+/** Whoever is signed in has sent it. */
+export type SignedCall = FormCall & { session: Session }
+
+/** What is wrong with a form: a sentence for the page, or for one of its fields. */
+export interface Problem {
+  status: number
+  text: string
+  field?: string
+}
+
+interface FormRoute<Sent extends FormCall> {
+  name: string
+  path: string
+  /** Whether whoever is not signed in may send it. */
+  isForAnybody?: boolean
+  /** The page with the form, as it was sent, and what is wrong. */
+  show(service: Service, call: FormCall, problem: Problem): Content
+  send(service: Service, call: Sent): Outcome | Promise<Outcome>
+}
+
+/** Declares what a form is sent to. */
+export function formRoute<Sent extends FormCall = SignedCall>(declared: FormRoute<Sent>): Route {
+  const { name, path, isForAnybody = false, show, send } = declared
+  return route<URLSearchParams>({
+    name,
+    summary: 'A form of a page for people.',
+    method: 'post',
+    path,
+    auth: 'none',
+    open: true,
+    isForm: true,
+    body: { type: 'object' },
+    type: pageType,
+    headers: privateHeaders,
+    needsClient: () => true, // limits and shares go by it
+    answers: {},
+    errors: [],
+    onError: (service, call) => errorPageOf(service, call, show),
+    run(service, call) {
+      const problem = isForAnybody ? null : problemOf(service, call)
+      if (problem !== null) return showAgain(service, call, show, problem)
+      return send(service, call as Sent)
+    },
+  })
+}
+
+const signedOut =
+  'You are not signed in any more. Sign in in another window, come back to this one, and send ' +
+  'this again: what you wrote is still here.'
+const signedInAnew =
+  'This form is older than your session. Look at what it says, and send it once more.'
+
+/** Why the form is not one of the session, which may have ended while it was read. */
+function problemOf({ forum, commands }: Service, { session, body }: FormCall): Problem | null {
+  if (session === null || !commands.isPresent(forum, session)) {
+    return { status: 401, text: signedOut }
+  }
+  const [token, sent] = [session.formToken, body.get('form') ?? ''].map((each) => Buffer.from(each))
+  const isOwn = token.length === sent.length && timingSafeEqual(token, sent)
+  return isOwn ? null : { status: 403, text: signedInAnew }
+}
+
+/** The page with the form, as it was sent, and what is wrong. */
+export function showAgain(
+  service: Service,
+  call: FormCall,
+  show: FormRoute<FormCall>['show'],
+  problem: Problem,
+): Answer {
+  const content = { ...show(service, call, problem), hasForm: true }
+  return { ...answerWhole(service, call.session, content), status: problem.status }
+}
+
+function errorPageOf(
+  service: Service,
+  call: FormCall,
+  show: FormRoute<FormCall>['show'],
+): ErrorPage {
+  return (code, detail, retryAfter) => {
+    const problem = { status: errors[code].status, text: sentenceOf(code, detail, retryAfter) }
+    const { body } = showAgain(service, call, show, problem)
+    return { type: pageType, headers: privateHeaders, body: body as string }
+  }
+}
+
+const sentences: Partial<Record<ErrorCode, string>> = {
+  invalid_token: signedOut,
+  identity_blocked: 'An operator has blocked your identity: it can read, and write no more.',
+  thread_locked: 'An operator has locked this thread. It takes no more replies.',
+  not_found: 'There is nothing here any more that you may see.',
+  invalid_mentions: 'One of those whom you have chosen cannot be mentioned here any more.',
+  invalid_members: 'One of those whom you have chosen cannot take part any more.',
+  idempotency_conflict:
+    'This form was sent before, with another text, which is published. Send it once more to ' +
+    'publish this one, too.',
+  storage_full: 'The disk of the forum is full. Nothing is published; send it again later.',
+}
+const perhaps = 'Send it again in a moment: it is published once, however often you send it.'
+
+function sentenceOf(code: ErrorCode, detail?: string, retryAfter?: number): string {
+  if (code === 'rate_limited' && retryAfter !== undefined)
+    return `Too much at once. ${later(retryAfter)}`
+  const known = sentences[code]
+  if (known !== undefined) return known
+  return errors[code].status === 503
+    ? `The forum cannot do this now. ${perhaps}`
+    : (detail ?? errors[code].message)
+}
+
+function later(seconds: number): string {
+  const time =
+    seconds < 120 ? counted(seconds, 'second') : counted(Math.ceil(seconds / 60), 'minute')
+  return `Try again in ${time}.`
+}
+
+/** The answer that leads the browser to another page when this position is durable. */
+export function leadTo(path: string, position: number, headers = ''): Answer {
+  return {
+    status: 303,
+    body: '',
+    position,
+    headers: `${privateHeaders}\r\nLocation: ${path}${headers}`,
+  }
+}
+
+/** A text of the form, with the line breaks of messages; '' where it is absent. */
+export function textOf(body: URLSearchParams, name: string): string {
+  return (body.get(name) ?? '').replaceAll('\r\n', '\n')
+}
+
+/** Why a text cannot be sent, as a sentence, or null. Lengths are counted in code points. */
+export function rejectText(what: string, text: string, most: number): string | null {
+  if (!/\S/.test(text)) return `Write ${what}.`
+  const length = text.length <= most ? 0 : [...text].length
+  return length <= most ? null : `This has ${length} characters, and can have ${most}.`
+}
+
+/** The problem as a paragraph above the form, unless it is that of a field. */
+export function problemNote(problem: Problem | null): Html {
+  if (problem === null || problem.field !== undefined) return nothing
+  return html`<p class="problem" role="alert">${problem.text}</p>\n`
+}
+
+interface Field {
+  name: string
+  label: string
+  value: string
+  problem: Problem | null
+  /** Further attributes of the control. */
+  more?: Html
+  /** An area with so many rows, in place of a line. */
+  rows?: number
+  hint?: string
+}
+
+/** A control with its label, and beside it what is wrong with it. */
+export function field({ name, label, value, problem, more = nothing, rows, hint }: Field): Html {
+  const isWrong = problem?.field === name
+  const notes = [
+    ...(hint === undefined ? [] : [`${name}-hint`]),
+    ...(isWrong ? [`${name}-problem`] : []),
+  ]
+  const described = notes.length === 0 ? nothing : html` aria-describedby="${notes.join(' ')}"`
+  const invalid = isWrong ? html` aria-invalid="true" autofocus=""` : nothing
+  const names = html`id="${name}" name="${name}"`
+  const control =
+    rows === undefined
+      ? html`<input ${names} value="${typed(value)}"${more}${described}${invalid}>`
+      : html`<textarea ${names} rows="${rows}" dir="auto"${more}${described}${invalid}>
+${typed(value)}</textarea>`
+  return html`<p class="field"><label for="${name}">${label}</label>
+${control}
+${hint === undefined ? nothing : html`<span class="hint" id="${name}-hint">${hint}</span>\n`}${
+  isWrong
+    ? html`<span class="problem" id="${name}-problem" role="alert">${problem.text}</span>\n`
+    : nothing
+}</p>
+`
+}
+
+/** A hidden field. */
+export function hidden(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">\n`
+}

@@ -1,0 +1,192 @@
+// `/sign-in`: with the token of an identity, or by registering one, where that is open; and the
+// button that signs out. The session that begins is a cookie (api/session-cookie.ts).
+
+import { errors } from '../api/errors.ts'
+import { postIdentity } from '../api/identities.ts'
+import type { Answer, Route, Service } from '../api/route.ts'
+import { epochOf } from '../api/route.ts'
+import { cookieLine } from '../api/session-cookie.ts'
+import type { CreatedIdentity } from '../forum/identities.ts'
+import { isRejection } from '../forum/rejection.ts'
+import { type Html, html, nothing } from '../html/html.ts'
+import {
+  type FormCall,
+  field,
+  formRoute,
+  hidden,
+  leadTo,
+  type Problem,
+  problemNote,
+  rejectText,
+  showAgain,
+  textOf,
+} from './forms.ts'
+import { answerWhole, type Content, page } from './layout.ts'
+
+const properties = postIdentity.body!.properties!
+const [nameMax, inviteMax] = [properties.display_name.maxLength!, properties.invite.maxLength!]
+
+interface SignIn {
+  /** The path of the page that is shown afterwards. */
+  to: string
+  problem?: Problem | null
+  /** What was typed, but for a token. */
+  name?: string
+  invite?: string
+}
+
+/** A path of this service; whatever else was sent leads to the feed. */
+function ownPath(path: string): string {
+  return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/feed'
+}
+
+export const signInPage: Route = page<{ to: string }>({
+  name: 'signInPage',
+  path: '/sign-in',
+  isOpen: true,
+  query: {
+    type: 'object',
+    properties: { to: { type: 'string', maxLength: 500, default: '/feed' } },
+  },
+  run(service, { session, query }) {
+    if (session !== null) return leadTo(ownPath(query.to), 0)
+    return answerWhole(service, session, signInContent(service, { to: query.to }))
+  },
+})
+
+/** How somebody gets an identity here. */
+function registration({ access }: Service, { to, problem = null, name, invite }: SignIn): Html {
+  if (access.registration === 'closed') {
+    return html`<p>Whoever runs this forum registers its members, and gives them their tokens.</p>`
+  }
+  const ofName = html` autocomplete="nickname" required="" maxlength="${nameMax}"`
+  const ofInvite = html` autocomplete="off" required="" maxlength="${inviteMax}"`
+  const isInvited = access.registration === 'invited'
+  return html`<h2>Register</h2>
+<form class="entry" method="post" action="/register">
+${hidden('to', ownPath(to))}${field({ ...displayName, value: name ?? '', problem, more: ofName })}${
+  isInvited ? field({ ...invitation, value: invite ?? '', problem, more: ofInvite }) : nothing
+}
+<p><button>Register</button></p>
+</form>`
+}
+
+/** What asks somebody to sign in or to register. */
+export function signInContent(service: Service | null, signIn: SignIn): Content {
+  const { to, problem = null } = signIn
+  const ofToken = html` type="password" autocomplete="current-password" required="" maxlength="200"`
+  const back = hidden('to', ownPath(to))
+  const main = html`<h1>Sign in</h1>
+${problemNote(problem)}
+<form class="entry" method="post" action="/sign-in">
+${back}${field({ ...token, value: '', problem, more: ofToken })}
+<p><button>Sign in</button></p>
+</form>
+${service === null ? nothing : registration(service, signIn)}`
+  return { title: 'Sign in', hasForm: true, main: [main] }
+}
+
+const token = {
+  name: 'token',
+  label: 'Token',
+  hint: 'It begins with aic_, and was shown when your identity was registered.',
+}
+const displayName = {
+  name: 'display_name',
+  label: 'Name',
+  hint: 'Everybody sees it beside what you write. Names are not unique.',
+}
+const invitation = {
+  name: 'invite',
+  label: 'Invitation',
+  hint: 'It begins with inv_. Whoever runs this forum gives it to those who may register.',
+}
+const wrongToken =
+  'No identity has this token now: it is mistyped, or was replaced, or has expired.'
+
+function showSignIn(service: Service, { body }: FormCall, problem: Problem): Content {
+  const [to, name, invite] = ['to', 'display_name', 'invite'].map((each) => textOf(body, each))
+  return signInContent(service, { to, problem, name, invite })
+}
+
+export const signIn: Route = formRoute<FormCall>({
+  name: 'signIn',
+  path: '/sign-in',
+  isForAnybody: true,
+  show: showSignIn,
+  send(service, call) {
+    const { forum, commands } = service
+    const token = textOf(call.body, 'token').trim()
+    const signIn = { token, address: call.client, epoch: epochOf(service) }
+    const sealed = commands.beginSession(forum, signIn)
+    if (typeof sealed === 'string') {
+      return leadTo(ownPath(textOf(call.body, 'to')), 0, cookieLine(service, sealed))
+    }
+    const { rejected, position = 0 } = sealed
+    if (rejected !== 'invalid_token') return sealed
+    const problem = { status: 403, field: 'token', text: wrongToken }
+    return { ...showAgain(service, call, showSignIn, problem), position }
+  },
+})
+
+export const register: Route = formRoute<FormCall>({
+  name: 'register',
+  path: '/register',
+  isForAnybody: true,
+  show: showSignIn,
+  send(service, call) {
+    const name = textOf(call.body, 'display_name')
+    const text = rejectText('a name', name, nameMax)
+    if (text !== null) {
+      return showAgain(service, call, showSignIn, { status: 400, field: 'display_name', text })
+    }
+    const invite = textOf(call.body, 'invite').trim().slice(0, inviteMax)
+    const body = { kind: 'persistent', display_name: name, ...(invite !== '' && { invite }) }
+    const made = postIdentity.decide!(service, { ...call, body })
+    if (!isRejection(made)) return welcome(service, made as CreatedIdentity, call)
+    const { rejected, position = 0 } = made
+    if (rejected !== 'invite_required' && rejected !== 'invalid_invite') return made
+    const isMissing = rejected === 'invite_required'
+    const wrong = isMissing ? 'Type the invitation.' : errors.invalid_invite.message
+    const problem = { status: 403, field: 'invite', text: wrong }
+    return { ...showAgain(service, call, showSignIn, problem), position }
+  },
+})
+
+/** Shows the token, once, to whoever has registered, and signs them in. */
+function welcome(service: Service, created: CreatedIdentity, { body }: FormCall): Answer {
+  const { forum, commands } = service
+  const epoch = epochOf(service)
+  const sealed = commands.sealSession(forum, { token: created.token, number: 0, epoch })
+  const session = commands.findSession(forum, sealed, epoch)
+  const main = html`<h1>You are registered</h1>
+<p>This is the token of <bdi>${created.displayName}</bdi>. It is shown once. Keep it where you keep
+passwords: with it you sign in again, and so can anybody else who has it.</p>
+<p class="token"><code>${created.token}</code></p>
+<p><a href="${ownPath(textOf(body, 'to'))}">Go on</a></p>`
+  const answer = answerWhole(service, session, { title: 'Registered', main: [main] })
+  const headers = answer.headers + cookieLine(service, sealed)
+  return { ...answer, headers, position: created.position }
+}
+
+/** What is left to say where nobody is signed in, or the button is older than the session. */
+function showSignOut(_: Service, { session }: FormCall): Content {
+  const button =
+    session === null
+      ? html`<p>You are signed out already. <a href="/">The newest threads</a></p>`
+      : html`<form class="entry" method="post" action="/sign-out">
+${hidden('form', session.formToken)}<p>All your sessions end, on this device and on others.</p>
+<p><button>Sign out</button></p>
+</form>`
+  return { title: 'Sign out', main: [html`<h1>Sign out</h1>\n${button}`] }
+}
+
+export const signOut: Route = formRoute({
+  name: 'signOut',
+  path: '/sign-out',
+  show: showSignOut,
+  send(service, { session }) {
+    const ended = service.commands.signOut(service.forum, session)
+    return isRejection(ended) ? ended : leadTo('/', ended.position, cookieLine(service, null))
+  },
+})

@@ -1,0 +1,240 @@
+// The forms that write: a thread, a reply, and whether one follows a thread. They run the commands
+// of the interface, by its routes: what these check and refuse is checked and refused here.
+
+import type { Answer, Outcome, Route, Service } from '../api/route.ts'
+import { deleteSubscribe, postSubscribe } from '../api/subscriptions.ts'
+import { postReply, postThread } from '../api/threads.ts'
+import type { Positioned } from '../forum/forum.ts'
+import type { Publication } from '../forum/posts.ts'
+import { isRejection } from '../forum/rejection.ts'
+import type { Session } from '../forum/sessions.ts'
+import { type Html, html, nothing } from '../html/html.ts'
+import { choices, chosenIn, chosenMax, findIn, isSearching, offeredIn } from './choices.ts'
+import {
+  type FormCall,
+  field,
+  formRoute,
+  hidden,
+  leadTo,
+  type Problem,
+  problemNote,
+  rejectText,
+  type SignedCall,
+  showAgain,
+  textOf,
+} from './forms.ts'
+import { answerWhole, type Content, page } from './layout.ts'
+
+const { title: titleSchema, content: contentSchema } = postThread.body!.properties!
+const [titleMax, contentMax] = [titleSchema.maxLength!, contentSchema.maxLength!]
+const keyPattern = /^page-[0-9a-f]{32}$/
+const idPattern = /^thr_[0-9a-f]{32}$/
+const blank = new URLSearchParams()
+
+/** A form that is being written: what was typed, and what is wrong with it. */
+interface Draft {
+  body: URLSearchParams
+  problem: Problem | null
+  /** Those who were searched for; null: nobody was. */
+  found: readonly number[] | null
+}
+
+/** The hidden fields of a form that publishes. After a conflict its key is another one. */
+function hiddenOf({ forum }: Service, session: Session | null, { body, problem }: Draft): Html {
+  const sent = textOf(body, 'key')
+  const isUsable = keyPattern.test(sent) && problem?.status !== 409
+  const key = isUsable ? sent : `page-${forum.stamps.bytes(16).toString('hex')}`
+  return html`${hidden('form', session?.formToken ?? '')}${hidden('key', key)}`
+}
+
+/** Why a form that publishes cannot be sent on, or null. */
+function problemOf(body: URLSearchParams, hasTitle: boolean): Problem | null {
+  const wrong = (text: string, field?: string) => ({ status: 400, text, ...(field && { field }) })
+  if (!keyPattern.test(textOf(body, 'key'))) return wrong('Look at this, and send it once more.')
+  const title = hasTitle ? rejectText('a title', textOf(body, 'title'), titleMax) : null
+  if (title !== null) return wrong(title, 'title')
+  const content = rejectText('a message', textOf(body, 'content'), contentMax)
+  if (content !== null) return wrong(content, 'content')
+  if (chosenIn(body).length <= chosenMax) return null
+  return wrong(`Choose ${chosenMax} at most.`, 'to')
+}
+
+/** Sends a form on, or shows it again: because of a problem, or with the names that were found. */
+async function publish(
+  service: Service,
+  call: SignedCall,
+  form: { hasTitle: boolean; show: (draft: Draft) => Content; send: () => Outcome },
+): Promise<Outcome> {
+  const { body, session } = call
+  const { show, hasTitle } = form
+  if (isSearching(body)) {
+    const found = await findIn(service, call, session.identity)
+    if (isRejection(found)) return found
+    return answerWhole(service, session, show({ body, problem: null, found }))
+  }
+  const problem = problemOf(body, hasTitle)
+  if (problem === null) return form.send()
+  return showAgain(
+    service,
+    call,
+    (_, __, shown) => show({ body, problem: shown, found: null }),
+    problem,
+  )
+}
+
+/** The page on which a message can be read that was published. */
+function pageOf({ forum }: Service, { message, position }: Publication): Answer {
+  const { threads, messages } = forum.state
+  const seq = messages.seq(message)
+  const path = `/t/${threads.id(messages.thread(message))}`
+  return leadTo(`${path}?after=${seq - 1}#m${seq}`, position)
+}
+
+const messageField = (label: string, { body, problem }: Draft, rows: number) => {
+  const value = textOf(body, 'content')
+  return field({ name: 'content', label, value, problem, rows, more: html` required=""` })
+}
+
+// A thread.
+
+export const newThreadPage: Route = page({
+  name: 'newThreadPage',
+  path: '/new',
+  isOpen: true, // it asks for a sign-in itself
+  query: undefined,
+  run(service, { session }) {
+    if (session === null) return { rejected: 'token_required' }
+    const draft = { body: blank, problem: null, found: null }
+    return answerWhole(service, session, threadContent(service, session, draft))
+  },
+})
+
+function threadContent(service: Service, session: Session | null, draft: Draft): Content {
+  const { body, problem } = draft
+  const more = html` required="" autocomplete="off"`
+  const title = { name: 'title', label: 'Title', value: textOf(body, 'title'), problem, more }
+  const isPrivate = body.get('visibility') === 'private'
+  const who = (value: string, label: string, isChosen: boolean) => {
+    const checked = isChosen ? html` checked=""` : nothing
+    return html`<label><input type="radio" name="visibility" value="${value}"${checked}>
+${label}</label>
+`
+  }
+  const legend = 'Mention, or bring into a private thread'
+  const { state } = service.forum
+  const main = html`<h1>New thread</h1>
+${problemNote(problem)}<form class="entry" method="post" action="/new">
+${hiddenOf(service, session, draft)}${field(title)}${messageField(
+  'Message',
+  draft,
+  10,
+)}<fieldset><legend>Who can read it</legend>
+<p class="choices">${who('public', 'Everybody', !isPrivate)}${who(
+    'private',
+    'Only you and whom you choose below',
+    isPrivate,
+  )}</p>
+</fieldset>
+${choices(state, { ...draft, legend, offered: [] })}<p><button>Publish</button></p>
+</form>`
+  return { title: 'New thread', main: [main] }
+}
+
+export const newThread: Route = formRoute({
+  name: 'newThread',
+  path: '/new',
+  show: (service, { session, body }, problem) =>
+    threadContent(service, session, { body, problem, found: null }),
+  send(service, call) {
+    const show = (draft: Draft) => threadContent(service, call.session, draft)
+    const send = () => {
+      const { body } = call
+      const ids = chosenIn(body)
+      const isPrivate = body.get('visibility') === 'private'
+      const thread = {
+        title: textOf(body, 'title'),
+        content: textOf(body, 'content'),
+        visibility: isPrivate ? 'private' : 'public',
+        participant_ids: isPrivate ? ids : [],
+        mention_ids: ids,
+      }
+      const key = textOf(body, 'key')
+      const made = postThread.decide!(service, { ...call, body: thread, key })
+      return isRejection(made) ? made : pageOf(service, made as Publication)
+    }
+    return publish(service, call, { hasTitle: true, show, send })
+  },
+})
+
+// A reply, and following.
+
+/** What stands at the end of a thread's page, for whoever is signed in. */
+export function threadForms(service: Service, session: Session | null, id: string): Html {
+  const { state } = service.forum
+  const thread = session === null ? -1 : state.visibleThread(session.identity, id)
+  if (session === null || thread === -1) {
+    return html`<p class="about"><a href="/sign-in?to=/t/${id}">Sign in to reply</a></p>\n`
+  }
+  const isFollowed = state.subscriptions.isSubscribed(session.identity, thread)
+  const [act, label] = isFollowed ? ['unfollow', 'Stop following'] : ['follow', 'Follow']
+  const button = html`<button name="do" value="${act}">${label} this thread</button>`
+  const draft = { body: blank, problem: null, found: null }
+  return html`<form class="entry" method="post" action="/t/${id}">
+${hidden('form', session.formToken)}<p>${button}</p>
+</form>
+${state.threads.mayReply(thread) ? replyForm(service, session, id, draft) : nothing}`
+}
+
+function replyForm(service: Service, session: Session | null, id: string, draft: Draft): Html {
+  const { state } = service.forum
+  const reader = session?.identity ?? -1
+  const thread = idPattern.test(id) ? state.visibleThread(reader, id) : -1
+  const offered = thread === -1 ? [] : offeredIn(state, thread, reader)
+  return html`<h2 id="reply">Reply</h2>
+${problemNote(draft.problem)}<form class="entry" method="post" action="/t/${id}">
+${hiddenOf(service, session, draft)}${messageField('Your reply', draft, 6)}${choices(state, {
+  ...draft,
+  legend: 'Mention',
+  offered,
+})}<p><button name="do" value="reply">Publish reply</button></p>
+</form>
+`
+}
+
+function replyContent(
+  service: Service,
+  session: Session | null,
+  id: string,
+  draft: Draft,
+): Content {
+  const main = html`<h1>Reply</h1>
+<p class="about">In <a href="/t/${id}">this thread</a></p>
+${replyForm(service, session, id, draft)}`
+  return { title: 'Reply', main: [main] }
+}
+
+const following = { follow: postSubscribe, unfollow: deleteSubscribe }
+
+export const threadForm: Route = formRoute({
+  name: 'threadForm',
+  path: '/t/:threadId',
+  show: (service, { session, body, id }: FormCall, problem) =>
+    replyContent(service, session, id, { body, problem, found: null }),
+  send(service, call) {
+    const { body, id, session } = call
+    if (!idPattern.test(id)) return { rejected: 'not_found' }
+    const act = body.get('do')
+    if (act === 'follow' || act === 'unfollow') {
+      const done = following[act].decide!(service, call)
+      return isRejection(done) ? done : leadTo(`/t/${id}`, (done as Positioned).position)
+    }
+    const show = (draft: Draft) => replyContent(service, session, id, draft)
+    const send = () => {
+      const reply = { content: textOf(body, 'content'), mention_ids: chosenIn(body) }
+      const key = textOf(body, 'key')
+      const made = postReply.decide!(service, { ...call, body: reply, key })
+      return isRejection(made) ? made : pageOf(service, made as Publication)
+    }
+    return publish(service, call, { hasTitle: false, show, send })
+  },
+})

@@ -1,0 +1,325 @@
+// People take part: everything that a person does by forms, at a node alone, at a reader and at a
+// follower. What it does is compared with what the interface shows of it.
+
+import t, { type Test } from 'tap'
+import { Guesses } from '../../src/forum/guesses.ts'
+import { type IssuedInvitation, issueInvitation } from '../../src/forum/invitations.ts'
+import { blockIdentity, lockThread } from '../../src/forum/moderation.ts'
+import { hostileTexts } from './hostile.ts'
+import { formOn, nameOn, problemOn, type Shown, textsOn } from './person.ts'
+import { type Process, processes, Scene } from './scene.ts'
+
+const tokenOn = (page: Shown) => /aic_[0-9a-f]{64}/.exec(page.text)?.[0] ?? ''
+const threadIn = (path: string) => /thr_[0-9a-f]{32}/.exec(path)![0]
+
+/** What is shown of the form again: the problem, and what was typed. */
+function draftOn(page: Shown, action: string, has: string) {
+  return { problem: problemOn(page), ...Object.fromEntries(formOn(page, action, has)) }
+}
+
+for (const process of processes) {
+  t.test(`${process}: registers, signs out, signs in again`, async (t) => {
+    const scene = new Scene(process)
+    const person = scene.person()
+    t.equal(nameOn(await person.open('/')), '')
+    const welcome = await person.fill(await person.open('/sign-in'), '/register', {
+      display_name: 'Ana',
+    })
+    t.equal(welcome.status, 200)
+    t.equal(nameOn(welcome), 'Ana')
+    const token = tokenOn(welcome)
+    const self = await scene.call('get', '/api/identities/me', token)
+    t.match(self, { display_name: 'Ana', kind: 'persistent' })
+    const home = await person.open('/')
+    t.equal(nameOn(home), 'Ana')
+    t.equal(tokenOn(home), '', 'the token is shown once')
+    const out = await person.fill(home, '/sign-out', {})
+    t.match(out, { status: 303, location: '/' })
+    t.equal(person.cookie, '')
+    t.equal(nameOn(await person.open('/')), '')
+    const wrong = await person.signIn(`aic_${'0'.repeat(64)}`)
+    t.equal(wrong.status, 403)
+    t.match(problemOn(wrong), /No identity has this token/)
+    t.match(await person.signIn(` ${token} `, '/governance'), {
+      status: 303,
+      location: '/governance',
+    })
+    t.equal(nameOn(await person.open('/')), 'Ana')
+    t.match(await person.open('/sign-in?to=/t/x'), { status: 303, location: '/t/x' })
+  })
+
+  t.test(`${process}: starts threads, replies, follows, mentions`, async (t) => {
+    const scene = new Scene(process)
+    const agent = await scene.identity('Übersetzer')
+    await scene.thread(agent.token, { title: 'of the agent' })
+    const ana = await scene.identity('Ana')
+    const person = await scene.signedIn(ana.token)
+
+    const draft = { title: 'Hello <b>', content: 'line one\nline two', name: 'übers' }
+    const searched = await person.fill(await person.open('/new'), '/new', { ...draft, do: 'find' })
+    t.equal(searched.status, 200)
+    t.match(draftOn(searched, '/new', 'title'), { problem: '', ...draft })
+    t.match(searched.text, agent.id)
+    const sent = await person.fill(searched, '/new', { title: draft.title, to: agent.id })
+    t.equal(sent.status, 303)
+    const id = threadIn(sent.location)
+    const { thread, messages } = await scene.call('get', `/api/threads/${id}`)
+    t.match(thread, { title: 'Hello <b>', visibility: 'public', author_id: ana.id })
+    t.match(messages, [{ content: 'line one\nline two', mention_ids: [agent.id] }])
+    await scene.call('post', `/api/threads/${id}/replies`, agent.token, { content: 'hello you' })
+
+    const page = await person.open(sent.location)
+    const buttons = ['Sign out', 'Stop following this thread', 'Find', 'Publish reply']
+    t.same(textsOn(page, 'button'), buttons)
+    t.match(page.text, /<input type="checkbox" name="to" value="agt_/)
+    const replied = await person.fill(page, `/t/${id}`, {
+      content: 'and to you',
+      to: agent.id,
+      do: 'reply',
+    })
+    t.match(replied.location, new RegExp(`^/t/${id}\\?after=\\d+#m\\d+$`))
+    const after = await scene.call('get', `/api/threads/${id}`)
+    t.match(after.messages[2], {
+      content: 'and to you',
+      author_id: ana.id,
+      mention_ids: [agent.id],
+    })
+    t.match((await person.open(replied.location)).text, /and to you/)
+
+    const left = await person.fill(await person.open(`/t/${id}`), `/t/${id}`, { do: 'unfollow' })
+    t.match(left, { status: 303, location: `/t/${id}` })
+    const unfollowed = await person.open(`/t/${id}`)
+    t.ok(textsOn(unfollowed, 'button').includes('Follow this thread'))
+    await person.fill(unfollowed, `/t/${id}`, { do: 'follow' })
+    t.ok(textsOn(await person.open(`/t/${id}`), 'button').includes('Stop following this thread'))
+  })
+
+  t.test(`${process}: reads private threads, and the feed, and marks it`, async (t) => {
+    const scene = new Scene(process)
+    const [ana, agent, other] = [
+      await scene.identity('Ana'),
+      await scene.identity('Agent'),
+      await scene.identity('Other'),
+    ]
+    const { thread_id } = await scene.thread(agent.token, {
+      title: 'between us',
+      visibility: 'private',
+      participant_ids: [ana.id],
+    })
+    const person = await scene.signedIn(ana.token)
+    const stranger = await scene.signedIn(other.token)
+    t.match(textsOn(await person.open('/'), 'h1'), ['Newest threads'])
+    t.match((await person.open('/')).text, /between us.*· private/s)
+    t.notMatch((await stranger.open('/')).text, /between us/)
+    t.match(await person.open(`/t/${thread_id}`), { status: 200, text: /between us/ })
+    for (const visitor of [stranger, scene.person()]) {
+      const absent = await visitor.open(`/t/thr_${'0'.repeat(32)}`)
+      const hidden = await visitor.open(`/t/${thread_id}`)
+      t.equal(hidden.status, 404)
+      t.equal(hidden.text, absent.text, 'private and absent look the same')
+    }
+    t.match((await stranger.open('/feed')).text, /You have read everything/)
+    const path = `/api/threads/${thread_id}/replies`
+    await scene.call('post', path, agent.token, { content: 'for you', mention_ids: [ana.id] })
+    await scene.call('post', path, agent.token, { content: 'one more' })
+    const unread = await person.open('/feed')
+    t.match(textsOn(unread, 'article').length, 3)
+    t.match(unread.text, /for you/)
+    t.equal(unread.text.match(/mentions you/g)!.length, 1)
+    t.match(textsOn(unread, 'h2'), ['Threads you follow'])
+    const marked = await person.fill(unread, '/feed', {})
+    t.match(marked, { status: 303, location: '/feed' })
+    t.match((await person.open('/feed')).text, /You have read everything/)
+    const place = await scene.call('get', '/api/notifications/read', ana.token)
+    t.match(place, { unread: 0 })
+    t.equal(textsOn(await person.open('/feed?after=0'), 'article').length, 3)
+    t.match(await scene.person().open('/feed'), { status: 401, text: /<h1>Sign in<\/h1>/ })
+  })
+
+  t.test(`${process}: a form sent twice publishes once; another text needs another`, async (t) => {
+    const scene = new Scene(process)
+    const ana = await scene.identity('Ana')
+    const person = await scene.signedIn(ana.token)
+    const fields = formOn(await person.open('/new'), '/new', 'title')
+    const filled = [...fields, ['title', 'once'], ['content', 'only']] as [string, string][]
+    const first = await person.send(
+      '/new',
+      filled.filter(([, value]) => value !== ''),
+    )
+    const second = await person.send(
+      '/new',
+      filled.filter(([, value]) => value !== ''),
+    )
+    t.equal(first.status, 303)
+    t.equal(second.location, first.location)
+    const changed = filled.map(([name, value]): [string, string] => [
+      name,
+      name === 'content' ? 'another text' : value,
+    ])
+    const conflict = await person.send(
+      '/new',
+      changed.filter(([, value]) => value !== ''),
+    )
+    t.equal(conflict.status, 409)
+    t.match(draftOn(conflict, '/new', 'title'), {
+      problem: /was sent before, with another text/,
+      content: 'another text',
+    })
+    const third = await person.fill(conflict, '/new', { title: 'once' })
+    t.equal(third.status, 303)
+    t.not(third.location, first.location)
+    t.equal((await scene.call('get', '/api/threads')).threads.length, 2)
+  })
+
+  t.test(`${process}: what is refused is said, and what was typed stays`, (t) => drafts(t, process))
+}
+
+async function drafts(t: Test, process: Process): Promise<void> {
+  const scene = new Scene(process)
+  const [ana, agent] = [await scene.identity('Ana'), await scene.identity('Agent')]
+  const { thread_id } = await scene.thread(agent.token)
+  const person = await scene.signedIn(ana.token)
+  const content = 'what I wrote\n & <b> "quoted" \u200b\u202e'
+  const again = async (action: string, fields: Record<string, string>) => {
+    const page = await person.open(action)
+    const [has = ''] = Object.keys(fields)
+    const sent = await person.fill(page, action, fields)
+    return { status: sent.status, ...draftOn(sent, action, has) }
+  }
+  t.match(await again('/new', { title: ' ', content }), {
+    status: 400,
+    problem: 'Write a title.',
+    content,
+  })
+  t.match(await again('/new', { title: 'x'.repeat(161), content }), {
+    status: 400,
+    problem: 'This has 161 characters, and can have 160.',
+    content,
+  })
+  t.match(await again('/new', { title: 'a title', content: '\u{1f600}'.repeat(8001) }), {
+    status: 400,
+    problem: 'This has 8001 characters, and can have 8000.',
+    title: 'a title',
+  })
+  const action = `/t/${thread_id}`
+  const reply = { content, do: 'reply' }
+  const unknown = { ...reply, to: `agt_${'0'.repeat(32)}` }
+  t.match(await again(action, unknown), { status: 400, problem: /cannot be mentioned/, content })
+  lockThread(scene.pair.leader.forum, { id: thread_id, reason: '' })
+  const form = formOn(await person.open('/new'), '/new', 'title')
+  const locked = await person.send(action, [...form.slice(0, 2), ...Object.entries(reply)])
+  t.equal(locked.status, 403)
+  t.match(problemOn(locked), /has locked this thread/)
+  t.match(locked.text, /what I wrote/)
+
+  // The log does not take it: the same form, sent again, publishes.
+  const { log } = scene.pair
+  const page = await person.open('/new')
+  log.health = 'storage_full'
+  const full = await person.fill(page, '/new', { title: 'a title', content })
+  t.equal(full.status, 503)
+  t.match(draftOn(full, '/new', 'title'), { problem: /disk of the forum is full/, content })
+  log.health = 'ok'
+  const sent = await person.fill(full, '/new', { title: 'a title', content })
+  t.equal(sent.status, 303)
+  const { messages } = await scene.call('get', `/api/threads/${threadIn(sent.location)}`)
+  t.equal(messages[0].content, content)
+
+  const late = await person.open('/new')
+  blockIdentity(scene.pair.leader.forum, { id: ana.id, reason: '' })
+  scene.pair.settle()
+  const blocked = await person.fill(late, '/new', { title: 'a title', content })
+  t.equal(blocked.status, 401)
+  t.match(draftOn(blocked, '/new', 'title'), { problem: /not signed in any more/, content })
+}
+
+t.test('hostile names and texts: in every form: stay text, and come back as typed', async (t) => {
+  const scene = new Scene()
+  const ana = await scene.identity('Ana')
+  const person = await scene.signedIn(ana.token)
+  const { thread_id } = await scene.thread(ana.token)
+  for (const text of hostileTexts.map((each) => each.toWellFormed())) {
+    // The pages are parsed strictly (markup.ts): markup of a text is rejected.
+    const typed = text.replace(/\r\n?/g, '\n').replaceAll('\0', '')
+    const long = typed.repeat(8001).slice(0, 5_000) // refused, so it is shown again
+    const sent = { title: long, content: typed, name: typed }
+    const page = await person.fill(await person.open('/new'), '/new', { ...sent, do: 'find' })
+    const shown = Object.fromEntries(formOn(page, '/new', 'title'))
+    t.equal(shown.content, typed)
+    t.equal(shown.title, long)
+    const reply = { content: typed, name: typed, do: 'find' }
+    const replied = await person.fill(
+      await person.open(`/t/${thread_id}`),
+      `/t/${thread_id}`,
+      reply,
+    )
+    t.equal(Object.fromEntries(formOn(replied, `/t/${thread_id}`, 'content')).content, typed)
+    const name = [...typed].slice(0, 80).join('')
+    const visitor = scene.person()
+    const made = await visitor.send('/register', { display_name: name, to: typed })
+    t.ok([200, 400].includes(made.status), `${made.status}`)
+    t.equal((await visitor.send('/sign-in', { token: typed, to: typed })).status, 403)
+  }
+})
+
+t.test('registration by invitation: with one only; closed: no form', async (t) => {
+  const invited = new Scene('reader', { registration: 'invited' })
+  const { forum } = invited.pair.leader
+  const made = issueInvitation(forum, { uses: 1, days: 1, reason: '' }) as IssuedInvitation
+  invited.pair.settle()
+  const register = async (invite: string) => {
+    const visitor = invited.person()
+    return visitor.fill(await visitor.open('/sign-in'), '/register', {
+      display_name: 'Ana',
+      invite,
+    })
+  }
+  t.match(problemOn(await register(' ')), 'Type the invitation.')
+  const wrong = await register('inv_x')
+  t.equal(wrong.status, 403)
+  t.match(draftOn(wrong, '/register', 'invite'), {
+    problem: /unknown, used up/,
+    display_name: 'Ana',
+    invite: 'inv_x',
+  })
+  t.equal(nameOn(await register(made.code)), 'Ana')
+  t.match(problemOn(await register(made.code)), /unknown, used up/)
+
+  const closed = new Scene('alone', { registration: 'closed' }).person()
+  const page = await closed.open('/sign-in')
+  t.throws(() => formOn(page, '/register'))
+  t.match(page.text, /registers its members/)
+  const sent = await closed.send('/register', { display_name: 'Ana' })
+  t.equal(sent.status, 403)
+  t.match(problemOn(sent), /registered by the operator|operator/)
+})
+
+t.test('guessing of tokens: ends after so many, for sign-ins as for the interface', async (t) => {
+  const scene = new Scene()
+  const ana = await scene.identity('Ana')
+  const { forum } = scene.pair.leader
+  forum.guesses = new Guesses(3, () => 0)
+  const person = scene.person()
+  for (let guess = 0; guess < 3; guess++) {
+    t.equal((await person.signIn(`aic_${`${guess}`.repeat(64)}`)).status, 403)
+  }
+  const limited = await person.signIn(ana.token)
+  t.equal(limited.status, 429)
+  t.match(problemOn(limited), /Try again in 60 minutes/)
+})
+
+t.test('members only: whoever is not signed in is led to it, and back', async (t) => {
+  const scene = new Scene('alone', { membersOnly: true })
+  const ana = await scene.identity('Ana')
+  const { thread_id } = await scene.thread(ana.token, { title: 'of members' })
+  const person = scene.person()
+  for (const path of ['/', `/t/${thread_id}`, '/search', '/governance', '/feed', '/new']) {
+    const page = await person.open(path)
+    t.equal(page.status, 401, path)
+    t.notMatch(page.text, /of members/)
+  }
+  const asked = await person.open(`/t/${thread_id}`)
+  const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
+  t.match(signedIn, { status: 303, location: `/t/${thread_id}` })
+  t.match(await person.open(signedIn.location), { status: 200, text: /of members/ })
+})
