@@ -1,15 +1,19 @@
 // Question:   how many instructions does the server execute for a request?
-// Compares:   the floor and the forum, in user mode. Unlike time, this hardly depends on other load
-//             of the machine: a change of 10 % is visible where times differ by 50 %.
+// Compares:   the floor and the forum, in user mode; with --readers N the forum alone, and the main
+//             process of one with N readers. Unlike time, this hardly depends on other load of the
+//             machine: a change of 10 % is visible where times differ by 50 %.
 // Fixed:      64 connections, the state of `npm run bench`, V8 on one thread, durability always.
 // Reports:    instructions per request: the difference between a long load and a short one, each on
 //             a newly started server, counted by valgrind's cachegrind.
 // Leaves out: the kernel, and the cost of cold caches: ratios are not those of throughput.
-// Smoke:      none: it takes minutes. Run it: node dist/bench/instructions.js [SCENARIO …]
+// Smoke:      none: it takes minutes. Run it: node dist/bench/instructions.js
+//             [--readers N] [SCENARIO …]
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { populate, usualSize } from './population.ts'
 import { has } from './process.ts'
 import type { Answered } from './ring.ts'
@@ -22,6 +26,12 @@ const secondsLong = 20
 const usual = ['feed-empty', 'tail', 'page', 'reply']
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
+
+/** The floor with these answers, or the forum with so many readers. */
+interface Counting {
+  floorAnswers?: readonly Answered[] | null
+  readers?: number
+}
 
 interface Counted {
   instructions: number
@@ -36,7 +46,7 @@ let runs = 0
 /** Runs a load of some seconds on a server that is started for it, under cachegrind. */
 async function count(
   scenario: Scenario,
-  floorAnswers: readonly Answered[] | null,
+  { floorAnswers = null, readers = 0 }: Counting,
   seconds: number,
 ): Promise<Counted> {
   const home = join(dir, `run-${runs++}`)
@@ -54,7 +64,10 @@ async function count(
   cpSync(built, data, { recursive: true })
   // Keys and positions come from a forum; for the floor's load, from one that is not counted.
   const isFloor = floorAnswers !== null
-  const forum = await startForum(data, ['--checkpoint-mb', '0'], isFloor ? [] : under)
+  const flags = ['--checkpoint-mb', '0', '--no-search', '--readers', `${readers}`]
+  const forum = await startForum(data, flags, isFloor ? [] : under)
+  const serving = 'agent_forum_readers{state="serving"}'
+  while (((await forum.metrics()).get(serving) ?? 0) < readers) await sleep(50)
   const server = isFloor ? await startFloor(join(home, 'floor.json'), floorAnswers, under) : forum
   const side = (await sender(home, scenario, population, forum))(scenario.name, server)
   const { requests, errors } = await side.load({ connections, seconds }, 0)
@@ -67,13 +80,18 @@ async function count(
   return { requests, instructions: Number(instructions?.replaceAll(',', '')) }
 }
 
-async function perRequest(scenario: Scenario, answers: readonly Answered[] | null) {
-  const short = await count(scenario, answers, secondsShort)
-  const long = await count(scenario, answers, secondsLong)
+async function perRequest(scenario: Scenario, counting: Counting): Promise<number> {
+  const short = await count(scenario, counting, secondsShort)
+  const long = await count(scenario, counting, secondsLong)
   return (long.instructions - short.instructions) / (long.requests - short.requests)
 }
 
-const names = process.argv.length > 2 ? process.argv.slice(2) : usual
+const { values, positionals } = parseArgs({
+  options: { readers: { type: 'string', default: '0' } },
+  allowPositionals: true,
+})
+const readers = Number(values.readers)
+const names = positionals.length > 0 ? positionals : usual
 const chosen = names.map((name) => scenarios.find((each) => each.name === name) ?? name)
 const unknown = chosen.find((each) => typeof each === 'string')
 if (unknown !== undefined) {
@@ -92,11 +110,13 @@ for (const scenario of chosen as Scenario[]) {
 }
 await first.stop() // takes a checkpoint, so that all starts cost the same
 say('instructions for a request, in user mode')
-for (const [scenario, answers] of answersOf) {
-  const floor = await perRequest(scenario, answers)
-  const forum = await perRequest(scenario, null)
-  const ratio = (floor / forum).toFixed(2)
-  const [a, b] = [floor, forum].map((each) => Math.round(each).toLocaleString('en'))
-  say(`${scenario.name.padEnd(12)} floor ${a.padStart(8)}  forum ${b.padStart(8)}  ratio ${ratio}`)
+const sides =
+  readers === 0 ? ['floor', 'forum'] : ['alone', `with ${readers} readers, main process`]
+for (const [scenario, floorAnswers] of answersOf) {
+  const before = await perRequest(scenario, readers === 0 ? { floorAnswers } : {})
+  const after = await perRequest(scenario, { readers })
+  const ratio = (readers === 0 ? before / after : after / before).toFixed(2)
+  const [a, b] = [before, after].map((each) => Math.round(each).toLocaleString('en').padStart(8))
+  say(`${scenario.name.padEnd(12)} ${sides[0]} ${a}  ${sides[1]} ${b}  ratio ${ratio}`)
 }
 process.exit(0)

@@ -34,6 +34,29 @@ export interface CheckedRequest {
   unread: UnreadBody | null
 }
 
+/**
+ * The call that another process has sent. Its properties are listed, in the order of the edge's own
+ * calls: all calls then have one shape in V8, where a spread gives each a new one (an eighth of the
+ * processor time of a reply in a main process with readers).
+ */
+export function receivedCall(sent: SentCall, client: string, connection: Exchange): AnyCall {
+  return {
+    caller: sent.caller,
+    token: sent.token,
+    session: null,
+    id: sent.id,
+    query: sent.query,
+    body: sent.body,
+    client,
+    key: sent.key,
+    origin: sent.origin,
+    ifNoneMatch: sent.ifNoneMatch,
+    connection,
+    found: undefined,
+    bodyBytes: sent.bodyBytes,
+  }
+}
+
 /** Where this process follows another one: how requests reach the one that decides. */
 export interface Forward {
   /** Passes a request on as it came. Its body is not collected yet. */

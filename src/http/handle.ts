@@ -22,6 +22,7 @@ import {
   bodyOf,
   type CheckedRequest,
   type Forward,
+  receivedCall,
   runForAnother,
   unreadBody,
 } from './checked-request.ts'
@@ -278,8 +279,7 @@ export class Edge {
     const service = this.#service!
     const { caller, query } = sent
     const client = route.needsClient?.(service, caller, query) ? sent.client : ''
-    const rest = { session: null, connection: exchange, found: undefined }
-    const call: AnyCall = { ...sent, client, ...rest }
+    const call = receivedCall(sent, client, exchange)
     if (unread === null) {
       return this.#tick.addWork(() => this.#run(exchange, route, call), call.bodyBytes)
     }

@@ -12,6 +12,7 @@ import { Packr } from 'msgpackr'
 import { type Disk, writeAll } from '../disk.ts'
 import {
   eachEncoded,
+  type Frame,
   finishFrame,
   frameHeaderBytes,
   recordHeaderBytes,
@@ -141,11 +142,12 @@ export class Batch {
    * of the records in them. Both are valid until the next `add`, and to be overwritten with zeros.
    */
   finish(
-    frame: { firstPosition: number; watermark: number; link: number },
+    { firstPosition, watermark, link }: Pick<Frame, 'firstPosition' | 'watermark' | 'link'>,
     seed: number,
   ): { bytes: Buffer; records: Buffer; crc: number } {
     const length = this.#length
-    const crc = finishFrame(this.#bytes, { ...frame, length, count: this.#count }, seed)
+    const frame = { length, count: this.#count, firstPosition, watermark, link }
+    const crc = finishFrame(this.#bytes, frame, seed)
     this.#length = frameHeaderBytes
     this.#count = 0
     const bytes = this.#bytes.subarray(0, wholeSectors(length))
