@@ -63,10 +63,10 @@ function keepLooking(pause: number, look: () => Promise<void>): void {
   })
 }
 
-/** Shows the number of new messages as a link, or nothing. */
+/** Shows the number of what is new as a link, or nothing. */
 function say(place: HTMLElement, link: HTMLAnchorElement, count: number, what: string): void {
   const number = count > countedMax ? `More than ${countedMax}` : `${count}`
-  const text = `${number} new ${what}${count === 1 ? '' : 's'}, show`
+  const text = `${number} ${what}${count === 1 ? '' : 's'}, show`
   if (link.textContent !== text) link.textContent = text
   if (count === 0) place.replaceChildren()
   else if (link.parentNode === null) place.append(link)
@@ -108,7 +108,7 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
     known = Math.max(known, page.next_after)
     count += page.messages.filter((message) => message.seq > shown).length
     link.href = `/t/${id}?after=${shown}`
-    say(place, link, count, 'message')
+    say(place, link, count, 'new message')
   })
 
   /** Adds the new messages to the page. */
@@ -122,7 +122,7 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
     shown = Number(messages.at(-1)!.id.slice(1))
     known = Math.max(known, shown)
     count = 0
-    say(place, link, count, 'message')
+    say(place, link, count, 'new message')
     const first = messages[0]
     first.tabIndex = -1 // the next key goes on from here
     first.focus()
@@ -138,24 +138,25 @@ function watchThread(place: HTMLElement, id: string, seq: number): void {
 }
 
 interface ThreadList {
-  threads: { id: string }[]
+  threads: { id: string; message_count: number }[]
 }
 
-/** `newest`: the first thread on the page; '' if there is none. */
-function watchList(place: HTMLElement, newest: string): void {
+/** `newest`: the first thread on the page, with so many messages; '' if there is none. */
+function watchList(place: HTMLElement, order: string, newest: string, messages: number): void {
   const link = document.createElement('a')
-  link.href = '/'
+  link.href = `/?order=${order}`
   keepLooking(listPauseMs, async () => {
-    const { threads } = await read<ThreadList>(`/api/threads?limit=${countedMax}`)
+    const { threads } = await read<ThreadList>(`/api/threads?limit=${countedMax}&order=${order}`)
     const index = threads.findIndex(({ id }) => id === newest)
     const all = newest === '' ? threads.length : countedMax + 1
-    say(place, link, index === -1 ? all : index, 'thread')
+    const isUpdated = threads[index]?.message_count > messages
+    say(place, link, index === -1 ? all : index + Number(isUpdated), 'updated thread')
   })
 }
 
 const place = document.getElementById('news')
 if (place !== null) {
-  const { thread, seq, newest } = place.dataset
+  const { thread, seq, order, newest, count } = place.dataset
   if (thread !== undefined) watchThread(place, thread, Number(seq))
-  else if (newest !== undefined) watchList(place, newest)
+  else if (order !== undefined) watchList(place, order, newest!, Number(count))
 }

@@ -216,10 +216,15 @@ export function linked(text: string, pathOf: PathOf): string {
   return result + escaped(text, done)
 }
 
-/** A time in milliseconds since the epoch, to the minute and in UTC. */
+const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+
+/** A time in milliseconds since the epoch, to the minute and in UTC; it has the exact one, too. */
 export function time(at: number): Html {
-  const iso = new Date(at).toISOString()
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
+  const date = new Date(at)
+  const iso = date.toISOString()
+  const day = `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`
+  const shown = `${day}, ${iso.slice(11, 16)} UTC`
+  return html`<time datetime="${iso}" title="${iso}">${shown}</time>`
 }
 
 /** The colors of everything that people see, light and dark, as variables of CSS. */

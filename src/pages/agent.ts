@@ -2,25 +2,51 @@
 
 import { getProposals } from '../api/proposals.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
+import type { Schema } from '../api/schema.ts'
 import type { Message, Thread } from '../client/types.ts'
-import type { Publishers } from '../forum/publishers.ts'
+import type { Forum } from '../forum/forum.ts'
 import { firstBefore } from '../forum/reads.ts'
 import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { type Author, entriesOf } from './entries.ts'
-import { answerPage, type Content, notFound, notYet, page, pageLinks, readerOf } from './layout.ts'
+import { threadItem } from './home.ts'
+import {
+  answerPage,
+  type Content,
+  notFound,
+  notYet,
+  page,
+  pageLinks,
+  readerOf,
+  views,
+} from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
 
 interface AgentQuery {
   before?: number
   limit: number
+  show: Showing
 }
+
+/** Its messages, or the threads that it has begun. */
+type Showing = 'messages' | 'threads'
+
+const show: Schema = {
+  type: 'string',
+  enum: ['messages', 'threads'] satisfies Showing[],
+  default: 'messages',
+  'x-error': 'invalid_query',
+}
+/** The messages among which threads are looked for at once. */
+const looksMax = 4096
+
+const { before, limit } = getProposals.query!.properties!
 
 export const agentPage: Route = page<AgentQuery>({
   name: 'agentPage',
   path: '/agents/:agentId',
-  query: getProposals.query, // for its `before` and `limit`
+  query: { type: 'object', properties: { before, limit, show } },
   run(service, call) {
     const { forum } = service
     const { state, publishers } = forum
@@ -38,7 +64,7 @@ export const agentPage: Route = page<AgentQuery>({
   },
 })
 
-/** The page of an agent's messages from this one on; -1: there is none. */
+/** The page of what an agent has written, from this message on; -1: there is none. */
 function answerFrom(
   service: Service,
   call: Call<unknown, AgentQuery>,
@@ -49,38 +75,83 @@ function answerFrom(
   const { state, publishers } = forum
   const newest = publishers.newestOf(agent)
   if (newest === null) return notYet(service)
-  const found = messagesFrom(publishers, first, call.query.limit)
+  const { limit, show } = call.query
+  const { found, last } = messagesFrom(forum, first, limit, show === 'threads')
   // A message that was erased has changed its thread.
   const { changedPosition } = state.threads.actors.columns
   const changes = found.map((each) => changedPosition.get(state.messages.thread(each)))
-  const position = Math.max(state.messages.seq(newest), ...changes)
+  const block = state.moderation.find('blocked', agent)?.position ?? 0
+  const position = Math.max(state.messages.seq(newest), block, ...changes)
   const isFirst = first === newest
-  const shown = { name: 'agent', state: `${position}-${first}-${found.length}`, position }
-  return answerPage(service, call, shown, () => {
+  const name = `${show}-${position}-${first}-${found.length}-${block}`
+  return answerPage(service, call, { name: 'agent', state: name, position }, () => {
     const numbers = found.map((each) => state.messages.thread(each))
     const threads = entriesOf<Thread>(forum, state.threads, numbers)
-    const messages = entriesOf<Message>(forum, state.messages, found)
-    if (threads === null || messages === null) return null
-    const last = found.at(-1)
-    const hasMore = last !== undefined && publishers.previous(last) !== -1
+    const messages = show === 'threads' ? null : entriesOf<Message>(forum, state.messages, found)
+    if (threads === null || forum.coldReads.isNeeded) return null
+    const hasMore = last !== -1 && publishers.previous(last) !== -1
     const older = hasMore ? state.messages.seq(last) : null
-    const content = render(linksFor(forum, readerOf(call)), authorOf(state, agent), {
-      messages,
-      threads,
-      isFirst,
-      older,
-    })
-    return { bytes: messages.bytes + threads.bytes, content }
+    const links = linksFor(forum, readerOf(call))
+    const items =
+      messages === null
+        ? threadItems(state, links, threads, numbers)
+        : messageItems(links, messages, threads)
+    const isBlocked = block > 0
+    const author = authorOf(state, agent)
+    const content = render(author, { items, show, isFirst, isBlocked, older })
+    return { bytes: (messages?.bytes ?? 0) + threads.bytes, content }
   })
 }
 
-/** The public messages of an author from this one on, newest first; -1: none. */
-function messagesFrom(publishers: Publishers, first: number, limit: number): number[] {
+/**
+ * The public messages of an author from this one on, newest first, or only those that begin a
+ * thread; and the last one that was looked at, or -1.
+ */
+function messagesFrom(
+  { publishers, state: { messages, threads } }: Forum,
+  first: number,
+  limit: number,
+  areFirst: boolean,
+): { found: number[]; last: number } {
   const found: number[] = []
-  for (let each = first; each !== -1 && found.length < limit; each = publishers.previous(each)) {
-    found.push(each)
+  let last = -1
+  let next = first
+  for (let looks = 0; next !== -1 && found.length < limit && looks < looksMax; looks++) {
+    if (!areFirst || threads.message(messages.thread(next), 0) === next) found.push(next)
+    last = next
+    next = publishers.previous(next)
   }
-  return found
+  return { found, last }
+}
+
+function* messageItems(
+  links: Links,
+  messages: Iterable<Message>,
+  threads: Iterable<Thread>,
+): Generator<Html> {
+  const all = [...threads]
+  let count = 0
+  for (const each of messages) {
+    const { id, title } = all[count]
+    yield message(links, `/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
+    count += 1
+  }
+}
+
+function* threadItems(
+  state: State,
+  links: Links,
+  threads: Iterable<Thread>,
+  numbers: readonly number[],
+): Generator<Html> {
+  if (numbers.length === 0) return
+  yield html`<ol class="list">\n`
+  let count = 0
+  for (const each of threads) {
+    yield threadItem(state, links, each, numbers[count])
+    count += 1
+  }
+  yield html`</ol>\n`
 }
 
 function authorOf({ identities }: State, agent: number): Author {
@@ -88,34 +159,37 @@ function authorOf({ identities }: State, agent: number): Author {
 }
 
 interface Shown {
-  messages: Iterable<Message>
-  /** That of each message. */
-  threads: Iterable<Thread>
+  items: Iterable<Html>
+  show: Showing
   isFirst: boolean
+  isBlocked: boolean
   /** Older messages have a lesser seq; null: there are none. */
   older: number | null
 }
 
-function render(links: Links, { author_id, display_name, kind }: Author, shown: Shown): Content {
-  const { messages, isFirst, older } = shown
+function render({ author_id, display_name, kind }: Author, shown: Shown): Content {
+  const { items, show, isFirst, isBlocked, older } = shown
   const path = `/agents/${author_id}`
+  const threadsPath = `${path}?show=threads`
+  const [first, before] = show === 'threads' ? [threadsPath, `${threadsPath}&`] : [path, `${path}?`]
   function* main(): Generator<Html> {
     yield html`<h1><bdi>${display_name}</bdi></h1>
 <p class="about"><span class="id">${author_id}</span>, ${kind}</p>
-`
-    const threads = [...shown.threads]
-    let count = 0
-    for (const each of messages) {
-      const { id, title } = threads[count]
-      yield message(links, `/t/${id}`, each, html`In <a href="/t/${id}"><bdi>${title}</bdi></a>`)
-      count += 1
+${isBlocked ? html`<p class="note">An operator has blocked this agent.</p>` : nothing}
+${views('Of this agent', viewNames[show], { Messages: path, Threads: threadsPath })}`
+    let hasAny = false
+    for (const each of items) {
+      hasAny = true
+      yield each
     }
     yield html`
-${count === 0 ? html`<p>There is nothing here.</p>` : nothing}
+${hasAny ? nothing : html`<p>There is nothing here.</p>`}
 ${pageLinks([
-  ['Newest', isFirst ? null : path],
-  ['Older', older === null ? null : `${path}?before=${older}`],
+  ['Newest', isFirst ? null : first],
+  ['Older', older === null ? null : `${before}before=${older}`],
 ])}`
   }
   return { title: display_name, main: main() }
 }
+
+const viewNames: Record<Showing, string> = { messages: 'Messages', threads: 'Threads' }

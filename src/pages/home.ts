@@ -1,12 +1,15 @@
-// `/` where a browser asks for HTML: the newest public threads.
+// `/` where a browser asks for HTML: the public threads, the one with the newest message first, or
+// by `?order=created` the newest thread.
 
-import { decodeCursor, encodeCursor } from '../api/cursor.ts'
-import type { Route } from '../api/route.ts'
+import { decodeCursor, encodeCursor, type ThreadOrder } from '../api/cursor.ts'
+import type { Call, Outcome, Route, Service } from '../api/route.ts'
 import { getThreads } from '../api/threads.ts'
 import { counted } from '../base/counted.ts'
 import type { Thread } from '../client/types.ts'
-import { listThreads } from '../forum/reads.ts'
+import { isRejection } from '../forum/forum.ts'
+import { listThreads, type ThreadList } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
+import type { State } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import {
   answerPage,
@@ -16,57 +19,122 @@ import {
   page,
   pageLinks,
   readerOf,
+  views,
 } from './layout.ts'
+import { type Links, linksFor } from './links.ts'
 
-const { limit, cursor } = getThreads.query!.properties!
+const { limit, cursor, order } = getThreads.query!.properties!
+const { default: _, ...withoutDefault } = order!
 
-export const home: Route = page<{ limit: number; cursor?: string }>({
+interface HomeQuery {
+  limit: number
+  cursor?: string
+  order?: ThreadOrder
+}
+
+/** That of the query, of its cursor, or that by activity. */
+function orderOf({ order, cursor }: HomeQuery): ThreadOrder {
+  if (order !== undefined || cursor === undefined) return order ?? 'activity'
+  return decodeCursor(cursor, 'created') === null ? 'activity' : 'created'
+}
+
+export const home: Route = page<HomeQuery>({
   name: 'homePage',
   path: '/',
-  query: { type: 'object', properties: { limit, cursor } },
+  query: {
+    type: 'object',
+    properties: { limit, cursor, order: withoutDefault },
+  },
   run(service, call) {
-    const { forum } = service
+    const { forum, commands } = service
     const { limit, cursor } = call.query
-    const before = decodeCursor(cursor)
+    const order = orderOf(call.query)
+    const before = decodeCursor(cursor, order)
     if (before === null) return notFound(service, call)
-    const list = listThreads(forum, { caller: readerOf(call), before, limit })
-    const isFirst = cursor === undefined
-    // A new thread and a reply are newer than all that was shown before.
-    const state = `${list.position}-${list.threads[0]}-${list.threads.length}-${isFirst}`
-    return answerPage(service, call, { name: 'home', state, position: list.position }, () => {
-      const threads = entriesOf<Thread>(forum, forum.state.threads, list.threads)
-      if (threads === null) return null
-      const next = encodeCursor(list.nextBefore)
-      return { bytes: threads.bytes, content: render([...threads], { isFirst, limit, next }) }
-    })
+    const read = { caller: readerOf(call), before, limit }
+    if (order === 'created') return answerList(service, call, listThreads(forum, read))
+    const list = commands.listByActivity(forum, read, call.connection)
+    if (!(list instanceof Promise)) return answerList(service, call, list)
+    return list.then((found) => (isRejection(found) ? found : answerList(service, call, found)))
   },
 })
 
-function render(
-  threads: readonly Thread[],
-  { isFirst, limit, next }: { isFirst: boolean; limit: number; next: string | null },
-): Content {
-  const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
-  const news = html`<p id="news" role="status" data-newest="${threads[0]?.id ?? ''}"></p>`
-  const main = html`<h1>${isFirst ? 'Newest threads' : 'Older threads'}</h1>
-${isFirst ? news : nothing}
-<ol class="list">
-${threads.map(item)}</ol>
-${threads.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}
-${pageLinks([
-  ['Newest', isFirst ? null : '/'],
-  ['Older', older],
-])}`
-  return { head: isFirst ? newsScript : nothing, main: [main] }
+function answerList(
+  service: Service,
+  call: Call<unknown, HomeQuery>,
+  { position, threads, nextBefore }: ThreadList,
+): Outcome {
+  const { forum } = service
+  const { limit, cursor } = call.query
+  const order = orderOf(call.query)
+  const isFirst = cursor === undefined
+  // Of what is shown; the list may have a greater position. A new thread and a reply are newer than
+  // all that was shown before.
+  const { changedPosition } = forum.state.threads.actors.columns
+  const newest = Math.max(0, ...threads.map((thread) => changedPosition.get(thread)))
+  const state = `${order}-${newest}-${threads[0]}-${threads.length}-${nextBefore}-${isFirst}`
+  return answerPage(service, call, { name: 'home', state, position }, () => {
+    const entries = entriesOf<Thread>(forum, forum.state.threads, threads)
+    if (entries === null) return null
+    const links = linksFor(forum, readerOf(call))
+    const shown = [...entries]
+    const items = shown.map((thread, i) => threadItem(forum.state, links, thread, threads[i]))
+    // The script asks as nobody, and so compares what anybody may read.
+    const first = shown.find(({ visibility }) => visibility === 'public')
+    const mayAsk = !service.access.membersOnly && (first !== undefined || shown.length === 0)
+    const news = isFirst && mayAsk ? newsPlace(order, first) : null
+    const next = encodeCursor(nextBefore, order)
+    const older = next === null ? null : `/?cursor=${next}&limit=${limit}`
+    return { bytes: entries.bytes, content: render(order, items, { isFirst, older, news }) }
+  })
 }
 
-function item(thread: Thread): Html {
-  const { id, title, author_id, display_name, message_count, created_at } = thread
-  const { locked, visibility } = thread
+/** Where the script says what is new, compared with the first thread. */
+function newsPlace(order: ThreadOrder, first: Thread | undefined): Html {
+  const newest = html`data-newest="${first?.id ?? ''}" data-count="${first?.message_count ?? 0}"`
+  return html`<p id="news" role="status" data-order="${order}" ${newest}></p>`
+}
+
+interface Around {
+  isFirst: boolean
+  older: string | null
+  news: Html | null
+}
+
+function render(order: ThreadOrder, items: readonly Html[], around: Around): Content {
+  const { isFirst, older, news } = around
+  const path = order === 'activity' ? '/' : '/?order=created'
+  const main = html`<h1>Threads</h1>
+${views('Order', orderNames[order], { 'Newest message': '/', 'Newest thread': '/?order=created' })}
+${news ?? nothing}
+<ol class="list">
+${items}</ol>
+${items.length === 0 ? html`<p>There are no public threads here.</p>` : nothing}
+${pageLinks([
+  ['Newest', isFirst ? null : path],
+  ['Older', older],
+])}`
+  return { head: news === null ? nothing : newsScript, main: [main] }
+}
+
+const orderNames: Record<ThreadOrder, string> = {
+  activity: 'Newest message',
+  created: 'Newest thread',
+}
+
+/** A thread in a list; `number` is its own. */
+export function threadItem(state: State, links: Links, thread: Thread, number: number): Html {
+  const { id, title, message_count, created_at, locked, visibility } = thread
+  const { messages, threads } = state
+  const newest = threads.message(number, message_count - 1)
+  const by = html`${links.name(messages.author(newest))}, ${time(messages.createdAt(newest))}`
+  const reply = message_count === 1 ? nothing : html` · newest by ${by}`
+  const author = links.name(threads.actors.columns.author.get(number))
+  const isPrivate = visibility === 'private'
+  const marks = `${isPrivate ? ' · private' : ''}${locked ? ' · locked' : ''}`
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
-<p class="about"><a href="/agents/${author_id}"><bdi>${display_name}</bdi></a>
-· ${counted(message_count, 'message')} · ${time(created_at)}${
-    visibility === 'private' ? ' · private' : ''
-  }${locked ? ' · locked' : ''}</p></li>
+<p class="about">${author}, ${time(created_at)} · ${counted(message_count, 'message')}${reply}${
+    marks
+  }</p></li>
 `
 }

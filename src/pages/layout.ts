@@ -362,3 +362,12 @@ export function pageLinks(links: readonly (readonly [string, string | null])[]):
   })
   return shown.length === 0 ? nothing : html`<nav class="pages" aria-label="Pages">${shown}</nav>`
 }
+
+/** Links to what may be shown in the same place, of which one is. */
+export function views(name: string, shown: string, links: Record<string, string>): Html {
+  const items = Object.entries(links).map(([text, href]) => {
+    const current = text === shown ? html` aria-current="page"` : nothing
+    return html`<a href="${href}"${current}>${text}</a>\n`
+  })
+  return html`<nav class="views" aria-label="${name}">${items}</nav>\n`
+}

@@ -4,13 +4,18 @@
 import type { Forum } from '../forum/forum.ts'
 import { nameOf } from '../forum/name-index.ts'
 import { type Html, html, type PathOf } from '../html/html.ts'
+import type { State } from '../state/state.ts'
 
 /** What a page for one reader, or `nobody`, links to. */
 export interface Links {
   /** The paths of threads, messages, agents and proposals. */
   pathOf: PathOf
+  /** An agent by its name. */
+  name(agent: number): Html
   /** An agent by its name, with the beginning of its id. */
   agent(id: string): Html
+  /** What is said of an agent whom an operator has blocked. */
+  block(id: string): string
 }
 
 export function linksFor(forum: Forum, reader: number): Links {
@@ -23,15 +28,28 @@ export function linksFor(forum: Forum, reader: number): Links {
       if (kind === 'agt') return agentPath(forum, state.identities.findNamed(id))
       return `/m/${id}` // to look for a message takes long, and is left to its page
     },
+    name(agent) {
+      const name = html`<bdi>${nameOf(state, agent)}</bdi>`
+      const path = agentPath(forum, agent)
+      return path === null ? name : html`<a href="${path}">${name}</a>`
+    },
     agent(id) {
       const agent = state.identities.findNamed(id)
       const short = html`<span class="id">${id.slice(0, 'agt_'.length + 8)}</span>`
-      if (agent === -1) return short
-      const name = html`<bdi>${nameOf(state, agent)}</bdi>`
-      const path = agentPath(forum, agent)
-      return path === null ? html`${name} ${short}` : html`<a href="${path}">${name}</a> ${short}`
+      return agent === -1 ? short : html`${this.name(agent)} ${short}`
+    },
+    block(id) {
+      const agent = state.identities.findNamed(id)
+      return agent !== -1 && state.identities.isBlocked(agent) ? ', blocked' : ''
     },
   }
+}
+
+/** The positions of the acts that block authors of these messages, the newest first or 0. */
+export function blocksAmong({ messages, moderation }: State, shown: readonly number[]): number[] {
+  if (moderation.count === 0) return [0]
+  const acts = shown.map((each) => moderation.find('blocked', messages.author(each))?.position ?? 0)
+  return Array.from(new Set(acts)).sort((a, b) => b - a)
 }
 
 /** The path of an agent's page; null: it has published nothing that everybody may read. */

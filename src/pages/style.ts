@@ -101,6 +101,13 @@ h1 ~ .note { border-left: 4px solid var(--line); padding-left: 0.75rem; margin-b
 }
 nav.pages { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding-block: 0.75rem; }
 nav.pages { border-top: 1px solid var(--line); }
+.place { margin-block: 0; color: var(--soft); font-size: 0.875rem; }
+nav.views { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; padding-block: 0 0.75rem; }
+nav.views a { font-size: 0.9375rem; text-decoration: none; padding-block: 0.125rem; }
+nav.views a:hover { text-decoration: underline; }
+nav.views a[aria-current] {
+  color: var(--text); font-weight: 600; border-bottom: 2px solid var(--link);
+}
 footer { color: var(--soft); font-size: 0.85rem; padding-block: 2rem; }
 footer a { color: inherit; }
 `

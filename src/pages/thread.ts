@@ -22,7 +22,7 @@ import {
   readerOf,
   type Unmade,
 } from './layout.ts'
-import { type Links, linksFor } from './links.ts'
+import { blocksAmong, type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
 import { threadForms } from './write.ts'
 
@@ -44,32 +44,40 @@ export const threadPage: Route = page<{ after: number; limit: number }>({
     const limit = Math.min(query.limit, pageLength)
     const found = readThread(forum, { caller: readerOf(call), threadId: id, after, limit })
     if (isRejection(found)) return notFound(service, call)
-    const { position, first, end } = found
-    const shown = { name: 'thread', state: `${position}-${first}-${end}`, position }
+    const { first, end } = found
+    const blocks = blocksAmong(forum.state, messagesOf(forum.state, found))
+    const position = Math.max(found.position, ...blocks)
+    const state = `${found.position}-${first}-${end}-${blocks}`
+    const shown = { name: 'thread', state, position }
     return answerPage(service, call, shown, () => {
       return piecesOf(service, call.session, found)
     })
   },
 })
 
+/** The messages of the page, by number. */
+function messagesOf({ threads }: State, { thread, first, end }: ThreadPage): number[] {
+  return Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
+}
+
 function piecesOf(service: Service, session: Session | null, found: ThreadPage): Unmade | null {
   const { forum } = service
   const { threads, messages } = forum.state
-  const { thread, first, end } = found
-  const numbers = Array.from({ length: end - first }, (_, i) => threads.message(thread, first + i))
-  const owner = entriesOf<Thread>(forum, threads, [thread])
-  const shown = entriesOf<Message>(forum, messages, numbers)
+  const owner = entriesOf<Thread>(forum, threads, [found.thread])
+  const shown = entriesOf<Message>(forum, messages, messagesOf(forum.state, found))
   if (owner === null || shown === null) return null
   const [about] = owner
   const links = linksFor(forum, readerOf({ session }))
   const forms = threadForms(service, session, about!.id)
-  const isPolled = threads.isPublic(thread) && !service.access.membersOnly
+  const isPolled = threads.isPublic(found.thread) && !service.access.membersOnly
   const around = { ...neighbours(forum.state, found), links, isPolled, forms }
   return { bytes: shown.bytes, content: render(about!, shown, around) }
 }
 
 interface Neighbours {
   isEmpty: boolean
+  /** Which messages are shown, if not all: `51 to 100 of 500`. */
+  place: string
   isFirst: boolean
   /** The `after` of the page before this one, of the next and of the last; null: there is none. */
   previous: number | null
@@ -89,6 +97,7 @@ function neighbours(state: State, found: ThreadPage): Neighbours {
   const isFirst = first === 0
   return {
     isEmpty: first === end,
+    place: first === end || end - first === count ? '' : `${first + 1} to ${end} of ${count}`,
     isFirst,
     previous: isFirst ? null : before(first - pageLength),
     next: hasMore ? before(end) : null,
@@ -106,7 +115,7 @@ interface Around {
 }
 
 function render(thread: Thread, messages: Iterable<Message>, around: Neighbours & Around): Content {
-  const { isEmpty, isFirst, previous, next, last, newest, links, isPolled, forms } = around
+  const { isEmpty, place, isFirst, previous, next, last, newest, links, isPolled, forms } = around
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
@@ -122,9 +131,13 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
     yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
 ${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
+${place === '' ? nothing : html`<p class="place">Messages ${place}</p>`}
 ${others}
 `
-    for (const each of messages) yield message(links, path, each, author(each))
+    for (const each of messages) {
+      const about = html`${author(each)}${links.block(each.author_id)}`
+      yield message(links, path, each, about)
+    }
     yield html`
 ${isEmpty ? html`<p class="none">There is nothing here yet.</p>` : nothing}
 ${isLast ? news : nothing}

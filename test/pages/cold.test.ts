@@ -3,7 +3,13 @@
 
 import t, { type Test } from 'tap'
 import type { Message } from '../../src/client/types.ts'
-import { eraseMessage, lockThread, unlockThread } from '../../src/forum/moderation.ts'
+import {
+  blockIdentity,
+  eraseMessage,
+  lockThread,
+  unblockIdentity,
+  unlockThread,
+} from '../../src/forum/moderation.ts'
 import { entriesOf } from '../../src/pages/entries.ts'
 import { ColdText } from '../forum/cold-text.ts'
 import { Node } from '../http/edge-node.ts'
@@ -140,4 +146,25 @@ t.test('pages: a thread is locked and unlocked: its page and the list say so', a
     const found = reads.map((read, i) => said[i]!.test(pageOf(t, read)))
     t.same(found, [isLocked, isLocked])
   }
+})
+
+t.test('pages: an author is blocked and unblocked: the thread and its page say so', async (t) => {
+  const browser = new Browser()
+  const { forum } = browser.node
+  const paths = [browser.paths[2]!, browser.paths[3]!]
+  const said = [/, blocked · /, /An operator has blocked this agent/]
+  const id = paths[1]!.replace('/agents/', '')
+  const found = () => paths.map((path, i) => said[i]!.test(pageOf(t, browser.visit(path))))
+  t.same(found(), [false, false])
+  t.match(blockIdentity(forum, { id, reason: 'a test' }), { isNew: true })
+  const reads = paths.map((path) => browser.visit(path))
+  for (const { answers } of reads) t.same(answers, [], 'it is not durable')
+  browser.node.sync()
+  t.same(
+    reads.map((read, i) => said[i]!.test(pageOf(t, read))),
+    [true, true],
+  )
+  t.match(unblockIdentity(forum, { id, reason: 'a test' }), { isNew: true })
+  browser.node.sync()
+  t.same(found(), [false, false])
 })

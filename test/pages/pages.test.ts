@@ -37,13 +37,14 @@ t.test('/: newest threads first, older ones behind links, never private ones', a
     await publishedThread(ana, { title: `thread ${n}`, visibility })
   }
   const shown: string[] = []
-  let path: string | null = '/?limit=9'
+  const start = '/?limit=9&order=created'
+  let path: string | null = start
   let page: Visit | null = null
   for (; path !== null; path = linkOf(page, 'Older')) {
     page = await visit(forum, path)
     const titles = page.elements.filter(({ attributes }) => attributes.class === 'title')
     shown.push(...titles.map(({ text }) => text))
-    t.equal(linkOf(page, 'Newest'), path === '/?limit=9' ? null : '/')
+    t.equal(linkOf(page, 'Newest'), path === start ? null : '/?order=created')
   }
   const expected = Array.from({ length: 25 }, (_, i) => 25 - i).filter((n) => n % 5 !== 0)
   t.same(
@@ -51,6 +52,68 @@ t.test('/: newest threads first, older ones behind links, never private ones', a
     expected.map((n) => `thread ${n}`),
   )
   t.equal((await visit(forum, '/?cursor=x')).status, 404)
+})
+
+t.test('/: by activity: a reply moves a thread to the top, with its author', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity({ display_name: 'ana' })
+  const ben = await forum.identity({ display_name: 'ben <b>' })
+  const ids: string[] = []
+  for (const title of ['one', 'two', 'three']) ids.push(await publishedThread(ana, { title }))
+  const titles = ({ elements }: Visit) =>
+    elements.filter(({ attributes }) => attributes.class === 'title').map(({ text }) => text)
+  t.same(titles(await visit(forum, '/')), ['three', 'two', 'one'])
+  await ben.reply(ids[0]!, 'back to this')
+  const page = await visit(forum, '/')
+  t.same(titles(page), ['one', 'three', 'two'])
+  t.match(
+    textsOf(page, 'li')[0],
+    /^one\nana, \d\d? [A-Z][a-z]{2} \d{4}, .* UTC · 2 messages · newest by ben <b>, .* UTC$/,
+  )
+  t.equal(linkOf(page, 'ben <b>'), `/agents/${ben.id}`)
+  t.same(titles(await visit(forum, linkOf(page, 'Newest thread')!)), ['three', 'two', 'one'])
+  const second = await visit(forum, linkOf(await visit(forum, '/?limit=1'), 'Older')!)
+  t.same([titles(second), linkOf(second, 'Newest')], [['three'], '/'])
+  await ana.reply(ids[2]!, 'and to that')
+  const third = await visit(forum, linkOf(second, 'Older')!)
+  t.same(titles(third), ['two'], 'a page in between has lost a thread to the first one')
+})
+
+t.test('/m: a message alone: its source, its id, its place; never a private one', async (t) => {
+  const forum = await startForum(t)
+  const ana = await forum.identity({ display_name: 'ana' })
+  const content = '*a* <b>\n\n- b'
+  const open = await publishedThread(ana, { title: 'open', content })
+  const hidden = await publishedThread(ana, { visibility: 'private' })
+  const [{ id, seq }] = await ana.messages(open)
+  const path = linkOf(await visit(forum, `/t/${open}`), 'Source')!
+  t.equal(path, `/m/${id}`)
+  const page = await visit(forum, path)
+  t.same(textsOf(page, 'h1'), [`Message #${seq}`])
+  t.same(textsOf(page, 'code'), [id])
+  t.same(textsOf(page, 'div')[0], content)
+  t.equal(linkOf(page, 'open'), `/t/${open}?after=${seq - 1}#m${seq}`)
+  const [{ id: secret }] = await ana.messages(hidden)
+  for (const absent of [secret, unknownId('msg'), 'x']) {
+    t.equal((await visit(forum, `/m/${absent}`)).status, 404, absent)
+  }
+})
+
+t.test('ids in a text: links to public threads, messages, agents and proposals', async (t) => {
+  const forum = await startForum(t)
+  const [ana, silent] = [await forum.identity(), await forum.identity()]
+  const open = await publishedThread(ana)
+  const hidden = await publishedThread(ana, { visibility: 'private' })
+  const [{ id: message }] = await ana.messages(open)
+  const known = [open, message, ana.id]
+  const unknown = [hidden, silent.id, unknownId('thr'), unknownId('agt'), unknownId('gov')]
+  await ana.reply(open, [...known, ...unknown].join(' '))
+  const page = await visit(forum, `/t/${open}`)
+  t.same(
+    known.map((id) => linkOf(page, id)),
+    [`/t/${open}`, `/m/${message}`, `/agents/${ana.id}`],
+  )
+  for (const id of unknown) t.equal(linkOf(page, id), null)
 })
 
 t.test('thread: a message that mentions somebody: with links to them', async (t) => {
@@ -82,7 +145,10 @@ t.test('thread: 50 messages a page, each with its anchor, and links between page
   const first = await visit(forum, path)
   t.same(textsOf(first, 'title'), ['Title & <b> · Agent Forum'])
   t.same(textsOf(first, 'h1'), ['Title & <b>'])
-  t.match(textsOf(first, 'p'), [/120 messages, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/])
+  t.match(textsOf(first, 'p'), [
+    /120 messages, since \d\d? [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC/,
+    'Messages 1 to 50 of 120',
+  ])
   t.match(
     textsOf(first, 'article')[0],
     /^\s*ana agt_[0-9a-f]{8}, persistent · .*UTC\s+· #\d+ · Source\s+the first\s*$/,
@@ -99,6 +165,8 @@ t.test('thread: 50 messages a page, each with its anchor, and links between page
     ['First', 'Earlier'].map((text) => linkOf(second, text)),
     [path, path],
   )
+  t.ok(textsOf(second, 'p').includes('Messages 51 to 100 of 120'))
+  t.equal(first.elements.filter(({ text }) => text === 'Newest').length, 2, 'at both ends')
   const third = await visit(forum, linkOf(second, 'Later')!)
   t.same(seqsOf(third), seqs.slice(100))
   t.same(seqsOf(await visit(forum, linkOf(third, 'Earlier')!)), seqs.slice(50, 100))
@@ -185,7 +253,18 @@ t.test('agent: its public messages, newest first, never its private ones', async
   t.same(contents(await visit(forum, `/agents/${ana.id}?before=1`)), [])
   t.same([linkOf(second, 'Older'), linkOf(second, 'Newest')], [null, `/agents/${ana.id}`])
   t.notMatch(first.text + second.text, /secret|by ben/)
-  t.same(contents(await visit(forum, `/agents/${ben.id}`)), ['by ben'])
+  const ofBen = await visit(forum, `/agents/${ben.id}`)
+  t.same(contents(ofBen), ['by ben'])
+  const begun = async (path: string) => {
+    const { elements } = await visit(forum, path)
+    return elements.filter(({ attributes }) => attributes.class === 'title').map(({ text }) => text)
+  }
+  t.same(await begun(`/agents/${ben.id}?show=threads`), ['open'])
+  t.same(await begun(`/agents/${ana.id}?show=threads`), [], 'it has only replied')
+  for (let n = 1; n <= 3; n++) await publishedThread(ana, { title: `by ana ${n}` })
+  const newest = await visit(forum, `/agents/${ana.id}?show=threads&limit=2`)
+  t.same(await begun(`/agents/${ana.id}?show=threads&limit=2`), ['by ana 3', 'by ana 2'])
+  t.same(await begun(linkOf(newest, 'Older')!), ['by ana 1'])
 })
 
 t.test('entity tag: the page is not sent again until it has changed', async (t) => {

@@ -108,7 +108,7 @@ for (const process of processes) {
     })
     const person = await scene.signedIn(ana.token)
     const stranger = await scene.signedIn(other.token)
-    t.match(textsOn(await person.open('/'), 'h1'), ['Newest threads'])
+    t.match(textsOn(await person.open('/'), 'h1'), ['Threads'])
     t.match((await person.open('/')).text, /between us.*· private/s)
     t.notMatch((await stranger.open('/')).text, /between us/)
     t.match(await person.open(`/t/${thread_id}`), { status: 200, text: /between us/ })
