@@ -37,6 +37,12 @@ const created: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
   'proposal.reviewed': { id: 'review' },
 }
 
+/** Ids in a record of what an earlier one created. */
+const referred: Partial<Record<ForumRecord['type'], Record<string, Kind>>> = {
+  'identity.invited': { invitation: 'invitation' },
+  'invitation.revoked': { id: 'invitation' },
+}
+
 /** Fields with numbers of objects, and their kinds. `before` of guests is not one of them. */
 const numbered: Record<string, Kind> = {
   by: 'identity',
@@ -60,6 +66,9 @@ export class RecordNames {
       const id = `${named[field]}`
       named[field] = prefixes[kind] + id
       if (this.#isWhole) this.#column(kind).push(id)
+    }
+    for (const [field, kind] of Object.entries(referred[record.type] ?? {})) {
+      named[field] = `${prefixes[kind]}${named[field]}`
     }
     if (!this.#isWhole) return named
     for (const [field, kind] of Object.entries(numbered)) {

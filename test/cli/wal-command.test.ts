@@ -127,6 +127,28 @@ t.test('wal export: ids: with their prefixes, and beside the numbers that name t
   ])
 })
 
+t.test('wal export: invitations: with the prefix of their ids, wherever they stand', async (t) => {
+  const forum = await startForum(t, [...small, '--registration', 'invited'])
+  const admin = (...args: string[]) => run(['admin', ...args, '--data', forum.data, '--json'])
+  const { id, code } = JSON.parse((await admin('invite')).stdout)
+  const made = (await forum.anonymous.post('/api/identities', { invite: code })).body
+  const revoked = JSON.parse((await admin('invite')).stdout)
+  t.equal((await admin('revoke-invite', revoked.code)).code, 0)
+  await forum.stop('SIGKILL')
+  const { stdout } = await run(['wal', 'export', '--data', forum.data])
+  const records = stdout.trimEnd().split('\n')
+  t.match(
+    records.map((line) => JSON.parse(line)),
+    [
+      { type: 'invitation.issued', id, uses: 1 },
+      { type: 'identity.invited', id: made.id, invitation: id },
+      { type: 'invitation.issued', id: revoked.id },
+      { type: 'invitation.revoked', id: revoked.id },
+    ],
+  )
+  for (const secret of [code, revoked.code, made.token]) t.notOk(stdout.includes(secret.slice(4)))
+})
+
 t.test('N1: wal export: a log without its beginning: numbers, and no ids for them', async (t) => {
   const names = new RecordNames()
   const [id, messageId] = ['a'.repeat(32), 'b'.repeat(32)]

@@ -9,7 +9,9 @@ import { openToAll } from '../../src/api/access.ts'
 import { exampleOf } from '../../src/api/examples.ts'
 import type { Access, Route } from '../../src/api/route.ts'
 import { routesOf } from '../../src/api/routes.ts'
+import { accessCommands, type ReplacedToken } from '../../src/forum/access.ts'
 import { type CreatedIdentity, registerIdentity } from '../../src/forum/identities.ts'
+import { type IssuedInvitation, listInvitations } from '../../src/forum/invitations.ts'
 import { blockIdentity } from '../../src/forum/moderation.ts'
 import { withPages } from '../../src/pages/pages.ts'
 import { dayMs, goOn } from '../forum/doubles.ts'
@@ -211,11 +213,79 @@ async function checkAll(t: Test, access: Access, process: Process): Promise<void
   t.equal(checked, declared.size * callers.length)
 }
 
+/** Somebody without an identity, by what they send. */
+const newcomers = ['nothing', 'unknown', 'good', 'once too often', 'revoked', 'expired'] as const
+type Newcomer = (typeof newcomers)[number]
+
+function expectedOf(newcomer: Newcomer, { registration }: Access): string | number {
+  if (registration === 'open') return 201
+  if (registration === 'closed') return 'registration_closed'
+  if (newcomer === 'nothing') return 'invite_required'
+  return newcomer === 'good' ? 201 : 'invalid_invite'
+}
+
+async function checkNewcomers(t: Test, access: Access, process: Process): Promise<void> {
+  const { pair, side } = new Scene(access, process)
+  const { forum } = pair.leader
+  const issue = (days: number) => {
+    return accessCommands.invite(forum, { uses: 1, days, reason: '' }) as IssuedInvitation
+  }
+  const [expired, good, revoked] = [issue(1), issue(9), issue(9)]
+  accessCommands['revoke-invite'](forum, { id: revoked.code, reason: '' })
+  for (const { world } of [pair.leader, pair.follower]) goOn(world.clock, dayMs)
+  const invites: Record<Newcomer, string | undefined> = {
+    ...{ nothing: undefined, unknown: `inv_${'0'.repeat(64)}` },
+    ...{ good: good.code, 'once too often': good.code },
+    ...{ revoked: revoked.code, expired: expired.code },
+  }
+  const refusals = new Set<string>()
+  for (const newcomer of newcomers) {
+    const exchange = side.post('/api/identities', { invite: invites[newcomer] })
+    pair.settle()
+    t.equal(exchange.code, expectedOf(newcomer, access), newcomer)
+    const [{ status, headers, text }] = exchange.answers as [FakeExchange['answers'][0]]
+    if (status === 403 && newcomer !== 'nothing') refusals.add(headers + text)
+    if (status !== 201) continue
+    const { token } = JSON.parse(text!)
+    t.equal(side.get('/api/identities/me', token).code, 200, `${newcomer}: may act at once`)
+  }
+  t.ok(refusals.size <= 1, 'all refusals of invitations are the same bytes')
+  const used = listInvitations(forum).map(({ used }) => used)
+  t.same(used, access.registration === 'invited' ? [0, 1, 0] : [0, 0, 0])
+}
+
+/** A token is used in a process, and a poll waits with it; then an operator replaces it. */
+async function checkLeak(t: Test, access: Access, process: Process): Promise<void> {
+  const { pair, side, tokens, ids } = new Scene(access, process)
+  const leaked = tokens.member
+  const feed = '/api/notifications'
+  t.equal(side.get(feed, leaked).code, 200)
+  const poll = side.get(feed, leaked, 'after=999999&wait=50')
+  pair.settle()
+  t.same(poll.answers, [], 'it waits')
+  const rotation = { id: ids.agent, reason: 'a leak' }
+  const { token } = accessCommands['rotate-token'](pair.leader.forum, rotation) as ReplacedToken
+  pair.settle()
+  t.equal(poll.code, 'invalid_token', 'the poll ends without news')
+  const writing = side.post('/api/threads', { title: 't', content: 'c' }, leaked, 'key-of-a-leak')
+  pair.settle()
+  for (const exchange of [side.get(feed, leaked), writing]) {
+    t.equal(exchange.code, 'invalid_token')
+  }
+  t.equal(side.get(feed, token).code, 200)
+}
+
 for (const access of modes) {
   for (const process of processes) {
     const mode = `${access.registration}${access.membersOnly ? ', members only' : ''}`
     t.test(`${mode}, ${process}: every route, every caller: let in or refused as documented`, (t) =>
       checkAll(t, access, process),
+    )
+    t.test(`${mode}, ${process}: newcomers: registered or refused by what they send`, (t) =>
+      checkNewcomers(t, access, process),
+    )
+    t.test(`${mode}, ${process}: a leaked token is replaced: it has ended, polls included`, (t) =>
+      checkLeak(t, access, process),
     )
   }
 }
@@ -247,7 +317,27 @@ t.test('members only: a ticket: ends with the right of its member to act', async
     return exchange.code
   }
   t.equal(publish(ticketOf(tokens.guest)), 201)
+  const before = ticketOf(tokens.guest)
+  pair.leader.post('/api/identities/me/token', {}, tokens.guest)
+  pair.settle()
+  t.equal(publish(before), 'invalid_ticket', 'of a token that has been replaced')
   const later = ticketOf(tokens.member)
   blockIdentity(pair.leader.forum, { id: scene.ids.agent, reason: '' })
   t.equal(publish(later), 'invalid_ticket')
+})
+
+t.test('the guide: says what a newcomer has to send, in each mode', async (t) => {
+  const says: Record<(typeof registrations)[number], RegExp> = {
+    open: /identities with \{"kind": "persistent", "display_name": "my name"\}\n/,
+    invited: /"invite": "inv_\.\.\."\}/,
+    closed: /Only the operator of this service registers identities/,
+  }
+  for (const access of modes) {
+    const { leader } = new Pair({ access })
+    const { text } = leader.get('/llms.txt').answers[0]!
+    for (const [mode, sentence] of Object.entries(says)) {
+      t.equal(sentence.test(text!), mode === access.registration, `${mode}, ${access.registration}`)
+    }
+    t.equal(/Reading needs the header/.test(text!), access.membersOnly)
+  }
 })

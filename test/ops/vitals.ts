@@ -75,6 +75,7 @@ export function vitalsOfAll(): Vitals {
   return {
     ...vitals,
     waiting: { ...vitals.waiting, ended },
+    guesses: { notLetIn: { token: 3, invite: 4 } },
     readers: someReaders(),
     replication: follower,
   }
