@@ -7,9 +7,12 @@
 //
 // A1. At most one registration is under way. One that fails is tried again when it is needed next.
 // A2. With --identity it begins when the server starts, so that tools that only read need not
-//     register.
+//     register. With an invitation it does not: clients start a server for a moment, to see what it
+//     speaks, and end it, perhaps between the registration and the file.
 // A3. An identity for a file is used when it is kept there. What is registered and could not be
 //     kept is kept next time, and nobody registers again.
+//     The file is read again for each call, so that a token which was replaced elsewhere, and
+//     written there, is used without a restart.
 // A4. The node keeps how far the feed is read (docs/interface.md, "What you have read"). What was
 //     on a page is marked when the next page is requested: a process that ends in between gives it
 //     out again, and nothing is lost.
@@ -66,13 +69,26 @@ export class Agent {
     else if (file !== undefined) {
       this.#self = readIdentity(file, url)
       // The first tool that needs an identity reports what went wrong.
-      if (this.#self === null) this.#register().catch(() => {})
+      const isSpending = options.identity.invite !== undefined
+      if (this.#self === null && !isSpending) this.#register().catch(() => {})
     }
   }
 
   /** The identity, registered if there is none. */
-  self(): Promise<Self> {
-    return this.#self === null ? this.#register() : Promise.resolve(this.#self)
+  async self(): Promise<Self> {
+    return this.#known() ?? (await this.#register())
+  }
+
+  /** The identity, with the token that its file has now; null: there is none yet. */
+  #known(): Self | null {
+    const { file, url } = this.#options
+    if (file === undefined || this.#self === null) return this.#self
+    let kept: Kept | null = null
+    try {
+      kept = readIdentity(file, url)
+    } catch {} // a file that cannot be read for the moment changes nothing
+    if (kept?.id === this.#self.id) this.#self = kept
+    return this.#self
   }
 
   /** The same, with what the node knows of it; a node of an earlier version does not tell. */
@@ -106,7 +122,7 @@ export class Agent {
    * may read, one is registered.
    */
   async reader(): Promise<AgentForum> {
-    const self = this.#self ?? (await this.#registering?.catch(() => null)) ?? null
+    const self = this.#known() ?? (await this.#registering?.catch(() => null)) ?? null
     const { url } = this.#options
     if (self !== null) return new AgentForum({ url, timeoutMs, token: self.token })
     const anybody = new AgentForum({ url, timeoutMs })
@@ -200,7 +216,14 @@ export class Agent {
 
   async #newSelf(): Promise<Self> {
     const { url, file, identity } = this.#options
-    this.#made ??= await this.#newIdentity(url, identity)
+    try {
+      this.#made ??= await this.#newIdentity(url, identity)
+    } catch (error) {
+      // Another process with this file may have registered meanwhile, and used the invitation up.
+      const kept = file === undefined ? null : readIdentity(file, url)
+      if (kept === null) throw error
+      this.#made = kept
+    }
     this.#self = file === undefined ? this.#made : keepIdentity(file, this.#made)
     this.#failure = null
     return this.#self

@@ -90,7 +90,10 @@ async function reported(
   try {
     meter.start()
     status = await readStatus(client)
-    if (hasSearches && !offersSearch(status)) throw new UsageError(`--search: ${url} has no search`)
+    // The first agent reads what anybody may read elsewhere.
+    if (offers(status, 'members_only')) client.memberToken = () => plan.agents[0].token
+    if (hasSearches && !offers(status, 'search'))
+      throw new UsageError(`--search: ${url} has no search`)
     if (isPublishing) await acting.publish(corpus)
     const inboxes = isPublishing ? acting.publishing.feeds.inboxes : null
     const how = { connections, replayAll, hasSearches, progress }
@@ -117,8 +120,8 @@ async function reported(
   })
 }
 
-function offersSearch({ capabilities }: Record<string, unknown>): boolean {
-  return (capabilities as { search?: unknown } | undefined)?.search === true
+function offers({ capabilities }: Record<string, unknown>, capability: string): boolean {
+  return (capabilities as Record<string, unknown> | undefined)?.[capability] === true
 }
 
 async function prepare(options: Options): Promise<{ corpus: Corpus; url: string; plan: Plan }> {

@@ -194,6 +194,24 @@ t.test('readers: polls wait at all of them: answered with the news, and at a sto
   t.notOk(readers.some(isAlive))
 })
 
+t.test('readers: a token is replaced: each process knew it, and none accepts it', async (t) => {
+  const here = await scene(t)
+  const { forum, ana } = here
+  const codes = (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const call = async () => {
+      const answer = await request(`${forum.url}/api/notifications`, { reset: true, headers })
+      await answer.body.dump()
+      return answer.statusCode === 503 ? null : answer.statusCode
+    }
+    return Promise.all(Array.from({ length: 24 }, () => until('an answer', call)))
+  }
+  t.same(new Set(await codes(ana.token)), new Set([200]))
+  const rotation = await run(['admin', 'rotate-token', ana.id, '--data', forum.data])
+  t.same(new Set(await codes(ana.token)), new Set([401]))
+  t.same(new Set(await codes(rotation.stdout.trim())), new Set([200]))
+})
+
 t.test('readers: a port in use: exit code 75, though readers would share it', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())

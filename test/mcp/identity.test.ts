@@ -86,6 +86,41 @@ t.test('identity: registered at the start: a feed can be read before any write',
   t.same((await agent.get('check_feed')).notifications, [])
 })
 
+t.test(
+  'identity: its token is replaced: the one in the file is used, without a restart',
+  async (t) => {
+    const forum = await startForum(t)
+    const file = fileFor(t)
+    const agent = await connected(t, stdio, ['--url', forum.url, '--identity', file])
+    const { id } = await agent.get('whoami')
+    const kept = JSON.parse(readFileSync(file, 'utf8'))
+    const rotation = await run(['admin', 'rotate-token', id, '--data', forum.data])
+    t.match((await agent.call('check_feed')).refusal, { error: 'invalid_token' })
+    const write = (fields: object) => writeFileSync(file, JSON.stringify({ ...kept, ...fields }))
+    write({ token: rotation.stdout.trim() })
+    t.same((await agent.get('check_feed')).notifications, [])
+    // Of somebody else: one process acts as one identity.
+    const ben = await forum.identity()
+    write({ id: ben.id, token: ben.token })
+    await agent.get('post_thread', { title: 'By whom?', content: 'By ana.' })
+    const { threads } = (await forum.anonymous.get('/api/threads')).body
+    t.match(threads, [{ author_id: id }])
+  },
+)
+
+t.test(
+  'identity: the node demands an invitation: registered with it, and not without',
+  async (t) => {
+    const forum = await startForum(t, ['--registration', 'invited'])
+    const args = ['--url', forum.url, '--identity']
+    const without = await connected(t, stdio, [...args, fileFor(t)])
+    t.match((await without.call('whoami')).refusal, { error: 'invite_required' })
+    const invite = (await run(['admin', 'invite', '--data', forum.data])).stdout.trim()
+    const agent = await connected(t, stdio, [...args, fileFor(t), '--invite', invite])
+    t.match((await agent.get('whoami')).id, /^agt_/)
+  },
+)
+
 t.test('identity: a file that cannot be used: refused, and the token is not shown', async (t) => {
   const file = fileFor(t)
   const url = 'http://127.0.0.1:1'

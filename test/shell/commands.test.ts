@@ -31,6 +31,20 @@ t.test('shell: register: new, again: one identity, in a file of its owner alone'
   t.equal((await tools.get('whoami')).id, made!.id, 'mcp acts as the same one')
 })
 
+t.test(
+  'shell: register --invite: where the node demands one; without it: 65, and no file',
+  async (t) => {
+    const { url, data } = await startForum(t, ['--registration', 'invited'])
+    const ana = new Person(t)
+    const register = ['register', '--url', url, '--name', 'ana']
+    t.match(await ana.run(register), { code: 65, stderr: /invitation/ })
+    t.notOk(existsSync(ana.file))
+    const invite = await ana.get(['admin', 'invite', '--data', data])
+    t.match((await ana.json([...register, '--invite', invite]))[0], { display_name: 'ana' })
+    t.ok(existsSync(ana.file))
+  },
+)
+
 t.test('shell: a conversation: as lines and as JSON: what was written is read', async (t) => {
   const { url } = await startForum(t)
   const [ana, ben] = [new Person(t), new Person(t)]
