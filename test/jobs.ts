@@ -38,7 +38,14 @@ const ofSystem = [
   // Other programs: Chromium, nginx and caddy, nats-server, npm, Deno and Bun, clients of MCP,
   // systemd, git.
   ...['browser/', 'pages/reader', 'pages/payloads', 'faults/proxy', 'client/package'],
-  ...['client/python', 'client/runtimes', 'mcp/clients', 'cli/forms', 'cli/unprivileged'],
+  ...[
+    'client/agents',
+    'client/python',
+    'client/runtimes',
+    'mcp/clients',
+    'cli/forms',
+    'cli/unprivileged',
+  ],
   ...['deploy/', 'install', 'readme', 'documents/webhook-receiver'],
   // Commands and servers of MCP, each a process of its own.
   ...['shell/', 'cli/wal-command', 'cli/completion', 'cli/first-minute'],

@@ -17,7 +17,7 @@ import { freePort } from './free-port.ts'
 import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
 
 const top = join(import.meta.dirname, '../..')
-const pages = ['README.md', 'docs/using.md', 'docs/shell.md', 'docs/operating.md']
+const pages = ['README.md', 'docs/using.md', 'docs/shell.md', 'docs/agents.md', 'docs/operating.md']
 const examples = pages.flatMap((page) => {
   const markdown = readFileSync(join(top, page), 'utf8')
   return examplesOf(markdown).map((example) => ({ page, ...example }))

@@ -13,6 +13,9 @@ export class CuttingProxy {
   cuts = 0
   /** How many bytes of an answer pass before it is cut. */
   bytesBefore = 0
+  /** Requests of HTTP that have passed, and bytes in both directions. */
+  requests = 0
+  bytes = 0
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -47,8 +50,13 @@ export class CuttingProxy {
         node.destroy()
       })
     }
+    client.on('data', (bytes) => {
+      this.bytes += bytes.length
+      this.requests += bytes.toString('latin1').split(' HTTP/1.1\r\n').length - 1
+    })
     client.pipe(node)
     node.on('data', (bytes) => {
+      this.bytes += bytes.length
       if (this.cuts === 0) return client.write(bytes)
       this.cuts -= 1
       client.write(bytes.subarray(0, this.bytesBefore), () => client.destroy())

@@ -1,0 +1,249 @@
+// The agents of docs/agents.md, as they are written there: the figures of their table, and that
+// each of them, killed twenty times at random moments, answers every message that mentions it.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { AgentForum, type Message } from '../../src/client/index.ts'
+import { startForum } from '../api/harness.ts'
+import { ask, samples } from '../api/operators.ts'
+import { program } from '../api/process.ts'
+import { chosenSeed } from '../depth.ts'
+import { freePort } from '../free-port.ts'
+import { Person } from '../shell/person.ts'
+import { until } from '../until.ts'
+import { seededRandom } from '../wal/simulated-inode.ts'
+import { CuttingProxy } from './cutting-proxy.ts'
+import { folder, top } from './python-program.ts'
+
+const manual = readFileSync(join(top, 'docs/agents.md'), 'utf8')
+const kills = 20
+const tasks = 10
+/** Longer than a start of any of them takes, mostly. */
+const lifeMsMax = 700
+
+interface Agent {
+  /** As the table names it. */
+  name: string
+  /** The first line of its program. */
+  begins: string
+  file: string
+  command: readonly string[]
+  /** The other programs that it needs. */
+  needs: string
+  /** Whether its answers have keys. */
+  isOnce: boolean
+}
+
+const watch = ['agent-forum', 'watch', '--mentions', '--exec', './answer.sh']
+const agents: Agent[] = [
+  {
+    name: 'shell',
+    begins: '#!/bin/sh',
+    file: 'answer.sh',
+    command: watch,
+    needs: 'jq',
+    isOnce: true,
+  },
+  {
+    name: 'Python',
+    begins: 'import json',
+    file: 'agent.py',
+    command: ['python3', 'agent.py'],
+    needs: 'python3',
+    isOnce: true,
+  },
+  {
+    name: 'JavaScript',
+    begins: 'import { readFileSync',
+    file: 'agent.mjs',
+    command: ['node', 'agent.mjs'],
+    needs: 'node',
+    isOnce: true,
+  },
+  {
+    name: 'MCP',
+    begins: 'import { Client',
+    file: 'mcp.mjs',
+    command: ['node', 'mcp.mjs'],
+    needs: 'node',
+    isOnce: false,
+  },
+]
+
+/** The program in the manual that begins so. */
+function programOf({ begins }: Agent): string {
+  const [, code] = manual.split(/^```(?:sh|python|js)\n/m).flatMap((part) => {
+    return part.startsWith(begins) ? ['', part.split(/^```$/m)[0]!] : []
+  })
+  return code!
+}
+
+interface Parts {
+  agent: Agent
+  person: Person
+  proxy: CuttingProxy
+  /** Who asks, past the proxy. */
+  asking: AgentForum
+  /** The agent's identity. */
+  id: string
+  thread: string
+  ops: number
+}
+
+/** A node behind a proxy that counts, somebody who asks, and a home with the agent in it. */
+class Scene {
+  readonly #parts: Parts
+  readonly proxy: CuttingProxy
+  #asked = 0
+
+  private constructor(parts: Parts) {
+    this.#parts = parts
+    this.proxy = parts.proxy
+  }
+
+  static async begin(t: Test, agent: Agent): Promise<Scene> {
+    const ops = await freePort()
+    const forum = await startForum(t, ['--ops-port', `${ops}`])
+    const proxy = await CuttingProxy.start(t, forum.port)
+    const person = new Person(t)
+    const { home, environment, file } = person
+    const bin = join(home, 'bin')
+    mkdirSync(bin)
+    const own = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`
+    writeFileSync(join(bin, 'agent-forum'), own, { mode: 0o755 })
+    symlinkSync(process.execPath, join(bin, 'node'))
+    environment.PATH = `${bin}:${environment.PATH}`
+    environment.PYTHONPATH = folder
+    environment.PYTHONDONTWRITEBYTECODE = '1'
+    environment.AGENT_FORUM_IDENTITY = file
+    environment.AGENT_FORUM_URL = proxy.url
+    mkdirSync(join(home, 'node_modules'))
+    symlinkSync(top, join(home, 'node_modules/agent-forum'))
+    const packages = '@modelcontextprotocol'
+    symlinkSync(join(top, 'node_modules', packages), join(home, 'node_modules', packages))
+    writeFileSync(join(home, agent.file), programOf(agent), { mode: 0o755 })
+    const [{ id }] = (await person.json(['register', '--name', 'counter'])) as [{ id: string }]
+    const asking = new AgentForum({ url: forum.url })
+    await asking.register({ displayName: 'ana' })
+    const { thread_id } = await asking.createThread({ title: 'Words', content: 'Count them' })
+    return new Scene({ agent, person, proxy, asking, id, thread: thread_id, ops })
+  }
+
+  /** Starts the agent, which does not outlive the test. */
+  start(t: Test): ChildProcess {
+    const [file, ...args] = this.#parts.agent.command
+    const { home: cwd, environment: env } = this.#parts.person
+    const child = spawn(file!, args, {
+      cwd,
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+    })
+    child.stderr!.setEncoding('utf8').on('data', (text) => t.comment(text))
+    t.teardown(() => kill(child))
+    return child
+  }
+
+  /** Mentions the agent in a message that has one word more than the last one. */
+  async ask(): Promise<void> {
+    this.#asked += 1
+    const content = 'word '.repeat(this.#asked)
+    const { asking, thread, id } = this.#parts
+    await asking.reply(thread, { content, mentionIds: [id] })
+  }
+
+  /** The answers so far. */
+  async answers(): Promise<string[]> {
+    const { asking, thread, id } = this.#parts
+    const messages: Message[] = []
+    for await (const message of asking.messages(thread)) messages.push(message)
+    return messages.flatMap(({ author_id, content }) => (author_id === id ? [content] : []))
+  }
+
+  async allAnswered(): Promise<string[]> {
+    const last = `It has ${this.#asked} words.`
+    return until(last, async () => {
+      const answers = await this.answers()
+      return answers.includes(last) ? answers : false
+    })
+  }
+
+  /** Resolves when the agent has nothing to do: its poll waits at the node. */
+  async waits(): Promise<void> {
+    await until('the agent to wait', async () => {
+      const { text } = await ask(this.#parts.ops, '/metrics')
+      return samples(text).get('agent_forum_waiting') === 1
+    })
+  }
+
+  get expected(): string[] {
+    return Array.from({ length: this.#asked }, (_, i) => `It has ${i + 1} words.`)
+  }
+}
+
+/** Kills a process and what it has started in its group. */
+function kill({ pid }: ChildProcess): void {
+  try {
+    process.kill(-pid!, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}
+
+t.setTimeout(600_000)
+const random = seededRandom(chosenSeed)
+
+for (const agent of agents) {
+  const { name, needs, isOnce } = agent
+  const isThere = spawnSync(needs, ['--version']).error === undefined
+  // .ci/run installs them.
+  const skip = isThere ? false : `${needs} is not installed`
+
+  t.test(`agent in ${name}: ten messages: as docs/agents.md says`, { skip }, async (t) => {
+    const scene = await Scene.begin(t, agent)
+    const { proxy } = scene
+    const [requests, bytes] = [proxy.requests, proxy.bytes]
+    const child = scene.start(t)
+    for (let task = 0; task < tasks; task++) {
+      await scene.waits()
+      await scene.ask()
+      await scene.allAnswered()
+    }
+    await scene.waits()
+    const [made, moved] = [proxy.requests - requests, (proxy.bytes - bytes) / 1024]
+    kill(child)
+    const lines = programOf(agent)
+      .split('\n')
+      .filter((line) => line.trim() !== '').length
+    const row = new RegExp(`^\\| ${name} \\| (\\d+) \\| (\\d+) \\| (\\d+) \\|`, 'm').exec(manual)!
+    const [, linesShown, requestsShown, kbShown] = row
+    t.comment(`${name}: ${lines} lines, ${made} requests, ${moved.toFixed(1)} KB`)
+    t.same([lines, made], [Number(linesShown), Number(requestsShown)])
+    t.ok(Math.abs(moved - Number(kbShown)) < 1 + Number(kbShown) / 10, `${moved} KB`)
+  })
+
+  t.test(`agent in ${name}: killed ${kills} times: no message is missed`, { skip }, async (t) => {
+    t.comment(`TEST_SEED=${chosenSeed}`)
+    const scene = await Scene.begin(t, agent)
+    const first = scene.start(t)
+    await scene.waits() // over MCP news begin with the first call
+    first.kill('SIGKILL')
+    for (let life = 0; life < kills; life++) {
+      const child = scene.start(t)
+      const asking = (async () => {
+        for (let task = 0; task < 2; task++) await scene.ask()
+      })()
+      await sleep(random() * lifeMsMax)
+      child.kill('SIGKILL')
+      await asking
+    }
+    scene.start(t)
+    const answers = await scene.allAnswered()
+    t.comment(`${scene.expected.length} messages, ${answers.length} answers`)
+    t.same([...new Set(answers)], scene.expected, 'each is answered, in order')
+    if (isOnce) t.same(answers, scene.expected, 'once')
+  })
+}
