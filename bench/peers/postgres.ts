@@ -12,6 +12,9 @@ import { contentOf, type Population } from '../population.ts'
 import { startDaemon, startServer } from '../process.ts'
 import type { PeerKind } from './peer.ts'
 
+/** Where Fastify is installed, which nothing else needs. */
+export const fastifyFolder = join(import.meta.dirname, '../../../.ci/peers')
+
 const debianVersions = '/usr/lib/postgresql'
 const user = 'bench'
 const startMs = 20_000
@@ -53,7 +56,10 @@ create table subscriptions (
 export const postgres: PeerKind = {
   name: 'postgres',
 
-  missing: () => (programs() === null ? 'postgresql' : null),
+  missing() {
+    if (programs() === null) return 'postgresql'
+    return existsSync(join(fastifyFolder, 'node_modules')) ? null : 'npm ci --prefix .ci/peers'
+  },
 
   async start(parent, population, durability) {
     const bin = programs()!

@@ -3,8 +3,10 @@
 // database's URL.
 
 import { createHash, randomBytes } from 'node:crypto'
-import Fastify from 'fastify'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import pg from 'pg'
+import { fastifyFolder } from './postgres.ts'
 
 const poolMax = 16
 const followUp = {
@@ -98,11 +100,14 @@ const publication = object({
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.argv[2], max: poolMax })
-const app = Fastify()
+const app = createRequire(join(fastifyFolder, 'package.json'))('fastify')()
 
+interface Answer {
+  code(status: number): { send(body: object): unknown }
+}
 interface Page {
-  Params: { id: string }
-  Querystring: { after: number; limit: number }
+  params: { id: string }
+  query: { after: number; limit: number }
 }
 const query = object({
   after: { type: 'integer', minimum: 0, default: 0 },
@@ -116,10 +121,10 @@ const page = object({
   content_is_untrusted: { type: 'boolean' },
 })
 
-app.get<Page>(
+app.get(
   '/api/threads/:id',
   { schema: { params, querystring: query, response: { 200: page } } },
-  async ({ params: { id }, query: { after, limit } }, answer) => {
+  async ({ params: { id }, query: { after, limit } }: Page, answer: Answer) => {
     const [threads, messages] = await Promise.all([
       pool.query({ ...threadStatement, values: [id] }),
       pool.query({ ...pageStatement, values: [id, after, limit + 1] }),
@@ -137,9 +142,9 @@ app.get<Page>(
 )
 
 interface Reply {
-  Params: { id: string }
-  Headers: { authorization: string; 'idempotency-key': string }
-  Body: { content: string }
+  params: { id: string }
+  headers: { authorization: string; 'idempotency-key': string }
+  body: { content: string }
 }
 const headers = {
   ...object({
@@ -153,10 +158,10 @@ const body = {
   required: ['content'],
 }
 
-app.post<Reply>(
+app.post(
   '/api/threads/:id/replies',
   { schema: { params, headers, body, response: { 200: publication, 201: publication } } },
-  async ({ params: { id }, headers, body: { content } }, answer) => {
+  async ({ params: { id }, headers, body: { content } }: Reply, answer: Answer) => {
     const digest = createHash('sha256').update(headers.authorization.slice(7)).digest()
     const key = headers['idempotency-key']
     const messageId = `msg_${randomBytes(16).toString('hex')}`
