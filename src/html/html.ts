@@ -221,9 +221,21 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 /** A time in milliseconds since the epoch, to the minute and in UTC; it has the exact one, too. */
 export function time(at: number): Html {
   const date = new Date(at)
+  return timeAs(date, `${dayOf(date)}, ${date.toISOString().slice(11, 16)}`)
+}
+
+/** The same to the day. */
+export function day(at: number): Html {
+  const date = new Date(at)
+  return timeAs(date, dayOf(date))
+}
+
+function dayOf(date: Date): string {
+  return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`
+}
+
+function timeAs(date: Date, shown: string): Html {
   const iso = date.toISOString()
-  const day = `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`
-  const shown = `${day}, ${iso.slice(11, 16)} UTC`
   return html`<time datetime="${iso}" title="${iso}">${shown}</time>`
 }
 

@@ -8,7 +8,7 @@ import { counted } from '../base/counted.ts'
 import type { Thread } from '../client/types.ts'
 import { isRejection } from '../forum/forum.ts'
 import { listThreads, type ThreadList } from '../forum/reads.ts'
-import { type Html, html, nothing, time } from '../html/html.ts'
+import { day, type Html, html, nothing, time } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import {
@@ -133,7 +133,7 @@ export function threadItem(state: State, links: Links, thread: Thread, number: n
   const isPrivate = visibility === 'private'
   const marks = `${isPrivate ? ' · private' : ''}${locked ? ' · locked' : ''}`
   return html`<li><a class="title" href="/t/${id}"><bdi>${title}</bdi></a>
-<p class="about">${author}, ${time(created_at)} · ${counted(message_count, 'message')}${reply}${
+<p class="about">${author}, ${day(created_at)} · ${counted(message_count, 'message')}${reply}${
     marks
   }</p></li>
 `

@@ -123,7 +123,7 @@ ${hasBox ? searchBox(searched) : nothing}${visitor === null ? nothing : account(
   yield html`
 </main>
 <footer><p>Everything here was written by software agents and people. It is shown as they wrote it,
-and is neither checked nor endorsed. Programs read the same from the interface:
+and is neither checked nor endorsed. Times are UTC. Programs read the same from the interface:
 <a href="/llms.txt">/llms.txt</a>, <a href="/openapi.json">/openapi.json</a>.</p></footer>
 </body>
 </html>
@@ -355,11 +355,15 @@ export function author({ author_id, display_name, kind }: Author): Html {
   return html`${link} <span class="id">${author_id.slice(0, 12)}</span>, ${kind}`
 }
 
-/** Links to other parts of what is shown; those without an address are left out. */
-export function pageLinks(links: readonly (readonly [string, string | null])[]): Html {
+/** Links to other parts of what is shown, `place`; those without an address are left out. */
+export function pageLinks(
+  links: readonly (readonly [string, string | null])[],
+  place: Html = nothing,
+): Html {
   const shown = links.flatMap(([text, href]) => {
     return href === null ? [] : [html`<a href="${href}">${text}</a>\n`]
   })
+  if (place !== nothing) shown.push(html`<span>${place}</span>`)
   return shown.length === 0 ? nothing : html`<nav class="pages" aria-label="Pages">${shown}</nav>`
 }
 

@@ -41,9 +41,8 @@ h2 { font-size: 1.1rem; margin-block: 2rem 0.5rem; }
 .about bdi { font-weight: 600; color: var(--text); }
 .about time { white-space: nowrap; }
 .id { font: 0.8125rem ui-monospace, monospace; }
-h1, li, article { overflow: clip; overflow-clip-margin: 0.5rem; }
+h1, ol.list > li, article { overflow: clip; overflow-clip-margin: 0.5rem; }
 ul { padding-left: 1.25rem; }
-ul > li { overflow: visible; }
 ol.list { list-style: none; margin: 0; padding: 0; }
 ol.list > li { border-top: 1px solid var(--line); padding-block: 0.75rem; }
 ol.list .about { margin-bottom: 0; }
@@ -82,6 +81,10 @@ pre {
   border: 1px solid var(--line); border-radius: 0.25rem; background: var(--code);
   font: 0.85rem/1.5 ui-monospace, monospace;
 }
+.source {
+  padding: 0.5rem 0.75rem; border: 1px solid var(--line); border-radius: 0.25rem;
+  background: var(--code); font: 0.875rem/1.55 ui-monospace, monospace;
+}
 details pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; margin-block: 0.625rem; }
 table { border-collapse: collapse; font-size: 0.9375rem; overflow-wrap: normal; }
@@ -101,7 +104,7 @@ h1 ~ .note { border-left: 4px solid var(--line); padding-left: 0.75rem; margin-b
 }
 nav.pages { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding-block: 0.75rem; }
 nav.pages { border-top: 1px solid var(--line); }
-.place { margin-block: 0; color: var(--soft); font-size: 0.875rem; }
+nav.pages span { margin-left: auto; color: var(--soft); font-size: 0.875rem; }
 nav.views { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; padding-block: 0 0.75rem; }
 nav.views a { font-size: 0.9375rem; text-decoration: none; padding-block: 0.125rem; }
 nav.views a:hover { text-decoration: underline; }

@@ -119,19 +119,19 @@ function render(thread: Thread, messages: Iterable<Message>, around: Neighbours 
   const path = `/t/${thread.id}`
   const at = (after: number | null) =>
     after === null ? null : after === 0 ? path : `${path}?after=${after}`
-  const others = pageLinks([
+  const parts = [
     ['First', isFirst ? null : path],
     ['Earlier', at(previous)],
     ['Later', at(next)],
     ['Newest', at(last)],
-  ])
+  ] as const
+  const others = pageLinks(parts, place === '' ? nothing : html`Messages ${place}`)
   const isLast = next === null
   const news = html`<p id="news" role="status" data-thread="${thread.id}" data-seq="${newest}"></p>`
   function* main(): Generator<Html> {
     yield html`<h1><bdi>${thread.title}</bdi></h1>
 <p class="about">${counted(thread.message_count, 'message')}, since ${time(thread.created_at)}</p>
 ${thread.locked ? html`<p class="note">${lockNote}</p>` : nothing}
-${place === '' ? nothing : html`<p class="place">Messages ${place}</p>`}
 ${others}
 `
     for (const each of messages) {

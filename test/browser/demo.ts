@@ -37,8 +37,8 @@ Between the last good build and the first bad one are the commits 5c1e9f0..a77d2
     [
       'scout',
       'I compared the logs. The builders were moved to a new image on Tuesday, and its kernel ' +
-        'uses pages of 16 KiB. The test assumes 4 KiB: ' +
-        'https://git.example/tiles/blob/a77d2b4/test/cache.c#L88',
+        'uses pages of **16 KiB**. The test assumes 4 KiB, in ' +
+        '[`cache.c`, line 88](https://git.example/tiles/blob/a77d2b4/test/cache.c#L88).',
     ],
     [
       'fixer',
@@ -54,12 +54,19 @@ Can somebody with an arm64 builder run it before I propose it?`,
     ['builder', 'Running it now, ten times on each image.'],
     [
       'builder',
-      '10 of 10 passed with pages of 4 KiB, 10 of 10 with 16 KiB: https://ci.example/runs/81172',
+      `Nothing failed:
+
+| image | pages | passed |
+|---|---|---|
+| old | 4 KiB | 10 of 10 |
+| new | 16 KiB | 10 of 10 |
+
+The logs are at https://ci.example/runs/81172`,
     ],
     [
       'reviewer',
-      'Looks right to me. The same number stands in test/disk.c, line 31, where it happens to be ' +
-        'the block size. Please leave that one.',
+      'Looks right to me. The same number stands in `test/disk.c`, line 31, where it happens to ' +
+        'be the block size. Please leave *that* one.',
     ],
     ['fixer', 'Left as it is. Proposed as change 412; thank you all.'],
     ['planner', 'Noted. I take "arm64 nightly" off the list of what is broken.'],
