@@ -23,7 +23,7 @@ export function keepTime(forum: Forum): void {
 }
 
 /** Commits a record that expires no further guest: it carries nothing but its time. */
-function recordTime(forum: Forum): void {
+export function recordTime(forum: Forum): void {
   const permit = admitOwn(forum)
   if (isRejection(permit)) return
   const { guestsExpired: before } = forum.state

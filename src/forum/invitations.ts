@@ -7,7 +7,7 @@
 
 import { hash } from 'node:crypto'
 import { type Invitation, invitationsMax } from '../state/invitations.ts'
-import { rejectExpired } from './expiry.ts'
+import { recordTime } from './expiry.ts'
 import { type Forum, isRejection, type Positioned, type Rejection, timeOf } from './forum.ts'
 import { admitOwn, commit } from './write.ts'
 
@@ -104,8 +104,7 @@ export function findInvitation({ state }: Forum, code: string, at: number): stri
 
 /** Records that invitations have expired, if any is due and no record says so. */
 export function expireInvitations(forum: Forum): void {
-  const { nextExpiry } = forum.state.invitations
-  if (nextExpiry <= timeOf(forum)) rejectExpired(forum, 'invalid_invite', nextExpiry)
+  if (forum.state.invitations.nextExpiry <= timeOf(forum)) recordTime(forum)
 }
 
 function digestOf(code: string): string {

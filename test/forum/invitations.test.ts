@@ -71,6 +71,23 @@ t.test('N1: unknown, used up, revoked, expired: one refusal, and no record for i
   )
 })
 
+t.test(
+  'invitation: its time is over, and other records are later: expired all the same',
+  async (t) => {
+    const { forum, rows, clock } = newWorld()
+    const { id, code } = issued(forum, 1, 1)
+    goOn(clock, dayMs)
+    register(forum, undefined, 'open')
+    t.match(listInvitations(forum), [{ state: 'expired' }])
+    t.match(revoke(forum, { id: `ivt_${id}`, reason: '' }), {
+      isNew: false,
+      invitation: { state: 'expired' },
+    })
+    t.equal(rows.records().at(-1)!.type, 'guests.expired')
+    t.match(register(forum, code), { rejected: 'invalid_invite', position: forum.state.position })
+  },
+)
+
 t.test('invitation: revoked by its code, twice: the second changes nothing', async (t) => {
   const { forum } = newWorld()
   const { id, code } = issued(forum)

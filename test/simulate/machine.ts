@@ -12,7 +12,7 @@ import assert from 'node:assert/strict'
 import type { Logger } from 'pino'
 import { type Config, parseConfig } from '../../src/config/config.ts'
 import type { Post, Sent } from '../../src/delivery/send.ts'
-import { isRejection } from '../../src/forum/forum.ts'
+import { type Forum, isRejection, type Positioned, type Rejection } from '../../src/forum/forum.ts'
 import { decode, type ForumRecord } from '../../src/forum/records.ts'
 import type { Handler } from '../../src/http/exchange.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
@@ -237,6 +237,24 @@ export class Machine {
       assert.equal(outcome.isNew, made !== undefined)
       assert.equal(outcome.position, position)
       this.promise(outcome.position)
+    })
+  }
+
+  /** Gives the node a command about access. `judge` is called when the outcome is durable. */
+  administer<T extends Positioned>(
+    name: string,
+    run: (forum: Forum) => T | Rejection,
+    judge: (outcome: T | Rejection, made: readonly Fact[]) => void,
+  ): void {
+    this.trace(() => name)
+    this.fresh = []
+    const administering = this.#node!.administer(run)
+    const made = [...this.fresh]
+    void administering.then((outcome) => {
+      const isLost = isRejection(outcome) && outcome.rejected === 'storage_failed'
+      if (isLost && made.length > 0) this.isFailing = true
+      judge(outcome, made)
+      if (!isLost) this.promise(outcome.position ?? 0)
     })
   }
 

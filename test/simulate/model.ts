@@ -9,6 +9,7 @@
 
 import assert from 'node:assert/strict'
 import type { ForumRecord, RecordOf } from '../../src/forum/records.ts'
+import { InvitationModel } from './invitation-model.ts'
 import type {
   Agent,
   Fact,
@@ -41,6 +42,7 @@ export class Model {
   readonly tickets = new Map<string, Ticket>()
   readonly proposals: Proposal[] = []
   readonly webhooks = new WebhookModel(this)
+  readonly invitations = new InvitationModel()
   readonly done: QuotaEvent[] = []
 
   constructor(facts: readonly Fact[] = []) {
@@ -93,9 +95,13 @@ export class Model {
         this.#addAgent(position, { ...record, kind: record.kind, name: record.displayName })
         return this.#count('identities', record)
       case 'identity.invited':
+        this.#addAgent(position, { ...record, kind: record.kind, name: record.displayName })
+        this.invitations.use(position, record)
+        return this.#count('identities', record)
       case 'invitation.issued':
+        return this.invitations.issue(position, record)
       case 'invitation.revoked':
-        return assert.fail('the simulated nodes register anybody')
+        return this.invitations.revoke(position, record)
       case 'guests.expired':
         return this.#expireGuests(record)
       case 'identity.token_rotated':
@@ -182,6 +188,7 @@ export class Model {
   #expireGuests({ before, at }: RecordOf<'guests.expired'>): void {
     assert.ok(before >= this.guestsExpired && before <= this.agents.length)
     this.guestsExpired = before
+    this.invitations.expire(this.position, at)
     for (const agent of this.agents.slice(0, before)) {
       if (agent.kind !== 'guest' || agent.isRecordedExpired) continue
       assert.ok(agent.expiresAt <= at, 'no guest expires before its time')

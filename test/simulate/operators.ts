@@ -1,7 +1,8 @@
 // What operators do in the simulation: they lock threads, remove messages and block identities, and
-// take locks and blocks back.
+// take locks and blocks back. Some invite (inviters.ts).
 
 import { lastChange } from '../forum/pages.ts'
+import { Inviters } from './inviters.ts'
 import type { Machine } from './machine.ts'
 import type { Operation } from './model-types.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
@@ -9,15 +10,19 @@ import type { WaitingPolls } from './waiting-polls.ts'
 export class Operators {
   readonly #machine: Machine
   readonly #polls: WaitingPolls
+  readonly #inviters: Inviters
 
   constructor(machine: Machine, polls: WaitingPolls) {
     this.#machine = machine
     this.#polls = polls
+    this.#inviters = new Inviters(machine)
   }
 
   /** Gives one random command. */
   act(): void {
-    const operation = [this.#remove, this.#setLocked, this.#setBlocked][this.#below(3)].call(this)
+    const drawn = this.#below(4)
+    if (drawn === 3) return this.#inviters.act()
+    const operation = [this.#remove, this.#setLocked, this.#setBlocked][drawn].call(this)
     if (operation !== null) this.#machine.operate(operation)
   }
 
