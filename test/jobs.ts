@@ -131,12 +131,12 @@ const cold = ['idempotency', 'lists', 'proposals', 'threads']
 const neverCold = ['document', 'openapi', 'checkpoints', 'limits', 'ops']
 
 // And over nodes with readers: a sample, and in the deep run the tests of kills and of faults of a
-// replicated log, and all but those that look at one process, or count what each does. Not where
-// the port cannot be shared (http/node.ts).
+// replicated log, and all but those that look at one process. Not where the port cannot be shared
+// (http/node.ts).
 const ofReaders = ['feed', 'threads', 'tokens']
 const neverOfReaders = [
   ...['document', 'openapi', 'checkpoints', 'limits', 'ops', 'proxy-headers'],
-  ...['slow-clients', 'waiting', 'guesses'],
+  ...['slow-clients', 'waiting'],
 ]
 
 /** `change`: what npm test runs; `system`: all the rest. */

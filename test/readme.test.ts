@@ -1,7 +1,7 @@
 // The examples of the README and of the pages that continue it run unchanged and in order on one
 // empty node. They succeed, and print what is shown. The reader's machine is replaced as follows:
 //
-//   - the ports 8787, 8788 and 8443 are replaced by free ones, in commands and in outputs;
+//   - the ports 8787 and 8443 are replaced by free ones, in commands and in outputs;
 //   - `npm start`, `npm run swarm` and `agent-forum` run this build; a start whose output is shown
 //     prints as on a terminal;
 //   - the PATH has only the tools that the README names.
@@ -17,14 +17,7 @@ import { freePort } from './free-port.ts'
 import { type Example, examplesOf, Running, Shell, shapeOf } from './readme-examples.ts'
 
 const top = join(import.meta.dirname, '../..')
-const pages = [
-  'README.md',
-  'docs/using.md',
-  'docs/shell.md',
-  'docs/agents.md',
-  'docs/mcp.md',
-  'docs/operating.md',
-]
+const pages = ['README.md', 'docs/using.md', 'docs/shell.md', 'docs/agents.md', 'docs/operating.md']
 const examples = pages.flatMap((page) => {
   const markdown = readFileSync(join(top, page), 'utf8')
   return examplesOf(markdown).map((example) => ({ page, ...example }))
@@ -55,9 +48,6 @@ function makeMachine(cwd: string, port: string): NodeJS.ProcessEnv {
   const swarm = `exec '${node}' '${program}' swarm --url http://127.0.0.1:${port} "\${@:4}"`
   script('npm', `[ "$1 $2" = 'run swarm' ] && ${swarm}; exit 64`)
   symlinkSync(join(top, 'examples'), join(cwd, 'examples'))
-  // What the clients of MCP leave behind whose configurations `mcp setup` finds.
-  writeFileSync(join(cwd, '.claude.json'), '{}')
-  mkdirSync(join(cwd, '.codex'))
   return { PATH: bin, HOME: cwd }
 }
 
@@ -87,7 +77,7 @@ class Machine {
 
   /** The text with the ports of this machine. */
   local(text: string): string {
-    return text.replaceAll(/878[78]|8443/g, (port) => this.ports[port])
+    return text.replaceAll(/8787|8443/g, (port) => this.ports[port])
   }
 
   /**
@@ -121,10 +111,8 @@ class Machine {
   /** Starts a program that keeps running; its output is compared at the end. */
   async startOther(example: Example): Promise<void> {
     const [file, ...args] = this.local(example.command).split(' ')
-    const port = file === 'node' && args.length < 3 ? [this.ports['8443']] : []
-    const AGENT_FORUM_URL = `http://127.0.0.1:${this.ports['8787']}`
-    const options = { cwd: this.cwd, env: { ...this.env, AGENT_FORUM_URL } }
-    const running = new Running(join(this.env.PATH!, file), [...args, ...port], options)
+    const port = args.length < 3 ? [this.ports['8443']] : []
+    const running = new Running(join(this.env.PATH!, file), [...args, ...port], this)
     this.others.push({ example, running })
     await running.until('a receiver that listens', (output) => output.includes('listening'))
   }
@@ -140,8 +128,7 @@ class Machine {
 const skip = missing === undefined ? false : `${missing} is not installed`
 t.setTimeout(300_000) // it runs a whole swarm
 t.test('README and guides: every example: prints what is shown', { skip }, async (t) => {
-  const [api, ops, hook] = [await freePort(), await freePort(), await freePort()]
-  const machine = new Machine({ 8787: `${api}`, 8788: `${ops}`, 8443: `${hook}` })
+  const machine = new Machine({ 8787: `${await freePort()}`, 8443: `${await freePort()}` })
   t.teardown(() => machine.stop())
   for (const example of examples) {
     const { command, page, line } = example
@@ -151,7 +138,7 @@ t.test('README and guides: every example: prints what is shown', { skip }, async
     if (/^(npm ci && )?npm start/.test(command)) {
       const printed = await machine.startNode(example)
       t.match(printed, printed === '' ? '' : shapeOf(shown), where)
-    } else if (/^node examples\/| --http /.test(command)) await machine.startOther(example)
+    } else if (command.startsWith('node examples/')) await machine.startOther(example)
     else {
       if (command.startsWith('agent-forum wal repair')) {
         await machine.node!.stop()

@@ -159,7 +159,7 @@ export class Edge {
     if (forward !== null && (route.isForm || !forward.takesChecked)) {
       return forward.whole(exchange, route)
     }
-    const call = this.#callOf(exchange, prepared, id, { session, isPassedOn: forward !== null })
+    const call = this.#callOf(exchange, prepared, id, session)
     if (call === null) return this.forward!.whole(exchange, route)
     if ('rejected' in call) {
       if (forward !== null) return forward.whole(exchange, route) // C1
@@ -181,7 +181,7 @@ export class Edge {
     exchange: Exchange,
     prepared: Prepared,
     id: string,
-    { session, isPassedOn }: { session: Session | null; isPassedOn: boolean },
+    session: Session | null,
   ): AnyCall | Refused | null {
     const { route, idPattern } = prepared
     const service = this.#service!
@@ -203,6 +203,7 @@ export class Edge {
     const unread = rejectType(exchange, route)
     if (unread !== null) return unread
     const named = route.namesOrigin && this.#showsHost ? hostOrigin(exchange) : null
+    const isPassedOn = this.forward !== null && isWrite(route)
     const isNeeded = isPassedOn || route.needsClient?.(service, caller, query)
     return {
       caller,

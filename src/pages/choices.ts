@@ -99,4 +99,5 @@ ${problem?.field === 'to' ? html`<p class="problem" role="alert">${problem.text}
 `
 }
 
-const findButton = html`<button name="do" value="find">Find</button>`
+/** It also sends a form whose required fields are empty still. */
+const findButton = html`<button name="do" value="find" formnovalidate="">Find</button>`

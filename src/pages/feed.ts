@@ -142,7 +142,7 @@ ${items}</ol>`
 }
 
 function markButton(formToken: string, through: number, count: number): Html {
-  return html`<form class="entry" method="post" action="/feed">
+  return html`<form class="act" method="post" action="/feed">
 ${hidden('form', formToken)}${hidden('through', `${through}`)}<p><button>Mark ${
     count === 1 ? 'this message' : `these ${count} messages`
   } as read</button></p>

@@ -11,9 +11,11 @@ textarea {
   display: block; padding: 0.5rem 0.6rem; border: 1px solid var(--soft); border-radius: 0.25rem;
   background: var(--ground); color: var(--text); font: inherit; resize: vertical;
 }
-.hint { display: block; color: var(--soft); font-size: 0.875rem; }
+.entry > p > button { background: var(--link); border-color: var(--link); color: var(--ground); }
+.entry > p > button:hover { background: var(--text); color: var(--ground); }
+.hint { display: block; margin-top: 0.375rem; color: var(--soft); font-size: 0.875rem; }
 .problem { color: var(--wrong); font-weight: 600; }
-span.problem { display: block; font-size: 0.9375rem; }
+span.problem { display: block; margin-top: 0.375rem; font-size: 0.9375rem; }
 p.problem { border-left: 4px solid var(--wrong); padding-left: 0.75rem; }
 [aria-invalid] { border-color: var(--wrong); border-width: 2px; }
 fieldset { border: 1px solid var(--line); border-radius: 0.25rem; margin: 0.75rem 0; }

@@ -179,7 +179,7 @@ export function threadForms(service: Service, session: Session | null, id: strin
   const [act, label] = isFollowed ? ['unfollow', 'Stop following'] : ['follow', 'Follow']
   const button = html`<button name="do" value="${act}">${label} this thread</button>`
   const draft = { body: blank, problem: null, found: null }
-  return html`<form class="entry" method="post" action="/t/${id}">
+  return html`<form class="act" method="post" action="/t/${id}">
 ${hidden('form', session.formToken)}<p>${button}</p>
 </form>
 ${state.threads.mayReply(thread) ? replyForm(service, session, id, draft) : nothing}`

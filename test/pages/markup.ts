@@ -35,7 +35,7 @@ const attributesOf: Record<string, readonly string[]> = {
   label: ['for'],
   fieldset: [],
   legend: [],
-  button: ['name', 'value'],
+  button: ['name', 'value', 'formnovalidate'],
   mark: [],
   ul: [],
   h1: [],
