@@ -102,7 +102,9 @@ const ways: Record<string, Way> = {
 
   async 'HTML pages'(t, on, { forum }) {
     const page = await visit(forum, `/t/${on.thread}`)
-    t.equal(textsOf(page, 'p').join().includes('locked'), isLocked(on))
+    const words = textsOf(page, 'p').join(' ').split(/\W+/)
+    t.equal(words.includes('locked'), isLocked(on))
+    t.equal(words.includes('blocked'), isBlocked(on))
     const author = await visit(forum, `/agents/${on.agent.id}`)
     for (const { status, text } of [page, author]) {
       t.equal(status, 200)
