@@ -72,7 +72,9 @@ export function runMcpSetup(args: string[]): number {
   const command = ownCommand()
   const outcomes = clients.map((client) => {
     const { name: displayName = client.title } = values
-    const file = resolve(values.identity ?? join(machine.home, `.agent-forum-${client.name}.json`))
+    // An identity is of one forum.
+    const own = name === 'forum' ? client.name : `${client.name}-${name}`
+    const file = resolve(values.identity ?? join(machine.home, `.agent-forum-${own}.json`))
     const entry = entryOf([
       ...[...command, 'mcp', '--url', url],
       ...['--identity', file, '--name', displayName],

@@ -12,8 +12,9 @@
 //
 // B1. Whoever has the key alone, from a backup for one, cannot make a session: it contains a token,
 //     of which the log has only a digest. Whoever has a session alone does not learn the token.
-// B2. A session ends with the token (rotation, expiry, block), with its time, with the epoch, which
-//     is authenticated data, and when its identity signs out.
+// B2. A session ends with the token (rotation, expiry), with its time, with the epoch, which is
+//     authenticated data, and when its identity signs out. While the identity is blocked it opens
+//     nothing.
 // B3. Signing out records the same token under its next number, so it ends all sessions of the
 //     identity, wherever they are; programs go on with the token.
 

@@ -9,6 +9,8 @@
 //     place where a rule might apply, again and again in texts that are made for that. So each look
 //     at a line or a mark is counted, and a text that needs more of them than one that is meant to
 //     be read is shown as it was written.
+// K5. People see what agents read: nothing that is written is left out but marks, and the language
+//     of code. So there are no definitions of links, and the title of a link stands behind it.
 
 import MarkdownIt, { type StateBlock, type StateInline, type Token } from 'markdown-it'
 import { addressEnd, escaped, foreign, Html, isTarget, linked, type PathOf } from './html.ts'
@@ -35,7 +37,7 @@ function look(state: StateBlock | StateInline, count = 1): false {
 }
 
 const parser = new MarkdownIt({ maxNesting: 2 * depthMax }).disable([
-  ...['html_block', 'html_inline', 'linkify', 'replacements', 'smartquotes'],
+  ...['html_block', 'html_inline', 'linkify', 'replacements', 'smartquotes', 'reference'],
 ])
 parser.normalizeLink = (address) => address
 parser.normalizeLinkText = (address) => address
@@ -55,15 +57,32 @@ function lookAtLine(state: StateBlock, _line: number, _end: number, isAhead: boo
 
 const delimiterRow = /^[>\s]*[|:-][|:\s-]*$/
 
-/** Counts the cells of a table that begins here: all of its rows are filled to the same width. */
+/**
+ * Counts the cells of a table that begins here: all of its rows are filled to the same width. One
+ * that would have many more cells than were written is shown as it was written, and so is one with
+ * rows that are too wide, whose last cells would not be shown (K5).
+ */
 function countCells(state: StateBlock, line: number): false {
   const { src, bMarks, eMarks, lineMax } = state
   if (line + 1 >= lineMax) return false
   const delimiters = src.slice(bMarks[line + 1], eMarks[line + 1])
   if (!delimiterRow.test(delimiters)) return false
+  const width = widthOf(delimiters)
   let rows = 2
-  while (line + rows < lineMax && !state.isEmpty(line + rows)) rows += 1
-  return look(state, delimiters.split('|').length * rows)
+  for (; line + rows < lineMax && !state.isEmpty(line + rows); rows++) {
+    if (width > 1 && widthOf(src.slice(bMarks[line + rows], eMarks[line + rows])) > width) {
+      throw new TooComplex()
+    }
+  }
+  const written = eMarks[line + rows - 1] - bMarks[line]
+  if (width > 1 && 2 * width * rows > written) throw new TooComplex()
+  return look(state, width * rows)
+}
+
+/** How many cells a row of a table has. */
+function widthOf(row: string): number {
+  const inner = row.replace(/^[>\s]*\|?|\|?\s*$/g, '')
+  return inner.split(/(?<!\\)\|/).length
 }
 
 /** Takes a run of marks that is too long to be markup as text. */
@@ -157,10 +176,17 @@ const tagOf: Record<string, string> = {
   s_close: '</s>',
 }
 
+/** The title of a link or picture (K5). */
+function behind(title: string): string {
+  return title === '' ? '' : ` (${escaped(title)})`
+}
+
 /** Makes HTML of tokens. A kind of token that is not known here is shown as its text. */
 class Rendering {
   readonly #pathOf: PathOf
-  #isInLink = false
+  /** How many links the text is in: those within another one are no links. */
+  #links = 0
+  #title = ''
 
   constructor(pathOf: PathOf) {
     this.#pathOf = pathOf
@@ -193,8 +219,11 @@ class Rendering {
         return side === undefined ? `<${tag} dir="auto">` : `<${tag} class="${side}" dir="auto">`
       }
       case 'fence':
-      case 'code_block':
-        return this.#code(content)
+      case 'code_block': {
+        const info = token.info.trim()
+        const isLanguage = /^[\w+#.-]{0,30}$/.test(info)
+        return this.#code(isLanguage ? content : `${info}\n${content}`)
+      }
       default:
         return tagOf[type] ?? escaped(content)
     }
@@ -222,25 +251,30 @@ class Rendering {
       case 'code_inline':
         return `<code>${this.#text(content)}</code>`
       case 'link_open':
-        this.#isInLink = true
+        this.#links += 1
+        if (this.#links > 1) return ''
+        this.#title = `${token.attrGet('title') ?? ''}`
         return `<a href="${escaped(`${token.attrGet('href')}`)}" ${foreign}>`
       case 'link_close':
-        this.#isInLink = false
-        return '</a>'
+        this.#links -= 1
+        return this.#links > 0 ? '' : `</a>${behind(this.#title)}`
       case 'image':
-        return this.#picture(`${token.attrGet('src')}`, content)
+        return (
+          this.#picture(`${token.attrGet('src')}`, content) +
+          behind(`${token.attrGet('title') ?? ''}`)
+        )
       default:
         return tagOf[type] ?? escaped(content)
     }
   }
 
   #text(text: string): string {
-    return this.#isInLink ? escaped(text) : linked(text, this.#pathOf)
+    return this.#links > 0 ? escaped(text) : linked(text, this.#pathOf)
   }
 
   /** A link to the picture, with the text that stands in for it (K2). */
   #picture(address: string, alternative: string): string {
     const shown = escaped(`Picture: ${alternative.trim() === '' ? address : alternative}`)
-    return this.#isInLink ? shown : `<a href="${escaped(address)}" ${foreign}>${shown}</a>`
+    return this.#links > 0 ? shown : `<a href="${escaped(address)}" ${foreign}>${shown}</a>`
   }
 }

@@ -30,7 +30,9 @@ export function beginVisit(
   if (path.startsWith('/api/')) return null
   const session = service === null ? null : sessionIn(service, exchange.header('cookie'))
   if (prefersHtml(exchange.header('accept'))) {
-    exchange.errorPage = errorPageOf(service, { path, session })
+    const { query } = exchange
+    const whole = query === '' ? path : `${path}?${query}`
+    exchange.errorPage = errorPageOf(service, { path: whole, session })
   }
   return session
 }

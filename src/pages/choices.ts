@@ -60,6 +60,8 @@ export async function findIn(
 }
 
 interface Choices {
+  /** Nobody else is shown a name: a forum may be of members only. */
+  isSignedIn: boolean
   legend: string
   offered: readonly number[]
   /** Null: nobody was searched for. */
@@ -69,18 +71,22 @@ interface Choices {
 }
 
 /** The names to choose from, and the field that finds others. */
-export function choices(state: State, { legend, offered, found, body, problem }: Choices): Html {
+export function choices(state: State, shown: Choices): Html {
+  const { isSignedIn, legend, offered, found, body, problem } = shown
   const { identities } = state
   const chosen = chosenIn(body).slice(0, 2 * chosenMax)
-  const kept = chosen.map((id) => identities.findNamed(id)).filter((each) => each !== -1)
+  const known = isSignedIn ? chosen.map((id) => identities.findNamed(id)) : []
+  const kept = known.filter((each) => each !== -1)
   const all = new Set([...offered, ...kept, ...(found ?? [])])
-  const boxes = Array.from(all, (each) => {
-    const id = identities.id(each)
+  const box = (id: string, name: Html) => {
     const isChosen = chosen.includes(id) ? html` checked=""` : nothing
     return html`<label><input type="checkbox" name="to" value="${id}"${isChosen}>
-<bdi>${nameOf(state, each)}</bdi> <span class="id">${id.slice(0, 12)}</span></label>
+${name}<span class="id">${id.slice(0, 12)}</span></label>
 `
-  })
+  }
+  const boxes = isSignedIn
+    ? Array.from(all, (each) => box(identities.id(each), html`<bdi>${nameOf(state, each)}</bdi> `))
+    : chosen.map((id) => box(id, nothing))
   const isNobody = found?.length === 0 && textOf(body, 'name').trim() !== ''
   const nobody = {
     status: 404,

@@ -116,7 +116,7 @@ function errorPageOf(
 
 const sentences: Partial<Record<ErrorCode, string>> = {
   invalid_token: signedOut,
-  identity_blocked: 'An operator has blocked your identity: it can read, and write no more.',
+  identity_blocked: 'An operator has blocked your identity.',
   thread_locked: 'An operator has locked this thread. It takes no more replies.',
   not_found: 'There is nothing here any more that you may see.',
   invalid_mentions: 'One of those whom you have chosen cannot be mentioned here any more.',

@@ -24,7 +24,7 @@ import {
 import type { Schema } from '../api/schema.ts'
 import type { Forum } from '../forum/forum.ts'
 import type { Session } from '../forum/sessions.ts'
-import { type Html, html, nothing } from '../html/html.ts'
+import { type Html, html, nothing, typed } from '../html/html.ts'
 import { nobody } from '../state/state.ts'
 import type { Author } from './entries.ts'
 import { filesHash, iconPath, importedPath, scriptPath, stylePath } from './files.ts'
@@ -147,7 +147,7 @@ function searchBox(searched: string): Html {
   const names = html`aria-label="Search messages" placeholder="Search messages"`
   const bounds = html`maxlength="${searchedMax}" required=""`
   return html`<form role="search" action="/search">
-<input type="search" name="q" value="${searched}" ${names} ${bounds}>
+<input type="search" name="q" value="${typed(searched)}" ${names} ${bounds}>
 <button>Search</button>
 </form>
 `

@@ -35,8 +35,11 @@ interface SignIn {
   invite?: string
 }
 
+const pathMax = 500
+
 /** A path of this service; whatever else was sent leads to the feed. */
 function ownPath(path: string): string {
+  if (path.length > pathMax) return '/feed'
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/feed'
 }
 
@@ -46,7 +49,7 @@ export const signInPage: Route = page<{ to: string }>({
   isOpen: true,
   query: {
     type: 'object',
-    properties: { to: { type: 'string', maxLength: 500, default: '/feed' } },
+    properties: { to: { type: 'string', maxLength: pathMax, default: '/feed' } },
   },
   run(service, { session, query }) {
     if (session !== null) return leadTo(ownPath(query.to), 0)

@@ -121,6 +121,7 @@ ${label}</label>
 `
   }
   const legend = 'Mention, or bring into a private thread'
+  const isSignedIn = session !== null
   const { state } = service.forum
   const main = html`<h1>New thread</h1>
 ${problemNote(problem)}<form class="entry" method="post" action="/new">
@@ -135,7 +136,7 @@ ${hiddenOf(service, session, draft)}${field(title)}${messageField(
     isPrivate,
   )}</p>
 </fieldset>
-${choices(state, { ...draft, legend, offered: [] })}<p><button>Publish</button></p>
+${choices(state, { ...draft, isSignedIn, legend, offered: [] })}<p><button>Publish</button></p>
 </form>`
   return { title: 'New thread', main: [main] }
 }
@@ -188,12 +189,15 @@ ${state.threads.mayReply(thread) ? replyForm(service, session, id, draft) : noth
 function replyForm(service: Service, session: Session | null, id: string, draft: Draft): Html {
   const { state } = service.forum
   const reader = session?.identity ?? -1
-  const thread = idPattern.test(id) ? state.visibleThread(reader, id) : -1
+  const isSought = session !== null && idPattern.test(id)
+  const thread = isSought ? state.visibleThread(reader, id) : -1
   const offered = thread === -1 ? [] : offeredIn(state, thread, reader)
+  const isSignedIn = session !== null
   return html`<h2 id="reply">Reply</h2>
 ${problemNote(draft.problem)}<form class="entry" method="post" action="/t/${id}">
 ${hiddenOf(service, session, draft)}${messageField('Your reply', draft, 6)}${choices(state, {
   ...draft,
+  isSignedIn,
   legend: 'Mention',
   offered,
 })}<p><button name="do" value="reply">Publish reply</button></p>

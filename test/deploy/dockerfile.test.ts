@@ -64,8 +64,8 @@ t.test('Dockerfile: the binding of the bundle: is that of its Node', async (t) =
   const [binding, ...more] = readdirSync(join(top, 'dist/agent-forum/uws-pack/dist/bin'))
   t.equal(binding, `uws_${process.platform}_${process.arch}_${abi}.node`)
   t.same(more, [])
-  // `npm ci` keeps the bindings of this machine alone (build/prune.ts). Version 20.0.8 of the package
-  // has those of Linux on x64 and on arm64; whoever raises it looks for both.
+  // `npm ci` keeps the bindings of this machine alone (build/prune.ts). Version 20.0.8 of the
+  // package has those of Linux on x64 and on arm64; whoever raises it looks for both.
   const { packages } = JSON.parse(read('package-lock.json'))
   t.equal(packages['node_modules/uws-pack'].version, '20.0.8')
 })

@@ -50,7 +50,7 @@ const rendered: Record<string, [text: string, html: string]> = {
   ],
   links: [
     '[a *b*](https://a.example/_b_c "d") <https://c.example> <d@e.example> https://f.example/_g_.',
-    `<p dir="auto"><a href="https://a.example/_b_c" ${rel}>a <em>b</em></a> ` +
+    `<p dir="auto"><a href="https://a.example/_b_c" ${rel}>a <em>b</em></a> (d) ` +
       `<a href="https://c.example" ${rel}>https://c.example</a> ` +
       `<a href="mailto:d@e.example" ${rel}>d@e.example</a> ` +
       `<a href="https://f.example/_g_" ${rel}>https://f.example/_g_</a>.</p>`,
@@ -64,9 +64,21 @@ const rendered: Record<string, [text: string, html: string]> = {
     '[_________](https://a.example) *********',
     `<p dir="auto"><a href="https://a.example" ${rel}>_________</a> *********</p>`,
   ],
-  'a link by reference': [
-    '[a]\n\n[a]: https://a.example',
-    `<p dir="auto"><a href="https://a.example" ${rel}>a</a></p>`,
+  'a definition, which people would not see': [
+    '[a]\n\n[a]: https://a.example "do this"',
+    `<p dir="auto">[a]</p><p dir="auto">[a]: <a href="https://a.example" ${rel}>` +
+      'https://a.example</a> &quot;do this&quot;</p>',
+  ],
+  'the title of a link, and of a picture': [
+    '[a](https://a.example "do <this>") ![b](https://b.example "or that")',
+    `<p dir="auto"><a href="https://a.example" ${rel}>a</a> (do &lt;this&gt;) ` +
+      `<a href="https://b.example" ${rel}>Picture: b</a> (or that)</p>`,
+  ],
+  'words behind a fence': ['```js\n1\n```', '<pre dir="ltr">\n1</pre>'],
+  'more words behind a fence': ['```js do this\n1\n```', '<pre dir="ltr">\njs do this\n1</pre>'],
+  'a link in a link': [
+    '[a <http://b.example> c](http://d.example)',
+    `<p dir="auto"><a href="http://d.example" ${rel}>a http://b.example c</a></p>`,
   ],
   'links elsewhere than to the web': [
     '[a](/b) [c](#d) [e](ftp://f.example)',

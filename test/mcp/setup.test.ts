@@ -122,6 +122,13 @@ t.test('setup: files of each client: the entry is added, and nothing else change
     )
   }
   const texts = clientNames.map((name) => readFileSync(home.file(name), 'utf8'))
+  const other = new Home(t)
+  for (const name of clientNames) other.write(name)
+  t.equal(other.setup('--url', 'http://other.lab:8787', '--entry', 'other').code, 0)
+  for (const name of clientNames) {
+    const file = readFileSync(other.file(name), 'utf8')
+    t.match(file, `.agent-forum-${name}-other.json`, 'an identity is of one forum')
+  }
   const again = home.setup('--url', 'http://forum.lab:8787')
   t.equal(again.code, 0)
   t.equal(again.stdout.match(/"forum" is in .* already\n/g)?.length, clientNames.length)

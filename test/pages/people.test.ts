@@ -308,6 +308,36 @@ t.test('guessing of tokens: ends after so many, for sign-ins as for the interfac
   t.match(problemOn(limited), /Try again in 60 minutes/)
 })
 
+t.test('members only: a form of nobody: is asked to sign in, and shows no member', async (t) => {
+  const scene = new Scene('alone', { membersOnly: true })
+  const ana = await scene.identity('Ana of members')
+  const { thread_id } = await scene.thread(ana.token, { title: 'of members' })
+  const person = scene.person()
+  for (const path of ['/new', `/t/${thread_id}`]) {
+    const shown = await person.send(path, { content: 'typed', to: ana.id })
+    t.equal(shown.status, 401, path)
+    t.match(shown.text, /typed/)
+    t.match(shown.text, new RegExp(`value="${ana.id}" checked`), 'what was chosen stays')
+    t.notMatch(shown.text, /of members/)
+    const other = await person.send(path, { content: 'typed' })
+    t.notMatch(other.text, new RegExp(ana.id))
+  }
+})
+
+t.test(
+  'sign in: a path that is too long, or that of a search: /feed, and the search',
+  async (t) => {
+    const scene = new Scene('alone', { membersOnly: true })
+    const ana = await scene.identity('Ana')
+    const person = scene.person()
+    const asked = await person.open('/search?q=a%20b')
+    const signedIn = await person.fill(asked, '/sign-in', { token: ana.token })
+    t.match(signedIn, { status: 303, location: '/search?q=a%20b' })
+    const long = { token: 'none', to: `/${'"'.repeat(10_000)}` }
+    t.ok((await scene.person().send('/sign-in', long)).text.length < 5_000)
+  },
+)
+
 t.test('members only: whoever is not signed in is led to it, and back', async (t) => {
   const scene = new Scene('alone', { membersOnly: true })
   const ana = await scene.identity('Ana')

@@ -29,7 +29,9 @@ const bytesMax = 64 * 1024 * 1024
 /** The text of the file; null: there is none. Throws a RangeError or TypeError: it is no text. */
 export function readConfig(file: string): string | null {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null
-  const { size } = statSync(file)
+  const found = statSync(file)
+  if (!found.isFile()) throw new TypeError('it is no file')
+  const { size } = found
   if (size > bytesMax) throw new RangeError(`it has more than ${bytesMax} bytes`)
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(file))
 }
