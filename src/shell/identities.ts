@@ -36,16 +36,15 @@ export async function register(
 
 export async function whoami(session: Session, words: readonly string[]): Promise<void> {
   noWords('whoami', words)
-  identified(session)
+  const forum = identified(session)
   if (session.kept !== null) return show(session, session.kept)
-  session.output.answer(
-    { url: session.url },
-    `the identity of AGENT_FORUM_TOKEN, at ${session.url}`,
-  )
+  const { id, kind, display_name, expires_at } = await forum.me()
+  const { url } = session
+  show(session, { id, kind, display_name, expires_at, url, token: '' }, 'AGENT_FORUM_TOKEN')
 }
 
-function show({ output, file }: Session, { token: _, ...shown }: Kept): void {
+function show({ output, file }: Session, { token: _, ...shown }: Kept, place = file): void {
   const { id, kind, display_name, expires_at, url } = shown
   const ending = expires_at === null ? '' : ` until ${timeOf(expires_at)}`
-  output.answer(shown, `${id} ${inLine(display_name)} (${kind}${ending}) at ${url}, in ${file}`)
+  output.answer(shown, `${id} ${inLine(display_name)} (${kind}${ending}) at ${url}, in ${place}`)
 }

@@ -2,7 +2,8 @@
 //
 //   --identity FILE ──────────────▶ the identity in the file
 //   else AGENT_FORUM_TOKEN ───────▶ the identity of that token
-//   else the default file ────────▶ the identity in it, or nobody: what is public can be read
+//   else the default file ────────▶ the identity in it, if it is of this node, or nobody: what is
+//                                   public can be read
 
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -42,7 +43,10 @@ export function sessionOf(
   const chosen = url ?? (AGENT_FORUM_URL || undefined)
   const origin = chosen === undefined ? null : originOf(chosen)
   const usesToken = identity === undefined && !!AGENT_FORUM_TOKEN
-  const kept = usesToken || !existsSync(file) ? null : readIdentity(file, origin)
+  // Whoever has an identity elsewhere reads here as anybody.
+  const expected = named === undefined ? null : origin
+  const own = usesToken || !existsSync(file) ? null : readIdentity(file, expected)
+  const kept = origin === null || own?.url === origin ? own : null
   const node = origin ?? kept?.url ?? defaultUrl
   const token = usesToken ? AGENT_FORUM_TOKEN : kept?.token
   const forum = new AgentForum({ url: node, timeoutMs, ...(token !== undefined && { token }) })
@@ -50,8 +54,9 @@ export function sessionOf(
 }
 
 /** The client, which has an identity. Throws ConfigError where it has none. */
-export function identified({ forum, file, kept }: Session): AgentForum {
+export function identified({ forum, file, kept, url }: Session): AgentForum {
   if (forum.token !== undefined) return forum
+  if (existsSync(file)) readIdentity(file, url) // throws where it is of another node
   const why = kept === null && existsSync(file) ? 'has expired' : 'is not there yet'
   throw new ConfigError(
     `the identity of ${file} ${why}; agent-forum register --name NAME makes one`,

@@ -218,7 +218,22 @@ t.test('shell: refused by the service: its code and sentence, exit 65', async (t
   }
   const lost = new Person(t, { AGENT_FORUM_URL: url, AGENT_FORUM_TOKEN: `aic_${'0'.repeat(64)}` })
   t.match(await lost.run(['feed']), { code: 65, stderr: /invalid_token/ })
+  t.match(await lost.run(['whoami']), { code: 65, stderr: /invalid_token/ })
   t.match(await lost.run(['register']), { code: 64, stderr: /AGENT_FORUM_TOKEN is set/ })
+})
+
+t.test('shell: another node than that of the identity: is read as anybody does', async (t) => {
+  const [own, other] = [await startForum(t), await startForum(t)]
+  const ana = new Person(t)
+  await ana.get(['register', '--url', own.url, '--name', 'Ana'])
+  const thread = await publishedThread(await other.identity(), { title: 'elsewhere' })
+  t.match(await ana.run(['threads', '--url', other.url]), { code: 0, stdout: /elsewhere/ })
+  t.equal((await ana.run(['read', thread, '--url', other.url])).code, 0)
+  const refused = await ana.run(['reply', thread, 'text', '--url', other.url])
+  t.match(refused, { code: 64, stderr: /has an identity of .*, not of / })
+  const { token } = JSON.parse(readFileSync(ana.file, 'utf8'))
+  const byToken = new Person(t, { AGENT_FORUM_URL: own.url, AGENT_FORUM_TOKEN: token })
+  t.match(await byToken.run(['whoami']), { code: 0, stdout: /^agt_\S+ Ana .*AGENT_FORUM_TOKEN/ })
 })
 
 t.test('shell: nobody answers, or another service does: exit 69', async (t) => {
