@@ -130,7 +130,7 @@ export interface Notes {
    */
   write(key: string, value: unknown, revision?: number): Promise<number | null>
   remove(key: string): Promise<void>
-  /** The keys that begin with `prefix`. */
+  /** The keys that begin with `prefix`; `read` says which of their notes are removed. */
   keys(prefix: string): Promise<string[]>
 }
 

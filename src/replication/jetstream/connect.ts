@@ -201,14 +201,13 @@ async function makeAll(
   const client = jetstream(connection, { timeout: answerMs })
   const manager = await link.available(() => jetstreamManager(connection, { timeout: answerMs }))
   await link.available(() => JetStreamLog.make(manager, stream, replicas))
+  const name = `${stream}-notes`
   const makeBucket = () =>
-    link.available(() =>
-      new Kvm(client).create(`${stream}-notes`, { history: 1, replicas, ...notesOptions }),
-    )
+    link.available(() => new Kvm(client).create(name, { history: 1, replicas, ...notesOptions }))
   const bucket = await makeBucket()
   const files = { link, client, manager, name: `${stream}-checkpoints`, replicas }
   await link.available(() => JetStreamObjects.make(files))
-  const notes = new JetStreamNotes(link, bucket, makeBucket)
+  const notes = new JetStreamNotes({ link, manager, bucket, name, make: makeBucket })
   const parts = {
     notes,
     lease: new JetStreamLease(notes, takeoverMs),

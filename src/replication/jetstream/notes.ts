@@ -2,6 +2,7 @@
 // A bucket that was removed is made again, empty: the leader writes its notes again
 // (uploads.ts, U4).
 
+import type { JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import {
   type Lease,
@@ -13,14 +14,28 @@ import {
 } from '../log-stream.ts'
 import { apiCode, type ServerLink, wrongLastSequence } from './link.ts'
 
+interface NotesParts {
+  link: ServerLink
+  manager: JetStreamManager
+  bucket: KV
+  /** The name of the bucket. */
+  name: string
+  /** Makes the bucket, if it is missing. */
+  make: () => Promise<unknown>
+}
+
 export class JetStreamNotes implements Notes {
   readonly #link: ServerLink
+  readonly #manager: JetStreamManager
   readonly #bucket: KV
+  readonly #name: string
   readonly #make: () => Promise<unknown>
 
-  constructor(link: ServerLink, bucket: KV, make: () => Promise<unknown>) {
+  constructor({ link, manager, bucket, name, make }: NotesParts) {
     this.#link = link
+    this.#manager = manager
     this.#bucket = bucket
+    this.#name = name
     this.#make = make
   }
 
@@ -49,13 +64,19 @@ export class JetStreamNotes implements Notes {
     await this.#link.available(() => this.#bucket.delete(key))
   }
 
+  /**
+   * The server that leads the bucket answers. The listing of the client reads through a consumer,
+   * which may be on a server that lags: while servers were killed, it left out notes that had been
+   * acknowledged.
+   */
   async keys(prefix: string): Promise<string[]> {
-    const listed = this.#link.available(async () => {
-      const keys: string[] = []
-      for await (const key of await this.#bucket.keys(`${prefix}>`)) keys.push(key)
-      return keys
+    const subjects = `$KV.${this.#name}.`
+    const asked = this.#link.asked(async () => {
+      const filter = { subjects_filter: `${subjects}${prefix}>` }
+      const { state } = await this.#manager.streams.info(`KV_${this.#name}`, filter)
+      return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(subjects.length))
     })
-    return madeAgain(listed, this.#make)
+    return madeAgain(asked, this.#make)
   }
 }
 
