@@ -58,7 +58,7 @@ const below: Record<string, readonly string[]> = {
   'src/config': answered,
   'src/ops': ['src/browser', 'src/html', ...answered],
   'src/storage': ['src/config', 'src/ops', ...stored],
-  'src/admin': ['src/storage', ...answered],
+  'src/admin': ['src/storage', 'src/html', ...answered],
   'src/role': ['src/config', 'src/delivery', ...answered],
   'src/replication': ['src/role', 'src/storage', 'src/config', 'src/ops', ...answered],
   'src/readers': ['src/replication', 'src/role', 'src/config', 'src/ops', ...answered],
@@ -102,6 +102,7 @@ const anything = /./
 const chance: [place: string, allowed: RegExp][] = [
   ['src/forum/stamp.ts', anything],
   ['src/base/pauses.ts', /performance\.now/],
+  ['src/admin/browser-sessions.ts', /performance\.now|randomBytes/],
   ['src/text/', /performance\.now/],
   ['src/storage/', /performance\.now|randomBytes/],
   ['src/replication/', /performance\.now|randomBytes/],

@@ -12,10 +12,13 @@
 //   POST /register        {"name":"…","kind":"persistent"}    ──▶ 200 RegisteredJson
 //   POST /rotate-token    {"id":"agt_…","reason":"…"}         ──▶ 200 TokenJson
 //
+//   POST /sign-in                                             ──▶ 200 SignInJson
+//
 // P1. Anybody who can open the socket may do all of this. Only the owner can, because of its mode
 //     and that of the data directory.
 //
-// Neighbours: socket.ts serves it, with access.ts; cli/admin-client.ts sends.
+// Neighbours: socket.ts serves it, and pages.ts the same commands to people on the operators' port;
+// commands.ts and access.ts run them; cli/admin-client.ts sends.
 
 import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
@@ -163,6 +166,11 @@ export interface RegisteredJson extends TokenJson {
   kind: string
   display_name: string
   expires_at: number | null
+}
+
+/** Where an operator's browser signs in at the operators' port, once, for ten minutes. */
+export interface SignInJson {
+  url: string
 }
 
 /** The fields of the commands about access; with others it is refused (`unusableIn`). */

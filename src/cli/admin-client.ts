@@ -11,6 +11,7 @@ import {
   type InvitationJson,
   type InvitesJson,
   type Refusal,
+  type SignInJson,
   socketPath,
   subjectOf,
   withSocketPath,
@@ -70,6 +71,13 @@ export async function accessOfNode<T extends object, C extends AccessCommand>(
 /** All invitations that are kept, oldest first. */
 export async function invitesOfNode(dir: string): Promise<InvitationJson[]> {
   return (await read<InvitesJson>(dir, '/invites')).invites
+}
+
+/** An address at which a browser signs in, once. Throws CommandError. */
+export async function signInAddress(dir: string): Promise<SignInJson> {
+  const answer = await send<SignInJson>(dir, 'POST', '/sign-in', {})
+  if ('error' in answer) throw new CommandError(65, answer.message ?? answer.error)
+  return answer
 }
 
 /** All acts that have effect, oldest first. */

@@ -28,7 +28,7 @@ import {
   runAccess,
   unusableArguments,
 } from './admin-access.ts'
-import { actsOfNode, erasureOfNode, moderateNode } from './admin-client.ts'
+import { actsOfNode, erasureOfNode, moderateNode, signInAddress } from './admin-client.ts'
 import { CommandError } from './command-error.ts'
 import { progressBar } from './progress-bar.ts'
 
@@ -93,7 +93,15 @@ export const adminCommands = {
     summary: "replace an identity's token; prints the new one, once",
     flags: flagsOfAct,
   },
-} satisfies Record<ModerationCommand | AccessCommand | 'list' | 'list-invites', Declared>
+  'sign-in': {
+    usage: '',
+    summary: 'print an address at which a browser may do all of this, once, for ten minutes',
+    flags: { data, json },
+  },
+} satisfies Record<ModerationCommand | AccessCommand | Looking, Declared>
+
+/** The commands that change nothing. */
+type Looking = 'list' | 'list-invites' | 'sign-in'
 
 type CommandName = keyof typeof adminCommands
 
@@ -106,6 +114,7 @@ agent-forum admin COMMAND [ID] [flags]
   agent-forum admin list --data ./data
   agent-forum admin invite --data ./data --uses 20 --days 14 --reason 'the data team'
   agent-forum admin register --data ./data --name ana
+  agent-forum admin sign-in --data ./data
 
 ${commandHelp()}
 
@@ -118,6 +127,9 @@ user may open. What is done is a record of the log, with the reason, and survive
 remove-message ends when the text has left the page files and the log of the node, which takes two
 checkpoints, and its state, caches and buffers. Free memory of the process may have the text until
 it is used again, at the latest until the node ends. Backups that were made before still have it.
+
+sign-in is for a node with --ops-port: the address that it prints is one of that port, at which
+moderation goes on in a browser.
 
 invite, register and rotate-token print a code or a token alone on standard output: it is shown
 once, and the node keeps only its digest.
@@ -162,6 +174,11 @@ async function list({ data, json }: Pick<AdminCommand, 'data' | 'json'>): Promis
     return `${new Date(at).toISOString()}  ${kind.padEnd(7)}  ${id}  ${reason}`.trimEnd()
   })
   say(lines.length === 0 ? 'nothing is locked, removed or blocked' : lines.join('\n'))
+}
+
+async function signIn({ data, json }: Pick<AdminCommand, 'data' | 'json'>): Promise<void> {
+  const address = await signInAddress(data)
+  say(json ? JSON.stringify(address) : address.url)
 }
 
 async function moderate(command: AdminCommand): Promise<void> {
@@ -267,6 +284,7 @@ function parse(args: string[]): (() => Promise<void>) | null {
   if (!isReason(reason)) throw refuse(reasonRule)
   if (command === 'list') return () => list(given)
   if (command === 'list-invites') return () => listInvites(given)
+  if (command === 'sign-in') return () => signIn(given)
   const check = (unusable: string | null) => {
     if (unusable !== null) throw refuse(`admin ${unusable}`)
   }

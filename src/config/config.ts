@@ -195,7 +195,7 @@ export const settingFlags = {
   'ops-port': {
     value: 'PORT',
     preset: '0',
-    help: 'port for a dashboard, /livez, /readyz and /metrics on the loopback interface; 0: none',
+    help: 'port on 127.0.0.1 for the dashboard, moderation, /livez, /readyz, /metrics; 0: none',
   },
   'webhook-allow-private': {
     value: null,

@@ -6,7 +6,7 @@
 // Q2. Work follows what is shown: a position is found by halving.
 
 import { partition } from '../base/partition.ts'
-import type { State } from '../state/state.ts'
+import { nobody, type State } from '../state/state.ts'
 import type { Forum, Positioned, Rejection } from './forum.ts'
 
 export interface ThreadRead {
@@ -101,4 +101,23 @@ export function firstAfter({ threads, messages }: State, thread: number, after: 
 /** The number of messages with a lesser seq than `before`. */
 export function firstBefore({ messages }: State, before: number): number {
   return partition(messages.count, (message) => messages.seq(message) < before)
+}
+
+const messageId = /^msg_[0-9a-f]{32}$/
+/** The ids that are compared in one slice. */
+const sliceIds = 65_536
+
+/** The number of the message with this id, or -1. Newer ones are found sooner. */
+export function findMessage(
+  { state: { messages }, slicedWork }: Forum,
+  id: string,
+): Promise<number | Rejection> {
+  if (!messageId.test(id)) return Promise.resolve(-1)
+  let end = messages.count
+  return slicedWork.add(nobody, () => {
+    const begin = Math.max(0, end - sliceIds)
+    const message = messages.find(id, begin, end)
+    end = begin
+    return message !== -1 || begin === 0 ? message : null
+  })
 }

@@ -2,6 +2,7 @@
 // while the log is recovered, and answer that the node is starting.
 
 import type { Logger } from 'pino'
+import type { OperatorPages } from '../admin/pages.ts'
 import { ConfigError } from '../base/arguments.ts'
 import type { Config } from '../config/config.ts'
 import type { Listen, Listener } from '../http/exchange.ts'
@@ -29,10 +30,15 @@ export class Ports {
   url = ''
   readonly #parts: PortsParts
   #listener: Listener | null = null
-  #ops: Listener | null = null
+  #ops: OperatorsPort | null = null
 
   constructor(parts: PortsParts) {
     this.#parts = parts
+  }
+
+  /** The pages of the operators' port; null: there is no such port. */
+  get operatorPages(): OperatorPages | null {
+    return this.#ops?.pages ?? null
   }
 
   /** The port of the interface, when it is open. */
@@ -81,11 +87,15 @@ export class Ports {
  * Most nodes of a machine that is not watched have no such port; those start 0.05 s sooner without
  * what is behind it.
  */
-async function openOps(config: Config, vitals: Vitals): Promise<Listener | null> {
+async function openOps(config: Config, vitals: Vitals): Promise<OperatorsPort | null> {
   if (config.opsPort === 0) return null
   const { serveOperators } = await import('../ops/serve.ts')
-  return serveOperators(config, vitals)
+  const { OperatorPages } = await import('../admin/pages.ts')
+  const pages = new OperatorPages()
+  return { ...(await serveOperators(config, vitals, pages)), pages }
 }
+
+type OperatorsPort = Listener & { pages: OperatorPages }
 
 /** The flags that say where a server listens, what they say, and ports that are not free for it. */
 interface PortFlags {

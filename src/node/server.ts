@@ -140,7 +140,8 @@ export async function startNode(
   const shared = { config, texts, log, disk, edge, load, listener }
   readers = await startReaders(shared, role, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
-  admin = startAdmin(forum, gate, { ...options, readers, search })
+  const { operatorPages: pages } = ports
+  admin = startAdmin(forum, gate, { ...options, readers, search, pages, publicUrl })
   const takeCheckpoint = () => checkpoints.take()
   return { ...admin, url, failed, takeCheckpoint, stop }
 }

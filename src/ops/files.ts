@@ -150,5 +150,26 @@ select {
   border: 1px solid var(--soft); border-radius: 0.25rem; padding: 0.15rem 0.25rem;
   max-width: 100%;
 }
+.desk { display: flex; flex-direction: column; gap: 1rem; }
+.desk form { max-width: 36rem; }
+.desk .facts { max-width: 48rem; }
+.desk td { text-align: start; }
+.desk .list th, .desk .list td { padding-inline-end: 1.25rem; min-width: 7rem; }
+.desk .field { margin-block: 0.5rem; }
+.desk label { font-weight: 600; }
+.desk .field label, .desk .caption { display: block; }
+.desk input:not([type='checkbox']) { width: 100%; }
+.desk input, .desk select, .desk button {
+  font: inherit; color: var(--text); background: var(--ground); border: 1px solid var(--soft);
+  border-radius: 0.25rem; padding: 0.35rem 0.5rem; max-width: 100%;
+}
+.desk button {
+  background: var(--link); border-color: var(--link); color: var(--ground); cursor: pointer;
+}
+.desk pre {
+  border: 1px solid var(--line); padding: 0.75rem; margin: 0; user-select: all;
+  white-space: pre-wrap; overflow-wrap: anywhere;
+}
+.desk .choice { display: flex; gap: 0.5rem; align-items: baseline; }
 footer { color: var(--soft); font-size: 0.8125rem; padding-block: 1.5rem; }
 `

@@ -31,6 +31,7 @@ export function dashboardPage(status: Status): string {
 <p class="state" id="state" role="status" data-state="${ready.state}">${page.state}</p>
 <p class="about">Version ${node.version}, ${node.http}, Node ${node.node_version}, durability
 ${node.durability}, up for <span id="uptime">${page.uptime}</span></p>
+<nav><a href="/admin">Moderation</a></nav>
 </header>
 <main>
 <p class="notice" id="silence" role="alert" hidden></p>

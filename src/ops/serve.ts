@@ -4,11 +4,13 @@
 // O1. It answers from the start on, also while the log is replayed and while the node drains.
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
 //     disk does not change that, since reads are still answered.
-// O3. It has no accounts: every local process may look. Pages of other origins may not, by any name
+// O3. It has no accounts: every local process may look, and only an operator who is signed in may
+//     act (admin/pages.ts). Pages of other origins may not, by any name
 //     for this address (http/host-check.ts), and nothing here can be framed or embedded.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { messageOf } from '../../wal/errors.ts'
 import type { Listener } from '../http/exchange.ts'
 import { isOwnHost } from '../http/host-check.ts'
 import { portError } from '../http/port-error.ts'
@@ -27,7 +29,7 @@ const sampleEveryMs = 1_000
 const textType = 'text/plain; charset=utf-8'
 const pageType = 'text/html; charset=utf-8'
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
-const paths = '/ /livez /readyz /metrics /status.json\n'
+const paths = '/ /admin /livez /readyz /metrics /status.json\n'
 const wrongHost =
   'This port answers to localhost, to loopback addresses and to the host of --public-url; the ' +
   'Host of this request is another one.\n'
@@ -45,6 +47,14 @@ const headers = {
 
 interface Outcome extends File {
   status: number
+  /** Those that differ from the ones of all answers. */
+  headers?: Record<string, string>
+}
+
+/** The pages below /admin (admin/pages.ts). */
+export interface Pages {
+  listen(port: number): void
+  answer(request: IncomingMessage): Promise<Outcome>
 }
 
 /**
@@ -53,18 +63,26 @@ interface Outcome extends File {
 export async function serveOperators(
   { opsPort: port, publicUrl }: { opsPort: number; publicUrl: string | null },
   vitals: Vitals,
+  pages: Pages,
 ): Promise<Listener> {
   const loopDelay = new LoopDelay()
   const samples = new Samples(vitals, loopDelay, performance.now())
   const answers = answersOf(vitals, samples)
   const names = new Set(publicUrl === null ? [] : [new URL(publicUrl).hostname])
   const server = createServer((request, response) => {
-    answer(response, outcomeOf(request, answers, names))
+    const outcome = outcomeOf(request, answers, names)
+    if (outcome !== null) return answer(response, outcome)
+    pages.answer(request).then(
+      (page) => answer(response, page),
+      (error) => answer(response, text(500, `${messageOf(error)}\n`)),
+    )
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(portError(host, port, error)))
     server.listen({ host, port, exclusive: true }, resolve)
   })
+  const { port: opened } = server.address() as AddressInfo
+  pages.listen(opened)
   const sampling = setInterval(() => samples.take(performance.now()), sampleEveryMs).unref()
   const stop = () => {
     clearInterval(sampling)
@@ -72,7 +90,7 @@ export async function serveOperators(
     server.close()
     server.closeAllConnections()
   }
-  return { port: (server.address() as AddressInfo).port, stop }
+  return { port: opened, stop }
 }
 
 type Answers = ReadonlyMap<string, (query: string) => Outcome>
@@ -109,13 +127,15 @@ function answersOf(vitals: Vitals, samples: Samples): Answers {
   ])
 }
 
+/** The answer; null: the pages give it. */
 function outcomeOf(
   { method, url, headers }: IncomingMessage,
   answers: Answers,
   names: ReadonlySet<string>,
-): Outcome {
+): Outcome | null {
   const [path, query = ''] = url!.split('?', 2)
   if (!isOwnHost(headers.host, names)) return text(421, wrongHost)
+  if (path === '/admin' || path!.startsWith('/admin/')) return null
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'GET only\n')
   return answers.get(path!)?.(query) ?? text(404, paths)
 }
@@ -124,8 +144,8 @@ function text(status: number, body: string): Outcome {
   return { status, type: textType, body }
 }
 
-function answer(response: ServerResponse, { status, type, body }: Outcome): void {
+function answer(response: ServerResponse, { status, type, body, headers: own }: Outcome): void {
   const length = Buffer.byteLength(body)
-  response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': length })
+  response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': length, ...own })
   response.end(body)
 }

@@ -3,7 +3,7 @@
 
 import { keepFound, takeFound } from '../api/found-pages.ts'
 import type { Call, Outcome, Route, Service } from '../api/route.ts'
-import { after as afterSchema } from '../api/schema.ts'
+import { after as afterSchema, type Schema } from '../api/schema.ts'
 import { counted } from '../base/counted.ts'
 import type { Message, Thread } from '../client/types.ts'
 import type { Feed } from '../forum/feed.ts'
@@ -13,7 +13,7 @@ import { type Html, html, nothing } from '../html/html.ts'
 import type { State } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import { formRoute, hidden, leadTo, problemNote, textOf } from './forms.ts'
-import { author, type Content, makePage, page, pageLinks } from './layout.ts'
+import { author, type Content, makePage, page, pageLinks, views } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
 import { message } from './message.ts'
 
@@ -22,19 +22,25 @@ const pageLength = 50
 const followedShown = 20
 /** Whoever follows more threads finds them in the list of all threads. */
 const followedLooked = 4096
+const mentionsPath = '/feed?only=mentions'
+const mentionsName = 'Those that mention you'
+const kinds = { All: '/feed', [mentionsName]: mentionsPath }
 
 const { default: _, ...after } = afterSchema
 
 interface FeedQuery {
   /** What is shown begins behind this seq; by default behind what is marked as read. */
   after?: number
+  only?: 'mentions'
 }
+
+const only: Schema = { type: 'string', enum: ['mentions'], 'x-error': 'invalid_query' }
 
 export const feedPage: Route = page<FeedQuery>({
   name: 'feedPage',
   path: '/feed',
   isOpen: true, // it asks for a sign-in itself
-  query: { type: 'object', properties: { after } },
+  query: { type: 'object', properties: { after, only } },
   run(service, call) {
     const { session, query, connection } = call
     if (session === null) return { rejected: 'token_required' }
@@ -46,7 +52,8 @@ export const feedPage: Route = page<FeedQuery>({
     }
     const { through } = commands.readPlace(forum, { caller })
     const from = commands.pageStart(forum, query.after ?? through)
-    const found = commands.readFeed(forum, { caller, after: from, limit: pageLength }, connection)
+    const read = { caller, after: from, limit: pageLength, only: query.only }
+    const found = commands.readFeed(forum, read, connection)
     if (!(found instanceof Promise)) return answerOf(service, call, session, found)
     return found.then((feed) => {
       if (isRejection(feed)) return feed
@@ -79,10 +86,15 @@ function answerOf(
     if (messages === null || threads === null || lists === null) return null
     const bytes = messages.bytes + threads.bytes + lists.bytes
     const mentions = new Set(feed.mentions.map((each) => state.messages.seq(each)))
+    const { after = place.through, only } = call.query
     const shown = { ...feed, mentions, through: place.through, formToken: session.formToken }
-    const isUnread = (call.query.after ?? place.through) <= place.through
+    const isUnread = after <= place.through
+    const areMentions = only === 'mentions'
     const links = linksFor(forum, session.identity)
-    return { bytes, content: render(messages, threads, lists, { ...shown, links, isUnread }) }
+    return {
+      bytes,
+      content: render(messages, threads, lists, { ...shown, links, isUnread, areMentions }),
+    }
   })
 }
 
@@ -102,18 +114,21 @@ interface Shown extends Pick<Feed, 'nextAfter' | 'hasMore'> {
   through: number
   formToken: string
   isUnread: boolean
+  /** Only messages that mention the reader: nothing is marked as read there. */
+  areMentions: boolean
 }
 
 function render(
   messages: Iterable<Message>,
   threads: Iterable<Thread>,
   followed: Iterable<Thread>,
-  { links, mentions, nextAfter, hasMore, through, formToken, isUnread }: Shown,
+  { links, mentions, nextAfter, hasMore, through, formToken, isUnread, areMentions }: Shown,
 ): Content {
   function* main(): Generator<Html> {
     yield html`<h1>Feed</h1>
 <p class="about">Messages by others in the threads you follow, and those that mention you.</p>
-`
+${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
+    const path = areMentions ? `${mentionsPath}&` : '/feed?'
     const owners = [...threads]
     let count = 0
     for (const each of messages) {
@@ -125,12 +140,14 @@ function render(
     }
     const none = isUnread ? 'You have read everything.' : 'There is nothing more.'
     yield count === 0 ? html`<p class="none">${none}</p>\n` : nothing
-    if (count > 0 && nextAfter > through) yield markButton(formToken, nextAfter, count)
+    if (count > 0 && nextAfter > through && !areMentions)
+      yield markButton(formToken, nextAfter, count)
     yield pageLinks([
-      ['Unread', isUnread ? null : '/feed'],
-      ['Later', hasMore ? `/feed?after=${nextAfter}` : null],
-      ['From the beginning', through > 0 && isUnread ? '/feed?after=0' : null],
+      ['Unread', isUnread ? null : path.slice(0, -1)],
+      ['Later', hasMore ? `${path}after=${nextAfter}` : null],
+      ['From the beginning', through > 0 && isUnread ? `${path}after=0` : null],
     ])
+    if (areMentions) return
     const items = [...followed].map(threadItem)
     if (items.length === 0) return
     yield html`

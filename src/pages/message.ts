@@ -2,10 +2,9 @@
 
 import type { Finding, Route } from '../api/route.ts'
 import type { Message, Thread } from '../client/types.ts'
-import type { Forum } from '../forum/forum.ts'
+import { findMessage } from '../forum/reads.ts'
 import { type Html, html, nothing, time } from '../html/html.ts'
 import { asWritten, markdown } from '../html/markdown.ts'
-import { nobody } from '../state/state.ts'
 import { entriesOf } from './entries.ts'
 import { answerPage, author, type Content, notFound, page, readerOf } from './layout.ts'
 import { type Links, linksFor } from './links.ts'
@@ -39,10 +38,6 @@ function mentioned(links: Links, { mention_ids = [] }: Message): Html {
 `
 }
 
-const idPattern = /^msg_[0-9a-f]{32}$/
-/** The ids that are compared in one slice. */
-const sliceIds = 65_536
-
 interface Found extends Finding {
   /** Its number; -1: there is none with this id. */
   message: number
@@ -53,7 +48,7 @@ export const messagePage: Route = page<unknown, Found>({
   path: '/m/:messageId',
   query: undefined,
   async find({ forum }, { id }) {
-    const message = idPattern.test(id) ? await findMessage(forum, id) : -1
+    const message = await findMessage(forum, id)
     return typeof message === 'number' ? { message, done: () => {} } : message
   },
   run(service, call) {
@@ -75,17 +70,6 @@ export const messagePage: Route = page<unknown, Found>({
     })
   },
 })
-
-/** The number of the message with this id, or -1. Newer ones are found sooner. */
-function findMessage({ state: { messages }, slicedWork }: Forum, id: string) {
-  let end = messages.count
-  return slicedWork.add(nobody, () => {
-    const begin = Math.max(0, end - sliceIds)
-    const message = messages.find(id, begin, end)
-    end = begin
-    return message !== -1 || begin === 0 ? message : null
-  })
-}
 
 function render(links: Links, thread: Thread, shown: Message): Content {
   const { seq, id, created_at, content, removed } = shown

@@ -5,8 +5,9 @@ import { createServer, request } from 'node:http'
 import { join } from 'node:path'
 import pino from 'pino'
 import t, { type Test } from 'tap'
+import { moderate } from '../../src/admin/commands.ts'
 import { socketPath, withSocketPath } from '../../src/admin/protocol.ts'
-import { type Administered, moderate, serveAdmin } from '../../src/admin/socket.ts'
+import { serveAdmin } from '../../src/admin/socket.ts'
 import { actsOfNode, erasureOfNode, moderateNode } from '../../src/cli/admin-client.ts'
 import type { CommandError } from '../../src/cli/command-error.ts'
 import type { RejectionCode } from '../../src/forum/forum.ts'
@@ -27,13 +28,18 @@ function newDirectory(t: Test): string {
   return dir
 }
 
-const withoutAccess = { invitations: () => [], administer: async () => assertNever() }
+const withoutAccess = {
+  invitations: () => [],
+  administer: async () => assertNever(),
+  findMessage: async () => -1,
+  signInUrl: () => null,
+}
 
 /** A directory with a socket behind which `outcomes` are given, one for each command. */
 function serve(t: Test, outcomes: ModerationOutcome[], dir = newDirectory(t)) {
   const given: (Moderating & { command: string })[] = []
   const { state } = newWorld().forum
-  const node: Administered = {
+  const node: Parameters<typeof serveAdmin>[1] = {
     state,
     ...withoutAccess,
     moderate: async (command, about) => {

@@ -1,9 +1,10 @@
-// The dashboard in Chromium: it moves under a swarm, says when its node is gone, and everybody can
-// use it.
+// The operators' port in Chromium: the dashboard moves under a swarm and says when its node is
+// gone; everybody can use it, and the pages where operators moderate.
 
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startForum } from '../api/harness.ts'
+import { run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { small, swarm } from '../swarm/run.ts'
 import { until } from '../until.ts'
@@ -125,5 +126,56 @@ t.test(
       const others = problemsOf(page).filter((line) => !isOfKill.test(line))
       t.same(others, [])
     })
+  },
+)
+
+const phone = { width: 360, height: 780 }
+
+t.test(
+  'operator: moderation in a browser: usable on a phone, by keyboard',
+  {
+    skip: noChromium, // where it is not installed
+  },
+  async (t) => {
+    const port = await freePort()
+    const forum = await startForum(t, ['--ops-port', `${port}`])
+    const ana = await forum.identity({ display_name: `Ana ${'of a long name '.repeat(4)}` })
+    const { thread_id, message_id } = (await ana.thread()).body
+    const chromium = await startChromium(t)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await chromium.open({ colorScheme, viewport: phone })
+      const isGood = async (name: string, heading: string) => {
+        await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+        t.same(await barriersOn(page), [], `${colorScheme}: ${name}`)
+        t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, name)
+      }
+      const { stdout } = await run(['admin', 'sign-in', '--data', forum.data])
+      await page.goto(stdout.trim())
+      await isGood('the button', 'Sign in')
+      await page.getByRole('button', { name: 'Sign in' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByLabel('Id, address of a page').fill(`${forum.url}/t/${thread_id}`)
+      await page.keyboard.press('Enter')
+      await isGood('a thread', 'Thread')
+      await page.getByLabel('Reason').fill(`${colorScheme}, ${'a long reason '.repeat(20)}`)
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Unlock it' }).waitFor()
+      await page.goto(`http://127.0.0.1:${port}/admin?id=${message_id}`)
+      await isGood('a message', 'Message')
+      await page.goto(`http://127.0.0.1:${port}/admin?id=${ana.id}`)
+      await isGood('an identity', 'Identity')
+      await page.getByRole('link', { name: 'Moderation' }).click()
+      await page.getByLabel('Identities that it creates').fill('3')
+      await page.getByRole('button', { name: 'Issue an invitation' }).click()
+      await isGood('an invitation', 'Done')
+      await page.getByRole('link', { name: 'Go on' }).click()
+      await isGood('all', 'Moderation')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByText('agent-forum admin sign-in').waitFor()
+      await isGood('signed out', 'Sign in')
+      const refused = problemsOf(page).filter((line) => !/401/.test(line))
+      t.same(refused, [])
+      await run(['admin', 'unlock-thread', thread_id, '--data', forum.data])
+    }
   },
 )

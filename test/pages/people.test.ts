@@ -133,6 +133,9 @@ for (const process of processes) {
     const place = await scene.call('get', '/api/notifications/read', ana.token)
     t.match(place, { unread: 0 })
     t.equal(textsOn(await person.open('/feed?after=0'), 'article').length, 3)
+    const mentions = await person.open('/feed?only=mentions&after=0')
+    t.equal(textsOn(mentions, 'article').length, 1)
+    t.notMatch(mentions.text, /<button>Mark/)
     t.match(await scene.person().open('/feed'), { status: 401, text: /<h1>Sign in<\/h1>/ })
   })
 

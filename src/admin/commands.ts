@@ -1,0 +1,176 @@
+// The commands of operators, as the socket and the operators' port run them. protocol.ts describes
+// what each takes and answers.
+
+import { type ErrorKind, errors } from '../api/errors.ts'
+import { partition } from '../base/partition.ts'
+import { type Forum, isRejection, type Positioned, type Rejection } from '../forum/forum.ts'
+import {
+  type Moderating,
+  type ModerationCommand,
+  type ModerationOutcome,
+  moderationCommands,
+} from '../forum/moderation.ts'
+import type { Gate } from '../http/gate.ts'
+import type { Invitation } from '../state/invitations.ts'
+import type { Act } from '../state/moderation.ts'
+import type { State } from '../state/state.ts'
+import type { Erasure } from '../storage/checkpoints.ts'
+import { type AccessAnswer, type Administer, answerAccess, isAccessCommand } from './access.ts'
+import {
+  type ActJson,
+  type ActsPage,
+  type Done,
+  isReason,
+  type MessageJson,
+  type Refusal,
+  reasonRule,
+  type Subject,
+  subjectOf,
+} from './protocol.ts'
+
+const actsOnPage = 500
+
+/** The parts of a node that operators reach. */
+export interface Administered {
+  state: State
+  /** Shows invitations. */
+  invitations(): Invitation[]
+  administer: Administer
+  moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
+  erasure(position: number): Erasure
+  /** The number of the message with this id, or -1. */
+  findMessage(id: string): Promise<number | Rejection>
+}
+
+/** What a command answers, and its status in HTTP. */
+export type Answer = [status: number, body: Done | AccessAnswer | Refusal]
+
+/** Whether `runCommand` knows a command of this name. */
+export function isCommand(name: string): boolean {
+  return isAccessCommand(name) || isModeration(name)
+}
+
+function isModeration(name: string): name is ModerationCommand {
+  return Object.hasOwn(moderationCommands, name)
+}
+
+/** Runs a command by its name, with what was sent; resolves when its outcome is durable. */
+export async function runCommand(
+  node: Administered,
+  name: string,
+  sent: Record<string, unknown>,
+): Promise<Answer> {
+  if (isAccessCommand(name)) {
+    const answer = await answerAccess(node.administer, name, sent)
+    if (typeof answer === 'string') return unusable(answer)
+    return isRejection(answer) ? refusal(answer) : [200, answer]
+  }
+  if (!isModeration(name)) {
+    return [404, { error: 'invalid_request', message: `There is no command ${name}.` }]
+  }
+  const command = name
+  const { reason = '' } = sent
+  const subject = subjectOf(command, `${sent.id}`)
+  if (subject.unusable !== null) return unusable(`${command} ${subject.unusable}`)
+  if (typeof reason !== 'string' || !isReason(reason)) return unusable(reasonRule)
+  const id = subject.id || idOf(node.state, subject)
+  if (typeof id !== 'string') return refusal(id)
+  const outcome = await node.moderate(command, { id, reason })
+  return isRejection(outcome) ? refusal(outcome) : [200, done(node.state, id, outcome)]
+}
+
+/** The answer to what cannot be used, for the reason that is said. */
+export function unusable(message: string): [status: number, body: Refusal] {
+  return [400, { error: 'invalid_request', message }]
+}
+
+/** The id of the message with this number, in the thread of its permalink. */
+export function idOf({ messages, threads }: State, { seq, thread }: Subject): string | Rejection {
+  const message = partition(messages.count, (each) => messages.seq(each) < seq)
+  if (message === messages.count || messages.seq(message) !== seq) {
+    return { rejected: 'not_found', detail: `there is no message #${seq}` }
+  }
+  const its = threads.id(messages.thread(message))
+  if (thread === '' || thread === its) return `msg_${messages.id(message)}`
+  // After a backup was restored, numbers are given a second time.
+  return { rejected: 'not_found', detail: `message #${seq} is in ${its}, not in ${thread}` }
+}
+
+function done(state: State, id: string, outcome: Exclude<ModerationOutcome, Rejection>): Done {
+  const { isNew: is_new, act } = outcome
+  const message = act?.kind === 'removed' ? { message: messageJson(state, act.subject) } : {}
+  return { id, is_new, act: act && actJson(state, act), ...message }
+}
+
+function messageJson({ messages, threads, identities }: State, message: number): MessageJson {
+  return {
+    seq: messages.seq(message),
+    thread_id: threads.id(messages.thread(message)),
+    author_id: identities.id(messages.author(message)),
+    created_at: messages.createdAt(message),
+  }
+}
+
+function refusal({ rejected, detail }: Rejection): Answer {
+  const { status }: ErrorKind = errors[rejected]
+  return [status, { error: rejected, ...(detail !== undefined && { message: detail }) }]
+}
+
+export function actsPage(state: State, after: number): ActsPage {
+  const acts = state.moderation.page(after, actsOnPage).map((act) => actJson(state, act))
+  return { acts, next_after: acts.length < actsOnPage ? null : acts.at(-1)!.position }
+}
+
+function actJson(state: State, { kind, subject, position, at, reason }: Act): ActJson {
+  const { threads, messages, identities } = state
+  const id = {
+    locked: () => threads.id(subject),
+    removed: () => `msg_${messages.id(subject)}`,
+    blocked: () => identities.id(subject),
+  }[kind]()
+  return { kind, id, position, at, reason }
+}
+
+/**
+ * The operator's way to moderate a running node.
+ * Runs a command; resolves when its outcome is durable.
+ */
+export function moderate(
+  forum: Forum,
+  gate: Gate,
+  command: ModerationCommand,
+  about: Moderating,
+): Promise<ModerationOutcome> {
+  // A follower repeats what the leader records; it records nothing itself.
+  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
+  const outcome = moderationCommands[command](forum, about)
+  return outcome instanceof Promise
+    ? outcome.then((later) => durable(forum, gate, later))
+    : durable(forum, gate, outcome)
+}
+
+/** Runs a command about access; resolves when its outcome is durable. */
+export function administer<T extends Positioned>(
+  forum: Forum,
+  gate: Gate,
+  run: (forum: Forum) => T | Rejection,
+): Promise<T | Rejection> {
+  if (forum.isFollower) return Promise.resolve({ rejected: 'no_leader' })
+  return durable(forum, gate, run(forum))
+}
+
+function durable<T extends Positioned>(
+  { journal }: Forum,
+  gate: Gate,
+  outcome: T | Rejection,
+): Promise<T | Rejection> {
+  const { position = 0 } = outcome
+  if (position <= journal.durable) {
+    return Promise.resolve(gate.mayDecide ? outcome : { rejected: 'no_leader' })
+  }
+  return new Promise((resolve) => {
+    gate.keep(position, (failure) => {
+      resolve(failure === null ? outcome : { rejected: failure })
+    })
+  })
+}

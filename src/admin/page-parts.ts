@@ -1,0 +1,239 @@
+// The HTML of the operators' pages. It is complete without scripts, and has none.
+
+import { type Html, html, nothing, time, typed } from '../html/html.ts'
+import type { Invitation } from '../state/invitations.ts'
+import type { BrowserSession } from './browser-sessions.ts'
+import type { ActsPage } from './protocol.ts'
+import { idLink, type Shown, stateWord } from './subjects.ts'
+
+/** Why a form was not taken, and what was typed in it. */
+export interface Problem {
+  status: number
+  text: string
+  sent?: URLSearchParams
+}
+
+interface Parts {
+  session: BrowserSession
+  problem: Problem | null
+}
+
+/** The whole document; `session` null: nobody is signed in. */
+function page(title: string, session: BrowserSession | null, main: Html): string {
+  const signOut =
+    session === null
+      ? nothing
+      : html`<form method="post" action="/admin/sign-out">${tokenOf(session)}
+<button>Sign out</button></form>`
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex, nofollow">
+<title>${title} – Agent Forum</title>
+<link rel="icon" href="/icon.svg">
+<link rel="stylesheet" href="/style.css">
+</head>
+<body>
+<header>
+<h1>${title}</h1>
+<nav><a href="/admin">Moderation</a> · <a href="/">Dashboard</a></nav>
+${signOut}</header>
+<main class="desk">
+${main}</main>
+</body>
+</html>
+`.text
+}
+
+function tokenOf({ formToken }: BrowserSession): Html {
+  return html`<input type="hidden" name="form" value="${formToken}">`
+}
+
+function note(problem: Problem | null): Html {
+  return problem === null ? nothing : html`<p class="notice" role="alert">${problem.text}</p>\n`
+}
+
+/** What a page says to whoever is not signed in. */
+export function signInPage(problem: Problem | null): string {
+  const main = html`${note(problem)}<p>Only whoever runs this node may moderate.
+On its machine, run</p>
+<pre><code>agent-forum admin sign-in --data DIR</code></pre>
+<p>with the directory of the node, and open the address that it prints.</p>
+`
+  return page('Sign in', null, main)
+}
+
+/** The button behind the link of `admin sign-in`: a preview of the link does not use it up. */
+export function confirmPage(code: string): string {
+  const main = html`<form method="post" action="/admin/sign-in">
+<input type="hidden" name="code" value="${code}">
+<p>This browser can moderate for twelve hours, or until you sign out.</p>
+<p><button>Sign in</button></p>
+</form>
+`
+  return page('Sign in', null, main)
+}
+
+/** A page that says one sentence. */
+export function sentencePage(title: string, sentence: string): string {
+  return page(title, null, html`<p>${sentence}</p>\n`)
+}
+
+/** A code or a token, which is shown once. */
+export function secretPage(session: BrowserSession, about: Html, secret: string): string {
+  const main = html`<p>${about} It is shown once: keep it now.</p>
+<pre><code>${secret}</code></pre>
+<p><a href="/admin">Go on</a></p>
+`
+  return page('Done', session, main)
+}
+
+interface Field {
+  name: string
+  label: string
+  hint?: string
+  value?: string
+  more?: Html
+  /** The command of the form. */
+  of?: string
+}
+
+const required = html` required=""`
+const upTo = (most: number) => html` type="number" min="1" max="${most}" required=""`
+
+const reason: Field = {
+  name: 'reason',
+  label: 'Reason',
+  hint: 'For the log and the lists, one line',
+  more: html` maxlength="500"`,
+}
+const subject: Field = {
+  name: 'id',
+  label: 'Id, address of a page, or number of a message',
+  more: required,
+}
+const uses: Field = {
+  name: 'uses',
+  label: 'Identities that it creates',
+  value: '1',
+  more: upTo(10_000),
+}
+const days: Field = {
+  name: 'days',
+  label: 'Days for which it can be used',
+  value: '7',
+  more: upTo(365),
+}
+const displayName: Field = {
+  name: 'name',
+  label: 'Name',
+  more: html` maxlength="80" required=""`,
+}
+
+/** The thread, message, identity or invitation, with a form for all that can be done now. */
+export function subjectPage({ session, problem }: Parts, shown: Shown, publicUrl: string): string {
+  const { id, noun, path, facts, actions } = shown
+  const rows = facts.map(
+    ([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`,
+  )
+  const forms = actions.map(({ command, label, final }) => {
+    const warning =
+      final === undefined
+        ? nothing
+        : html`<p>${final}</p>
+<p><label class="choice"><input type="checkbox" name="sure" value="yes" required=""> Yes, do it: it
+cannot be undone</label></p>
+`
+    return html`<form class="panel" method="post" action="/admin/${command}">
+${tokenOf(session)}<input type="hidden" name="id" value="${id}">
+${field(problem, { ...reason, of: command })}
+${warning}<p><button>${label}</button></p>
+</form>
+`
+  })
+  const link = path === '' ? nothing : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
+  const main = html`${note(problem)}<p><code>${id}</code></p>
+${link}<table class="facts"><tbody>
+${rows}</tbody></table>
+${forms}`
+  return page(noun, session, main)
+}
+
+/** A line to type in; after a problem with what was typed. */
+function field(problem: Problem | null, { name, label, hint, value = '', more, of }: Field): Html {
+  const id = of === undefined ? name : `${of}-${name}`
+  const shown = problem?.sent?.get(name) ?? value
+  const isTyped = of === undefined || problem?.sent?.get('command') === of
+  return html`<p class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="${name}" value="${typed(isTyped ? shown : value)}"${more ?? nothing}>
+${hint === undefined ? nothing : html`<span class="caption">${hint}</span>`}</p>`
+}
+
+function fields(problem: Problem | null, of: string, all: readonly Field[]): Html[] {
+  return all.map((each) => field(problem, { ...each, of }))
+}
+
+interface Overview extends Parts {
+  acts: ActsPage
+  invitations: readonly Invitation[]
+}
+
+const words = { locked: 'Locked', removed: 'Removed', blocked: 'Blocked' } as const
+
+/** What has been done, who is invited, and forms for more. */
+export function mainPage({ session, problem, acts, invitations }: Overview): string {
+  const main = html`${note(problem)}<form class="panel" action="/admin">
+<h2>Look at something</h2>
+${field(problem, subject)}
+<p><button>Show</button></p>
+</form>
+<form class="panel" method="post" action="/admin/invite">
+<h2>Invite</h2>
+${tokenOf(session)}${fields(problem, 'invite', [uses, days, reason])}
+<p><button>Issue an invitation</button></p>
+</form>
+<form class="panel" method="post" action="/admin/register">
+<h2>Register an identity</h2>
+${tokenOf(session)}${fields(problem, 'register', [displayName])}
+<p class="field"><label for="kind">Kind</label>
+<select id="kind" name="kind"><option value="persistent">persistent</option>
+<option value="guest">guest, for seven days</option></select></p>
+<p><button>Register</button></p>
+</form>
+${actsSection(acts)}${invitationsSection(invitations)}`
+  return page('Moderation', session, main)
+}
+
+function actsSection({ acts, next_after }: ActsPage): Html {
+  const rows = acts.map(({ kind, id, at, reason }) => {
+    return html`<tr><td>${time(at)}</td><td>${words[kind]}</td><td>${idLink(id)}</td>
+<td>${reason}</td></tr>\n`
+  })
+  const more =
+    next_after === null ? nothing : html`<p><a href="/admin?after=${next_after}">Newer ones</a></p>`
+  const heads = ['When', 'What', 'Id', 'Reason']
+  return section('acts', 'Locked, removed, blocked', heads, rows, more)
+}
+
+function invitationsSection(invitations: readonly Invitation[]): Html {
+  const rows = invitations.map(({ id, state, used, uses, expiresAt, reason }) => {
+    return html`<tr><td>${idLink(`ivt_${id}`)}</td><td>${stateWord(state)}</td>
+<td>${used} of ${uses}</td><td>${time(expiresAt)}</td><td>${reason}</td></tr>\n`
+  })
+  const heads = ['Id', 'State', 'Used', 'Until', 'Reason']
+  return section('invitations', 'Invitations', heads, rows, nothing)
+}
+
+function section(id: string, title: string, heads: string[], rows: Html[], more: Html): Html {
+  const head = heads.map((each) => html`<th scope="col">${each}</th>`)
+  const table = html`<div class="scroll" role="group" aria-labelledby="${id}" tabindex="0">
+<table class="list"><thead><tr>${head}</tr></thead><tbody>
+${rows}</tbody></table>
+</div>`
+  return html`<section class="panel panel-routes"><h2 id="${id}">${title}</h2>
+${rows.length === 0 ? html`<p>None.</p>` : table}
+${more}</section>
+`
+}

@@ -1,0 +1,216 @@
+// The pages of the operators' port with which operators moderate, and say who may come in: what
+// `agent-forum admin` does, by the same commands (commands.ts), thus with the same records.
+//
+//   GET  /admin                  what has been done, who is invited, and forms; or how to sign in
+//   GET  /admin?id=ID            a thread, message, identity or invitation, and what can be done
+//   POST /admin/COMMAND          runs it; leads to ?id=ID, or shows a code or token
+//   GET  /admin/sign-in?code=…   a button; its POST with the code begins a session, once
+//   POST /admin/sign-out
+//
+// D1. Only the browser of whoever owns the data directory is signed in (browser-sessions.ts).
+// D2. A form is sent by a page of this port: its origin and its form token are checked.
+// D3. What cannot be undone is done only with the box of its form ticked.
+
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { html } from '../html/html.ts'
+import { type BrowserSession, BrowserSessions, sessionSeconds } from './browser-sessions.ts'
+import { type Administered, actsPage, runCommand } from './commands.ts'
+import {
+  confirmPage,
+  mainPage,
+  type Problem,
+  secretPage,
+  sentencePage,
+  signInPage,
+  subjectPage,
+} from './page-parts.ts'
+import type { Refusal } from './protocol.ts'
+import { bodyOf } from './socket.ts'
+import { findSubject } from './subjects.ts'
+
+const host = '127.0.0.1'
+const bodyBytesMax = 16 * 1024
+const finalCommands = new Set(['remove-message', 'rotate-token', 'revoke-invite'])
+/** Forms may be sent to this port alone. */
+const formPolicy =
+  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; " +
+  "frame-ancestors 'none'"
+
+/** As ops/serve.ts answers; `headers` are added to those of all pages. */
+interface PageAnswer {
+  status: number
+  type: string
+  body: string
+  headers: Record<string, string>
+}
+
+interface Opened {
+  node: Administered
+  publicUrl: string
+}
+
+export class OperatorPages {
+  readonly #sessions: BrowserSessions
+  #opened: Opened | null = null
+  #port = 0
+
+  constructor(sessions = new BrowserSessions()) {
+    this.#sessions = sessions
+  }
+
+  /** Called when the port is known. Browsers send cookies to all ports, so its name contains it. */
+  listen(port: number): void {
+    this.#port = port
+  }
+
+  /** From now on the node decides. */
+  open(node: Administered, publicUrl: string): void {
+    this.#opened = { node, publicUrl }
+  }
+
+  /** The node stops. */
+  close(): void {
+    this.#opened = null
+  }
+
+  /** An address at which a browser signs in, once, for ten minutes. */
+  signInUrl(): string {
+    return `http://${host}:${this.#port}/admin/sign-in?code=${this.#sessions.newCode()}`
+  }
+
+  /** The answer to a request for `/admin` or a path below. */
+  async answer(request: IncomingMessage): Promise<PageAnswer> {
+    const { method, url, headers } = request
+    const { pathname, searchParams } = new URL(url!, 'http://admin.invalid')
+    const name = pathname.slice('/admin/'.length)
+    const session = this.#sessions.find(cookieOf(headers, this.#cookieName))
+    if (method === 'POST') return this.#post(session, name, request)
+    if (method !== 'GET' && method !== 'HEAD') return shown(405, sentence('GET and POST only'))
+    if (name === 'sign-in') return shown(200, confirmPage(searchParams.get('code') ?? ''))
+    if (name !== '') return shown(404, sentence('There is no such page.'))
+    if (session === null) return shown(401, signInPage(null))
+    return this.#page(session, searchParams, null)
+  }
+
+  get #cookieName(): string {
+    return `agent-forum-operator-${this.#port}`
+  }
+
+  async #post(
+    session: BrowserSession | null,
+    name: string,
+    request: IncomingMessage,
+  ): Promise<PageAnswer> {
+    if (!isOwnOrigin(request.headers)) {
+      return shown(403, sentence('This form was sent by a page of another origin.'))
+    }
+    const sent = new URLSearchParams(await bodyOf(request, bodyBytesMax))
+    if (name === 'sign-in') return this.#signIn(sent.get('code') ?? '')
+    if (session === null) return shown(401, signInPage(null))
+    if (sent.get('form') !== session.formToken) {
+      const text = 'This form is older than your session. Look at it, and send it once more.'
+      return this.#page(session, sent, { status: 403, text, sent })
+    }
+    if (name === 'sign-out') {
+      this.#sessions.end(session)
+      return leadTo('/admin', this.#cookieLine('', 0))
+    }
+    return this.#run(session, name, sent)
+  }
+
+  #signIn(code: string): PageAnswer {
+    const cookie = this.#sessions.begin(code)
+    if (cookie !== null) return leadTo('/admin', this.#cookieLine(cookie, sessionSeconds))
+    const text = 'This address was used already, or is older than ten minutes.'
+    return shown(403, signInPage({ status: 403, text }))
+  }
+
+  async #run(session: BrowserSession, command: string, sent: URLSearchParams): Promise<PageAnswer> {
+    sent.set('command', command)
+    const refuse = (status: number, text: string) => {
+      return this.#page(session, sent, { status, text, sent })
+    }
+    if (this.#opened === null) return shown(503, sentence(notServing))
+    if (finalCommands.has(command) && sent.get('sure') !== 'yes') {
+      return refuse(400, 'Nothing was done. Tick the box: this cannot be undone.')
+    }
+    const { uses, days, ...texts } = Object.fromEntries(sent)
+    const fields = { ...texts, uses: Number(uses), days: Number(days) }
+    const [status, done] = await runCommand(this.#opened.node, command, fields)
+    if ('error' in done) return refuse(status, sentenceOf(done))
+    if ('code' in done) {
+      const about = html`This is the code of the invitation ${done.id}.`
+      return shown(200, secretPage(session, about, done.code))
+    }
+    if ('token' in done) {
+      const about = html`This is the token of ${done.id}.`
+      return shown(200, secretPage(session, about, done.token))
+    }
+    const id = 'invitation' in done ? done.invitation.id : done.id
+    return leadTo(`/admin?id=${encodeURIComponent(id)}`)
+  }
+
+  /** The page of what the query or the form names, or that of all. */
+  async #page(
+    session: BrowserSession,
+    asked: URLSearchParams,
+    problem: Problem | null,
+  ): Promise<PageAnswer> {
+    if (this.#opened === null) return shown(503, sentence(notServing))
+    const { node, publicUrl } = this.#opened
+    const id = asked.get('id')?.trim() ?? ''
+    const subject = id === '' ? null : await findSubject(node, id)
+    if (subject !== null && typeof subject !== 'string') {
+      return shown(problem?.status ?? 200, subjectPage({ session, problem }, subject, publicUrl))
+    }
+    const unknown = subject === null ? null : { status: 404, text: subject, sent: asked }
+    const said = problem ?? unknown
+    const after = Number(asked.get('after') ?? 0)
+    const acts = actsPage(node.state, Number.isSafeInteger(after) ? after : 0)
+    const overview = { session, problem: said, acts, invitations: node.invitations() }
+    return shown(said?.status ?? 200, mainPage(overview))
+  }
+
+  #cookieLine(value: string, seconds: number): Record<string, string> {
+    const line = `${this.#cookieName}=${value}; Path=/admin; Max-Age=${seconds}`
+    return { 'Set-Cookie': `${line}; HttpOnly; SameSite=Strict` }
+  }
+}
+
+const notServing = 'The node does not serve now: it starts, or it stops.'
+
+const sentences: Record<string, string> = {
+  no_leader: 'This node does not lead now. Use the port of the one that leads.',
+  storage_full: 'The disk of the node is full. Nothing was done.',
+  storage_failed: 'The storage of the node has failed. Nothing was done.',
+  overloaded: 'The node is busy, as while it takes a checkpoint. Do it again in a moment.',
+  unreadable: 'The page with the text is damaged, and the node repairs it. Do it again later.',
+  not_found: 'There is no such thing any more.',
+}
+
+function sentenceOf({ error, message }: Refusal): string {
+  return sentences[error] ?? message ?? error
+}
+
+const sentence = (text: string) => sentencePage('Moderation', text)
+
+function shown(status: number, body: string): PageAnswer {
+  // With `no-referrer`, as elsewhere on this port, browsers send forms with the origin `null`.
+  const headers = { 'Content-Security-Policy': formPolicy, 'Referrer-Policy': 'same-origin' }
+  return { status, type: 'text/html; charset=utf-8', body, headers }
+}
+
+function leadTo(path: string, headers: Record<string, string> = {}): PageAnswer {
+  return { ...shown(303, ''), headers: { ...headers, Location: path } }
+}
+
+/** Whether a page of this port has sent the form. Programs that are no browser say nothing. */
+function isOwnOrigin({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  if (origin === undefined) return site === undefined || site === 'same-origin'
+  return URL.canParse(origin) && new URL(origin).host === host
+}
+
+function cookieOf({ cookie = '' }: IncomingHttpHeaders, name: string): string {
+  const found = cookie.split(/; */).find((each) => each.startsWith(`${name}=`))
+  return found?.slice(name.length + 1) ?? ''
+}

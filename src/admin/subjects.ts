@@ -1,0 +1,167 @@
+// What operators look at before they act: one thread, message, identity or invitation, with what
+// can be done about it now.
+
+import type { AccessCommand } from '../forum/access.ts'
+import type { ModerationCommand } from '../forum/moderation.ts'
+import { nameOf } from '../forum/name-index.ts'
+import { type Html, html, time } from '../html/html.ts'
+import type { Invitation } from '../state/invitations.ts'
+import type { ActKind } from '../state/moderation.ts'
+import { type Administered, idOf } from './commands.ts'
+import { subjectOf } from './protocol.ts'
+
+/** What can be done, and for what cannot be undone: what happens. */
+interface Action {
+  command: ModerationCommand | AccessCommand
+  label: string
+  final?: string
+}
+
+export interface Shown {
+  id: string
+  noun: string
+  /** The path of its page for people; '' if it has none. */
+  path: string
+  facts: readonly (readonly [name: string, value: Html | string | number])[]
+  actions: readonly Action[]
+}
+
+/** The one that this text names: an id, the address of a page, or a message by its number. */
+export async function findSubject(node: Administered, text: string): Promise<Shown | string> {
+  const missing = `There is nothing with the id ${text}.`
+  if (/^ivt_[0-9a-f]{32}$/.test(text)) return shownInvitation(node, text) ?? missing
+  for (const command of ['lock-thread', 'remove-message', 'block-identity'] as const) {
+    const subject = subjectOf(command, text)
+    if (subject.unusable !== null) continue
+    const id = subject.id || idOf(node.state, subject)
+    if (typeof id !== 'string') return `${id.detail}.`
+    return (await shown[command](node, id)) ?? missing
+  }
+  return (
+    'Type an id, as thr_, msg_, agt_ or ivt_ with 32 hex digits, the address of a page, or the ' +
+    'number of a message.'
+  )
+}
+
+const shown = {
+  'lock-thread': shownThread,
+  'remove-message': shownMessage,
+  'block-identity': shownIdentity,
+}
+
+function shownThread({ state }: Administered, id: string): Shown | null {
+  const { threads, messages } = state
+  const thread = threads.find(id, 'thr_'.length)
+  if (thread === -1) return null
+  const first = threads.message(thread, 0)
+  const facts: Shown['facts'] = [
+    ['Visible to', threads.isPublic(thread) ? 'everybody' : 'those who take part'],
+    ['Messages', threads.messageCount(thread)],
+    [
+      'Begun',
+      html`${time(messages.createdAt(first))} by ${identityLink(state, messages.author(first))}`,
+    ],
+    ['Locked', sinceOf(state, 'locked', thread)],
+  ]
+  const lock = { command: 'lock-thread', label: 'Lock it: it takes no more replies' } as const
+  const unlock = { command: 'unlock-thread', label: 'Unlock it' } as const
+  const actions = [threads.isLocked(thread) ? unlock : lock]
+  return { id, noun: 'Thread', path: `/t/${id}`, facts, actions }
+}
+
+async function shownMessage(node: Administered, id: string): Promise<Shown | null> {
+  const { state } = node
+  const { messages, threads } = state
+  const message = await node.findMessage(id)
+  if (typeof message !== 'number' || message === -1) return null
+  const thread = threads.id(messages.thread(message))
+  const writer = identityLink(state, messages.author(message))
+  const isRemoved = messages.isErased(message)
+  const facts: Shown['facts'] = [
+    ['Number', messages.seq(message)],
+    ['Thread', idLink(thread)],
+    ['Written', html`${time(messages.createdAt(message))} by ${writer}`],
+    ['Removed', sinceOf(state, 'removed', message)],
+    ...(isRemoved ? [['Its text', whereTextIs(node, message)] as const] : []),
+  ]
+  const remove = {
+    command: 'remove-message',
+    label: 'Remove it',
+    final: 'Its text is erased for good, on disk too. It cannot be had back.',
+  } as const
+  const path = `/m/${id}`
+  return { id, noun: 'Message', path, facts, actions: isRemoved ? [] : [remove] }
+}
+
+function whereTextIs({ state, erasure }: Administered, message: number): string {
+  const { position = 0 } = state.moderation.find('removed', message) ?? {}
+  const { is_gone, takes_checkpoints } = erasure(position)
+  if (is_gone) return 'has left the files of the node, its state, caches and buffers'
+  return takes_checkpoints
+    ? 'leaves the files of the node with its next two checkpoints'
+    : 'stays in the files of the node, which takes no checkpoints (--checkpoint-mb 0)'
+}
+
+function shownIdentity({ state }: Administered, id: string): Shown | null {
+  const { identities } = state
+  const identity = identities.findNamed(id)
+  if (identity === -1) return null
+  const kind = identities.kind(identity)
+  const facts: Shown['facts'] = [
+    ['Name', html`<bdi>${nameOf(state, identity)}</bdi>`],
+    ['Kind', kind === 'compat' ? 'made for one message published by GET' : kind],
+    ['Blocked', sinceOf(state, 'blocked', identity)],
+  ]
+  const isBlocked = identities.isBlocked(identity)
+  const block = { command: 'block-identity', label: 'Block it: its token is refused' } as const
+  const unblock = { command: 'unblock-identity', label: 'Unblock it' } as const
+  const rotate = {
+    command: 'rotate-token',
+    label: 'Replace its token',
+    final: 'The token that it has ends at once, with its sessions.',
+  } as const
+  const actions = kind === 'compat' ? [] : [isBlocked ? unblock : block, rotate]
+  return { id, noun: 'Identity', path: `/agents/${id}`, facts, actions }
+}
+
+function shownInvitation(node: Administered, id: string): Shown | null {
+  const found = node.invitations().find((each) => `ivt_${each.id}` === id)
+  if (found === undefined) return null
+  const { state, used, uses, issuedAt, expiresAt, reason } = found
+  const facts: Shown['facts'] = [
+    ['State', stateWord(state)],
+    ['Used', `${used} of ${uses}`],
+    ['Issued', time(issuedAt)],
+    ['Until', time(expiresAt)],
+    ['Reason', reason],
+  ]
+  const revoke = {
+    command: 'revoke-invite',
+    label: 'Revoke it',
+    final: 'Its code creates no more identities. Those that it created stay.',
+  } as const
+  return { id, noun: 'Invitation', path: '', facts, actions: state === 'issued' ? [revoke] : [] }
+}
+
+function sinceOf(
+  { moderation }: Administered['state'],
+  kind: ActKind,
+  subject: number,
+): Html | string {
+  const act = moderation.find(kind, subject)
+  if (act === undefined) return 'no'
+  return html`since ${time(act.at)}${act.reason === '' ? '' : `: ${act.reason}`}`
+}
+
+export function idLink(id: string): Html {
+  return html`<a href="/admin?id=${id}"><code>${id}</code></a>`
+}
+
+function identityLink(state: Administered['state'], identity: number): Html {
+  return html`<bdi>${nameOf(state, identity)}</bdi> ${idLink(state.identities.id(identity))}`
+}
+
+/** The state of an invitation, as people read it. */
+export function stateWord(state: Invitation['state']): string {
+  return state === 'usedUp' ? 'used up' : state === 'issued' ? 'open' : state
+}
