@@ -1,7 +1,7 @@
 // Who may use the operators' pages: the browser that has followed a link which the socket gave out,
 // thus one of whoever owns the data directory (protocol.ts, P1).
 //
-//   socket: sign-in ──▶ link with a code ──confirmed──▶ session ──▶ signed out, or over
+//   socket: sign-in ──▶ code in a link ──confirmed──▶ session ──▶ signed out, expired
 //
 // O1. A code signs in once, within ten minutes; a session ends after twelve hours, by signing out,
 //     and with the process. Of both, only digests are kept.
@@ -17,7 +17,7 @@ const secretBytes = 32
 
 export interface BrowserSession {
   /** The digest of its cookie. */
-  id: string
+  readonly id: string
   formToken: string
   endsMs: number
 }
@@ -39,7 +39,7 @@ export class BrowserSessions {
     return code
   }
 
-  /** Begins a session with a code, and returns its cookie; null: the code is none, or over. */
+  /** Begins a session with a code, and returns its cookie; null: it is unknown, used or expired. */
   begin(code: string): string | null {
     const digest = digestOf(code)
     const endsMs = this.#codes.get(digest) ?? 0
@@ -56,6 +56,11 @@ export class BrowserSessions {
   find(cookie: string): BrowserSession | null {
     const session = this.#sessions.get(digestOf(cookie))
     return session === undefined || session.endsMs <= this.#now() ? null : session
+  }
+
+  /** Makes forms that were shown before unusable: one that shows a secret is sent once. */
+  renewForms(session: BrowserSession): void {
+    session.formToken = secret()
   }
 
   end({ id }: BrowserSession): void {

@@ -6,7 +6,7 @@ import type { BrowserSession } from './browser-sessions.ts'
 import type { ActsPage } from './protocol.ts'
 import { idLink, type Shown, stateWord } from './subjects.ts'
 
-/** Why a form was not taken, and what was typed in it. */
+/** Why a form was refused, and what was typed in it. */
 export interface Problem {
   status: number
   text: string
@@ -18,7 +18,7 @@ interface Parts {
   problem: Problem | null
 }
 
-/** The whole document; `session` null: nobody is signed in. */
+/** The whole document; `session` null: of a visitor without one. */
 function page(title: string, session: BrowserSession | null, main: Html): string {
   const signOut =
     session === null
@@ -55,7 +55,7 @@ function note(problem: Problem | null): Html {
   return problem === null ? nothing : html`<p class="notice" role="alert">${problem.text}</p>\n`
 }
 
-/** What a page says to whoever is not signed in. */
+/** The page for a visitor without a session. */
 export function signInPage(problem: Problem | null): string {
   const main = html`${note(problem)}<p>Only whoever runs this node may moderate.
 On its machine, run</p>
@@ -107,7 +107,7 @@ const reason: Field = {
   name: 'reason',
   label: 'Reason',
   hint: 'For the log and the lists, one line',
-  more: html` maxlength="500"`,
+  more: html` maxlength="1000"`,
 }
 const subject: Field = {
   name: 'id',
@@ -126,14 +126,32 @@ const days: Field = {
   value: '7',
   more: upTo(365),
 }
+const code: Field = {
+  name: 'id',
+  label: 'Code, which begins with inv_',
+  more: html` maxlength="100" autocomplete="off" required=""`,
+}
 const displayName: Field = {
   name: 'name',
   label: 'Name',
-  more: html` maxlength="80" required=""`,
+  more: html` maxlength="160" required=""`,
 }
 
+const box = html`<input type="checkbox" name="sure" value="yes" required="">`
+const sure = html`<p><label class="choice">${box} Yes, do it: it cannot be undone</label></p>
+`
+
+/** The labels of fields, by their names in commands. */
+export const labels: Record<string, string> = Object.fromEntries(
+  [uses, days, displayName, reason].map(({ name, label }) => [name, label]),
+)
+
 /** The thread, message, identity or invitation, with a form for all that can be done now. */
-export function subjectPage({ session, problem }: Parts, shown: Shown, publicUrl: string): string {
+export function subjectPage(
+  { session, problem }: Parts,
+  shown: Shown,
+  publicUrl: string | null,
+): string {
   const { id, noun, path, facts, actions } = shown
   const rows = facts.map(
     ([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`,
@@ -143,9 +161,7 @@ export function subjectPage({ session, problem }: Parts, shown: Shown, publicUrl
       final === undefined
         ? nothing
         : html`<p>${final}</p>
-<p><label class="choice"><input type="checkbox" name="sure" value="yes" required=""> Yes, do it: it
-cannot be undone</label></p>
-`
+${sure}`
     return html`<form class="panel" method="post" action="/admin/${command}">
 ${tokenOf(session)}<input type="hidden" name="id" value="${id}">
 ${field(problem, { ...reason, of: command })}
@@ -153,7 +169,8 @@ ${warning}<p><button>${label}</button></p>
 </form>
 `
   })
-  const link = path === '' ? nothing : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
+  const isLinked = path !== '' && publicUrl !== null
+  const link = !isLinked ? nothing : html`<p><a href="${publicUrl}${path}">Its page</a></p>\n`
   const main = html`${note(problem)}<p><code>${id}</code></p>
 ${link}<table class="facts"><tbody>
 ${rows}</tbody></table>
@@ -165,7 +182,7 @@ ${forms}`
 function field(problem: Problem | null, { name, label, hint, value = '', more, of }: Field): Html {
   const id = of === undefined ? name : `${of}-${name}`
   const shown = problem?.sent?.get(name) ?? value
-  const isTyped = of === undefined || problem?.sent?.get('command') === of
+  const isTyped = (problem?.sent?.get('command') ?? undefined) === of
   return html`<p class="field"><label for="${id}">${label}</label>
 <input id="${id}" name="${name}" value="${typed(isTyped ? shown : value)}"${more ?? nothing}>
 ${hint === undefined ? nothing : html`<span class="caption">${hint}</span>`}</p>`
@@ -174,6 +191,8 @@ ${hint === undefined ? nothing : html`<span class="caption">${hint}</span>`}</p>
 function fields(problem: Problem | null, of: string, all: readonly Field[]): Html[] {
   return all.map((each) => field(problem, { ...each, of }))
 }
+
+const selected = html` selected=""`
 
 interface Overview extends Parts {
   acts: ActsPage
@@ -184,6 +203,7 @@ const words = { locked: 'Locked', removed: 'Removed', blocked: 'Blocked' } as co
 
 /** What has been done, who is invited, and forms for more. */
 export function mainPage({ session, problem, acts, invitations }: Overview): string {
+  const isGuest = problem?.sent?.get('kind') === 'guest'
   const main = html`${note(problem)}<form class="panel" action="/admin">
 <h2>Look at something</h2>
 ${field(problem, subject)}
@@ -199,10 +219,16 @@ ${tokenOf(session)}${fields(problem, 'invite', [uses, days, reason])}
 ${tokenOf(session)}${fields(problem, 'register', [displayName])}
 <p class="field"><label for="kind">Kind</label>
 <select id="kind" name="kind"><option value="persistent">persistent</option>
-<option value="guest">guest, for seven days</option></select></p>
+<option value="guest"${isGuest ? selected : nothing}>guest, for seven days</option></select></p>
 <p><button>Register</button></p>
 </form>
-${actsSection(acts)}${invitationsSection(invitations)}`
+${actsSection(acts)}${invitationsSection(invitations)}
+<form class="panel" method="post" action="/admin/revoke-invite">
+<h2>Revoke an invitation by its code</h2>
+${tokenOf(session)}${fields(problem, 'revoke-invite', [code, reason])}
+${sure}<p><button>Revoke</button></p>
+</form>
+`
   return page('Moderation', session, main)
 }
 

@@ -12,11 +12,15 @@
 // D3. What cannot be undone is done only with the box of its form ticked.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Logger } from 'pino'
+import { messageOf } from '../../wal/errors.ts'
+import { isRejection } from '../forum/forum.ts'
 import { html } from '../html/html.ts'
 import { type BrowserSession, BrowserSessions, sessionSeconds } from './browser-sessions.ts'
 import { type Administered, actsPage, runCommand } from './commands.ts'
 import {
   confirmPage,
+  labels,
   mainPage,
   type Problem,
   secretPage,
@@ -24,7 +28,7 @@ import {
   signInPage,
   subjectPage,
 } from './page-parts.ts'
-import type { Refusal } from './protocol.ts'
+import { integer, type Refusal } from './protocol.ts'
 import { bodyOf } from './socket.ts'
 import { findSubject } from './subjects.ts'
 
@@ -46,16 +50,17 @@ interface PageAnswer {
 
 interface Opened {
   node: Administered
-  publicUrl: string
+  publicUrl: string | null
 }
 
 export class OperatorPages {
-  readonly #sessions: BrowserSessions
+  readonly #log: Logger
+  readonly #sessions = new BrowserSessions()
   #opened: Opened | null = null
   #port = 0
 
-  constructor(sessions = new BrowserSessions()) {
-    this.#sessions = sessions
+  constructor(log: Logger) {
+    this.#log = log
   }
 
   /** Called when the port is known. Browsers send cookies to all ports, so its name contains it. */
@@ -63,8 +68,8 @@ export class OperatorPages {
     this.#port = port
   }
 
-  /** From now on the node decides. */
-  open(node: Administered, publicUrl: string): void {
+  /** Called when the node serves; until then its pages answer 503. */
+  open(node: Administered, publicUrl: string | null): void {
     this.#opened = { node, publicUrl }
   }
 
@@ -78,14 +83,27 @@ export class OperatorPages {
     return `http://${host}:${this.#port}/admin/sign-in?code=${this.#sessions.newCode()}`
   }
 
-  /** The answer to a request for `/admin` or a path below. */
+  /** The answer to a request for `/admin` or a path below. Never rejects. */
   async answer(request: IncomingMessage): Promise<PageAnswer> {
+    try {
+      return await this.#answer(request)
+    } catch (error) {
+      // A request that ends early, or a bug: the node continues.
+      this.#log.error({ why: messageOf(error) }, 'admin_request_failed')
+      return shown(500, sentence('This failed. The log of the node says why.'))
+    }
+  }
+
+  async #answer(request: IncomingMessage): Promise<PageAnswer> {
     const { method, url, headers } = request
-    const { pathname, searchParams } = new URL(url!, 'http://admin.invalid')
-    const name = pathname.slice('/admin/'.length)
+    const [path, query = ''] = url!.split('?', 2)
+    const name = path!.slice('/admin/'.length)
+    const searchParams = new URLSearchParams(query)
     const session = this.#sessions.find(cookieOf(headers, this.#cookieName))
     if (method === 'POST') return this.#post(session, name, request)
-    if (method !== 'GET' && method !== 'HEAD') return shown(405, sentence('GET and POST only'))
+    if (method !== 'GET' && method !== 'HEAD') {
+      return { ...shown(405, sentence('GET and POST only')), headers: { Allow: 'GET, HEAD, POST' } }
+    }
     if (name === 'sign-in') return shown(200, confirmPage(searchParams.get('code') ?? ''))
     if (name !== '') return shown(404, sentence('There is no such page.'))
     if (session === null) return shown(401, signInPage(null))
@@ -104,8 +122,10 @@ export class OperatorPages {
     if (!isOwnOrigin(request.headers)) {
       return shown(403, sentence('This form was sent by a page of another origin.'))
     }
-    const sent = new URLSearchParams(await bodyOf(request, bodyBytesMax))
-    if (name === 'sign-in') return this.#signIn(sent.get('code') ?? '')
+    const body = await bodyOf(request, bodyBytesMax)
+    if (body === null) return shown(413, sentence('This form is too long.'))
+    const sent = new URLSearchParams(body)
+    if (name === 'sign-in') return this.#signIn(session, sent.get('code') ?? '')
     if (session === null) return shown(401, signInPage(null))
     if (sent.get('form') !== session.formToken) {
       const text = 'This form is older than your session. Look at it, and send it once more.'
@@ -118,8 +138,9 @@ export class OperatorPages {
     return this.#run(session, name, sent)
   }
 
-  #signIn(code: string): PageAnswer {
+  #signIn(before: BrowserSession | null, code: string): PageAnswer {
     const cookie = this.#sessions.begin(code)
+    if (cookie !== null && before !== null) this.#sessions.end(before)
     if (cookie !== null) return leadTo('/admin', this.#cookieLine(cookie, sessionSeconds))
     const text = 'This address was used already, or is older than ten minutes.'
     return shown(403, signInPage({ status: 403, text }))
@@ -135,9 +156,11 @@ export class OperatorPages {
       return refuse(400, 'Nothing was done. Tick the box: this cannot be undone.')
     }
     const { uses, days, ...texts } = Object.fromEntries(sent)
-    const fields = { ...texts, uses: Number(uses), days: Number(days) }
+    const fields = { ...texts, uses: integer(uses ?? ''), days: integer(days ?? '') }
     const [status, done] = await runCommand(this.#opened.node, command, fields)
     if ('error' in done) return refuse(status, sentenceOf(done))
+    const isSecret = 'code' in done || 'token' in done
+    if (isSecret) this.#sessions.renewForms(session) // a reload would do it once more
     if ('code' in done) {
       const about = html`This is the code of the invitation ${done.id}.`
       return shown(200, secretPage(session, about, done.code))
@@ -150,7 +173,7 @@ export class OperatorPages {
     return leadTo(`/admin?id=${encodeURIComponent(id)}`)
   }
 
-  /** The page of what the query or the form names, or that of all. */
+  /** The page of what the query or the form names, or the first page. */
   async #page(
     session: BrowserSession,
     asked: URLSearchParams,
@@ -159,11 +182,15 @@ export class OperatorPages {
     if (this.#opened === null) return shown(503, sentence(notServing))
     const { node, publicUrl } = this.#opened
     const id = asked.get('id')?.trim() ?? ''
-    const subject = id === '' ? null : await findSubject(node, id)
+    const found = id === '' || id.startsWith('inv_') ? null : await findSubject(node, id)
+    const isBusy = found !== null && typeof found !== 'string' && isRejection(found)
+    if (isBusy) return shown(503, sentence(busy))
+    const subject = found
     if (subject !== null && typeof subject !== 'string') {
       return shown(problem?.status ?? 200, subjectPage({ session, problem }, subject, publicUrl))
     }
-    const unknown = subject === null ? null : { status: 404, text: subject, sent: asked }
+    const unknown =
+      subject === null ? null : { status: 404, text: subject, sent: new URLSearchParams({ id }) }
     const said = problem ?? unknown
     const after = Number(asked.get('after') ?? 0)
     const acts = actsPage(node.state, Number.isSafeInteger(after) ? after : 0)
@@ -177,19 +204,21 @@ export class OperatorPages {
   }
 }
 
-const notServing = 'The node does not serve now: it starts, or it stops.'
+const notServing = 'The node does not serve now: it is starting or stopping.'
+const busy = 'The node is busy. Do it again in a moment.'
 
 const sentences: Record<string, string> = {
   no_leader: 'This node does not lead now. Use the port of the one that leads.',
   storage_full: 'The disk of the node is full. Nothing was done.',
   storage_failed: 'The storage of the node has failed. Nothing was done.',
-  overloaded: 'The node is busy, as while it takes a checkpoint. Do it again in a moment.',
-  unreadable: 'The page with the text is damaged, and the node repairs it. Do it again later.',
+  overloaded: busy,
+  unreadable: 'The stored text is damaged, and the node is repairing it. Do it again later.',
   not_found: 'There is no such thing any more.',
 }
 
 function sentenceOf({ error, message }: Refusal): string {
-  return sentences[error] ?? message ?? error
+  if (message === undefined) return sentences[error] ?? error
+  return message.replace(/^[a-z-]+ takes --(\w+),? /, (_, field: string) => `${labels[field]}: `)
 }
 
 const sentence = (text: string) => sentencePage('Moderation', text)
@@ -204,10 +233,10 @@ function leadTo(path: string, headers: Record<string, string> = {}): PageAnswer 
   return { ...shown(303, ''), headers: { ...headers, Location: path } }
 }
 
-/** Whether a page of this port has sent the form. Programs that are no browser say nothing. */
+/** Whether a page of this port has sent the form. Programs other than browsers say nothing. */
 function isOwnOrigin({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'same-origin'
-  return URL.canParse(origin) && new URL(origin).host === host
+  return origin === `http://${host}` || origin === `https://${host}` // behind a proxy with TLS
 }
 
 function cookieOf({ cookie = '' }: IncomingHttpHeaders, name: string): string {

@@ -85,6 +85,8 @@ const ids: Record<string, { prefix: string; page: RegExp; otherwise: string }> =
   },
 }
 
+const messagePage = /(?:^|\/)m\/(msg_[0-9a-f]{32})(?:[?#].*)?$/
+
 export interface Subject {
   noun: string
   /** Why the text names no such thing; null: it may name one. */
@@ -101,6 +103,8 @@ export function subjectOf(command: ModerationCommand, text: string): Subject {
   const noun = command.split('-').at(-1)!
   const { prefix, page, otherwise } = ids[noun]
   const subject = { noun, unusable: null, id: '', seq: 0, thread: '' }
+  const [, linked] = noun === 'message' ? (messagePage.exec(text) ?? []) : []
+  if (linked !== undefined) return { ...subject, id: linked }
   const isId = text.startsWith(prefix) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length))
   if (isId) return { ...subject, id: text }
   const [, named, permalinked] = page.exec(text) ?? []
@@ -207,6 +211,11 @@ export function unusableIn(
       if (/^agt_[0-9a-f]{32}$/.test(`${id}`)) return null
       return 'rotate-token takes the id of an identity, agt_ and 32 hex digits'
   }
+}
+
+/** A number in decimal digits; NaN: it is none. */
+export function integer(text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
 }
 
 function isCount(value: unknown, max: number): boolean {

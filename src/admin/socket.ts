@@ -113,19 +113,19 @@ async function answer(
     const message = `There is no ${request.method} /${name}.`
     return [404, { error: 'invalid_request', message }]
   }
-  const sent = parsed(await bodyOf(request, bodyBytesMax))
+  const sent = parsed((await bodyOf(request, bodyBytesMax)) ?? '')
   return sent === null ? unusable('The body is not JSON.') : runCommand(node, name, sent)
 }
 
 const noPort = 'The node has no port for operators; start it with --ops-port.'
 
-/** The body as text; '' if it is longer. */
-export async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<string> {
+/** The body as text; null: it is longer. */
+export async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<string | null> {
   let text = ''
   request.setEncoding('utf8')
   for await (const piece of request) {
     text += piece
-    if (text.length > bytesMax) return ''
+    if (text.length > bytesMax) return null
   }
   return text
 }
@@ -139,7 +139,7 @@ function parsed(body: string): Record<string, unknown> | null {
 }
 
 interface Pages {
-  open(node: Administered, publicUrl: string): void
+  open(node: Administered, publicUrl: string | null): void
   close(): void
   signInUrl(): string
 }
@@ -155,8 +155,8 @@ interface AdminOptions {
   search: { isGone(position: number): boolean } | null
   /** The pages of the operators' port; null: there is none. */
   pages: Pages | null
-  /** Where pages for people are. */
-  publicUrl: string
+  /** Where pages for people are; null: at no address that is known. */
+  publicUrl: string | null
 }
 
 export type Admin = Omit<Administered, 'state'> & { stop(): void }

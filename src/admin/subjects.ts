@@ -2,6 +2,7 @@
 // can be done about it now.
 
 import type { AccessCommand } from '../forum/access.ts'
+import type { Rejection } from '../forum/forum.ts'
 import type { ModerationCommand } from '../forum/moderation.ts'
 import { nameOf } from '../forum/name-index.ts'
 import { type Html, html, time } from '../html/html.ts'
@@ -26,15 +27,21 @@ export interface Shown {
   actions: readonly Action[]
 }
 
-/** The one that this text names: an id, the address of a page, or a message by its number. */
-export async function findSubject(node: Administered, text: string): Promise<Shown | string> {
+/**
+ * The one that this text names: an id, the address of a page, or a message by its number. Otherwise
+ * a sentence, or why it cannot be looked for now.
+ */
+export async function findSubject(
+  node: Administered,
+  text: string,
+): Promise<Shown | Rejection | string> {
   const missing = `There is nothing with the id ${text}.`
   if (/^ivt_[0-9a-f]{32}$/.test(text)) return shownInvitation(node, text) ?? missing
-  for (const command of ['lock-thread', 'remove-message', 'block-identity'] as const) {
+  for (const command of ['remove-message', 'lock-thread', 'block-identity'] as const) {
     const subject = subjectOf(command, text)
     if (subject.unusable !== null) continue
     const id = subject.id || idOf(node.state, subject)
-    if (typeof id !== 'string') return `${id.detail}.`
+    if (typeof id !== 'string') return `There is no message #${subject.seq} there.`
     return (await shown[command](node, id)) ?? missing
   }
   return (
@@ -69,14 +76,16 @@ function shownThread({ state }: Administered, id: string): Shown | null {
   return { id, noun: 'Thread', path: `/t/${id}`, facts, actions }
 }
 
-async function shownMessage(node: Administered, id: string): Promise<Shown | null> {
+async function shownMessage(node: Administered, id: string): Promise<Shown | Rejection | null> {
   const { state } = node
   const { messages, threads } = state
   const message = await node.findMessage(id)
-  if (typeof message !== 'number' || message === -1) return null
+  if (typeof message !== 'number') return message
+  if (message === -1) return null
   const thread = threads.id(messages.thread(message))
   const writer = identityLink(state, messages.author(message))
-  const isRemoved = messages.isErased(message)
+  // Not by its text, which may be on disk alone. Earlier versions kept no act.
+  const isRemoved = state.moderation.find('removed', message) !== undefined
   const facts: Shown['facts'] = [
     ['Number', messages.seq(message)],
     ['Thread', idLink(thread)],
@@ -87,7 +96,7 @@ async function shownMessage(node: Administered, id: string): Promise<Shown | nul
   const remove = {
     command: 'remove-message',
     label: 'Remove it',
-    final: 'Its text is erased for good, on disk too. It cannot be had back.',
+    final: 'Its text is erased for good, on disk too. It cannot be recovered.',
   } as const
   const path = `/m/${id}`
   return { id, noun: 'Message', path, facts, actions: isRemoved ? [] : [remove] }

@@ -8,6 +8,7 @@ import {
   type AccessFields,
   type InvitationJson,
   type IssuedJson,
+  integer,
   type RegisteredJson,
   type RevokedJson,
   subjectOf,
@@ -52,11 +53,6 @@ const fieldsOf: Commands = {
     return { name, kind: kind as AccessFields['register']['kind'] }
   },
   'rotate-token': ({ id, reason }) => ({ id: subjectOf('block-identity', id).id || id, reason }),
-}
-
-/** Not a number where it is none. */
-function integer(text: string): number {
-  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
 }
 
 /** Why the command cannot be run with these arguments; null: it can. */

@@ -55,7 +55,7 @@ export class Ports {
     const { host, port, opsPort, trustProxy, readers } = config
     const isTaken = (free: number) => free === port || free === opsPort
     const opsFlag = { names: '--ops-port', host: '127.0.0.1', port: opsPort, isTaken }
-    this.#ops = await orExplain(opsFlag, () => openOps(config, vitals))
+    this.#ops = await orExplain(opsFlag, () => openOps(config, vitals, log))
     const sharing = readers > 0 ? ('first' as const) : undefined
     const options = { load, behindProxy: trustProxy !== null, sharing }
     const listener = await orExplain({ names: '--host or --port', host, port, isTaken }, () =>
@@ -87,11 +87,11 @@ export class Ports {
  * Most nodes of a machine that is not watched have no such port; those start 0.05 s sooner without
  * what is behind it.
  */
-async function openOps(config: Config, vitals: Vitals): Promise<OperatorsPort | null> {
+async function openOps(config: Config, vitals: Vitals, log: Logger): Promise<OperatorsPort | null> {
   if (config.opsPort === 0) return null
   const { serveOperators } = await import('../ops/serve.ts')
   const { OperatorPages } = await import('../admin/pages.ts')
-  const pages = new OperatorPages()
+  const pages = new OperatorPages(log)
   return { ...(await serveOperators(config, vitals, pages)), pages }
 }
 

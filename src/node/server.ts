@@ -15,6 +15,7 @@ import { type Admin, startAdmin } from '../admin/socket.ts'
 import type { Pause } from '../base/pauses.ts'
 import type { Config, SettingTexts } from '../config/config.ts'
 import type { Send } from '../delivery/send.ts'
+import { isWildcard } from '../http/cross-site.ts'
 import type { Availability } from '../http/edge-options.ts'
 import type { Listen } from '../http/exchange.ts'
 import { Load } from '../http/load.ts'
@@ -141,7 +142,13 @@ export async function startNode(
   readers = await startReaders(shared, role, checkpoints, vitals)
   // Not before it is decided who records what: a node that follows records nothing.
   const { operatorPages: pages } = ports
-  admin = startAdmin(forum, gate, { ...options, readers, search, pages, publicUrl })
+  admin = startAdmin(forum, gate, {
+    ...options,
+    readers,
+    search,
+    pages,
+    publicUrl: isWildcard(publicUrl) ? null : publicUrl,
+  })
   const takeCheckpoint = () => checkpoints.take()
   return { ...admin, url, failed, takeCheckpoint, stop }
 }

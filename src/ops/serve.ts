@@ -5,12 +5,11 @@
 // O2. /livez says that the event loop runs. /readyz says whether requests are answered; a full
 //     disk does not change that, since reads are still answered.
 // O3. It has no accounts: every local process may look, and only an operator who is signed in may
-//     act (admin/pages.ts). Pages of other origins may not, by any name
+//     act (admin/pages.ts). Pages of other origins can do neither, by any name
 //     for this address (http/host-check.ts), and nothing here can be framed or embedded.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { messageOf } from '../../wal/errors.ts'
 import type { Listener } from '../http/exchange.ts'
 import { isOwnHost } from '../http/host-check.ts'
 import { portError } from '../http/port-error.ts'
@@ -26,6 +25,9 @@ import type { Vitals } from './vitals.ts'
 
 const host = '127.0.0.1'
 const sampleEveryMs = 1_000
+const connectionsMax = 128
+/** The time that a request may take to arrive. */
+const requestMs = 10_000
 const textType = 'text/plain; charset=utf-8'
 const pageType = 'text/html; charset=utf-8'
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
@@ -54,6 +56,7 @@ interface Outcome extends File {
 /** The pages below /admin (admin/pages.ts). */
 export interface Pages {
   listen(port: number): void
+  /** Never rejects. */
   answer(request: IncomingMessage): Promise<Outcome>
 }
 
@@ -72,11 +75,10 @@ export async function serveOperators(
   const server = createServer((request, response) => {
     const outcome = outcomeOf(request, answers, names)
     if (outcome !== null) return answer(response, outcome)
-    pages.answer(request).then(
-      (page) => answer(response, page),
-      (error) => answer(response, text(500, `${messageOf(error)}\n`)),
-    )
+    void pages.answer(request).then((page) => answer(response, page))
   })
+  server.maxConnections = connectionsMax
+  server.requestTimeout = requestMs
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(portError(host, port, error)))
     server.listen({ host, port, exclusive: true }, resolve)

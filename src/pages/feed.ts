@@ -138,7 +138,8 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
       yield message(links, `/t/${id}`, each, about)
       count += 1
     }
-    const none = isUnread ? 'You have read everything.' : 'There is nothing more.'
+    const nothingNew = areMentions ? 'No unread message mentions you.' : 'You have read everything.'
+    const none = isUnread ? nothingNew : 'There is nothing more.'
     yield count === 0 ? html`<p class="none">${none}</p>\n` : nothing
     if (count > 0 && nextAfter > through && !areMentions)
       yield markButton(formToken, nextAfter, count)

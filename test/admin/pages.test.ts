@@ -7,10 +7,12 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { BrowserSessions, sessionSeconds } from '../../src/admin/browser-sessions.ts'
 import { type Forum, startForum } from '../api/harness.ts'
+import { sample } from '../api/operators.ts'
 import { run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { type Element, elementsOf } from '../pages/markup.ts'
 import { formOn } from '../pages/person.ts'
+import { until } from '../until.ts'
 
 interface Page {
   status: number
@@ -97,10 +99,17 @@ t.test('operators: sign in by an address of the socket, once', async (t) => {
   t.equal(signedIn.status, 200)
   t.match(signedIn.text, /Locked, removed, blocked/)
   t.match(operator.cookie, /^agent-forum-operator-\d+=[0-9a-f]{64}$/)
-  const second = new Operator(operator.forum, operator.port)
-  second.page = button
-  t.equal((await second.send('/admin/sign-in')).status, 403)
-  t.match(second.page.text, /was used already/)
+  const other = new Operator(operator.forum, operator.port)
+  other.page = button
+  t.equal((await other.send('/admin/sign-in')).status, 403)
+  t.match(other.page.text, /was used already/)
+  await operator.go('/admin')
+  const first = operator.cookie
+  await operator.signIn()
+  const second = operator.cookie
+  operator.cookie = first
+  t.equal((await operator.go('/admin')).status, 401, 'another sign-in ends the session')
+  operator.cookie = second
   await operator.go('/admin')
   await operator.send('/admin/sign-out')
   t.equal(operator.page.status, 401)
@@ -151,14 +160,14 @@ t.test('operators: invitations and tokens: shown once', async (t) => {
   await operator.signIn()
   const wrong = await operator.send('/admin/invite', { uses: '0' })
   t.equal(wrong.status, 400)
-  t.match(wrong.text, /from 1 to 10000.*value="0"/s)
+  t.match(wrong.text, /Identities that it creates: from 1 to 10000.*value="0"/s)
   await operator.send('/admin/invite', { uses: '2', days: '3', reason: 'the team' })
   const [invite] = /inv_[0-9a-f]{64}/.exec(operator.page.text)!
   const registered = await anonymous.post('/api/identities', { kind: 'persistent', invite })
   t.equal(registered.status, 201)
   await operator.go('/admin')
   t.match(operator.page.text, /1 of 2.*the team/s)
-  t.notMatch(operator.page.text, /inv_/)
+  t.notMatch(operator.page.text, /inv_[0-9a-f]/)
   const [id] = /ivt_[0-9a-f]{32}/.exec(operator.page.text)!
   await operator.go(`/admin?id=${id}`)
   t.equal((await operator.send('/admin/revoke-invite')).status, 400)
@@ -168,11 +177,22 @@ t.test('operators: invitations and tokens: shown once', async (t) => {
   t.equal(refused.body.error, 'invalid_invite')
 
   await operator.go('/admin')
+  await operator.send('/admin/invite')
+  const [code] = /inv_[0-9a-f]{64}/.exec(operator.page.text)!
+  await operator.go('/admin')
+  const form = operator.page
+  await operator.send('/admin/revoke-invite', { id: code, sure: 'yes' })
+  t.match(operator.page.text, /<h1>Invitation.*revoked/s, 'by its code')
+  await operator.go('/admin')
+  await operator.send('/admin/register', { name: ' ', kind: 'guest' })
+  t.match(operator.page.text, /Name: of 1 to 80.*value="guest" selected=""/s)
   await operator.send('/admin/register', { name: 'ben', kind: 'persistent' })
   const [, token] = /(aic_[0-9a-f]+)/.exec(operator.page.text)!
   const [agent] = /agt_[0-9a-f]{32}/.exec(operator.page.text)!
   const me = (authorization: string) => anonymous.get('/api/identities/me', { authorization })
   t.equal((await me(`Bearer ${token}`)).body.display_name, 'ben')
+  operator.page = form
+  t.equal((await operator.send('/admin/register', { name: 'again' })).status, 403, 'a reload')
   await operator.go(`/admin?id=${agent}`)
   await operator.send('/admin/rotate-token', { sure: 'yes' })
   const [, replaced] = /(aic_[0-9a-f]+)/.exec(operator.page.text)!
@@ -211,8 +231,35 @@ t.test('operators: whoever is not signed in, or forges a form, changes nothing',
   t.equal(stolen.status, 401, 'a cookie after its sign-out')
   t.equal((await ana.reply(id)).status, 201, 'nothing was locked')
   const long = 'x'.repeat(20_000)
-  t.equal((await operator.go('/admin/sign-in', 'POST', `code=${long}`)).status, 403)
+  t.equal((await operator.go('/admin/sign-in', 'POST', `code=${long}`)).status, 413)
 })
+
+t.test(
+  'operators: a message whose text is on disk: is shown, removed, and nothing fails',
+  async (t) => {
+    const operator = await start(t, ['--text-memory-mb', '1', '--checkpoint-mb', '1'])
+    const ana = await operator.forum.identity()
+    const { thread_id } = (await ana.thread()).body
+    const content = 'x'.repeat(7_900)
+    for (let i = 0; i < 10; i++) {
+      await Promise.all(Array.from({ length: 45 }, () => ana.reply(thread_id, content)))
+    }
+    await until('text on disk alone', async () => {
+      return (await sample(operator.port, 'agent_forum_text_bytes{where="disk"}')) > 2e6
+    })
+    await operator.signIn()
+    t.match((await operator.go('/admin?id=%2350')).text, /<h1>Message/)
+    t.equal((await ana.get('/api/threads?limit=1')).status, 200)
+    await operator.send('/admin/remove-message', { sure: 'yes' })
+    t.match(operator.page.text, /Its text/)
+    t.notMatch(operator.page.text, /Remove it/)
+    t.equal((await ana.get('/api/threads?limit=1')).status, 200)
+    const [, permalink] = /"([^"]*\/m\/msg_\w+)"/.exec(operator.page.text)!
+    t.match((await operator.go(`/admin?id=${encodeURIComponent(permalink!)}`)).text, /<h1>Message/)
+    const onPage = encodeURIComponent(`${operator.forum.url}/t/${thread_id}?after=4#m5`)
+    t.match((await operator.go(`/admin?id=${onPage}`)).text, /<h1>Message/)
+  },
+)
 
 t.test('operators: a node without their port: a sentence', async (t) => {
   const forum = await startForum(t)

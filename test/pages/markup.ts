@@ -77,7 +77,7 @@ const attributesOf: Record<string, readonly string[]> = {
   summary: [],
   footer: [],
   select: ['id', 'name'],
-  option: ['value'],
+  option: ['value', 'selected'],
   section: ['class'],
 }
 const empty = ['meta', 'link', 'input', 'br', 'hr']
