@@ -111,9 +111,13 @@ class OpenLoop {
       if (this.#waiting.length > 0) this.#send(socket, this.#waiting.shift())
       else this.#idle.push(socket)
     })
-    // Its request fails, as it is never answered, and another connection takes its place.
+    // A request on it fails, as it is never answered, and another connection takes its place.
     socket.on('error', () => {})
-    socket.on('close', () => this.#open())
+    socket.on('close', () => {
+      const idle = this.#idle.indexOf(socket) // the server closes connections that idle for long
+      if (idle !== -1) this.#idle.splice(idle, 1)
+      this.#open()
+    })
   }
 }
 
