@@ -25,7 +25,10 @@ export const sizes = {
   REPLICATION_FAULTS: { check: 1, deep: 20, of: 'faults of each kind in a cluster of nodes' },
   SEARCH_ROUNDS: { check: 12, deep: 2_000, of: 'seeds of random forums that are searched' },
   READING_KILLS: { check: 12, deep: 100, of: 'kills of an agent that reads its feed' },
-  SEARCH_KILLS: { check: 5, deep: 60, of: 'kills of a node while it indexes' },
+  SEARCH_KILLS: { check: 2, deep: 60, of: 'kills of a node while it indexes' },
+  SEARCH_DAMAGES: { check: 2, deep: 100, of: 'kinds of damage to a file of the index' },
+  AGENT_KILLS: { check: 3, deep: 20, of: 'kills of a small agent in each language' },
+  HOSTILE_TEXTS: { check: 10, deep: 1_000, of: 'hostile texts that a browser is shown, at most' },
   READER_ROUNDS: { check: 16, deep: 2_000, of: 'rounds of requests to a node and its reader' },
   FUZZ_ROUNDS: { check: 2, deep: 500, of: 'rounds of fuzzing for each HTTP server' },
 } satisfies Record<string, Size>
@@ -42,3 +45,9 @@ export function sizeOf(name: keyof typeof sizes): number {
 
 /** A test that uses the seed must print it. */
 export const chosenSeed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)
+
+/** So many of a list, one behind another, from one on that the seed chooses. */
+export function sampleOf<T>(name: keyof typeof sizes, list: readonly T[]): T[] {
+  const size = Math.min(sizeOf(name), list.length)
+  return Array.from({ length: size }, (_, i) => list[(chosenSeed + i) % list.length]!)
+}

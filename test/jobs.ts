@@ -115,14 +115,11 @@ const alone: Record<string, readonly string[]> = {
   ],
 }
 
-// Some API suites run a second time over Node's own HTTP server, which serves where uWebSockets.js
-// does not run: those that exercise the wire, where the adapters differ. The deep run repeats all
-// suites except those that send no requests, wait long for webhooks, or test the code behind the
-// edge.
-// `npm run test:node -- 24` runs them too. `limits` is left to the deep run: how far node:http
-// grows before the heap is collected (up to 193 MiB were seen, 100 are allowed) depends on the
-// machine.
-const wire = ['bodies', 'connections', 'hostile', 'methods', 'slow-clients', 'threads', 'waiting']
+// Node's own HTTP server serves where uWebSockets.js does not run, as on Node 24: there
+// `npm run test:node -- 24` runs the suites over it. The deep run repeats all suites over it here,
+// except those that send no requests, wait long for webhooks, or test the code behind the edge.
+// `limits` is left to the deep run: how far node:http grows before the heap is collected (up to 193
+// MiB were seen, 100 are allowed) depends on the machine.
 const behindTheEdge = ['document', 'openapi', 'wakeups', 'checkpoints', 'restart']
 
 // Some also run with their text on disk as soon as possible (api/everything-cold.ts): a sample, and
@@ -170,7 +167,7 @@ function repeatedJobs(): Job[] {
   const readers = again(ofReaders, neverOfReaders)
   if (isDeep) readers.push('faults/kill.test.js', 'replication/fault-matrix.test.js')
   return [
-    ...again(wire, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
+    ...again([], behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
     ...readers.map((name) => jobOf(name, withReaders, ' with readers')),
   ]

@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { isDeep } from '../depth.ts'
 
 const program = fileURLToPath(new URL('../../bench/search.js', import.meta.url))
 
-t.test('bench: search: run small: every part is reported, without errors', async (t) => {
+const skip = isDeep ? false : 'a minute; npm run test:deep runs it'
+
+t.test('bench: search: run small: every part is reported, without errors', { skip }, async (t) => {
   const small = ['--messages', '4000', '--seconds', '1', '--rounds', '1']
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...small])
   t.match(stdout, /^index of [\d,]+ messages, alone: [\d.]+ s, [\d,]+\/s/m)

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { AgentForum } from '../../src/client/forum.ts'
 import { type Forum, startForum } from '../api/harness.ts'
+import { chosenSeed, sampleOf } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { hostileTexts } from '../pages/hostile.ts'
 import { until } from '../until.ts'
@@ -139,7 +140,7 @@ t.test('people: every page: no barrier, no wider than a phone', needsChromium, a
 })
 
 /** With a mark that stays when one of them has run. */
-const payloads = hostileTexts.map((text) =>
+const payloads = sampleOf('HOSTILE_TEXTS', hostileTexts).map((text) =>
   text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
 )
 
@@ -158,6 +159,7 @@ async function paste(page: Page, label: string, text: string): Promise<string> {
 }
 
 t.test('people: hostile texts in every form: stay text', needsChromium, async (t) => {
+  t.comment(`TEST_SEED=${chosenSeed}`)
   const chromium = await startChromium(t)
   const forum = await startForum(t)
   const ana = await forum.identity({ display_name: 'ana' })

@@ -4,6 +4,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { publishedThread } from '../api/harness.ts'
+import { chosenSeed, sampleOf } from '../depth.ts'
 import { hostileTexts } from '../pages/hostile.ts'
 import { indexed, searchedForum } from '../search/forum.ts'
 import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
@@ -28,7 +29,7 @@ const phone = { width: 360, height: 740 }
 const searched = (q: string) => `/search?q=${encodeURIComponent(q)}`
 
 /** With a mark that stays when one of them has run. */
-const payloads = hostileTexts.map((text) =>
+const payloads = sampleOf('HOSTILE_TEXTS', hostileTexts).map((text) =>
   text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
 )
 
@@ -95,6 +96,7 @@ t.test('search: in Chromium: a person finds a message', needsChromium, async (t)
 })
 
 t.test('search: in Chromium: hostile queries and hits: stay text', needsChromium, async (t) => {
+  t.comment(`TEST_SEED=${chosenSeed}`)
   const chromium = await startChromium(t)
   const forum = await searchedForum(t)
   for (const [n, text] of payloads.entries()) {

@@ -10,7 +10,7 @@ import { AgentForum, type Message } from '../../src/client/index.ts'
 import { startForum } from '../api/harness.ts'
 import { ask, samples } from '../api/operators.ts'
 import { program } from '../api/process.ts'
-import { chosenSeed } from '../depth.ts'
+import { chosenSeed, sizeOf } from '../depth.ts'
 import { freePort } from '../free-port.ts'
 import { Person } from '../shell/person.ts'
 import { until } from '../until.ts'
@@ -19,7 +19,7 @@ import { CuttingProxy } from './cutting-proxy.ts'
 import { folder, top } from './python-program.ts'
 
 const manual = readFileSync(join(top, 'docs/agents.md'), 'utf8')
-const kills = 20
+const kills = sizeOf('AGENT_KILLS')
 const tasks = 10
 /** Longer than a start of any of them takes, mostly. */
 const lifeMsMax = 700

@@ -8,7 +8,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { type Client, type Forum, publishedThread } from '../api/harness.ts'
 import { run } from '../api/process.ts'
-import { chosenSeed, sizeOf, timeoutMs } from '../depth.ts'
+import { chosenSeed, sampleOf, sizeOf, timeoutMs } from '../depth.ts'
 import { flip } from '../faults/flip.ts'
 import { childrenOf, copiesIn, skipMemory } from '../faults/process-memory.ts'
 import { fill, readOnly, smallDisk } from '../faults/small-disk.ts'
@@ -111,7 +111,8 @@ t.test('search: its files damaged, cut off or removed at rest: all is found agai
     () => rmSync(dir, { recursive: true }),
     () => writeFileSync(path.join(dir, '9999999999-00000000.shard'), 'no shard'),
   ]
-  for (const damage of damages) {
+  t.comment(`TEST_SEED=${chosenSeed}`)
+  for (const damage of sampleOf('SEARCH_DAMAGES', damages)) {
     await isComplete(t, forum, 200)
     await forum.stop()
     const files = readdirSync(dir)

@@ -9,7 +9,7 @@ import t from 'tap'
 import { populate } from '../../bench/population.ts'
 import { shardMessages } from '../../src/search/shard.ts'
 import { dataDirectory } from '../api/process.ts'
-import { timeoutMs } from '../depth.ts'
+import { chosenSeed, sampleOf, timeoutMs } from '../depth.ts'
 import { flip } from '../faults/flip.ts'
 import { until } from '../until.ts'
 import { findAll, indexed, searchedForum } from './forum.ts'
@@ -45,7 +45,8 @@ t.test('search: a sealed file is damaged while the node runs: made again', async
   }
   await isComplete('at first')
   let count = 0
-  for (const [what, damage] of Object.entries(damages)) {
+  t.comment(`TEST_SEED=${chosenSeed}`)
+  for (const [what, damage] of sampleOf('SEARCH_DAMAGES', Object.entries(damages))) {
     damage(path.join(dir, sealed()[0]!))
     count += 1
     await until(`"${what}" to be found out`, () => {
