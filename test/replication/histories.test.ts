@@ -122,25 +122,29 @@ function untouched(t: Test, nodes: readonly ReplicatedNode[]): void {
 const says = (node: ReplicatedNode, what: RegExp) =>
   until(`${node.name} to say ${what}`, async () => what.test(await node.readiness()))
 
-t.test('all stores and one disk are lost: nobody begins; then one', starts(0), async (t) => {
-  const { nodes, swarm, end } = await serving(t)
-  const [a, b, c] = nodes
-  // At once: none of them takes over.
-  await Promise.all(nodes.map((node) => node.kill()))
-  await Promise.all(cluster.servers.map((server) => server.kill()))
-  for (const server of cluster.servers) server.loseStore()
-  for (const server of cluster.servers) server.start()
-  await cluster.isReady()
-  a.loseData()
-  for (const node of nodes) node.start()
-  await says(a, /node [0-9a-f]{16} holds the log of store .*--begin-stream 0/)
-  for (const node of [b, c]) await says(node, new RegExp(`--begin-stream ${end}$`, 'm'))
-  untouched(t, nodes)
-  t.equal(await b.stop(), 0)
-  b.start(['--begin-stream', `${end}`])
-  await oneHistory(t, nodes, swarm)
-  t.same([...b.files, ...c.files].filter(isAside), [])
-})
+t.test(
+  'all stores and one disk are lost, all start: nobody begins; then one',
+  starts(0),
+  async (t) => {
+    const { nodes, swarm, end } = await serving(t)
+    const [a, b, c] = nodes
+    // At once: none of them takes over.
+    await Promise.all(nodes.map((node) => node.kill()))
+    await Promise.all(cluster.servers.map((server) => server.kill()))
+    for (const server of cluster.servers) server.loseStore()
+    for (const server of cluster.servers) server.start()
+    await cluster.isReady()
+    a.loseData()
+    for (const node of nodes) node.start()
+    await says(a, /node [0-9a-f]{16} holds the log of store .*--begin-stream 0/)
+    for (const node of [b, c]) await says(node, new RegExp(`--begin-stream ${end}$`, 'm'))
+    untouched(t, nodes)
+    t.equal(await b.stop(), 0)
+    b.start(['--begin-stream', `${end}`])
+    await oneHistory(t, nodes, swarm)
+    t.same([...b.files, ...c.files].filter(isAside), [])
+  },
+)
 
 t.test(
   'a node with data and two empty ones start at once: it begins, all serve',
@@ -162,15 +166,19 @@ t.test(
   },
 )
 
-t.test('three empty nodes start at once, twice: one leads, none ends', starts(2), async (t) => {
-  const nodes = await threeNodes(t)
-  for (let round = 0; round < 2; round++) {
-    for (const node of nodes) node.start()
-    await settled(nodes)
-    untouched(t, nodes)
-    for (const node of nodes) t.equal(await node.stop(), 0, `${node.name} stops`)
-  }
-})
+t.test(
+  'three empty nodes start at once, twice: one leads, nobody has ended',
+  starts(2),
+  async (t) => {
+    const nodes = await threeNodes(t)
+    for (let round = 0; round < 2; round++) {
+      for (const node of nodes) node.start()
+      await settled(nodes)
+      untouched(t, nodes)
+      for (const node of nodes) t.equal(await node.stop(), 0, `${node.name} stops`)
+    }
+  },
+)
 
 t.test(
   'two of three servers are paused, nodes start meanwhile: all serve after it',
