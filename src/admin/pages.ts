@@ -104,7 +104,9 @@ export class OperatorPages {
     if (method !== 'GET' && method !== 'HEAD') {
       return { ...shown(405, sentence('GET and POST only')), headers: { Allow: 'GET, HEAD, POST' } }
     }
-    if (name === 'sign-in') return shown(200, confirmPage(searchParams.get('code') ?? ''))
+    const code = searchParams.get('code')
+    if (name === 'sign-in' && code !== null) return shown(200, confirmPage(code))
+    if (name === 'sign-in') return shown(401, signInPage(null))
     if (name !== '') return shown(404, sentence('There is no such page.'))
     if (session === null) return shown(401, signInPage(null))
     return this.#page(session, searchParams, null)

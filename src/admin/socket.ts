@@ -117,7 +117,7 @@ async function answer(
   return sent === null ? unusable('The body is not JSON.') : runCommand(node, name, sent)
 }
 
-const noPort = 'The node has no port for operators; start it with --ops-port.'
+const noPort = 'the node has no port for operators; start it with --ops-port 8788'
 
 /** The body as text; null: it is longer. */
 export async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<string | null> {

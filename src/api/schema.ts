@@ -108,6 +108,9 @@ function violation(error: ErrorObject): Violation {
 function requirement({ keyword, params, message }: ErrorObject): string | undefined {
   if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
   if (keyword === 'pattern' && params.pattern === notBlank) return 'must be more than white space'
+  const [, word] = /^\^(\w+)\$$/.exec(params.pattern ?? '') ?? []
+  if (word !== undefined) return `must be a whole number or ${word}`
+  if (keyword === 'minLength' && params.limit === 1) return 'must not be empty'
   return message
 }
 

@@ -95,7 +95,7 @@ export const adminCommands = {
   },
   'sign-in': {
     usage: '',
-    summary: 'print an address at which a browser may do all of this, once, for ten minutes',
+    summary: 'print an address that signs a browser in, which may do all of this for twelve hours',
     flags: { data, json },
   },
 } satisfies Record<ModerationCommand | AccessCommand | Looking, Declared>
@@ -178,7 +178,9 @@ async function list({ data, json }: Pick<AdminCommand, 'data' | 'json'>): Promis
 
 async function signIn({ data, json }: Pick<AdminCommand, 'data' | 'json'>): Promise<void> {
   const address = await signInAddress(data)
-  say(json ? JSON.stringify(address) : address.url)
+  if (json) return say(JSON.stringify(address))
+  say(address.url)
+  process.stderr.write('open it within ten minutes; it signs one browser in, once\n')
 }
 
 async function moderate(command: AdminCommand): Promise<void> {

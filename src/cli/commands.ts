@@ -32,7 +32,9 @@ for (const name of Object.keys(shellCommands)) {
 }
 
 const ofShell = Object.entries(shellCommands).map(([name, { usage, summary }]) => {
-  return `${`  agent-forum ${name} ${usage}`.padEnd(47)} ${summary}`
+  const command = `  agent-forum ${name} ${usage}`.padEnd(47)
+  // A longer one has its summary in the next line.
+  return `${command}${command.length > 47 ? `\n${' '.repeat(47)}` : ''} ${summary}`
 })
 
 const help = `agent-forum ${version}: a forum for software agents on one fast node.

@@ -14,12 +14,12 @@ const durabilities = {
 export function greetingOf(config: Config, url: string, version: string): string {
   const { data, durability, opsPort, pages } = config
   const command = typedCommand()
-  const register = `${command} register --url ${url} --name ana`
+  const hello = helloOf(config, command, url)
   const dashboard = `http://127.0.0.1:${opsPort}/`
   const kept = `${resolve(data)}; ${durabilities[durability.mode]}`
   const lines = [
     ...(pages ? [['read it', `${url}/`]] : []),
-    ['say hello', `${register} && ${command} post Hello 'Is anybody here?'`],
+    hello,
     ['for agents', `${url}/llms.txt, and ${command} mcp setup --url ${url}`],
     ['dashboard', opsPort === 0 ? 'none; --ops-port 8788 serves one' : dashboard],
     ['kept in', kept],
@@ -27,4 +27,17 @@ export function greetingOf(config: Config, url: string, version: string): string
   ]
   const body = lines.map(([title, text]) => `  ${title.padEnd(12)}${text}`.trimEnd())
   return `Agent Forum ${version} serves at ${url}\n\n${body.join('\n')}\n\n`
+}
+
+/** The first thing to do, by the way in which identities come in. */
+function helloOf({ access, data }: Config, command: string, url: string): [string, string] {
+  const { registration } = access
+  const admin = `${command} admin`
+  const place = `--data ${resolve(data)}`
+  if (registration === 'closed') return ['let in', `${admin} register ${place} --name ana`]
+  const register = `${command} register --url ${url} --name ana`
+  if (registration === 'invited') {
+    return ['let in', `${register} --invite $(${admin} invite ${place})`]
+  }
+  return ['say hello', `${register} && ${command} post Hello 'Is anybody here?'`]
 }

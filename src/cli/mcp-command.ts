@@ -28,7 +28,7 @@ agent-forum mcp [--url URL] [--identity FILE] [--name NAME] [--kind KIND] [--inv
                 [--http PORT]
 
   agent-forum mcp --identity ~/.agent-forum.json --name ana      for an MCP client that starts it
-  agent-forum mcp --http 8788                                    at http://127.0.0.1:8788/mcp
+  agent-forum mcp --http 8790                                    at http://127.0.0.1:8790/mcp
   agent-forum mcp setup                                          enters it into your MCP clients
 
 Serves the forum to an agent as tools, resources and prompts of the Model Context Protocol: over
@@ -55,9 +55,11 @@ export async function runMcp(args: string[], version: string): Promise<number> {
     process.stdout.write(mcpHelp)
     return 0
   }
-  const { AGENT_FORUM_TOKEN: token, AGENT_FORUM_URL: url } = process.env
+  const { AGENT_FORUM_TOKEN: token, AGENT_FORUM_URL: given } = process.env
+  const { identity: file } = values
+  const url = values.url ?? given ?? (await urlIn(file)) ?? defaultUrl
   const options = {
-    url: originOf(values.url ?? url ?? defaultUrl),
+    url: originOf(url),
     token: token || undefined,
     file: values.identity,
     identity: {
@@ -73,6 +75,13 @@ export async function runMcp(args: string[], version: string): Promise<number> {
   const { of, error } = ending
   if (of === 'input') throw new CommandError(65, `the input cannot be read: ${error.message}`)
   throw new CommandError(69, `the client is gone, and no identity was registered: ${error.message}`)
+}
+
+/** The node of the identity in the file, if there is one. Throws a ConfigError. */
+async function urlIn(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined
+  const { readIdentity } = await import('../mcp/identity-file.ts')
+  return readIdentity(file, null)?.url
 }
 
 function refusal(sentence: string): ConfigError {

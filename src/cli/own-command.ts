@@ -25,10 +25,13 @@ export function typedCommand(environment: Environment = process.env): string {
   const [program, npm, , ...npx] = words
   if (npx.length > 0) return ['npx', ...npx].map(quoted).join(' ')
   const file = npm ?? program
-  const onPath = (environment.PATH ?? '').split(delimiter).some((folder) => {
+  const folders = (environment.PATH ?? '').split(delimiter)
+  const onPath = folders.find((folder) => {
     return folder !== '' && isSameFile(join(folder, 'agent-forum'), file)
   })
-  if (onPath) return 'agent-forum'
+  // npx puts the commands of the nearest package onto the PATH, for as long as it runs.
+  if (onPath?.endsWith(join('node_modules', '.bin'))) return 'npx agent-forum'
+  if (onPath !== undefined) return 'agent-forum'
   const near = relative('.', file)
   const shown = quoted(near.startsWith('..') ? file : `./${near}`)
   return npm === undefined ? shown : `node ${shown}`

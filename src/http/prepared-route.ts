@@ -81,8 +81,8 @@ export function isUrlTooLong(
 
 /** The detail of `invalid_json`. It names the limits, because nobody would guess them. */
 const notABody =
-  'The body must be one JSON object in UTF-8, ' +
-  `with at most ${valuesMax} values, at most ${depthMax} levels deep.`
+  'The body does not parse as one JSON object in UTF-8, ' +
+  `or has more than ${valuesMax} values or ${depthMax} levels.`
 
 const keyPattern = /^[A-Za-z0-9_.:-]{8,128}$/
 

@@ -5,7 +5,8 @@
 //     refused.
 // I2. It appears whole or not at all, and one that is there is not overwritten: of two processes
 //     that register at once, the second takes the identity of the first.
-// I3. A token is sent to the node that issued it, and to no other.
+// I3. A token is sent to the node that issued it, and to no other; the names of the loopback
+//     interface count as one.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -37,10 +38,21 @@ export function readIdentity(file: string, url: string | null): Kept | null {
     checkDirectory(file)
     return null
   }
-  if (url !== null && kept.url !== url) {
-    throw new ConfigError(`${file} has an identity of ${kept.url}, not of ${url}`)
+  if (url !== null && !isOf(kept, url)) {
+    const advice = 'leave out --url, or name another file with --identity'
+    throw new ConfigError(`${file} has an identity of ${kept.url}, not of ${url}; ${advice}`)
   }
   return kept.expires_at !== null && kept.expires_at <= Date.now() ? null : kept
+}
+
+/** Whether the node at this origin has issued the identity. */
+export function isOf(kept: Kept, url: string): boolean {
+  return placeOf(kept.url) === placeOf(url)
+}
+
+/** The origin, with one name for the loopback interface. */
+function placeOf(url: string): string {
+  return url.replace(/^http:\/\/(?:localhost|\[::1\])(?=:|$)/, 'http://127.0.0.1')
 }
 
 /** Keeps the identity, and returns the one that is in the file then. Throws ConfigError. */

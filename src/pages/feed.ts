@@ -139,7 +139,10 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
       count += 1
     }
     const nothingNew = areMentions ? 'No unread message mentions you.' : 'You have read everything.'
-    const none = isUnread ? nothingNew : 'There is nothing more.'
+    const items = [...followed].map(threadItem)
+    const isNew = items.length === 0 && through === 0 && !areMentions
+    const start = 'You follow no thread yet. Begin one, or follow one on its page.'
+    const none = isUnread ? (isNew ? start : nothingNew) : 'There is nothing more.'
     yield count === 0 ? html`<p class="none">${none}</p>\n` : nothing
     if (count > 0 && nextAfter > through && !areMentions)
       yield markButton(formToken, nextAfter, count)
@@ -149,7 +152,6 @@ ${views('Messages', areMentions ? mentionsName : 'All', kinds)}`
       ['From the beginning', through > 0 && isUnread ? `${path}after=0` : null],
     ])
     if (areMentions) return
-    const items = [...followed].map(threadItem)
     if (items.length === 0) return
     yield html`
 <h2>Threads you follow</h2>

@@ -20,7 +20,12 @@ export async function register(
     throw new ConfigError(`--kind takes persistent or guest${suggestion(kind, kinds)}`)
   }
   const { url, file, forum } = session
-  if (session.kept !== null) return show(session, session.kept)
+  if (session.kept !== null) {
+    show(session, session.kept)
+    const other = '; --identity FILE makes another one'
+    if (name !== undefined) process.stderr.write(`it was registered before${other}\n`)
+    return
+  }
   if (forum.token !== undefined) {
     throw new ConfigError('AGENT_FORUM_TOKEN is set, which is the identity of all commands')
   }

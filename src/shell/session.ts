@@ -10,7 +10,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../base/arguments.ts'
 import { AgentForum } from '../client/index.ts'
-import { type Kept, readIdentity } from '../mcp/identity-file.ts'
+import { isOf, type Kept, readIdentity } from '../mcp/identity-file.ts'
 import { type CommonValues, defaultUrl, originOf } from './flags.ts'
 import { Output } from './output.ts'
 
@@ -46,8 +46,8 @@ export function sessionOf(
   // Whoever has an identity elsewhere reads here as anybody.
   const expected = named === undefined ? null : origin
   const own = usesToken || !existsSync(file) ? null : readIdentity(file, expected)
-  const kept = origin === null || own?.url === origin ? own : null
-  const node = origin ?? kept?.url ?? defaultUrl
+  const kept = own === null || origin === null || isOf(own, origin) ? own : null
+  const node = kept?.url ?? origin ?? defaultUrl
   const token = usesToken ? AGENT_FORUM_TOKEN : kept?.token
   const forum = new AgentForum({ url: node, timeoutMs, ...(token !== undefined && { token }) })
   return { output, url: node, file, kept, forum }

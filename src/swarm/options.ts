@@ -116,7 +116,8 @@ export function parseOptions(args: string[]): Options | null {
   const { values } = readFlags(args, swarmFlags, refuse)
   if (values.help) return null
   if ((values.corpus === undefined) === (values.synthetic === undefined)) {
-    throw new UsageError('give either --corpus FILE or --synthetic SPEC')
+    const example = '--synthetic agents=100,threads=50,replies=1000'
+    throw new UsageError(`give either --corpus FILE or --synthetic SPEC, as ${example}`)
   }
   if (values.save !== undefined && values.verify !== undefined) {
     throw new UsageError('--save keeps a new run, --verify reads an old one: give one of them')

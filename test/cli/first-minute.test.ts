@@ -2,10 +2,11 @@
 // be copied, and a port that is in use.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { ownCommand, typedCommand } from '../../src/cli/own-command.ts'
 import { dataDirectory, Program, program, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { Person } from '../shell/person.ts'
@@ -59,6 +60,37 @@ t.test('serve: on a terminal: a greeting, whose lines can be copied', { skip }, 
   await until('its end', () => seen.code !== null)
   t.equal(seen.code, 0)
   t.match(seen.text, /\d\d:\d\d:\d\d stopping signal=SIGINT\n(?:.*\n)*\d\d:\d\d:\d\d stopped\n$/)
+})
+
+t.test('serve: on a terminal, invited: the greeting says how to come in', { skip }, async (t) => {
+  const ana = new Person(t)
+  const flags = ['--port', `${await freePort()}`, '--segment-mb', '8', '--no-search']
+  const seen = terminal(t, ana, ['serve', ...flags, '--registration', 'invited'])
+  await until('the greeting', () => seen.text.includes('Ctrl-C'))
+  const [, come] = /\n {2}let in +(.*)\n/.exec(seen.text)!
+  const options = { cwd: ana.home, env: ana.environment, encoding: 'utf8' } as const
+  t.match(spawnSync('sh', ['-c', come!], options), { status: 0, stdout: /^agt_\w+ ana / })
+  seen.child.stdin.write('\x03')
+  await until('its end', () => seen.code !== null)
+})
+
+t.test('serve: one port for both: refused, and no other process is blamed', async (t) => {
+  const port = `${await freePort()}`
+  const flags = ['--port', port, '--ops-port', port, '--data', dataDirectory(t)]
+  const { code, stderr } = await run(['serve', ...flags])
+  t.equal(code, 64)
+  t.match(stderr, `--ops-port and --port are both ${port}; choose another --ops-port\n`)
+})
+
+t.test('its command: on the PATH of npx alone: npx, as whoever types it needs', async (t) => {
+  const [, file] = ownCommand({})
+  const bin = join(t.testdir(), 'node_modules', '.bin')
+  mkdirSync(bin, { recursive: true })
+  symlinkSync(file!, join(bin, 'agent-forum'))
+  t.equal(typedCommand({ PATH: bin }), 'npx agent-forum')
+  const other = t.testdir({ bin: {} })
+  symlinkSync(file!, join(other, 'bin', 'agent-forum'))
+  t.equal(typedCommand({ PATH: join(other, 'bin') }), 'agent-forum')
 })
 
 t.test('serve: --log-format: JSON on a terminal, text elsewhere', { skip }, async (t) => {

@@ -113,7 +113,10 @@ t.test(
     )
     t.strictSame(readdirSync(elsewhere.at(-3)!), [], 'no log, and no lock')
     t.equal(onData.code, 75)
-    t.match(onData.stderr, /^agent-forum: [^\n]+ is in use by process \d+\n$/)
+    t.match(
+      onData.stderr,
+      /^agent-forum: [^\n]+ is in use by process \d+; stop it, or choose another directory\n$/,
+    )
     t.equal((await fetch(`${url}/api/status`)).status, 200)
     t.equal(program.log.filter(({ msg }) => msg === 'started').length, 1)
     await started(t, [...elsewhere, '--port', '0']) // its directory was released

@@ -279,7 +279,7 @@ t.test('wal: a node uses the directory: each command refuses with 75', async (t)
   for (const flags of [['inspect'], ['repair', '--copy-to', 'copy']]) {
     const { code, stdout, stderr } = await run(['wal', ...flags, '--data', forum.data])
     t.equal(code, 75, flags[0])
-    t.match(stdout + stderr, /is in use by process \d+\n$/)
+    t.match(stdout + stderr, /is in use by process \d+; stop it, or choose another directory\n$/)
   }
 })
 

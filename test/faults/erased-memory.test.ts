@@ -101,6 +101,9 @@ async function removed(t: Test, name: string, flags: string[]): Promise<void> {
   })
   const right = processesOf(forum).map((pid) => copiesIn(pid, mark))
   let after: Copies[] = []
+  t.teardown(() => {
+    if (!t.passing()) t.comment(JSON.stringify({ before, right, after }))
+  })
   await until('no copy outside of V8', async () => {
     const writes = Array.from({ length: 8 }, () => author.reply(other, filler))
     const fresh = Array.from({ length: 16 }, () => readAfresh(forum, other))
@@ -108,7 +111,6 @@ async function removed(t: Test, name: string, flags: string[]): Promise<void> {
     after = processesOf(forum).map((pid) => copiesIn(pid, mark))
     return after.every(({ own }) => own === 0)
   })
-  t.comment(JSON.stringify({ before, right, after }))
   for (const snapshot of await snapshotsOf(forum, snapshots)) {
     t.ok(snapshot.includes('forgetErased'), 'a snapshot has strings')
     t.notOk(snapshot.includes(mark), 'nothing that is alive has the text')

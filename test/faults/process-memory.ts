@@ -11,37 +11,48 @@ const pieceBytes = 8 << 20
 interface Region {
   from: number
   to: number
-  /** V8 maps the pages of its heaps at random places of the lower 46 bits, multiples of 256 KiB. */
+  /**
+   * V8 maps the pages of its heaps at random places of the lower 46 bits, multiples of 256 KiB. The
+   * system shows such a page in parts when their access differs.
+   */
   isOfV8: boolean
+  /** Its line in /proc/PID/maps. */
+  line: string
 }
 
 function regionsOf(pid: number): Region[] {
   const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').trim().split('\n')
+  let endOfV8 = 0
   return lines.flatMap((line) => {
     const [range, access, , , , name = ''] = line.split(/ +/)
+    const [from, to] = range!.split('-').map((hex) => Number.parseInt(hex, 16)) as [number, number]
+    const isPage = from < 2 ** 46 && from % (256 << 10) === 0
+    const isOfV8 = name === '' && (isPage || from === endOfV8)
+    if (isOfV8) endOfV8 = to
     if (!access!.startsWith('rw') || name.startsWith('/') || name.startsWith('[v')) return []
-    const [from, to] = range!.split('-').map((hex) => Number.parseInt(hex, 16))
-    const isOfV8 = name === '' && from! < 2 ** 46 && from! % (256 << 10) === 0
-    return [{ from: from!, to: to!, isOfV8 }]
+    return [{ from, to, isOfV8, line }]
   })
 }
 
 export interface Copies {
   own: number
   ofV8: number
+  /** Where the own ones are, for a test that fails: lines of /proc/PID/maps. */
+  places: string[]
 }
 
 /** How often the text is in the memory of a process, in UTF-8 or Latin-1. */
 export function copiesIn(pid: number, text: string): Copies {
-  const [found, mark] = [{ own: 0, ofV8: 0 }, Buffer.from(text)]
+  const [found, mark]: [Copies, Buffer] = [{ own: 0, ofV8: 0, places: [] }, Buffer.from(text)]
   const memory = openSync(`/proc/${pid}/mem`, 'r')
   const piece = Buffer.alloc(pieceBytes + mark.length - 1)
   try {
-    for (const { from, to, isOfV8 } of regionsOf(pid)) {
+    for (const { from, to, isOfV8, line } of regionsOf(pid)) {
       for (let at = from; at < to; at += pieceBytes) {
         const bytes = piece.subarray(0, readAt(memory, piece, at, to))
         for (let i = bytes.indexOf(mark); i !== -1; i = bytes.indexOf(mark, i + 1)) {
           found[isOfV8 ? 'ofV8' : 'own'] += 1
+          if (!isOfV8) found.places.push(line)
         }
       }
     }

@@ -118,7 +118,7 @@ for (const process of processes) {
       t.equal(hidden.status, 404)
       t.equal(hidden.text, absent.text, 'private and absent look the same')
     }
-    t.match((await stranger.open('/feed')).text, /You have read everything/)
+    t.match((await stranger.open('/feed')).text, /You follow no thread yet/)
     const path = `/api/threads/${thread_id}/replies`
     await scene.call('post', path, agent.token, { content: 'for you', mention_ids: [ana.id] })
     await scene.call('post', path, agent.token, { content: 'one more' })

@@ -39,11 +39,11 @@ t.test('another process has the lock: refused with 75 and its pid; once dead: ta
   const records: unknown[] = []
   const start = () =>
     openJournal({ dir: where, segmentBytes: 65536, onRecord: (_, record) => records.push(record) })
-  await t.rejects(start(), new RegExp(`wal is in use by process ${child.pid}$`))
+  await t.rejects(start(), new RegExp(`wal is in use by process ${child.pid}; stop it`))
   await child.kill()
   const journal = await start()
   t.same(records, ['from the child'])
-  await t.rejects(start(), new RegExp(`in use by process ${process.pid}$`))
+  await t.rejects(start(), new RegExp(`in use by process ${process.pid}; stop it`))
   await journal.close()
   t.same(
     fs.readdirSync(where).filter((name) => name.startsWith('lock')),
@@ -76,7 +76,7 @@ t.test('its owner was killed and is a zombie: taken', async (t) => {
 t.test('locked by this process: refused with 75', async (t) => {
   const disk = new SimulatedDisk(1)
   const { journal } = await open(disk)
-  await t.rejects(open(disk), new RegExp(`/data is in use by process ${process.pid}$`))
+  await t.rejects(open(disk), new RegExp(`/data is in use by process ${process.pid}; stop it`))
   await journal.close()
   await (await open(disk)).journal.close()
 })

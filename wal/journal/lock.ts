@@ -159,7 +159,9 @@ async function refuseUnlessDead(disk: Disk, dir: string, owner: Owner | undefine
         `is not visible from here; make sure that it does not, then remove ${lock}`,
     )
   }
-  if (isRunning(disk, owner)) throw inUse(`${dir} is in use by ${user}`)
+  if (isRunning(disk, owner)) {
+    throw inUse(`${dir} is in use by ${user}; stop it, or choose another directory`)
+  }
 }
 
 function inUse(sentence: string): JournalError {
