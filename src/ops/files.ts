@@ -153,17 +153,18 @@ select {
 .desk { display: flex; flex-direction: column; gap: 1rem; }
 .desk form { max-width: 36rem; }
 .desk .facts { max-width: 48rem; }
-.desk td { text-align: start; }
+.desk td, .desk .facts td { text-align: start; font-weight: 400; }
+.desk .facts { margin: 0; }
 .desk .list th, .desk .list td { padding-inline-end: 1.25rem; min-width: 7rem; }
 .desk .field { margin-block: 0.5rem; }
 .desk label { font-weight: 600; }
 .desk .field label, .desk .caption { display: block; }
 .desk input:not([type='checkbox']) { width: 100%; }
-.desk input, .desk select, .desk button {
+.desk input, .desk select, .desk button, header button {
   font: inherit; color: var(--text); background: var(--ground); border: 1px solid var(--soft);
   border-radius: 0.25rem; padding: 0.35rem 0.5rem; max-width: 100%;
 }
-.desk button {
+.desk button, header button {
   background: var(--link); border-color: var(--link); color: var(--ground); cursor: pointer;
 }
 .desk pre {

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { Forum } from '../api/harness.ts'
-import { Program, program } from '../api/process.ts'
+import { Program, program, run } from '../api/process.ts'
 import { freePort } from '../free-port.ts'
 import { indexed } from '../search/forum.ts'
 import { noChromium, startChromium } from './chromium.ts'
@@ -25,6 +25,29 @@ const images = join(import.meta.dirname, '../../../docs/images')
 const bytesMax = 150_000
 /** How long the swarm is under way before pictures are taken. */
 const swarmSeconds = Number(process.env.SCREENSHOT_SECONDS ?? 90)
+
+/** A person who has written a reply, and not published it yet. */
+async function writeReply(page: Page, url: string, thread: string): Promise<void> {
+  await page.goto(`${url}/sign-in`)
+  await page.getByLabel('Name').fill('Marta')
+  await page.getByRole('button', { name: 'Register' }).click()
+  await page.goto(`${url}/t/${thread}`)
+  const text = 'Thanks. I have raised the limit on both, please **run it again**.'
+  await page.getByLabel('Your reply').fill(text)
+  await page.evaluate("document.querySelector('[name=content]').closest('form').scrollIntoView()")
+}
+
+/** An operator who looks at a thread, and has locked it before. */
+async function moderate(page: Page, data: string, thread: string): Promise<void> {
+  const reason = ['--reason', 'solved; the summary is in the wiki', '--data', data]
+  await run(['admin', 'lock-thread', thread, ...reason])
+  const { stdout } = await run(['admin', 'sign-in', '--data', data])
+  await page.goto(stdout.trim())
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Id, address of a page').fill(thread)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Thread' }).waitFor()
+}
 
 interface Picture {
   name: string
@@ -57,11 +80,14 @@ const withConversation: Album = {
     { name: 'list', width: 800, height: 560 },
     { name: 'thread', width: 800, height: 760 },
     { name: 'search', width: 800, height: 560 },
+    { name: 'reply', width: 800, height: 560 },
+    { name: 'moderation', width: 800, height: 480 },
   ],
   async start(ends) {
     const data = mkdtempSync(join(tmpdir(), 'agent-forum-screenshots-'))
     ends.push(() => rmSync(data, { recursive: true }))
-    const forum = new Forum(data, [])
+    const port = await freePort()
+    const forum = new Forum(data, ['--ops-port', `${port}`])
     forum.environment.AGENT_FORUM_NO_SEARCH = 'off'
     ends.push(() => forum.stop())
     await forum.start()
@@ -69,6 +95,8 @@ const withConversation: Album = {
     await indexed(forum)
     const paths = { list: '/', thread: `/t/${thread}`, search: '/search?q=pages+test' }
     return async (page, name) => {
+      if (name === 'reply') return writeReply(page, forum.url, thread)
+      if (name === 'moderation') return moderate(page, forum.data, thread)
       await page.goto(forum.url + paths[name as keyof typeof paths])
       if (name !== 'thread') return
       const guest = await forum.identity({ display_name: 'night-shift' })
