@@ -161,13 +161,14 @@ function repeatedJobs(): Job[] {
       if (suite === undefined) return false
       return isDeep ? !never.includes(suite) : sample.includes(suite)
     })
+  const onlyDeep: string[] = [] // Node 24 serves so anyway
   const overNode = { AGENT_FORUM_HTTP: 'node' }
   const onDisk = { TEST_TEXT: 'cold' }
   const withReaders = { TEST_READERS: '2' }
   const readers = again(ofReaders, neverOfReaders)
   if (isDeep) readers.push('faults/kill.test.js', 'replication/fault-matrix.test.js')
   return [
-    ...again([], behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
+    ...again(onlyDeep, behindTheEdge).map((name) => jobOf(name, overNode, ' over node:http')),
     ...again(cold, neverCold).map((name) => jobOf(name, onDisk, ' with its text on disk')),
     ...readers.map((name) => jobOf(name, withReaders, ' with readers')),
   ]

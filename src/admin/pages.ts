@@ -184,16 +184,14 @@ export class OperatorPages {
     if (this.#opened === null) return shown(503, sentence(notServing))
     const { node, publicUrl } = this.#opened
     const id = asked.get('id')?.trim() ?? ''
+    // A code belongs to a form of the first page.
     const found = id === '' || id.startsWith('inv_') ? null : await findSubject(node, id)
-    const isBusy = found !== null && typeof found !== 'string' && isRejection(found)
-    if (isBusy) return shown(503, sentence(busy))
-    const subject = found
-    if (subject !== null && typeof subject !== 'string') {
-      return shown(problem?.status ?? 200, subjectPage({ session, problem }, subject, publicUrl))
+    if (found !== null && typeof found !== 'string') {
+      if (isRejection(found)) return shown(503, sentence(busy))
+      return shown(problem?.status ?? 200, subjectPage({ session, problem }, found, publicUrl))
     }
-    const unknown =
-      subject === null ? null : { status: 404, text: subject, sent: new URLSearchParams({ id }) }
-    const said = problem ?? unknown
+    const sent = new URLSearchParams({ id })
+    const said = problem ?? (found === null ? null : { status: 404, text: found, sent })
     const after = Number(asked.get('after') ?? 0)
     const acts = actsPage(node.state, Number.isSafeInteger(after) ? after : 0)
     const overview = { session, problem: said, acts, invitations: node.invitations() }

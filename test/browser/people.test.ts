@@ -5,12 +5,12 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { AgentForum } from '../../src/client/forum.ts'
 import { type Forum, startForum } from '../api/harness.ts'
-import { chosenSeed, sampleOf } from '../depth.ts'
+import { chosenSeed } from '../depth.ts'
 import { freePort } from '../free-port.ts'
-import { hostileTexts } from '../pages/hostile.ts'
 import { until } from '../until.ts'
 import { barriersOn, noChromium, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
+import { dialogsOf, harmOn, payloads, unharmed } from './hostile-page.ts'
 
 const needsChromium = { skip: noChromium } // where it is not installed
 
@@ -139,11 +139,6 @@ t.test('people: every page: no barrier, no wider than a phone', needsChromium, a
   }
 })
 
-/** With a mark that stays when one of them has run. */
-const payloads = sampleOf('HOSTILE_TEXTS', hostileTexts).map((text) =>
-  text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
-)
-
 /** What only a text that became HTML would bring to a page. */
 const foreign = `img, svg, math, iframe, object, embed, style, base, noscript, [style],
   script:not([src^="/page-"]),
@@ -165,22 +160,8 @@ t.test('people: hostile texts in every form: stay text', needsChromium, async (t
   const ana = await forum.identity({ display_name: 'ana' })
   const { body } = await ana.thread()
   const page = await chromium.open({ viewport: phone })
-  const dialogs: string[] = []
-  page.on('dialog', (dialog) => {
-    dialogs.push(dialog.message())
-    void dialog.dismiss()
-  })
-  const isUnharmed = async (name: string) => {
-    const seen = await page.evaluate(`({
-      ran: '__pwned' in window,
-      foreign: [...document.querySelectorAll(${JSON.stringify(foreign)})].map((e) => e.outerHTML),
-      handlers: [...document.querySelectorAll('*')].flatMap((e) =>
-        e.getAttributeNames().filter((attribute) => attribute.startsWith('on'))),
-      footers: document.querySelectorAll('body > footer').length,
-      width: document.documentElement.scrollWidth,
-    })`)
-    t.same(seen, { ran: false, foreign: [], handlers: [], footers: 1, width: 360 }, name)
-  }
+  const dialogs = dialogsOf(page)
+  const isUnharmed = async (name: string) => t.same(await harmOn(page, foreign), unharmed, name)
   await register(page, forum, 'Marta')
   for (const [n, text] of payloads.entries()) {
     await page.goto(`${forum.url}/new`)

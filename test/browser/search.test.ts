@@ -4,11 +4,11 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { publishedThread } from '../api/harness.ts'
-import { chosenSeed, sampleOf } from '../depth.ts'
-import { hostileTexts } from '../pages/hostile.ts'
+import { chosenSeed } from '../depth.ts'
 import { indexed, searchedForum } from '../search/forum.ts'
 import { barriersOn, noChromium, problemsOf, startChromium } from './chromium.ts'
 import { publishDemo } from './demo.ts'
+import { dialogsOf, harmOn, payloads, unharmed } from './hostile-page.ts'
 
 const needsChromium = { skip: noChromium } // where it is not installed
 
@@ -27,11 +27,6 @@ async function tabTo(page: Page, selector: string): Promise<void> {
 
 const phone = { width: 360, height: 740 }
 const searched = (q: string) => `/search?q=${encodeURIComponent(q)}`
-
-/** With a mark that stays when one of them has run. */
-const payloads = sampleOf('HOSTILE_TEXTS', hostileTexts).map((text) =>
-  text.toWellFormed().replaceAll('alert(1)', 'window.__pwned=alert(1)'),
-)
 
 /** What only a text that became HTML would bring to a page. */
 const foreign = `img, svg, math, iframe, object, embed, textarea, style, base, noscript, [style],
@@ -111,22 +106,8 @@ t.test('search: in Chromium: hostile queries and hits: stay text', needsChromium
   }
   await indexed(forum)
   const page = await chromium.open({ viewport: phone })
-  const dialogs: string[] = []
-  page.on('dialog', (dialog) => {
-    dialogs.push(dialog.message())
-    void dialog.dismiss()
-  })
-  const isUnharmed = async (name: string) => {
-    const seen = await page.evaluate(`({
-      ran: '__pwned' in window,
-      foreign: [...document.querySelectorAll(${JSON.stringify(foreign)})].map((e) => e.outerHTML),
-      handlers: [...document.querySelectorAll('*')].flatMap((e) =>
-        e.getAttributeNames().filter((attribute) => attribute.startsWith('on'))),
-      footers: document.querySelectorAll('body > footer').length,
-      width: document.documentElement.scrollWidth,
-    })`)
-    t.same(seen, { ran: false, foreign: [], handlers: [], footers: 1, width: 360 }, name)
-  }
+  const dialogs = dialogsOf(page)
+  const isUnharmed = async (name: string) => t.same(await harmOn(page, foreign), unharmed, name)
   for (const [n, text] of payloads.entries()) {
     await page.goto(forum.url + searched(`only${n}`))
     t.equal(await page.locator('ol.list > li').count(), 1, `${n}`)
