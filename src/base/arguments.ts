@@ -6,6 +6,13 @@ import { nearMiss } from './misspelled-fields.ts'
 /** An unusable argument or setting. The message is one sentence; the exit code is 64. */
 export class ConfigError extends Error {}
 
+/** Says why a file cannot be read, and names it once: a message of the system does so, too. */
+export function unreadable(file: string, error: unknown): string {
+  const { message, syscall = '' } = error as NodeJS.ErrnoException
+  const [cause] = syscall === '' ? [message] : message.split(`, ${syscall}`)
+  return `${file}: cannot be read: ${cause}`
+}
+
 /** A flag of a command; help, completion and parsing are derived from it. */
 export interface Flag {
   /** The placeholder of the value in the help; null: the flag is a switch. */

@@ -5,7 +5,7 @@
 // B2. It ends at one position; everything answered before the backup began is in it.
 // B3. Existing files are never overwritten.
 
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { realDisk, syncDirectory } from '../../wal/disk.ts'
 import { codeOf, JournalError, storageError } from '../../wal/errors.ts'
@@ -54,6 +54,7 @@ export async function runBackup(args: string[]): Promise<number> {
   if (!isFree(unfinished)) {
     throw new ConfigError(`${unfinished} is left from an interrupted backup; remove it`)
   }
+  if (!existsSync(data)) throw new ConfigError(`there is no log in ${data}`)
   try {
     const copy = await makeCopy(data, unfinished)
     realDisk.rename(unfinished, to)

@@ -66,6 +66,7 @@ To take part from a shell, as a person or an agent:
 
 ${ofShell.join('\n')}
 
+agent-forum serve --help lists the settings of a node, each with its default.
 `
 
 async function main([name = 'help', ...args]: string[]): Promise<number> {
@@ -87,7 +88,7 @@ function unknownFlag(name: string): string {
 
 async function explain([name]: string[]): Promise<number> {
   if (name !== undefined) return main([name, '--help'])
-  return say(help + (await import('./serve-command.ts')).serveHelp)
+  return say(help)
 }
 
 function say(text: string): number {

@@ -24,7 +24,7 @@ const serveExamples = `\
   agent-forum serve --config forum.json --print-config   the settings, and what set each
 `
 
-export const serveHelp = `\
+const serveHelp = `\
 Flags of serve, each also an environment variable (--poll-after is AGENT_FORUM_POLL_AFTER; a flag
 without a value is on or off) and a key of the file of --config (poll-after). A flag precedes a
 variable, and a variable precedes the file.

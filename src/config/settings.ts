@@ -14,7 +14,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Durability } from '../../wal/journal/journal.ts'
-import { ConfigError, type Flags, readFlags, suggestion } from '../base/arguments.ts'
+import { ConfigError, type Flags, readFlags, suggestion, unreadable } from '../base/arguments.ts'
 
 export interface Setting {
   /** Its source: `--port`, `AGENT_FORUM_PORT`, or `forum.json: port`. */
@@ -189,7 +189,7 @@ function readObject(path: string): object {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${path}: cannot be read: ${(error as Error).message}`)
+    throw new ConfigError(unreadable(path, error))
   }
   let parsed: unknown
   try {

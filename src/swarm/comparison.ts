@@ -1,6 +1,7 @@
 // --compare: this run beside an earlier one, from the report that --json FILE wrote.
 
 import { readFile } from 'node:fs/promises'
+import { unreadable } from '../base/arguments.ts'
 import { UsageError } from './failures.ts'
 import type { OperationReport, Report } from './report.ts'
 
@@ -21,7 +22,7 @@ export async function readReport(file: string): Promise<Earlier> {
     const text = await readFile(file, 'utf8')
     value = JSON.parse(text.startsWith('{\n') ? text : text.trim().split('\n').at(-1)!)
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`)
+    throw new UsageError(unreadable(file, error))
   }
   const { all, operations } = (value ?? {}) as Partial<Earlier>
   const isReport = (each: unknown) => typeof (each as OperationReport)?.p99 === 'number'

@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 import { Ajv } from 'ajv'
+import { unreadable } from '../base/arguments.ts'
 import { UsageError } from './failures.ts'
 
 export type Discussion = {
@@ -63,7 +64,7 @@ async function readPlain(file: string): Promise<Uint8Array> {
     const bytes = await readFile(file)
     return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`)
+    throw new UsageError(unreadable(file, error))
   }
 }
 

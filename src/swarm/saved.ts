@@ -9,6 +9,7 @@
 
 import { open, readFile } from 'node:fs/promises'
 import { Ajv } from 'ajv'
+import { unreadable } from '../base/arguments.ts'
 import type { Corpus } from './corpus.ts'
 import { UsageError } from './failures.ts'
 import { type Plan, planOf } from './plan.ts'
@@ -96,7 +97,7 @@ async function readSaved(file: string): Promise<Saved> {
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read: ${(error as Error).message}`)
+    throw new UsageError(unreadable(file, error))
   }
   if (!isSaved(value)) throw new UsageError(`${file}: is not a run saved by --save`)
   return value

@@ -17,8 +17,21 @@ const flags = [
   'log-level',
 ]
 
-t.test('help: requested in any way: every flag on stdout, exit 0', async (t) => {
-  const ways = [[], ['-h'], ['--help'], ['serve', '--port', '0', '--help'], ['serve', '-h']]
+t.test('help: of the program: requested in any way, and short enough to be read', async (t) => {
+  const ways = [[], ['-h'], ['--help'], ['help']]
+  for (const { code, stdout, stderr } of await Promise.all(ways.map((args) => run(args)))) {
+    t.strictSame([code, stderr], [0, ''])
+    t.match(stdout, 'agent-forum serve --help')
+    t.ok(stdout.split('\n').length < 60)
+  }
+})
+
+t.test('help: of serve: requested in any way: every flag on stdout, exit 0', async (t) => {
+  const ways = [
+    ['help', 'serve'],
+    ['serve', '--port', '0', '--help'],
+    ['serve', '-h'],
+  ]
   for (const { code, stdout, stderr } of await Promise.all(ways.map((args) => run(args)))) {
     t.strictSame([code, stderr], [0, ''])
     for (const flag of flags) t.match(stdout, `\n  --${flag} `)
@@ -67,10 +80,10 @@ t.test('help: of the program: every command; of a command: all its flags', async
   }
 })
 
-t.test('help: of the program and of each command: examples come before flags', async (t) => {
-  const ofProgram = ['', 'serve', 'swarm', 'backup', 'admin', 'wal', 'completion', 'version']
+t.test('help: of each command: examples come before flags', async (t) => {
+  const ofProgram = ['serve', 'swarm', 'backup', 'admin', 'wal', 'completion', 'version']
   const names = [...ofProgram, ...ofShell]
-  const texts = await Promise.all(names.map((name) => run(['help', name].filter(Boolean))))
+  const texts = await Promise.all(names.map((name) => run(['help', name])))
   for (const [i, { stdout }] of texts.entries()) {
     const example = stdout.search(/^ {2}(?:agent-forum|source|make)/m)
     const flag = stdout.search(/^ {2}-/m)

@@ -89,7 +89,7 @@ t.test('config file: wrong: one sentence that names the file and the key', async
     t.notMatch(said, '\n')
   }
   for (const path of ['/nowhere/forum.json', tmpdir()]) {
-    t.match(refusalOf(path), new RegExp(`^${path}: cannot be read: `))
+    t.match(refusalOf(path), new RegExp(`^${path}: cannot be read: E[A-Z]+: [a-z ]+$`))
   }
 })
 

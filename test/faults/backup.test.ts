@@ -159,8 +159,13 @@ t.test('backup: the target is not empty, or no log: refused, nothing changed', a
   const refusals: [string[], object, RegExp][] = [
     [['--data', data, '--to', taken], ConfigError, /which .* is not$/],
     [['--data', data], ConfigError, /backup needs --to/],
-    [['--data', data, '--to', `${data}-new`], JournalError, /cannot back up .* ENOENT/],
+    [['--data', data, '--to', `${data}-new`], ConfigError, /there is no log in/],
     [['--data', taken, '--to', `${data}-new`], ConfigError, /there is no log in/],
+    [
+      ['--data', join(taken, 'file'), '--to', `${data}-new`],
+      JournalError,
+      /cannot back up .*ENOTDIR/,
+    ],
     [['--data', data, '--to', join(taken, 'file', 'x')], ConfigError, /which .* is not/],
   ]
   for (const [flags, kind, words] of refusals) {
