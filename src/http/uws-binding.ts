@@ -25,7 +25,7 @@ export interface Binding {
   file: string
 }
 
-/** Called for a package that is installed, but has no binding that loads here. */
+/** Called where a package has no binding that loads here, unless it is upstream's and absent. */
 type OnUnusable = (name: string, reason: string) => void
 
 const require = createRequire(import.meta.url)
@@ -42,10 +42,15 @@ export function loadBinding(onUnusable: OnUnusable = () => {}): Binding | null {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       if (!isAbsent(code, message, name)) onUnusable(name, message.split('\n', 1)[0])
+      // The packed program has the bindings of some machines, and no package of them.
+      else if (name === 'uws-pack') onUnusable(name, noBinding)
     }
   }
   return null
 }
+
+const { platform, arch, versions } = process
+const noBinding = `no binding for Node ${versions.node}, ${platform} ${arch}`
 
 type Loaded = Omit<Binding, 'name'>
 type Manifest = { name: string; version: string }
@@ -74,7 +79,6 @@ function isRecent(version: string): boolean {
  * is one of the program, or of the package where the program has none.
  */
 function loadPacked(name: string): Loaded {
-  const { platform, arch, versions } = process
   const binary = `dist/bin/uws_${platform}_${arch}_${versions.modules}.node`
   const own = loadAddon(`${name}/${binary}`)
   if (own !== null) {
@@ -84,7 +88,7 @@ function loadPacked(name: string): Loaded {
   const home = isExecutable ? null : new URL('../', import.meta.resolve(name))
   const file = home === null ? '' : fileURLToPath(new URL(binary, home))
   if (home === null || !existsSync(file)) {
-    throw new Error(`no binding for Node ${versions.node}, ${platform} ${arch}`)
+    throw new Error(noBinding)
   }
   const { version } = JSON.parse(readFileSync(new URL('package.json', home), 'utf8')) as Manifest
   return { uws: require(file) as typeof Uws, version, file }

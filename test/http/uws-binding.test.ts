@@ -107,7 +107,12 @@ t.test('binding: an older release, or a repacking of that name: never loaded', (
   t.end()
 })
 
-t.test('binding: nothing is installed: none, and nothing to report', (t) => {
-  t.strictSame(load(t, { isPacked: false }), { unusable: [] })
+t.test('binding: nothing is installed: none, and the report says for which Node', (t) => {
+  const { name, unusable } = load(t, { isPacked: false })
+  t.match(
+    { name, unusable },
+    { name: undefined, unusable: [['uws-pack', /^no binding for Node \d/]] },
+  )
+  t.equal(unusable.length, 1)
   t.end()
 })
