@@ -76,6 +76,8 @@ export class ReaderPort {
   /** Outcomes of checked requests, which are sent with these. */
   #settled: Row[] = []
   #cursor: LogCursor | null = null
+  /** The next slice of catching up is planned. */
+  #isSlicePlanned = false
   #isGone = false
 
   constructor(parts: ReaderPortParts) {
@@ -195,7 +197,7 @@ export class ReaderPort {
   #catchUp(): void {
     const { socket, written, now, onLive } = this.#parts
     const cursor = this.#cursor
-    if (cursor === null) return
+    if (cursor === null || this.#isSlicePlanned) return
     const end = now() + sliceMs
     try {
       while (socket.writableLength < aheadBytesMax && now() < end) {
@@ -214,6 +216,11 @@ export class ReaderPort {
       return this.giveUp((error as Error).message)
     }
     // Otherwise `drain` continues.
-    if (socket.writableLength < aheadBytesMax) setImmediate(() => this.#catchUp())
+    if (socket.writableLength >= aheadBytesMax) return
+    this.#isSlicePlanned = true
+    setImmediate(() => {
+      this.#isSlicePlanned = false
+      this.#catchUp()
+    })
   }
 }

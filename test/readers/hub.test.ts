@@ -85,14 +85,14 @@ async function scene(t: { teardown(end: () => void): void }) {
   const { journal } = await open(disk)
   const shown: number[] = []
   const gone: string[] = []
-  const clock = { ms: 1000 }
+  const clock = { ms: 1000, stepMs: 0 }
   const gate = new Gate()
   const hub = new ReaderHub({
     ...{ journal, gate, log: { disk, dir, storeId: journal.storeId } },
     show: (durable) => shown.push(durable),
     run: () => assert.fail('no request is checked'),
     handler: (exchange) => exchange.answer(201, 'text/plain', '', 'done'),
-    now: () => clock.ms,
+    now: () => (clock.ms += clock.stepMs),
     onReport: () => {},
     onChange: () => {},
   })
@@ -144,6 +144,24 @@ t.test('P1: a reader begins at any position while records come: each once, in or
     t.same(socket.positions, wanted, `behind ${position}`)
     t.equal(socket.durable, 180)
   }
+  await journal.close()
+})
+
+t.test('P1: a reader that catches up drains often: one slice in each iteration', async (t) => {
+  const { journal, clock, add } = await scene(t)
+  for (let n = 0; n < 100; n++) await appendEach(journal, [{ n }])
+  clock.stepMs = 0.4 // two frames fit into a slice
+  const { socket, reader } = add(0)
+  let most = 0
+  while (!reader.isLive) {
+    const before = socket.positions.length
+    for (let i = 0; i < 5; i++) socket.emit('drain')
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, socket.positions.length - before)
+  }
+  clock.stepMs = 0
+  t.equal(socket.positions.length, 100)
+  t.ok(most <= 4, `${most} frames in an iteration`)
   await journal.close()
 })
 
