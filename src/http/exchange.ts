@@ -134,8 +134,8 @@ export interface Listener {
   /** After `stop`: ends the connections that are still open, where the process goes on. */
   close?(): void
   /**
-   * Where the port is shared: has this process get connections, or no more. Returns whether it does
-   * as asked: another process may have taken the port meanwhile.
+   * Starts or stops accepting connections on a shared port. Returns whether that is done: another
+   * process may have taken the port, or it may take a moment; then call it again.
    */
   setOpen?(isOpen: boolean): boolean
 }

@@ -221,9 +221,19 @@ export async function listenNode(
   // Expectations other than 100-continue are ignored; Node would answer 417 by itself.
   server.on('checkExpectation', onRequest)
   const options = { host, exclusive: true, reusePort: sharing !== undefined }
+  // Node opens a port only after it has looked up the host.
+  let isOpening = false
+  let isWanted = true
   return new Promise((resolve, reject) => {
-    // Also later, when a shared port cannot be opened again: it is tried again.
-    server.on('error', (error) => reject(portError(host, port, error)))
+    // Also later, when a shared port cannot be opened again: whoever wants it open tries again.
+    server.on('error', (error) => {
+      isOpening = false
+      reject(portError(host, port, error))
+    })
+    server.on('listening', () => {
+      isOpening = false
+      if (!isWanted) server.close()
+    })
     server.listen({ ...options, port }, () => {
       const { port } = server.address() as AddressInfo
       const stop = () => {
@@ -231,9 +241,13 @@ export async function listenNode(
         server.close()
       }
       const setOpen = (isOpen: boolean) => {
-        if (isOpen && !server.listening) server.listen({ ...options, port })
-        else if (!isOpen && server.listening) server.close()
-        return true
+        isWanted = isOpen
+        if (!isOpen && server.listening) server.close()
+        else if (isOpen && !server.listening && !isOpening) {
+          isOpening = true
+          server.listen({ ...options, port })
+        }
+        return server.listening === isOpen
       }
       const close = () => server.closeAllConnections()
       resolve({ port, stop, close, setOpen })

@@ -51,7 +51,7 @@ import { endReads, lingerMs } from './end-reads.ts'
 import { newState } from './recovery.ts'
 
 const reportEveryMs = 500
-/** A reader that is this much behind gets no connections until it is twice as close. */
+/** A reader further behind than this accepts no connections until its lag is below half of it. */
 const lagMs = 2000
 const answersEndMs = 5000
 const answersCheckMs = 10
@@ -239,8 +239,10 @@ export class Reader {
   }
 
   #setListening(isListening: boolean): void {
-    if (this.#isListening === isListening || this.#listener === null) return
-    if (this.#refusal !== null || !this.#listener.setOpen!(isListening)) return
+    if (this.#listener === null || this.#refusal !== null) return
+    if (isListening && this.#isListening) return
+    // Also where it does not listen: the port may be about to open.
+    if (!this.#listener.setOpen!(isListening) || this.#isListening === isListening) return
     this.#isListening = isListening
     const { stalenessMs: newestMs } = this.#main
     const behindMs = Math.round(newestMs)
