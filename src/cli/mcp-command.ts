@@ -57,7 +57,7 @@ export async function runMcp(args: string[], version: string): Promise<number> {
   }
   const { AGENT_FORUM_TOKEN: token, AGENT_FORUM_URL: given } = process.env
   const { identity: file } = values
-  const url = values.url ?? given ?? (await urlIn(file)) ?? defaultUrl
+  const url = values.url ?? (given || undefined) ?? (await urlIn(file)) ?? defaultUrl
   const options = {
     url: originOf(url),
     token: token || undefined,

@@ -19,7 +19,7 @@ export const mcpPath = '/mcp'
 
 /** Listens on 127.0.0.1. Rejects if the port cannot be had. */
 export async function serveHttp(port: number, make: () => McpServer): Promise<Server> {
-  const handler = createMcpHandler(make)
+  const handler = createMcpHandler(make, { onerror: report })
   const answer = (request: Request): Response | Promise<Response> => {
     if (new URL(request.url).pathname !== mcpPath) return new Response(null, { status: 404 })
     return (
@@ -29,12 +29,15 @@ export async function serveHttp(port: number, make: () => McpServer): Promise<Se
     )
   }
   const server = createServer(async (incoming, outgoing) => {
+    const request = requestOf(incoming, outgoing)
+    if (request === null) return void outgoing.writeHead(400).end()
     try {
-      await write(await answer(requestOf(incoming, outgoing)), outgoing)
-    } catch {
-      // The caller has hung up, or sent what is no request.
-      if (outgoing.headersSent) outgoing.destroy()
-      else outgoing.writeHead(400).end()
+      await write(await answer(request), outgoing)
+    } catch (error) {
+      const hasHungUp = outgoing.headersSent || outgoing.destroyed
+      if (hasHungUp) return void outgoing.destroy()
+      report(error as Error)
+      outgoing.writeHead(500).end()
     }
   })
   server.listen(port, '127.0.0.1')
@@ -42,18 +45,27 @@ export async function serveHttp(port: number, make: () => McpServer): Promise<Se
   return server
 }
 
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request {
+function report({ message }: Error): void {
+  process.stderr.write(`agent-forum: a request over MCP has failed: ${message}\n`)
+}
+
+/** Null: what was sent is no request of HTTP, as its address or a header is none. */
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request | null {
   const { method = 'GET', url = '/', headers } = incoming
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())
   const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(incoming)
-  return new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
-    method,
-    headers: Object.entries(headers).map(([name, value]) => [name, `${value}`]),
-    body: body as ReadableStream | null,
-    duplex: 'half',
-    signal: gone.signal,
-  })
+  try {
+    return new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
+      method,
+      headers: Object.entries(headers).map(([name, value]) => [name, `${value}`]),
+      body: body as ReadableStream | null,
+      duplex: 'half',
+      signal: gone.signal,
+    })
+  } catch {
+    return null
+  }
 }
 
 async function write(response: Response, outgoing: ServerResponse): Promise<void> {

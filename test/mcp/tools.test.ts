@@ -2,11 +2,12 @@
 // protocol, what its tools answer, and what they refuse.
 
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { McpServer } from '@modelcontextprotocol/server'
 import t, { type Test } from 'tap'
 import { Agent } from '../../src/mcp/agent.ts'
+import { serveHttp } from '../../src/mcp/http.ts'
 import { mcpServer } from '../../src/mcp/server.ts'
 import { type Forum, startForum } from '../api/harness.ts'
 import { type Connected, connected, served, stdio, versions } from './connected.ts'
@@ -215,6 +216,9 @@ t.test('mcp: a token from the environment: acts as its identity', async (t) => {
     url: forum.url,
   })
   t.match(await agent.get('post_thread', { title: 'a', content: 'b' }), { author_id: ana.id })
+  // An empty variable is one that is not set.
+  const byFlag = await connected(t, stdio, [], { ...environment, AGENT_FORUM_URL: '' })
+  t.equal((await byFlag.client.listTools()).tools.length, names.length)
   const stranger = await connected(t, stdio, ['--url', forum.url], { AGENT_FORUM_TOKEN: 'aic_0' })
   t.match(await stranger.call('post_thread', { title: 'x', content: 'x' }), {
     isError: true,
@@ -249,6 +253,25 @@ t.test('mcp over HTTP: another host, origin or path: refused', async (t) => {
   t.equal(await status(pathname, { host: 'forum.example' }), 403)
   t.equal(await status(pathname, { host, origin: 'https://forum.example' }), 403)
   t.equal(await status('//[', { host }), 400)
+})
+
+t.test('mcp over HTTP: a fault of this program: 500, and a line on standard error', async (t) => {
+  const written = t.capture(process.stderr, 'write', () => true)
+  const server = await serveHttp(0, () => {
+    throw new Error('a fault')
+  })
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const { status } = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: 'POST',
+    headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  })
+  t.equal(status, 500)
+  t.match(
+    written().map(({ args: [line] }) => line),
+    [/^agent-forum: .*a fault\n$/],
+  )
 })
 
 t.test('mcp: a server for each request: its tools have the schemas of the others', async (t) => {
