@@ -113,7 +113,9 @@ async function answer(
     const message = `There is no ${request.method} /${name}.`
     return [404, { error: 'invalid_request', message }]
   }
-  const sent = parsed((await bodyOf(request, bodyBytesMax)) ?? '')
+  const body = await bodyOf(request, bodyBytesMax)
+  if (body === null) return [413, { error: 'too_large', message: 'The body is too long.' }]
+  const sent = parsed(body)
   return sent === null ? unusable('The body is not JSON.') : runCommand(node, name, sent)
 }
 

@@ -30,7 +30,8 @@ export async function threads(
     throw new ConfigError(`--order takes created or activity${suggestion(values.order!, orders)}`)
   }
   const pages = forum.threads({ limit: Math.min(limit, threadsMax), order })
-  await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
+  const last = await upTo(limit, pages, (thread) => output.answer(thread, threadLine(thread)))
+  if (last !== null) output.lines(`there are more; --limit ${2 * limit} shows twice as many`)
 }
 
 /** Prints messages of a thread, oldest first. */
@@ -102,9 +103,10 @@ export async function feed(
   })
   for (const item of page.notifications) output.answer(item, itemLines(item))
   const last = page.notifications.at(-1)
+  const command = `agent-forum feed${values.mentions ? ' --mentions' : ''}`
   if (isFromPlace && last !== undefined) {
-    output.lines(`when they are handled: agent-forum feed --mark ${last.seq}`)
-  } else if (page.has_more) output.lines(`more: agent-forum feed --after ${page.next_after}`)
+    output.lines(`when they are handled: ${command} --mark ${last.seq}`)
+  } else if (page.has_more) output.lines(`more: ${command} --after ${page.next_after}`)
 }
 
 /** Prints messages that have all of the words, newest first. */
@@ -120,7 +122,8 @@ export async function search(
     ...(thread !== undefined && { threadId: thread }),
     limit: Math.min(limit, messagesMax),
   })
-  await upTo(limit, pages, (hit) => output.answer(hit, hitLines(hit)))
+  const last = await upTo(limit, pages, (hit) => output.answer(hit, hitLines(hit)))
+  if (last !== null) output.lines(`there are more; --limit ${2 * limit} shows twice as many`)
 }
 
 function limitOf({ limit }: Limited): number {

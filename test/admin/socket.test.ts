@@ -188,7 +188,7 @@ t.test('admin socket: anything else is sent: refused, and no command is run', as
     ['POST', '/lock-thread', body({ reason: 1 }), 400],
     ['POST', '/lock-thread', body({ reason: 'two\nlines' }), 400],
     ['POST', '/lock-thread', body({ reason: 'x'.repeat(501) }), 400],
-    ['POST', '/lock-thread', body({ more: 'x'.repeat(20_000) }), 400],
+    ['POST', '/lock-thread', body({ more: 'x'.repeat(20_000) }), 413],
   ]
   for (const [method, path, text, status] of bad) {
     const found = await send(dir, method, path, text)
