@@ -11,11 +11,15 @@ const program = fileURLToPath(new URL('../../bench/readers.js', import.meta.url)
 const skip = isDeep ? false : 'half a minute; npm run test:deep runs it'
 
 t.test('bench: readers: run small: every figure is reported', { skip }, async (t) => {
-  const args = ['--messages', '2000', '--seconds', '1', '--rounds', '1']
+  const args = ['--messages', '2000', '--seconds', '1', '--rounds', '1', '--connections', '16,64']
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...args])
-  t.equal(stdout.match(/^(?:reply|page|feed-empty), \d readers +main process/gm)?.length, 9, stdout)
+  t.equal(
+    stdout.match(/^(?:reply|page|feed-empty), \d readers +main process/gm)?.length,
+    18,
+    stdout,
+  )
   t.match(stdout, /a record applied by a reader: +[-\d.]+/)
   t.match(stdout, /age of positions at 4 readers: p50 at most [\d.]+ ms/)
   t.match(stdout, /memory with 2000 messages: reader \d+ MB/)
-  t.equal(stdout.match(/32 cores [\d,]+\/s/g)?.length, 4, stdout)
+  t.equal(stdout.match(/32 cores [\d,]+\/s/g)?.length, 8, stdout)
 })
