@@ -66,7 +66,7 @@ export class Tick {
     this.plan()
   }
 
-  /** The request whose work is being done comes to nothing until its heavy work is done. */
+  /** The request that is being processed produces no answer until its heavy work is done. */
   noteParked(): void {
     this.#parked += 1
   }

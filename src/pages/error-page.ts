@@ -9,7 +9,7 @@ import { signInContent } from './sign-in.ts'
 
 /** What a browser is shown for these codes; it is asked to come back where that helps. */
 const sentences: Partial<Record<ErrorCode, string>> = {
-  method_not_allowed: 'Pages can only be read.',
+  method_not_allowed: 'This address does not take such a request.',
   starting: 'The forum is starting. This page appears as soon as it is ready.',
   shutting_down: 'The forum is stopping. Try again in a moment.',
   overloaded: 'The forum has too much to do. Try again in a moment.',

@@ -1,5 +1,5 @@
-// The readers of this node, as its main process has them: starts their processes, starts those
-// again that end, and hands the port over to them.
+// Supervises the reader processes of a node: starts them, restarts those that end, and lets them
+// take over the port.
 //
 // Y1. While a reader serves, this process accepts no connections: its time is for writes.
 //     Without any, it serves alone.

@@ -302,9 +302,7 @@ export class Text implements PagedStore {
 }
 
 /**
- * Computes the crc32 of each full block again, for a text of an older form, which has none. Yields
- * after each block. All pages are in memory.
- * Computes the crcs of all blocks, and yields after each. All pages are in memory.
+ * Computes the CRC-32 of every full block, and yields after each. All pages are in memory.
  */
 export function* sumBlocks(text: Text): Generator<void> {
   const blocks = Math.floor(text.bytes / blockBytes)
