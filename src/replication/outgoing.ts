@@ -63,7 +63,7 @@ export class OutgoingQueue {
     this.#waiting.push(this.#open)
   }
 
-  /** Has these be the next ones, in their order. */
+  /** Puts these back at the front, in order. */
   putBack(outgoing: readonly Outgoing[]): void {
     this.#again.unshift(...outgoing)
     for (const { length } of outgoing) this.#bytes += length

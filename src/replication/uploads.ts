@@ -7,7 +7,8 @@
 // U2. A follower whose note is less than an hour old finds its next message in the stream; except
 //     when text was erased: then all messages that the checkpoint covers are removed, and a
 //     follower that is behind it begins again from the checkpoint.
-// U3. One at a time. After a failure it is tried again a minute later, or with the next checkpoint.
+// U3. One upload or trim at a time. One that fails is tried again within half a minute (`tend`), or
+//     with the next checkpoint.
 //
 // `tend` has both written again when they are lost:
 //
@@ -17,7 +18,7 @@
 
 import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.ts'
 import type { Manifest } from '../../wal/checkpoint/manifest.ts'
-import { JournalError } from '../../wal/errors.ts'
+import { JournalError, messageOf } from '../../wal/errors.ts'
 import type { Journal, Notice } from '../../wal/journal/types.ts'
 import { Backoff } from '../base/pauses.ts'
 import type { State } from '../state/state.ts'
@@ -49,7 +50,13 @@ interface Uploading {
 }
 
 const forgottenAfterMs = 3_600_000
-const againAfterMs = 60_000
+
+/** What may fail, and the beginning of the warning about it. */
+const warningOf = {
+  upload: 'no checkpoint is uploaded',
+  trim: 'the stream is not trimmed',
+  mend: 'the checkpoint beside the stream is not checked',
+} as const
 
 export class Uploads {
   readonly #options: Uploading
@@ -58,8 +65,10 @@ export class Uploads {
   #uploading: Promise<void> | null = null
   #isStopped = false
   #position = 0
-  #failure = ''
-  #again: NodeJS.Timeout | undefined
+  /** The position of the checkpoint that the stream was trimmed behind last; 0: it was not. */
+  #trimmed = 0
+  /** The reasons of the failures that no success has followed yet. */
+  readonly #failures = new Map<keyof typeof warningOf, string>()
 
   constructor(options: Uploading) {
     this.#options = options
@@ -67,7 +76,7 @@ export class Uploads {
 
   /** Warnings for the operator, one sentence each. */
   get warnings(): string[] {
-    return this.#failure === '' ? [] : [`replication: no checkpoint is uploaded: ${this.#failure}`]
+    return Array.from(this.#failures, ([work, why]) => `replication: ${warningOf[work]}: ${why}`)
   }
 
   /** The position of the newest uploaded checkpoint; 0: none was. */
@@ -84,28 +93,29 @@ export class Uploads {
     }
     const backoff = new Backoff()
     while (!isStopped()) {
-      await this.#uploadOne()
-      if (this.#failure === '') return
+      if (await this.#uploadOne()) return
       await backoff.pause()
     }
   }
 
   /** Uploads checkpoints from now on, as they are taken. */
   begin(): void {
-    this.#options.checkpoints.onTaken = () => this.#upload()
-    this.#upload()
+    this.#options.checkpoints.onTaken = () => this.#resume()
+    this.#resume()
   }
 
   /**
    * Takes and uploads a checkpoint if none covers the trimmed beginning of the stream (U1):
-   * objects or notes were removed, or the stream was purged.
+   * objects or notes were removed, or the stream was purged. Tries again what has failed (U3).
    */
   async mend(store: string): Promise<void> {
     try {
       await this.#mend(store)
+      this.#failures.delete('mend')
     } catch (error) {
-      if (!(error instanceof StreamUnavailable)) this.#failure = (error as Error).message
+      if (!(error instanceof StreamUnavailable)) this.#failures.set('mend', messageOf(error))
     }
+    this.#resume()
   }
 
   async #mend(store: string): Promise<void> {
@@ -117,36 +127,39 @@ export class Uploads {
     if (oldest === null || oldest.first <= covered + 1 || this.#isStopped) return
     this.#position = covered
     if ((checkpoints.latest?.position ?? 0) + 1 < oldest.first) await checkpoints.take()
-    this.#upload()
   }
 
   /** Begins no upload any more, and gives one up that is under way; resolves when it has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearTimeout(this.#again)
     this.#options.checkpoints.onTaken = () => {}
     await this.#uploading
   }
 
-  #upload(): void {
-    if (this.#isStopped || this.#uploading !== null) return
-    clearTimeout(this.#again)
-    this.#uploading = this.#uploadNewest().finally(() => {
+  /** Uploads and trims as long as there is something to do, and nothing fails. */
+  #resume(): void {
+    if (this.#isStopped) return
+    this.#uploading ??= this.#catchUp().finally(() => {
       this.#uploading = null
-      if (this.#failure === '' || this.#isStopped) return
-      this.#again = setTimeout(() => this.#upload(), againAfterMs).unref()
     })
   }
 
-  async #uploadNewest(): Promise<void> {
-    const { checkpoints } = this.#options
-    while (!this.#isStopped && (checkpoints.latest?.position ?? 0) > this.#position) {
-      await this.#uploadOne()
-      if (this.#failure !== '') return
+  async #catchUp(): Promise<void> {
+    for (;;) {
+      const hasUploaded = !this.#hasNewer || (await this.#uploadOne())
+      if (this.#isStopped) return
+      const hasTrimmed = this.#trimmed >= this.#position || (await this.#trimBehind(this.#position))
+      if (this.#isStopped || !this.#hasNewer || !hasUploaded || !hasTrimmed) return
     }
   }
 
-  async #uploadOne(): Promise<void> {
+  /** Whether there is a newer checkpoint than the uploaded one. */
+  get #hasNewer(): boolean {
+    return (this.#options.checkpoints.latest?.position ?? 0) > this.#position
+  }
+
+  /** Uploads the newest checkpoint; returns whether nothing has failed. */
+  async #uploadOne(): Promise<boolean> {
     const { stream, checkpoints, node, onNotice } = this.#options
     const manifest = checkpoints.latest!
     const { position, number } = manifest
@@ -155,14 +168,31 @@ export class Uploads {
       if (await uploadCheckpoint(stream, checkpoints.place, { node, manifest, isStopped })) {
         this.#position = position
         onNotice({ event: 'checkpoint_uploaded', number, position })
-        await this.#trim(position)
       }
-      this.#failure = ''
+      this.#failures.delete('upload')
+      return true
     } catch (error) {
-      if (this.#isStopped) return
-      this.#failure = (error as Error).message
-      const about = { number, position, why: this.#failure }
-      onNotice({ event: 'checkpoint_upload_failed', level: 'warn', ...about })
+      if (this.#isStopped) return false
+      const why = messageOf(error)
+      this.#failures.set('upload', why)
+      onNotice({ event: 'checkpoint_upload_failed', level: 'warn', number, position, why })
+      return false
+    }
+  }
+
+  /** Trims the stream behind the uploaded checkpoint; returns whether nothing has failed. */
+  async #trimBehind(position: number): Promise<boolean> {
+    try {
+      await this.#trim(position)
+      this.#trimmed = position
+      this.#failures.delete('trim')
+      return true
+    } catch (error) {
+      if (this.#isStopped) return false
+      const why = messageOf(error)
+      this.#failures.set('trim', why)
+      this.#options.onNotice({ event: 'stream_trim_failed', level: 'warn', position, why })
+      return false
     }
   }
 
@@ -218,12 +248,15 @@ interface Tended {
   uploads: Pick<Uploads, 'mend'>
 }
 
-/** Looks after it until the returned function is called, which resolves when nothing is written. */
+/**
+ * Keeps the notes and the checkpoint beside the stream in place until the returned function is
+ * called; that resolves when no write is under way.
+ */
 export function tend(
   { stream, node, history, uploads }: Tended,
   own: Pick<Holder, 'store' | 'position' | 'term'>,
 ): () => Promise<void> {
-  let tending = Promise.resolve()
+  let tending: Promise<void> | null = null
   let runs = 0
   const run = async () => {
     try {
@@ -236,13 +269,16 @@ export function tend(
       if (!(error instanceof StreamUnavailable)) throw error
     }
   }
-  const again = () => {
-    tending = tending.then(run)
+  // One at a time: a run may take a checkpoint, or wait for the servers, for longer than a period.
+  const runUnlessBusy = () => {
+    tending ??= run().finally(() => {
+      tending = null
+    })
   }
-  again()
-  const timer = setInterval(again, everyMs).unref()
-  return () => {
+  runUnlessBusy()
+  const timer = setInterval(runUnlessBusy, everyMs).unref()
+  return async () => {
     clearInterval(timer)
-    return tending
+    await tending
   }
 }

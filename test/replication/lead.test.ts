@@ -9,9 +9,15 @@ import { eraseMessage } from '../../src/forum/moderation.ts'
 import { fetchCheckpoint, uploadedCheckpoint } from '../../src/replication/checkpoint-transfer.ts'
 import { compareWithStream } from '../../src/replication/compare.ts'
 import { connectEngine } from '../../src/replication/jetstream/connect.ts'
-import type { LogStream } from '../../src/replication/log-stream.ts'
-import { fingerprintOf, readHistory, writeHistory } from '../../src/replication/notes.ts'
+import { type LogStream, StreamUnavailable } from '../../src/replication/log-stream.ts'
+import {
+  fingerprintOf,
+  hasHistory,
+  readHistory,
+  writeHistory,
+} from '../../src/replication/notes.ts'
 import { publishTail } from '../../src/replication/publisher.ts'
+import { tend, Uploads } from '../../src/replication/uploads.ts'
 import { factsOf } from '../../src/state/saved.ts'
 import { loadNodeId } from '../../src/storage/node-files.ts'
 import { realDisk } from '../../wal/disk.ts'
@@ -185,6 +191,102 @@ t.test('uploads: stopped while one is under way: it is given up, without its not
   await closing
   t.equal(puts, 1)
   t.equal(await uploadedCheckpoint(stream), null)
+})
+
+/** A node with a checkpoint to upload, beside a stream with its records, which it does not lead. */
+async function uploading(t: Test) {
+  const stream = new MemoryStream()
+  const node = await new LeadingNode(newDirectory(t)).open()
+  await node.write('one')
+  for (let n = 1; n <= node.journal.position; n++) {
+    await stream.publish({ first: n, last: n, term: 1, bytes: Buffer.alloc(0) }, n - 1)
+  }
+  const notices: string[] = []
+  const onNotice = ({ event }: { event: string }) => void notices.push(event)
+  const { checkpoints, forum } = node
+  const isStopped = () => false
+  const uploads = new Uploads({ stream, checkpoints, forum, node: 'a', onNotice, isStopped })
+  uploads.begin()
+  t.teardown(async () => {
+    await uploads.stop()
+    await node.close()
+  })
+  return { stream, node, uploads, notices, store: node.journal.storeId }
+}
+
+t.test('U3: uploaded, but not trimmed: says so, and trims later without an upload', async (t) => {
+  const { stream, node, uploads, notices, store } = await uploading(t)
+  const { trim } = stream
+  stream.trim = () => Promise.reject(new StreamUnavailable('no majority'))
+  await node.checkpoints.take()
+  await until('a failure', () => uploads.warnings.length > 0)
+  t.same(uploads.warnings, ['replication: the stream is not trimmed: no majority'])
+  t.same(notices, ['checkpoint_uploaded', 'stream_trim_failed'])
+  stream.trim = trim
+  await uploads.mend(store)
+  await until('the trim', () => uploads.warnings.length === 0)
+  t.same(notices.slice(2), ['stream_trimmed'])
+  t.equal(await stream.firstSequence(), 2)
+})
+
+t.test('U3: an upload fails: the next look at the checkpoint tries it again', async (t) => {
+  const { stream, node, uploads, notices, store } = await uploading(t)
+  const put = stream.objects.put
+  stream.objects.put = () => Promise.reject(new StreamUnavailable('no majority'))
+  await node.checkpoints.take()
+  await until('a failure', () => uploads.warnings.length > 0)
+  t.same(uploads.warnings, ['replication: no checkpoint is uploaded: no majority'])
+  stream.objects.put = put
+  await uploads.mend(store)
+  await until('the upload', () => uploads.position === node.journal.position)
+  await until('the trim', () => notices.includes('stream_trimmed'))
+  t.same(uploads.warnings, [])
+})
+
+t.test('U5: the note is of a newer program: a warning, until it is not any more', async (t) => {
+  const { stream, uploads, store } = await uploading(t)
+  await stream.notes.write('checkpoint', { version: 2 })
+  await uploads.mend(store)
+  t.match(uploads.warnings, [
+    /^replication: the checkpoint beside the stream is not checked: .* 2;/,
+  ])
+  await stream.notes.remove('checkpoint')
+  await uploads.mend(store)
+  t.same(uploads.warnings, [])
+})
+
+t.test('U4: a look takes longer than the time between two: none is kept for later', async (t) => {
+  const stream = new MemoryStream()
+  const timers: (() => void)[] = []
+  const { setInterval } = globalThis
+  const newTimer = (run: () => void) => {
+    timers.push(run)
+    return { unref: () => undefined }
+  }
+  let letOn: () => void = () => {}
+  const held = new Promise<void>((resolve) => {
+    letOn = resolve
+  })
+  let reads = 0
+  const { read } = stream.notes
+  stream.notes.read = async (key) => {
+    if (key === 'history') reads += 1
+    await held
+    return read.call(stream.notes, key)
+  }
+  const history = { epoch: 'a', epochBegin: null, secret: '' }
+  const uploads = { mend: async () => {} }
+  Object.assign(globalThis, { setInterval: newTimer })
+  const stop = tend({ stream, node: 'a', history, uploads }, { store: 'a', position: 1, term: 1 })
+  Object.assign(globalThis, { setInterval })
+  for (let n = 0; n < 5; n++) for (const run of timers) run()
+  letOn()
+  await stop()
+  t.equal(reads, 1)
+  for (const run of timers) run()
+  await stop()
+  t.equal(reads, 2, 'and the next one is not left out')
+  t.ok(await hasHistory(stream))
 })
 
 t.test(
