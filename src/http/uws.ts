@@ -119,6 +119,7 @@ class UwsExchange implements Exchange {
       else if (isLast) done(chunk.byteLength > bytesMax ? tooLarge : Buffer.from(chunk))
       else {
         const body = new IncomingBody(this.#edge.load, bytesMax, (whole) => {
+          this.#edge.slow.delete(this)
           this.#closes = body.isHopeless
           done(whole)
         })
@@ -130,7 +131,6 @@ class UwsExchange implements Exchange {
   }
 
   #take(body: IncomingBody, chunk: ArrayBuffer, isLast: boolean): void {
-    if (isLast || body.isHopeless) this.#edge.slow.delete(this)
     body.add(Buffer.from(chunk))
     if (isLast) body.end()
   }
@@ -291,14 +291,14 @@ interface PortOf {
   isShared: boolean
 }
 
-export interface OpenPort {
+interface OpenPort {
   port: number
   /** `setOpen` of exchange.ts. */
   setOpen(isOpen: boolean): boolean
 }
 
 /** Binds the port; null if that fails. */
-export function openPort(of: PortOf, wanted: number): OpenPort | null {
+function openPort(of: PortOf, wanted: number): OpenPort | null {
   const { uws } = of
   let socket = listen(of, wanted)
   if (socket === false) return null

@@ -7,13 +7,14 @@ import { publishedThread, startForum } from './harness.ts'
 import { sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
-/** Sends one byte of `text` per second, and then nothing. */
+/** Sends one byte of `text` per second until the connection ends. Throws if it outlasts the text. */
 async function drip(connection: Wire, text: string): Promise<void> {
   for (const byte of text) {
     if (connection.socket.destroyed) return
     await connection.write(byte)
     await sleep(1000)
   }
+  throw new Error('the text was sent whole')
 }
 
 t.test('slow: a byte per second, silence, no reading: all are disconnected', async (t) => {
@@ -26,8 +27,7 @@ t.test('slow: a byte per second, silence, no reading: all are disconnected', asy
   const cut = async (what: string, begin: (connection: Wire) => unknown) => {
     const connection = await wire(t, forum.port)
     connection.socket.setTimeout(0) // only the server's timeout must act
-    void begin(connection)
-    await connection.closed()
+    await Promise.all([connection.closed(), begin(connection)])
     t.pass(what)
   }
   const json = { 'Content-Type': 'application/json', 'Content-Length': '1000' }
@@ -56,5 +56,25 @@ t.test('slow: a byte per second, silence, no reading: all are disconnected', asy
       connection.socket.resume()
     }),
   ])
+  const refused = await sample(ops, 'agent_forum_refusals_total{why="slow_bodies"}')
+  t.ok(refused >= 1, 'a body that came too slowly was refused')
   t.equal((await ana.read(thread)).status, 200)
 })
+
+t.test(
+  'slow: a body of 17 MiB is refused: nothing is left that a deadline would end',
+  async (t) => {
+    const forum = await startForum(t, ['--body-timeout', '1'])
+    const connection = await wire(t, forum.port)
+    const length = 17 << 20
+    const head = { 'Content-Type': 'application/json', 'Content-Length': `${length}` }
+    await connection.write(requestText('POST', '/api/identities', head))
+    const piece = Buffer.alloc(1 << 16, ' ')
+    for (let sent = 0; sent < length; sent += piece.length) {
+      await connection.write(piece).catch(() => {}) // the server closes it before the end
+    }
+    await connection.closed()
+    await sleep(3000) // deadlines are looked at every second
+    t.equal((await forum.anonymous.get('/api/status')).status, 200)
+  },
+)
