@@ -47,7 +47,7 @@ type Load = (typeof loads)[number]
 
 /** Microseconds of processor time for a request. */
 interface Cost {
-  leader: number
+  main: number
   /** Of all readers together. */
   readers: number
   /** Requests that one sync of the log covers, if they write. */
@@ -60,7 +60,7 @@ interface Measured {
   /** Of positions while replies came: counts by bucket of the metric. */
   staleness: Map<string, number>
   readerBytes: number
-  leaderBytes: number
+  mainBytes: number
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'agent-forum-readers-'))
@@ -100,7 +100,7 @@ async function costOf(
   const after = await forum.metrics()
   const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
   return {
-    leader: (grown('process_cpu_seconds_total') * 1e6) / requests,
+    main: (grown('process_cpu_seconds_total') * 1e6) / requests,
     readers: (grown('agent_forum_reader_cpu_seconds_total') * 1e6) / requests,
     batch: requests / grown('agent_forum_journal_sync_duration_seconds_count'),
   }
@@ -123,7 +123,7 @@ async function measure(readers: number, population: Population, into: Measured) 
       const bound = /^agent_forum_reader_staleness_seconds_bucket\{le="(.*)"\}$/.exec(name)?.[1]
       if (bound !== undefined) into.staleness.set(bound, (into.staleness.get(bound) ?? 0) + value)
     }
-    into.leaderBytes = metrics.get('process_resident_memory_bytes')!
+    into.mainBytes = metrics.get('process_resident_memory_bytes')!
     into.readerBytes = metrics.get('agent_forum_reader_resident_memory_bytes{reader="1"}') ?? 0
   } finally {
     await forum.stop()
@@ -156,9 +156,9 @@ function rateOf(cores: number, part: number, costs: Constants): number {
   const { write, applied, passedOn, read } = costs
   // One core syncs, sends wakeups and takes checkpoints beside those of the main process.
   const readers = cores - 2
-  const byLeader = 1e6 / (part * write)
+  const byMain = 1e6 / (part * write)
   const byReaders = 1e6 / (part * applied + (part * passedOn + (1 - part) * read) / readers)
-  return Math.min(byLeader, byReaders)
+  return Math.min(byMain, byReaders)
 }
 
 async function main(): Promise<void> {
@@ -166,7 +166,7 @@ async function main(): Promise<void> {
   const found = counts.map((): Measured => {
     const noCosts = () => ({ reply: [], page: [], 'feed-empty': [] })
     const costs = new Map(connectionsCompared.map((connections) => [connections, noCosts()]))
-    return { costs, staleness: new Map(), readerBytes: 0, leaderBytes: 0 }
+    return { costs, staleness: new Map(), readerBytes: 0, mainBytes: 0 }
   })
   for (let round = 0; round < rounds; round++) {
     const order = [...counts.keys()]
@@ -186,31 +186,31 @@ type Costs = [none: Record<Load, Cost[]>, one: Record<Load, Cost[]>, four: Recor
 function report(found: Costs): void {
   for (const load of loads) {
     for (const [i, costs] of found.entries()) {
-      const [leader, readers] = [middle(costs[load], 'leader'), middle(costs[load], 'readers')]
+      const [main, readers] = [middle(costs[load], 'main'), middle(costs[load], 'readers')]
       const who = `${load}, ${counts[i]} readers`.padEnd(24)
       const batch =
         load === 'reply' ? `   replies in a batch ${us(middle(costs[load], 'batch'))}` : ''
-      console.log(`${who} main process ${us(leader)}   readers together ${us(readers)}${batch}`)
+      console.log(`${who} main process ${us(main)}   readers together ${us(readers)}${batch}`)
     }
   }
   const [none, one, four] = found
   // One reader: a + p for a reply; four readers: 4 a + p.
   const applied = (middle(four.reply, 'readers') - middle(one.reply, 'readers')) / 3
   const passedOn = middle(one.reply, 'readers') - applied
-  const alone = middle(none.reply, 'leader')
-  const atLeader = middle(four.reply, 'leader')
+  const alone = middle(none.reply, 'main')
+  const atMain = middle(four.reply, 'main')
   const ofAlone = (value: number) => `${us(value)}, ${(value / alone).toFixed(2)} of a reply alone`
   console.log(`a record applied by a reader: ${ofAlone(applied)}`)
   console.log(`a reply passed on by a reader: ${ofAlone(passedOn)}`)
   for (const [i, { reply }] of found.entries()) {
-    console.log(`a reply, main process, ${counts[i]} readers: ${ofAlone(middle(reply, 'leader'))}`)
+    console.log(`a reply, main process, ${counts[i]} readers: ${ofAlone(middle(reply, 'main'))}`)
   }
   for (const load of ['page', 'feed-empty'] as const) {
-    const ratio = middle(one[load], 'readers') / middle(none[load], 'leader')
+    const ratio = middle(one[load], 'readers') / middle(none[load], 'main')
     console.log(`${load} at a reader: ${ratio.toFixed(2)} of the same alone (target 1)`)
   }
-  const [write, read] = [atLeader, middle(one.page, 'readers')]
-  const page = middle(none.page, 'leader')
+  const [write, read] = [atMain, middle(one.page, 'readers')]
+  const page = middle(none.page, 'main')
   reportRates({ reply: alone, page }, { write, applied, passedOn, read })
 }
 
@@ -221,8 +221,8 @@ function reportProcesses(found: readonly Measured[]): void {
     console.log(`age of positions at ${counts[i]} readers: ${ages}`)
   }
   const mb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
-  const [, { readerBytes, leaderBytes }] = found
-  const memory = `reader ${mb(readerBytes)}, main process ${mb(leaderBytes)}`
+  const [, { readerBytes, mainBytes }] = found
+  const memory = `reader ${mb(readerBytes)}, main process ${mb(mainBytes)}`
   console.log(`memory with ${messages} messages: ${memory}`)
 }
 

@@ -25,7 +25,7 @@ export const common = {
 } satisfies BuildOptions
 
 /** A file of the program that is not a module of its own, and its path (program-files.ts, F1). */
-export type ProgramFiles = Map<string, Uint8Array>
+type ProgramFiles = Map<string, Uint8Array>
 
 /** The files that are read, and the inputs of those that were bundled. */
 export async function programFiles(): Promise<{ files: ProgramFiles; inputs: Metafile['inputs'] }> {

@@ -131,7 +131,7 @@ function steps(tables: readonly CommandTable[]): { from: string; word: string; t
 }
 
 /** For bash 3.2 and newer, without the package bash-completion. */
-export function bashScript(tables: readonly CommandTable[]): string {
+function bashScript(tables: readonly CommandTable[]): string {
   const words = tables.map((table) => {
     const offered = [...Object.keys(table.words), ...flagNames(table), '--help']
     return `    '${table.path}') words='${offered.join(' ')}' ;;`
@@ -183,7 +183,7 @@ complete -F _agent_forum agent-forum
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
 /** For zsh: in a directory of \`fpath\` as _agent-forum, or sourced after compinit. */
-export function zshScript(tables: readonly CommandTable[]): string {
+function zshScript(tables: readonly CommandTable[]): string {
   const plain = (text: string) => text.replaceAll(/[\\[\]:]/g, '\\$&')
   const specOf = ([name, flag]: [string, Flag]) => {
     const { value, bare, help } = flag
@@ -241,7 +241,7 @@ fi
 }
 
 /** For fish 3.0 and newer. */
-export function fishScript(tables: readonly CommandTable[]): string {
+function fishScript(tables: readonly CommandTable[]): string {
   const lines = tables.flatMap(({ path, words, flags }) => {
     const start = `complete -c agent-forum -n ${quoted(`__agent_forum_at ${path}`.trimEnd())}`
     const named = Object.entries(words).map(([word, what]) => {

@@ -3,7 +3,7 @@
 import type { Route } from '../api/route.ts'
 
 /** The targets at one path, by method in lower case. */
-export type ByMethod<T> = Map<string, T>
+type ByMethod<T> = Map<string, T>
 
 export interface Match<T> {
   methods: ByMethod<T>

@@ -3,7 +3,7 @@
 const checkMs = 1000
 
 /** A request whose body is being received. */
-export interface Abortable {
+interface Abortable {
   abort(): void
 }
 

@@ -163,7 +163,7 @@ const restMsMax = 10
 /** Other requests are coming if the last one came within this time. */
 const othersMs = 2
 
-export class HeavyWork {
+class HeavyWork {
   readonly #ticks: Ticks
   readonly #restPerPiece: number
   /** Makes the next event-loop iteration a tick. */

@@ -42,8 +42,8 @@ export interface Erasure {
   /** Checkpoints that must be taken until the text has left the disk. */
   checkpoints_left: number
   /**
-   * Whether no file of the log and of the checkpoints has it any more, and every reader has erased
-   * it from its memory.
+   * Whether no file of the log, of the checkpoints and of the search index has it any more, and
+   * every reader has erased it from its memory. A schedule knows only the log and the checkpoints.
    */
   is_gone: boolean
   /** Whether the node takes checkpoints at all. */
