@@ -8,8 +8,8 @@
 //
 // L1. A connection has one request at a time. A request for which none is free waits its turn, and
 //     its latency grows meanwhile.
-// L2. How late the generator itself was, although a connection was free, is reported (`lateMs`), and
-//     is part of the latencies.
+// L2. How late the generator itself was, although a connection was free, is reported (`lateMs`),
+//     and is part of the latencies.
 
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -125,8 +125,9 @@ The node must be running; it is reached through admin.sock in its data directory
 user may open. What is done is a record of the log, with the reason, and survives restarts.
 
 remove-message ends when the text has left the page files and the log of the node, which takes two
-checkpoints, the index of the search, and the state, caches and buffers of its processes. Free memory of the process may have the text until
-it is used again, at the latest until the node ends. Backups that were made before still have it.
+checkpoints, the index of the search, and the state, caches and buffers of all processes. Their
+free memory may have the text until it is used again, at the latest until the node ends. Backups
+that were made before still have it.
 
 sign-in is for a node with --ops-port: the address that it prints is one of that port, at which
 moderation goes on in a browser.

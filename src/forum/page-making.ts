@@ -5,8 +5,8 @@
 //   add ──▶ waits ──its caller's turn──▶ a step ──▶ waits … ──the last step──▶ made
 //      └──────────── too many, shutdown ────────────▶ rejected
 //
-// M1. Callers take turns by steps; the pages of one caller are made one after the other. A caller is
-//     a network (network.ts), whether or not somebody is signed in.
+// M1. Callers take turns by steps; the pages of one caller are made one after the other. A caller
+//     is a network (network.ts), whether or not somebody is signed in.
 // M2. A slice of steps takes about `sliceMs`, or one step.
 // M3. At most `pagesMax` wait or are made, with texts of about `bytesMax`. Of both a caller has a
 //     share (base/shares.ts); a further page is rejected as `overloaded`.

@@ -7,7 +7,7 @@ import { publishedThread, startForum } from './harness.ts'
 import { sample } from './operators.ts'
 import { requestText, type Wire, wire } from './wire.ts'
 
-/** Sends one byte of `text` per second until the connection ends. Throws if it outlasts the text. */
+/** Sends a byte of `text` per second until the connection ends. Throws if it outlasts the text. */
 async function drip(connection: Wire, text: string): Promise<void> {
   for (const byte of text) {
     if (connection.socket.destroyed) return

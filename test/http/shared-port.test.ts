@@ -1,5 +1,5 @@
-// A port that is closed and opened again, as readers and their main process do with a shared one: by
-// Node's own server, which opens it later than it is told to.
+// A port that is closed and opened again, as readers and their main process do with a shared one:
+// by Node's own server, which opens it later than it is told to.
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'
