@@ -5,11 +5,16 @@
 //                            files: [{ name, bytes, crc }, …] }
 //   objects   <node>.<name>.<crc>.0, .1, …        0000000007.pages, .parity, .checkpoint
 //
+//   `node` is <id of the node>.<pieceBytes>. Earlier releases wrote the id alone. Either reads what
+//   the other has uploaded, because both begin the names of objects with `node` as it is.
+//
 // X1. Page files never change once a manifest names them, so each is uploaded once. An object's
-//     name has the crc of the file: no file is taken for another one of the same name.
+//     name has the crc of the file and the length of the pieces: no file is taken for another one
+//     of the same name, and no piece for one from when the servers took shorter or longer ones.
 // X2. The note is written when all objects are there, and only if no other node has written it
 //     meanwhile. Objects that it does not name are removed afterwards: those of erased text, too.
 // X3. A download has its manifest, and so is a checkpoint, when everything else of it is durable.
+// X4. A note is refused that names anything but files of a checkpoint: a download writes no others.
 
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -17,6 +22,7 @@ import type { CheckpointDirectory } from '../../wal/checkpoint/checkpoint-files.
 import {
   type Manifest,
   manifestName,
+  numberIn,
   pagesName,
   parityName,
 } from '../../wal/checkpoint/manifest.ts'
@@ -37,9 +43,9 @@ interface TransferredFile {
 }
 
 /** The value of the note. */
-interface CheckpointNote {
+export interface CheckpointNote {
   version: number
-  /** The node that uploaded it. */
+  /** The beginning of the names of its objects: the node that uploaded it, and `pieceBytes`. */
   node: string
   number: number
   /** The id of the store that its log has. */
@@ -51,7 +57,10 @@ interface CheckpointNote {
   files: TransferredFile[]
 }
 
-/** The checkpoint beside the stream, or null. Rejects if a newer program has written its note. */
+/**
+ * The checkpoint beside the stream, or null. Rejects with a JournalError if a newer program has
+ * written its note, or if no program has (X4).
+ */
 export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointNote | null> {
   const note = await stream.notes.read(noteKey)
   return note === null ? null : checkedNote(note.value)
@@ -60,7 +69,10 @@ export async function uploadedCheckpoint(stream: LogStream): Promise<CheckpointN
 /** Whether all objects are there that the note names. Rejects with `StreamUnavailable`. */
 export async function isWhole({ objects }: LogStream, note: CheckpointNote): Promise<boolean> {
   const there = new Set(await objects.list())
-  return note.files.every((file) => objectsOf(note, file).every((name) => there.has(name)))
+  for (const file of note.files) {
+    for (const name of objectsOf(note, file)) if (!there.has(name)) return false
+  }
+  return true
 }
 
 interface UploadOptions {
@@ -79,12 +91,13 @@ interface UploadOptions {
 export async function uploadCheckpoint(
   stream: LogStream,
   place: CheckpointDirectory,
-  { node, manifest, isStopped }: UploadOptions,
+  { node: id, manifest, isStopped }: UploadOptions,
 ): Promise<boolean> {
   const note = await stream.notes.read(noteKey)
   if (note !== null) checkedNote(note.value)
   const there = new Set(await stream.objects.list())
   const pieceBytes = Math.min(pieceBytesMax, stream.messageBytesMax)
+  const node = `${id}.${pieceBytes}`
   const names = [...manifest.files.keys()].flatMap((file) => [pagesName(file), parityName(file)])
   const files: TransferredFile[] = []
   for (const name of [...names, manifestName(manifest.number)]) {
@@ -96,7 +109,7 @@ export async function uploadCheckpoint(
   const value: CheckpointNote = { ...about, files }
   const written = await stream.notes.write(noteKey, value, note?.revision ?? 0)
   if (written === null) return false
-  const named = new Set(files.flatMap((file) => objectsOf(value, file)))
+  const named = new Set(files.flatMap((file) => [...objectsOf(value, file)]))
   for (const name of there) if (!named.has(name)) await stream.objects.remove(name)
   return true
 }
@@ -124,19 +137,32 @@ export async function fetchCheckpoint(
 
 function checkedNote(value: unknown): CheckpointNote {
   const note = value as CheckpointNote
-  if (note.version === version) return note
-  throw new JournalError(
-    76,
-    `the note of the checkpoint beside the stream has version ${note.version}; start that version`,
-  )
+  if (note.version !== version) {
+    const finding = `the note of the checkpoint beside the stream has version ${note.version}`
+    throw new JournalError(76, finding, { advice: 'start that version' })
+  }
+  if (isDescription(note)) return note
+  throw new JournalError(76, 'the note `checkpoint` beside the stream describes no checkpoint', {
+    advice: 'find out who can write beside the stream, and remove this note',
+  })
 }
 
-function objectsOf(
+/** Whether it names files of a checkpoint alone (X4), in pieces of some length. */
+function isDescription({ files, pieceBytes }: CheckpointNote): boolean {
+  const isName = (name: string) => {
+    const number = numberIn(name)
+    return [pagesName, parityName, manifestName].some((nameOf) => nameOf(number) === name)
+  }
+  return pieceBytes >= 1 && Array.isArray(files) && files.every(({ name }) => isName(name))
+}
+
+function* objectsOf(
   { node, pieceBytes }: CheckpointNote,
   { name, bytes, crc }: TransferredFile,
-): string[] {
-  const count = Math.max(1, Math.ceil(bytes / pieceBytes))
-  return Array.from({ length: count }, (_, index) => objectName(node, name, crc, index))
+): Generator<string> {
+  for (let at = 0; at < bytes || at === 0; at += pieceBytes) {
+    yield objectName(node, name, crc, at / pieceBytes)
+  }
 }
 
 function objectName(node: string, name: string, crc: number, index: number): string {
@@ -144,6 +170,7 @@ function objectName(node: string, name: string, crc: number, index: number): str
 }
 
 interface Uploading {
+  /** As in the note. */
   node: string
   name: string
   /** The names of the objects that are there. */

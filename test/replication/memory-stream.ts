@@ -16,7 +16,7 @@ import type {
 import { StreamUnavailable } from '../../src/replication/log-stream.ts'
 
 export class MemoryStream implements LogStream {
-  readonly messageBytesMax = 1 << 20
+  messageBytesMax = 1 << 20
   readonly messages: StreamMessage[] = []
   readonly lease = new MemoryLease()
   readonly notes = new MemoryNotes()
