@@ -14,7 +14,8 @@ import {
   unknownVariables,
 } from '../config/config.ts'
 import { printConfig } from '../config/print-config.ts'
-import type { Environment, Node } from '../node/server.ts'
+import type { Environment } from '../node/server.ts'
+import type { Life } from '../replication/replicated-node.ts'
 import { greetingOf } from './greeting.ts'
 
 const serveExamples = `\
@@ -96,7 +97,7 @@ async function start(
   log: Logger,
   environment: Environment & { stopping: AbortSignal },
   stopped: Promise<unknown>,
-): Promise<Node | null> {
+): Promise<Life | null> {
   const { startNode } = await import('../node/server.ts')
   if (config.replication === null) {
     return startNode(config, version, log, environment).catch((error) => {

@@ -40,8 +40,11 @@ import { startSearch } from './start-search.ts'
 /** The group and others. */
 const othersWrite = 0o022
 
-/** A node that serves. */
-export type Node = Life
+/** A node that serves, with the operations that its own process may run, as tests do. */
+export interface Node extends Life, Pick<Admin, 'administer' | 'erasure' | 'moderate'> {
+  /** Takes a checkpoint now; resolves when it is taken, or has failed. */
+  takeCheckpoint(): Promise<void>
+}
 
 /** What replaces parts of the machine: tests run nodes in environments that fail. */
 export interface Environment extends Pick<JournalOptions, 'disk' | 'segmentBytes'> {

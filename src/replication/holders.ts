@@ -44,7 +44,7 @@ export async function announce(
   await notes.write(key, holder)
 }
 
-/** Says that this node has a log, unless it has said more of it already. */
+/** Announces that this node has a log, unless its note describes that already. */
 export async function announceUnread(
   stream: LogStream,
   node: string,
@@ -72,13 +72,13 @@ export async function otherHolders(
     const note = id === node ? null : await notes.read(key)
     const followed = (note?.value as FollowerNote | undefined)?.position ?? 0
     if (followed === 0) continue
-    const unsaid = {
+    const follower = {
       version: 1,
       store: store ?? 'of the stream',
       position: followed,
       term: 0,
     } as const
-    holders.set(id, { ...(holders.get(id) ?? unsaid), followed })
+    holders.set(id, { ...(holders.get(id) ?? follower), followed })
   }
   return holders
 }
@@ -106,13 +106,13 @@ export function whyNotBegin(own: Beginner, others: ReadonlyMap<string, Holder>):
   const { position } = end
   if (!own.mayBegin) return 'the stream has no message, and this node may not begin it'
   if (word === position) return null
-  const said = word === null ? '' : `, not ${word}`
-  const forced = `--begin-stream ${position}${said}`
+  const mistake = word === null ? '' : `, not ${word}`
+  const flag = `--begin-stream ${position}${mistake}`
   const about = describe(own, others)
   if (about === null) return null
   return position === 0
-    ? `${about}, or begin without it by ${forced}`
-    : `${about}, or publish the log of this node by ${forced}`
+    ? `${about}, or begin without it by ${flag}`
+    : `${about}, or publish the log of this node by ${flag}`
 }
 
 /** Why another node may have records that this one lacks, and the remedy; null: none has. */

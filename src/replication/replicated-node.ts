@@ -10,10 +10,7 @@ import type { Logger } from 'pino'
 import { JournalError } from '../../wal/errors.ts'
 import { letHeapGrow } from '../base/process.ts'
 import type { Config } from '../config/config.ts'
-import type { Forum, Positioned, Rejection } from '../forum/forum.ts'
-import type { Moderating, ModerationCommand, ModerationOutcome } from '../forum/moderation.ts'
 import { tryPort } from '../http/port-error.ts'
-import type { Erasure } from '../storage/checkpoints.ts'
 import { StreamEmptied } from './replicated-journal.ts'
 import { Lives, StartAgain } from './start-again.ts'
 
@@ -24,14 +21,6 @@ const pauseMs = 200
 export interface Life {
   /** The URL at which it answers. */
   url: string
-  /** Takes a checkpoint now; resolves when it is taken, or has failed. */
-  takeCheckpoint(): Promise<void>
-  /** Runs a command of an operator (forum/moderation.ts); resolves when that is durable. */
-  moderate(command: ModerationCommand, about: Moderating): Promise<ModerationOutcome>
-  /** Runs a command about access (forum/access.ts); resolves when its outcome is durable. */
-  administer<T extends Positioned>(run: (forum: Forum) => T | Rejection): Promise<T | Rejection>
-  /** The progress of the erasure that the record at this position is. */
-  erasure(position: number): Erasure
   /** Drains and stops; resolves when everything is on disk. */
   stop(): Promise<void>
   /** Rejects when the storage fails. */
@@ -105,22 +94,6 @@ class ReplicatedNode implements Life {
       }
     }
     return false
-  }
-
-  takeCheckpoint(): Promise<void> {
-    return this.#node!.takeCheckpoint()
-  }
-
-  moderate(...command: Parameters<Life['moderate']>): ReturnType<Life['moderate']> {
-    return this.#node!.moderate(...command)
-  }
-
-  administer<T extends Positioned>(run: (forum: Forum) => T | Rejection): Promise<T | Rejection> {
-    return this.#node!.administer(run)
-  }
-
-  erasure(position: number): ReturnType<Life['erasure']> {
-    return this.#node!.erasure(position)
   }
 
   async stop(): Promise<void> {

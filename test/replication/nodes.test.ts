@@ -14,7 +14,7 @@ import { ConfigError } from '../../src/base/arguments.ts'
 import { runBackup } from '../../src/cli/backup-command.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Node, startNode } from '../../src/node/server.ts'
-import { startReplicatedNode } from '../../src/replication/replicated-node.ts'
+import { type Life, startReplicatedNode } from '../../src/replication/replicated-node.ts'
 import { timeoutMs } from '../depth.ts'
 import { until } from '../until.ts'
 import { type Cluster, nats, startCluster } from './nats-cluster.ts'
@@ -40,7 +40,9 @@ class TestNode {
   readonly dir = mkdtempSync(join(tmpdir(), 'agent-forum-nodes-'))
   readonly lines: { msg: string; [field: string]: unknown }[] = []
   readonly #stream: string
-  #node: Node | null = null
+  #node: Life | null = null
+  /** The life that was begun last. */
+  #life: Node | null = null
   #stop: () => void = () => {}
 
   constructor(t: Test, stream: string) {
@@ -63,9 +65,10 @@ class TestNode {
     const stopped = new Promise<void>((resolve) => {
       this.#stop = resolve
     })
-    this.#node = await startReplicatedNode(config, log, stopped, (lifeConfig, lives) =>
-      startNode(lifeConfig, '0.0.0', log, { lives }),
-    )
+    this.#node = await startReplicatedNode(config, log, stopped, async (lifeConfig, lives) => {
+      this.#life = await startNode(lifeConfig, '0.0.0', log, { lives })
+      return this.#life
+    })
     this.#node?.failed.catch((error: Error) => this.lines.push({ msg: 'failed', error }))
     return this.#node !== null
   }
@@ -90,7 +93,7 @@ class TestNode {
   }
 
   takeCheckpoint(): Promise<void> {
-    return this.#node!.takeCheckpoint()
+    return this.#life!.takeCheckpoint()
   }
 
   async get(path: string): Promise<Answer> {

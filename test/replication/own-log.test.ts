@@ -3,7 +3,7 @@
 import { Packr } from 'msgpackr'
 import t from 'tap'
 import { encode } from '../../src/forum/records.ts'
-import { type FollowedJournal, OwnLog } from '../../src/replication/following.ts'
+import { type FollowedJournal, OwnLog } from '../../src/replication/own-log.ts'
 import { JournalError } from '../../wal/errors.ts'
 import { eachEncoded } from '../../wal/journal/format.ts'
 import type { Health } from '../../wal/journal/journal.ts'
