@@ -41,17 +41,22 @@ export class ReaderSearch {
     }
     const socket = connect(`/proc/self/fd/${directory}/${readersSocket}`)
     socket.unref()
-    socket.on('connect', () => {
+    let isHeld = true
+    const release = () => {
+      if (isHeld) closeSync(directory)
+      isHeld = false // from now on the number may be that of another file
+    }
+    socket.once('connect', () => {
+      release()
       this.#wasConnected = true
       this.link.receiveFrom(socket)
       this.link.connect(socket)
     })
     socket.on('error', () => socket.destroy())
     socket.once('close', () => {
+      release()
       this.link.disconnect()
       setTimeout(() => this.#connect(), retryMs).unref()
     })
-    socket.once('ready', () => closeSync(directory))
-    socket.once('error', () => closeSync(directory))
   }
 }
